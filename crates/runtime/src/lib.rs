@@ -1,0 +1,1 @@
+//! Structured generation: JSON Schema in, constrained decoding with a model, a parsed message out.

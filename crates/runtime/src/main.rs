@@ -1,0 +1,5 @@
+//! The `tokenmold` program.
+
+fn main() {
+    println!("tokenmold {}", env!("CARGO_PKG_VERSION"));
+}
