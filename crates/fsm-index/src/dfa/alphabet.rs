@@ -6,8 +6,10 @@ use crate::{Config, Error, Symbols};
 
 /// The symbols of an automaton, cut into classes that it never tells apart.
 ///
-/// A symbol is a Unicode scalar value, or a byte for [`Symbols::Bytes`].
-/// Class 0 is "anything else": the symbols that no transition mentions.
+/// A symbol is a Unicode scalar value, or a byte for [`Symbols::Bytes`]. Class
+/// 0 is what no transition takes. The class of the largest symbol is called
+/// "anything else" when people look at it: `[^"]` takes anything else but `"`,
+/// and `[a-z]` stops at anything else.
 #[derive(Clone, Debug)]
 pub struct Alphabet {
     symbols: Symbols,
@@ -18,9 +20,6 @@ pub struct Alphabet {
 }
 
 impl Alphabet {
-    /// The class of everything that no transition mentions.
-    pub const ANYTHING_ELSE: usize = 0;
-
     /// The coarsest alphabet that keeps each of `sets` whole, and for each
     /// set the classes it is made of.
     pub(crate) fn new(
@@ -108,16 +107,21 @@ impl Alphabet {
         self.len
     }
 
-    /// Always false: there is always the class "anything else".
+    /// Always false: every symbol has a class.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// The class that is called "anything else".
+    pub fn anything_else(&self) -> usize {
+        self.class_of(self.symbols.end() - 1)
     }
 
     /// The class of a code point, or of a byte for [`Symbols::Bytes`].
     pub fn class_of(&self, symbol: u32) -> usize {
         let run = self.starts.partition_point(|&s| s <= symbol);
         match run {
-            0 => Self::ANYTHING_ELSE,
+            0 => 0,
             run => self.classes[run - 1] as usize,
         }
     }
@@ -145,11 +149,15 @@ impl Alphabet {
         (last < end).then(|| self.classes[run] as usize)
     }
 
-    /// The classes as people write them: `a`, `[0-9]`, `[^"]`, `anything else`.
-    /// A label of more than `max_ranges` ranges is cut short with `..`.
+    /// The classes as people write them: `a`, `[0-9]`, `anything else`, and
+    /// nothing for a class without symbols. A label of more than `max_ranges`
+    /// ranges is cut short with `..`.
     pub fn labels(&self, max_ranges: usize) -> Vec<String> {
         let mut ranges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.len];
         for (first, last, class) in self.runs() {
+            if self.symbols == Symbols::Chars && first == 0xD800 {
+                continue; // Surrogates are no characters.
+            }
             match ranges[class].last_mut() {
                 Some(r) if r.1 + 1 == first => r.1 = last,
                 _ => ranges[class].push((first, last)),
@@ -159,15 +167,15 @@ impl Alphabet {
             .iter()
             .map(|r| self.label(r, max_ranges.max(1)))
             .collect();
-        labels[Self::ANYTHING_ELSE] = "anything else".to_owned();
+        labels[self.anything_else()] = "anything else".to_owned();
         labels
     }
 
     fn label(&self, ranges: &[(u32, u32)], max_ranges: usize) -> String {
-        if let [(first, last)] = ranges
-            && first == last
-        {
-            return self.symbol(*first);
+        match ranges {
+            [] => return String::new(),
+            [(first, last)] if first == last => return self.symbol(*first),
+            _ => {}
         }
         let mut label = "[".to_owned();
         for &(first, last) in ranges.iter().take(max_ranges) {

@@ -45,8 +45,8 @@ impl Spellings {
         }
         for byte in 0xC2..0xF5u32 {
             let (first, depth) = match byte {
-                ..0xE0 => ((byte & 0x1F) << 6, 1),
-                ..0xF0 => ((byte & 0x0F) << 12, 2),
+                0xC2..0xE0 => ((byte & 0x1F) << 6, 1),
+                0xE0..0xF0 => ((byte & 0x0F) << 12, 2),
                 _ => ((byte & 0x07) << 18, 3),
             };
             spellings.root[byte as usize] = spellings.subtree(alphabet, first, depth);
@@ -213,10 +213,10 @@ impl Build<'_> {
             true => Some(self.target(state, entries[0])?),
             false => None,
         };
-        for class in 0..self.stride {
+        for (class, cell) in row.iter_mut().enumerate() {
             let byte = self.representative[class];
             if (0x80..0xC0).contains(&byte) {
-                row[class] = match shared {
+                *cell = match shared {
                     Some(target) => target,
                     None => self.target(state, entries[byte as usize - 0x80])?,
                 };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::{Alphabet, Dfa, Symbols};
+use super::{Dfa, Symbols};
 
 /// The longest list of ranges that a class label shows.
 const LABEL_RANGES: usize = 6;
@@ -13,7 +13,11 @@ impl Dfa {
     /// where no text goes on).
     pub fn table(&self) -> String {
         let labels = self.alphabet.labels(LABEL_RANGES);
-        let classes = self.used_classes();
+        let anything_else = self.alphabet.anything_else();
+        let mut classes: Vec<usize> = (0..labels.len())
+            .filter(|&c| c != anything_else && !labels[c].is_empty())
+            .collect();
+        classes.push(anything_else);
         let mut rows = vec![vec!["state".to_owned(), "final".to_owned()]];
         rows[0].extend(classes.iter().map(|&c| labels[c].clone()));
         for state in 0..self.state_count() {
@@ -82,6 +86,7 @@ impl Dfa {
     pub fn trace(&self, text: impl AsRef<[u8]>) -> Trace {
         let text = text.as_ref();
         let labels = self.alphabet.labels(LABEL_RANGES);
+        let anything_else = self.alphabet.anything_else();
         let mut state = self.start();
         let mut steps = Vec::new();
         let mut stopped_at = None;
@@ -94,7 +99,7 @@ impl Dfa {
                     None => (None, 1),
                 },
             };
-            let class = symbol.map_or(Alphabet::ANYTHING_ELSE, |s| self.alphabet.class_of(s));
+            let class = symbol.map_or(anything_else, |s| self.alphabet.class_of(s));
             let to = symbol.and_then(|_| self.next(state, class));
             steps.push(Step {
                 offset,
@@ -103,7 +108,7 @@ impl Dfa {
                     None => format!("\\x{:02X}", text[offset]),
                 },
                 class: labels[class].clone(),
-                anything_else: class == Alphabet::ANYTHING_ELSE,
+                anything_else: class == anything_else,
                 from: state,
                 to,
             });
@@ -122,16 +127,6 @@ impl Dfa {
             state,
             stopped_at,
         }
-    }
-
-    /// The classes that some transition takes, and "anything else".
-    fn used_classes(&self) -> Vec<usize> {
-        let width = self.alphabet.len();
-        let mut classes: Vec<usize> = (1..width)
-            .filter(|&c| (0..self.state_count()).any(|s| self.next(s, c).is_some()))
-            .collect();
-        classes.push(Alphabet::ANYTHING_ELSE);
-        classes
     }
 }
 
