@@ -8,6 +8,8 @@ pub use schema_regex;
 pub mod chat;
 #[cfg(feature = "models")]
 pub mod constraint;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 #[cfg(feature = "models")]
 mod error;
 #[cfg(feature = "models")]

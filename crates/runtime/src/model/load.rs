@@ -95,6 +95,7 @@ fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error
 }
 
 /// A model from the contents of its files.
+#[cfg(feature = "embedded")]
 pub(crate) fn from_bytes(
     config: &[u8],
     tokenizer: &[u8],

@@ -11,6 +11,8 @@ mod weights;
 use std::path::Path;
 
 pub use config::{Architecture, MAX_LAYERS, MAX_SIZE, ModelConfig, RopeScaling};
+#[cfg(feature = "embedded")]
+pub(crate) use load::from_bytes;
 pub use load::{LoadOptions, LoadedModel, load, load_with};
 pub use transformer::Transformer;
 pub use weights::WeightFormat;

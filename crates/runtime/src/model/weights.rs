@@ -106,6 +106,7 @@ impl Safetensors {
     }
 
     /// Reads one file's bytes.
+    #[cfg(feature = "embedded")]
     pub(super) fn from_bytes(bytes: &[u8], place: &str, format: WeightFormat) -> Result<Self, Error> {
         let mut tensors = HashMap::new();
         read_tensors(bytes, place, &mut tensors)?;
