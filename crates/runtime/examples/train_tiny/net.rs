@@ -41,12 +41,20 @@ fn shapes() -> Vec<(String, Vec<usize>, f32)> {
     let spread = (WIDTH as f32).powf(-0.5);
     let into_residual = spread / (2.0 * LAYERS as f32).sqrt();
     let mut shapes = vec![
-        ("model.embed_tokens.weight".to_owned(), vec![VOCABULARY, WIDTH], 0.05),
+        (
+            "model.embed_tokens.weight".to_owned(),
+            vec![VOCABULARY, WIDTH],
+            0.05,
+        ),
         ("model.norm.weight".to_owned(), vec![WIDTH], 0.0),
     ];
     for layer in 0..LAYERS {
         let mut add = |name: &str, shape: &[usize], spread: f32| {
-            shapes.push((format!("model.layers.{layer}.{name}.weight"), shape.to_vec(), spread));
+            shapes.push((
+                format!("model.layers.{layer}.{name}.weight"),
+                shape.to_vec(),
+                spread,
+            ));
         };
         add("input_layernorm", &[WIDTH], 0.0);
         add("post_attention_layernorm", &[WIDTH], 0.0);
