@@ -1,0 +1,98 @@
+use std::fmt;
+
+/// Why something could not be built, read or advanced.
+///
+/// One pointer wide. [`Error::kind`] says what a caller can act on; the
+/// message says where (a byte offset, a token, a file position) and what to do.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    offset: Option<usize>,
+}
+
+/// What went wrong, coarsely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The regular expression is not well formed. [`Error::offset`] is the
+    /// byte offset in the pattern.
+    Syntax,
+    /// The regular expression is well formed and uses something that a byte
+    /// automaton does not do (a word boundary, say).
+    Unsupported,
+    /// The regular expression matches nothing at all.
+    EmptyLanguage,
+    /// A limit of the configuration was reached; the message names it.
+    LimitExceeded,
+    /// The tokenizer file is not of a kind that this crate reads.
+    Vocabulary,
+    /// The vocabulary has no tokens for bytes that the language needs.
+    CannotSpell,
+    /// The token may not come next. [`Error::offset`] is the offset of the
+    /// refused byte within the token.
+    TokenRefused,
+    /// The guide has finished, or was asked to go back further than it came.
+    GuideState,
+    /// The bytes are not a saved index, or one of another version, machine
+    /// or vocabulary, or a damaged one.
+    BadIndexFile,
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            offset: None,
+        }))
+    }
+
+    #[cold]
+    pub(crate) fn at(kind: ErrorKind, offset: usize, message: impl Into<String>) -> Self {
+        let mut error = Error::new(kind, message);
+        error.0.offset = Some(offset);
+        error
+    }
+
+    #[cold]
+    #[cfg(feature = "regex")]
+    pub(crate) fn limit(name: &str, unit: &str, limit: usize) -> Self {
+        Error::new(
+            ErrorKind::LimitExceeded,
+            format!("limit `{name}` of {limit} {unit} exceeded; raise it or simplify the pattern"),
+        )
+    }
+
+    /// What went wrong, coarsely.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The byte offset that the error speaks of, where there is one: in the
+    /// pattern for [`ErrorKind::Syntax`] and [`ErrorKind::Unsupported`], in
+    /// the token for [`ErrorKind::TokenRefused`].
+    pub fn offset(&self) -> Option<usize> {
+        self.0.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("offset", &self.0.offset)
+            .field("message", &self.0.message)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,141 @@
+use std::fmt;
+
+use crate::TokenId;
+
+/// Which tokens may come next: one bit a token.
+///
+/// Bit `t % 32` of word `t / 32` stands for token `t`, the layout that
+/// inference servers exchange. Bits at and above [`TokenMask::width`] are zero.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct TokenMask {
+    words: Box<[u32]>,
+    width: usize,
+}
+
+impl TokenMask {
+    /// A mask over `width` tokens that allows none.
+    pub fn none(width: usize) -> Self {
+        TokenMask {
+            words: vec![0; width.div_ceil(32)].into(),
+            width,
+        }
+    }
+
+    pub(crate) fn from_words(words: Box<[u32]>, width: usize) -> Self {
+        debug_assert_eq!(words.len(), width.div_ceil(32));
+        TokenMask { words, width }
+    }
+
+    /// How many tokens the mask speaks of: as many as the logits are wide.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The words, `ceil(width / 32)` of them.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Whether `token` may come next. A token outside the width may not.
+    pub fn allows(&self, token: TokenId) -> bool {
+        let t = token.index();
+        t < self.width && self.words[t / 32] >> (t % 32) & 1 == 1
+    }
+
+    /// How many tokens may come next. O(width / 32).
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// Whether no token may come next.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&w| w == 0)
+    }
+
+    /// The tokens that may come next, in ascending order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter {
+            words: &self.words,
+            at: 0,
+            rest: self.words.first().copied().unwrap_or(0),
+        }
+    }
+
+    /// Allows `token`, and does nothing if it is outside the width.
+    pub fn allow(&mut self, token: TokenId) {
+        let t = token.index();
+        if t < self.width {
+            self.words[t / 32] |= 1 << (t % 32);
+        }
+    }
+
+    /// Forbids every token again.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u32] {
+        &mut self.words
+    }
+}
+
+impl fmt::Debug for TokenMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TokenMask({} of {}: ", self.count(), self.width)?;
+        f.debug_set().entries(self.iter().take(16)).finish()?;
+        f.write_str(if self.count() > 16 { "..)" } else { ")" })
+    }
+}
+
+impl<'a> IntoIterator for &'a TokenMask {
+    type Item = TokenId;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The allowed tokens of a [`TokenMask`], in ascending order.
+pub struct Iter<'a> {
+    words: &'a [u32],
+    at: usize,
+    rest: u32,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = TokenId;
+
+    fn next(&mut self) -> Option<TokenId> {
+        while self.rest == 0 {
+            self.at += 1;
+            self.rest = *self.words.get(self.at)?;
+        }
+        let bit = self.rest.trailing_zeros();
+        self.rest &= self.rest - 1;
+        Some(TokenId::new(self.at as u32 * 32 + bit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_lie_where_the_layout_says() {
+        let mut mask = TokenMask::none(70);
+        for t in [0, 31, 32, 69, 70, 1000] {
+            mask.allow(TokenId::new(t));
+        }
+        assert_eq!(mask.words(), [0x8000_0001, 1, 1 << 5]);
+        assert_eq!(
+            mask.iter().map(TokenId::get).collect::<Vec<_>>(),
+            [0, 31, 32, 69]
+        );
+        assert!(mask.allows(TokenId::new(69)) && !mask.allows(TokenId::new(70)));
+        assert_eq!(mask.count(), 4);
+        mask.clear();
+        assert!(mask.is_empty());
+        assert_eq!(TokenMask::none(0).iter().count(), 0);
+    }
+}

@@ -1,0 +1,46 @@
+use std::fmt;
+
+/// The number of a token, as the tokenizer and the model know it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(u32);
+
+impl TokenId {
+    /// Wraps a token number.
+    pub const fn new(id: u32) -> Self {
+        TokenId(id)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+
+    /// The number as an index into logits.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<u32> for TokenId {
+    fn from(id: u32) -> Self {
+        TokenId(id)
+    }
+}
+
+impl From<TokenId> for u32 {
+    fn from(id: TokenId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Debug for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

@@ -1,0 +1,511 @@
+//! What a tokenizer's tokens are: bytes, structure, or an end.
+
+mod runs;
+#[cfg(feature = "tiktoken")]
+mod tiktoken;
+#[cfg(feature = "tokenizer-json")]
+mod tokenizer_json;
+mod trie;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub(crate) use runs::{CharRanges, Runs};
+pub(crate) use trie::{NO_TOKEN, Trie};
+
+use crate::{Error, ErrorKind, TokenId};
+
+/// The longest token that a vocabulary may have, in bytes.
+pub const MAX_TOKEN_BYTES: usize = 60_000;
+
+/// The largest token number that a vocabulary may use, plus one.
+pub const MAX_WIDTH: usize = 1 << 24;
+
+/// What a token is to a constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TokenKind {
+    /// It stands for its bytes.
+    Text,
+    /// It is structure (a marker of the chat format, padding): never allowed
+    /// as text, whatever its name is spelt with.
+    Special,
+    /// It ends the text: allowed exactly where the text may end.
+    End,
+    /// No token has this number (a gap, or padding of the logits).
+    Absent,
+}
+
+/// What added tokens are that the tokenizer does not itself call special.
+///
+/// Chat formats mark structure with such tokens (Qwen3's `<tool_call>`,
+/// DeepSeek's `<｜tool▁call▁begin｜>`), so by default they are structure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AddedTokens {
+    /// Structure, except those of white space alone (Gemma 3 adds runs of
+    /// blanks and newlines).
+    #[default]
+    Structure,
+    /// Text like any other token.
+    Text,
+}
+
+/// A tokenizer's tokens, as bytes. Cheap to clone.
+///
+/// ```
+/// use fsm_index::{TokenId, Vocabulary};
+///
+/// let tokens = [("a", 0), ("b", 1), ("ab", 2)].map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+/// assert_eq!(vocabulary.width(), 4);
+/// assert_eq!(vocabulary.token_bytes(TokenId::new(2)), Some(&b"ab"[..]));
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Vocabulary(Arc<Inner>);
+
+struct Inner {
+    /// `bytes[offsets[t]..offsets[t + 1]]` are token t's bytes, or its name if
+    /// it is no text.
+    offsets: Vec<u32>,
+    bytes: Vec<u8>,
+    kinds: Vec<TokenKind>,
+    ends: Vec<TokenId>,
+    trie: Trie,
+    single_bytes: [bool; 256],
+    fingerprint: u128,
+    runs: Mutex<HashMap<CharRanges, RunsSlot>>,
+}
+
+/// At most this many classes of characters does a vocabulary know; to be cut
+/// by one costs about 20 bytes a token.
+const MAX_RUNS: usize = 64;
+
+/// So often must a class be asked for before the cut, which costs as much as
+/// some walks, pays.
+const ASKED_TO_PAY: u32 = 6;
+
+/// A vocabulary cut by one class, or not yet.
+#[derive(Clone, Debug, Default)]
+struct RunsSlot {
+    /// Whether most tokens are plain.
+    pays: bool,
+    asked: u32,
+    runs: Arc<OnceLock<Runs>>,
+}
+
+/// Whether a mask may be put together from a vocabulary cut by a class of
+/// characters, instead of by a walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextRuns {
+    /// Where a class is asked for often enough to pay for the cut. Default.
+    #[default]
+    Auto,
+    /// Wherever it can be.
+    Always,
+    /// Never: every mask is a walk.
+    Never,
+}
+
+impl Vocabulary {
+    /// A vocabulary of text tokens and end tokens. A token without bytes is
+    /// never allowed; several tokens may have the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// Two tokens have the same number, or a limit is exceeded
+    /// ([`MAX_TOKEN_BYTES`], [`MAX_WIDTH`]).
+    pub fn new<B: AsRef<[u8]>>(
+        tokens: impl IntoIterator<Item = (B, TokenId)>,
+        ends: impl IntoIterator<Item = TokenId>,
+    ) -> Result<Vocabulary, Error> {
+        let mut builder = VocabularyBuilder::new();
+        for (bytes, id) in tokens {
+            builder.text(id, bytes)?;
+        }
+        for id in ends {
+            builder.end(id)?;
+        }
+        builder.build()
+    }
+
+    /// Reads a Hugging Face `tokenizer.json`.
+    ///
+    /// Byte-level BPE, and metaspace BPE or Unigram with byte fallback.
+    /// Added tokens are structure ([`AddedTokens`]); those that are known by
+    /// name to end a text (`</s>`, `<|im_end|>`, `<|eot_id|>`, ..) are end
+    /// tokens: where the model's configuration says otherwise, use
+    /// [`Vocabulary::with_ends`].
+    ///
+    /// # Errors
+    ///
+    /// The file is not JSON, or describes a tokenizer of another kind
+    /// (WordPiece, word level), or a decoder whose bytes are not known.
+    #[cfg(feature = "tokenizer-json")]
+    pub fn from_tokenizer_json(json: &[u8]) -> Result<Vocabulary, Error> {
+        tokenizer_json::read(json, AddedTokens::default())
+    }
+
+    /// As [`Vocabulary::from_tokenizer_json`], with a choice of what added
+    /// tokens are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vocabulary::from_tokenizer_json`].
+    #[cfg(feature = "tokenizer-json")]
+    pub fn from_tokenizer_json_with(json: &[u8], added: AddedTokens) -> Result<Vocabulary, Error> {
+        tokenizer_json::read(json, added)
+    }
+
+    /// Reads tiktoken ranks: a line a token, its bytes in base64, a blank, its
+    /// number. Special tokens are not in such files: name them in `specials`,
+    /// and those that end a text in `ends` too.
+    ///
+    /// # Errors
+    ///
+    /// A line is malformed; the message has its number.
+    #[cfg(feature = "tiktoken")]
+    pub fn from_tiktoken(
+        ranks: &[u8],
+        specials: &[(&str, TokenId)],
+        ends: &[TokenId],
+    ) -> Result<Vocabulary, Error> {
+        tiktoken::read(ranks, specials, ends)
+    }
+
+    /// The same vocabulary with other end tokens. Tokens that no longer end
+    /// a text become structure.
+    ///
+    /// # Errors
+    ///
+    /// A number is outside the vocabulary's width.
+    pub fn with_ends(&self, ends: impl IntoIterator<Item = TokenId>) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        for kind in &mut builder.kinds {
+            if *kind == TokenKind::End {
+                *kind = TokenKind::Special;
+            }
+        }
+        for id in ends {
+            if id.index() >= self.width() {
+                return Err(Error::new(
+                    ErrorKind::Vocabulary,
+                    format!(
+                        "end token {id} is outside the vocabulary of {} tokens",
+                        self.width()
+                    ),
+                ));
+            }
+            builder.kinds[id.index()] = TokenKind::End;
+        }
+        builder.build()
+    }
+
+    /// The same vocabulary for logits of `width` entries. The entries beyond
+    /// the vocabulary are padding and never allowed.
+    ///
+    /// # Errors
+    ///
+    /// `width` is smaller than the vocabulary: logits without a token's entry
+    /// could never produce it.
+    pub fn with_width(&self, width: usize) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        if width < self.width() || width > MAX_WIDTH {
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!(
+                    "logits of width {width} do not fit a vocabulary of {} tokens (at most {MAX_WIDTH})",
+                    self.width()
+                ),
+            ));
+        }
+        builder.kinds.resize(width, TokenKind::Absent);
+        builder.tokens.resize(width, Box::default());
+        builder.build()
+    }
+
+    fn to_builder(&self) -> VocabularyBuilder {
+        VocabularyBuilder {
+            tokens: (0..self.width()).map(|t| self.0.raw(t).into()).collect(),
+            kinds: self.0.kinds.clone(),
+        }
+    }
+
+    /// How many bits a mask has: one more than the largest token number, or
+    /// the width of the logits.
+    pub fn width(&self) -> usize {
+        self.0.kinds.len()
+    }
+
+    /// What a token is. Outside the width: [`TokenKind::Absent`].
+    pub fn kind(&self, token: TokenId) -> TokenKind {
+        let kind = self.0.kinds.get(token.index());
+        kind.copied().unwrap_or(TokenKind::Absent)
+    }
+
+    /// The bytes that a text token stands for; `None` for any other token.
+    pub fn token_bytes(&self, token: TokenId) -> Option<&[u8]> {
+        (self.kind(token) == TokenKind::Text).then(|| self.0.raw(token.index()))
+    }
+
+    /// The name of a special or end token; `None` for any other token.
+    pub fn token_name(&self, token: TokenId) -> Option<&[u8]> {
+        matches!(self.kind(token), TokenKind::Special | TokenKind::End)
+            .then(|| self.0.raw(token.index()))
+    }
+
+    /// The special or end token of that name. O(width).
+    pub fn special(&self, name: &str) -> Option<TokenId> {
+        (0..self.width() as u32)
+            .map(TokenId::new)
+            .find(|&t| self.token_name(t) == Some(name.as_bytes()))
+    }
+
+    /// The tokens that end a text, in ascending order.
+    pub fn ends(&self) -> &[TokenId] {
+        &self.0.ends
+    }
+
+    /// The text tokens and their bytes, in ascending order.
+    pub fn texts(&self) -> impl Iterator<Item = (TokenId, &[u8])> {
+        (0..self.width() as u32)
+            .map(TokenId::new)
+            .filter_map(|t| Some((t, self.token_bytes(t)?)))
+    }
+
+    /// The bytes that are not tokens by themselves, in ascending order. If
+    /// there are none, every text can be spelt.
+    pub fn missing_bytes(&self) -> Vec<u8> {
+        (0..=255u8)
+            .filter(|&b| !self.0.single_bytes[b as usize])
+            .collect()
+    }
+
+    /// A number that tells vocabularies apart: FNV-1a, 128 bits (IETF draft
+    /// draft-eastlake-fnv), over every token's kind, length and bytes.
+    pub fn fingerprint(&self) -> u128 {
+        self.0.fingerprint
+    }
+
+    /// Bytes of memory, with what was derived from it so far.
+    pub fn memory(&self) -> usize {
+        let runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let runs = runs.values().filter_map(|slot| slot.runs.get());
+        self.0.offsets.len() * 4
+            + self.0.bytes.len()
+            + self.0.kinds.len()
+            + self.0.trie.memory()
+            + runs.map(Runs::memory).sum::<usize>()
+    }
+
+    pub(crate) fn trie(&self) -> &Trie {
+        &self.0.trie
+    }
+
+    /// The vocabulary cut by a class of characters, if it is, or should now be.
+    pub(crate) fn runs(&self, class: &CharRanges, policy: TextRuns) -> Option<RunsRef> {
+        let slot = {
+            // A panic elsewhere leaves the map whole: it changes by one insert.
+            let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            if !runs.contains_key(class) {
+                if runs.len() >= MAX_RUNS {
+                    return None;
+                }
+                let pays = Runs::pay(class, self.texts(), 61);
+                let slot = RunsSlot {
+                    pays,
+                    ..RunsSlot::default()
+                };
+                runs.insert(class.clone(), slot);
+            }
+            let slot = runs.get_mut(class)?;
+            slot.asked = slot.asked.saturating_add(1);
+            let wanted = match policy {
+                TextRuns::Auto => slot.pays && slot.asked >= ASKED_TO_PAY,
+                TextRuns::Always => true,
+                TextRuns::Never => false,
+            };
+            if !wanted {
+                return None;
+            }
+            slot.runs.clone()
+        };
+        slot.get_or_init(|| Runs::new(class, self.texts(), self.width()));
+        Some(RunsRef(slot))
+    }
+}
+
+/// Lends the cut of a vocabulary by one class.
+pub(crate) struct RunsRef(Arc<OnceLock<Runs>>);
+
+impl std::ops::Deref for RunsRef {
+    type Target = Runs;
+
+    fn deref(&self) -> &Runs {
+        // `Vocabulary::runs` fills the cell before it lends it.
+        self.0
+            .get_or_init(|| unreachable!("an unfilled cut was lent"))
+    }
+}
+
+impl Inner {
+    fn raw(&self, token: usize) -> &[u8] {
+        &self.bytes[self.offsets[token] as usize..self.offsets[token + 1] as usize]
+    }
+}
+
+impl fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Vocabulary(width {}, ends {:?})",
+            self.width(),
+            self.ends()
+        )
+    }
+}
+
+/// Collects tokens for a [`Vocabulary`], when some of them are structure.
+#[derive(Clone, Debug, Default)]
+pub struct VocabularyBuilder {
+    tokens: Vec<Box<[u8]>>,
+    kinds: Vec<TokenKind>,
+}
+
+impl VocabularyBuilder {
+    /// No tokens yet.
+    pub fn new() -> Self {
+        VocabularyBuilder::default()
+    }
+
+    /// Adds a token that stands for its bytes.
+    ///
+    /// # Errors
+    ///
+    /// The number is taken, or a limit is exceeded.
+    pub fn text(&mut self, id: TokenId, bytes: impl AsRef<[u8]>) -> Result<&mut Self, Error> {
+        self.add(id, bytes.as_ref(), TokenKind::Text)
+    }
+
+    /// Adds a token that is structure, with its name.
+    ///
+    /// # Errors
+    ///
+    /// The number is taken, or a limit is exceeded.
+    pub fn special(&mut self, id: TokenId, name: &str) -> Result<&mut Self, Error> {
+        self.add(id, name.as_bytes(), TokenKind::Special)
+    }
+
+    /// Makes a token an end token; it need not have been added before.
+    ///
+    /// # Errors
+    ///
+    /// A limit is exceeded.
+    pub fn end(&mut self, id: TokenId) -> Result<&mut Self, Error> {
+        self.reserve(id)?;
+        self.kinds[id.index()] = TokenKind::End;
+        Ok(self)
+    }
+
+    /// The vocabulary. O(n log n) in the number of tokens.
+    ///
+    /// # Errors
+    ///
+    /// The tokens have more than 4 GiB of bytes.
+    pub fn build(self) -> Result<Vocabulary, Error> {
+        let mut offsets = Vec::with_capacity(self.tokens.len() + 1);
+        let mut bytes = Vec::new();
+        let mut single_bytes = [false; 256];
+        let mut fingerprint = Fnv128::default();
+        offsets.push(0);
+        for (token, &kind) in self.tokens.iter().zip(&self.kinds) {
+            bytes.extend_from_slice(token);
+            let Ok(offset) = u32::try_from(bytes.len()) else {
+                return Err(limit("4 GiB of token bytes"));
+            };
+            offsets.push(offset);
+            if let ([byte], TokenKind::Text) = (token.as_ref(), kind) {
+                single_bytes[*byte as usize] = true;
+            }
+            fingerprint.write(&[kind as u8]);
+            fingerprint.write(&(token.len() as u32).to_le_bytes());
+            fingerprint.write(token);
+        }
+        let text = |(t, kind): (usize, &TokenKind)| {
+            (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
+        };
+        let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
+        let ends = (0..self.kinds.len())
+            .filter(|&t| self.kinds[t] == TokenKind::End)
+            .map(|t| TokenId::new(t as u32))
+            .collect();
+        Ok(Vocabulary(Arc::new(Inner {
+            offsets,
+            bytes,
+            kinds: self.kinds,
+            ends,
+            trie,
+            single_bytes,
+            fingerprint: fingerprint.0,
+            runs: Mutex::default(),
+        })))
+    }
+
+    fn reserve(&mut self, id: TokenId) -> Result<(), Error> {
+        if id.index() >= MAX_WIDTH {
+            return Err(limit(&format!("{MAX_WIDTH} token numbers")));
+        }
+        if id.index() >= self.kinds.len() {
+            self.kinds.resize(id.index() + 1, TokenKind::Absent);
+            self.tokens.resize(id.index() + 1, Box::default());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: TokenId, bytes: &[u8], kind: TokenKind) -> Result<&mut Self, Error> {
+        if bytes.len() > MAX_TOKEN_BYTES {
+            return Err(limit(&format!("{MAX_TOKEN_BYTES} bytes in token {id}")));
+        }
+        self.reserve(id)?;
+        if self.kinds[id.index()] != TokenKind::Absent {
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!(
+                    "token {id} occurs twice: as {:?} and as {:?}",
+                    String::from_utf8_lossy(&self.tokens[id.index()]),
+                    String::from_utf8_lossy(bytes)
+                ),
+            ));
+        }
+        self.kinds[id.index()] = kind;
+        self.tokens[id.index()] = bytes.into();
+        Ok(self)
+    }
+}
+
+#[cold]
+fn limit(what: &str) -> Error {
+    Error::new(
+        ErrorKind::LimitExceeded,
+        format!("the vocabulary exceeds the limit of {what}"),
+    )
+}
+
+/// FNV-1a with 128 bits.
+pub(crate) struct Fnv128(pub(crate) u128);
+
+impl Default for Fnv128 {
+    fn default() -> Self {
+        Fnv128(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl Fnv128 {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 =
+                (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013B);
+        }
+    }
+}
