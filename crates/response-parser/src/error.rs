@@ -37,9 +37,6 @@ macro_rules! kinds {
                 }
             }
         }
-
-        #[cfg(test)]
-        pub(crate) const ALL_KINDS: &[ErrorKind] = &[$(ErrorKind::$name),*];
     };
 }
 

@@ -47,6 +47,10 @@
 //! | values that one JMESPath evaluation copies | 10,000,000 | `size_limit` |
 //! | text after `x-mapping-regex` or JMESPath `join` | 64 MiB | `size_limit` |
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 mod error;
 mod jmes;
 mod json;

@@ -150,11 +150,6 @@ fn subtract_digits(a: &str, b: &str) -> String {
     digits.iter().rev().collect()
 }
 
-/// Python's white space: Unicode's and the four information separators.
-pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\x1C'..='\x1F')
-}
-
 /// Splits a sign off.
 fn signed(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {
@@ -165,8 +160,11 @@ fn signed(text: &str) -> (bool, &str) {
 }
 
 /// Python's `int(text)`. Linear.
+///
+/// White space around is Unicode's; the information separators U+001C to U+001F, which
+/// Python's `str.strip` takes for white space too, are none here.
 pub(crate) fn integer(text: &str) -> Option<Int> {
-    let (negative, text) = signed(text.trim_matches(is_space));
+    let (negative, text) = signed(text.trim());
     let mut rest = text.chars();
     let mut out = String::with_capacity(text.len());
     digits(&mut rest, &mut out);
@@ -192,7 +190,7 @@ fn digits(rest: &mut std::str::Chars<'_>, out: &mut String) {
 
 /// Python's `float(text)`. Linear.
 pub(crate) fn float(text: &str) -> Option<f64> {
-    let (negative, text) = signed(text.trim_matches(is_space));
+    let (negative, text) = signed(text.trim());
     let lower = text.to_ascii_lowercase();
     let magnitude = match lower.as_str() {
         "inf" | "infinity" => f64::INFINITY,
@@ -269,7 +267,7 @@ mod tests {
     fn integers() {
         for (text, expected) in [
             ("5", "5"),
-            (" +1_000\u{1C}", "1000"),
+            (" +1_000\u{2003}", "1000"),
             ("-0", "0"),
             ("\u{661}\u{662}", "12"),
             ("-9223372036854775808", "-9223372036854775808"),

@@ -180,7 +180,10 @@ impl Lexer<'_> {
         if let Ok(value) = json::decode(&inner) {
             return Ok(Token::Literal(value.into_owned()));
         }
-        let quoted = format!("\"{}\"", inner.trim_start_matches(crate::scalar::is_space));
+        let quoted = format!(
+            "\"{}\"",
+            inner.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '\x1C'..='\x1F'))
+        );
         match json::decode(&quoted) {
             Ok(value) => Ok(Token::Literal(value.into_owned())),
             Err(_) => Err(Error::Syntax("bad literal".into(), start)),

@@ -41,7 +41,7 @@ pub(crate) const STEPS_PER_BYTE: u64 = 64;
 /// Work that searches for one match after another may do on the linear machine, in bytes
 /// looked at in the worst case, before the backtracking machine with its budget takes over.
 /// A single search is linear, but a sequence of them need not be.
-const LINEAR_WORK: u64 = 1 << 31;
+const LINEAR_WORK: u64 = 1 << 30;
 
 /// The spans of a match: the whole, then each group that took part.
 pub(crate) type Groups = Vec<Option<(usize, usize)>>;

@@ -333,6 +333,8 @@ impl Parser<'_> {
     /// at the front of the `first`.
     fn sequence(&mut self, mut flags: Flags, depth: usize, first: bool) -> Result<Node> {
         let mut nodes: Vec<Node> = Vec::new();
+        // An anchor or a repeated item may be repeated if it is in a group of its own.
+        let mut grouped = false;
         loop {
             let start = self.at;
             if matches!(self.peek_char(), None | Some('|' | ')')) {
@@ -374,12 +376,14 @@ impl Parser<'_> {
                 Token::Char(c @ ('?' | '*' | '+' | '{')) => match self.quantifier(c)? {
                     None => literal('{' as u32, flags),
                     Some((min, max)) => {
-                        self.repeat(&mut nodes, min, max, start)?;
+                        self.repeat(&mut nodes, grouped, min, max, start)?;
+                        grouped = false;
                         continue;
                     }
                 },
                 Token::Char(c) => literal(c as u32, flags),
             };
+            grouped = token == Token::Char('(');
             nodes.push(node);
         }
         Ok(match nodes.len() {
@@ -433,12 +437,15 @@ impl Parser<'_> {
     fn repeat(
         &mut self,
         nodes: &mut Vec<Node>,
+        grouped: bool,
         min: u32,
         max: Option<u32>,
         start: usize,
     ) -> Result<()> {
         match nodes.last() {
-            None | Some(Node::Anchor(_)) => return Err(self.error("nothing to repeat", start)),
+            None => return Err(self.error("nothing to repeat", start)),
+            Some(_) if grouped => {}
+            Some(Node::Anchor(_)) => return Err(self.error("nothing to repeat", start)),
             Some(Node::Repeat(_)) => return Err(self.error("multiple repeat", start)),
             Some(_) => {}
         }
@@ -920,7 +927,7 @@ fn literal(point: u32, flags: Flags) -> Node {
         let mut class = ClassUnicode::empty();
         class::add_code_points(&mut class, point, point);
         class::close_under_case(&mut class, flags.fold());
-        if class.ranges().len() > 1 {
+        if class.ranges().iter().any(|range| range.len() > 1) || class.ranges().len() > 1 {
             return Node::Set(class);
         }
     }
