@@ -1,3 +1,4 @@
+use crate::vocabulary::CharRanges;
 use crate::{ByteAutomaton, Cursor, DenseTable};
 
 /// A deterministic automaton over bytes as one table: what an index over a
@@ -14,6 +15,20 @@ pub struct ByteDfa {
     /// One for each row, the dead one included.
     accepting: Vec<bool>,
     start: u32,
+    /// By the number of the state; states in the middle of a character and
+    /// those behind the end of the list have none.
+    loops: Vec<Option<TextLoop>>,
+    /// The classes that loops speak of.
+    loop_classes: Vec<CharRanges>,
+}
+
+/// Where most text leads from a state: all characters of a class go to `next`,
+/// which in the inside of a string is the state itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TextLoop {
+    /// A number into [`ByteDfa::loop_classes`].
+    pub(crate) class: u32,
+    pub(crate) next: Cursor,
 }
 
 impl ByteDfa {
@@ -31,7 +46,29 @@ impl ByteDfa {
             next,
             accepting,
             start,
+            loops: Vec::new(),
+            loop_classes: Vec::new(),
         }
+    }
+
+    /// Adds what is known of text loops, by the numbers of the states.
+    pub(crate) fn with_loops(
+        mut self,
+        loops: Vec<Option<TextLoop>>,
+        loop_classes: Vec<CharRanges>,
+    ) -> Self {
+        self.loops = loops;
+        self.loop_classes = loop_classes;
+        self
+    }
+
+    /// Where most text leads from `state`, if that is known.
+    pub(crate) fn text_loop(&self, state: Cursor) -> Option<TextLoop> {
+        self.loops.get(self.number(state)).copied().flatten()
+    }
+
+    pub(crate) fn loop_class(&self, class: u32) -> &CharRanges {
+        &self.loop_classes[class as usize]
     }
 
     /// How many states there are, the dead one not counted.
@@ -46,7 +83,12 @@ impl ByteDfa {
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.next.len() * 4 + self.accepting.len()
+        let classes = self.loop_classes.iter().map(|c| c.len() * 8);
+        size_of::<Self>()
+            + self.next.len() * 4
+            + self.accepting.len()
+            + self.loops.len() * size_of::<Option<TextLoop>>()
+            + classes.sum::<usize>()
     }
 
     /// Whether the whole of `text` is in the language.

@@ -2,8 +2,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::row::{Row, RowPool};
+use crate::run_rows::RunRows;
 use crate::walk::{Walker, finish};
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TokenMask, Vocabulary};
+use crate::{
+    ByteAutomaton, ByteDfa, Cursor, DenseTable, Error, ErrorKind, TextRuns, TokenMask, Vocabulary,
+};
 
 /// When the rows of an [`Index`] are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,6 +25,8 @@ pub enum Fill {
 pub struct IndexConfig {
     /// When rows are computed. Default: eagerly.
     pub fill: Fill,
+    /// Whether rows may be put together from text runs. Default: where it pays.
+    pub text_runs: TextRuns,
     /// Memory of all rows, in bytes. Default 1 GiB. Reaching it is an error
     /// for an eager index; a lazy one goes on without keeping more rows.
     pub max_row_bytes: usize,
@@ -31,6 +36,7 @@ impl Default for IndexConfig {
     fn default() -> Self {
         IndexConfig {
             fill: Fill::Eager,
+            text_runs: TextRuns::Auto,
             max_row_bytes: 1 << 30,
         }
     }
@@ -62,6 +68,7 @@ pub struct Index {
     /// By the number of the state; the dead one's is never filled.
     rows: Box<[OnceLock<Arc<Row>>]>,
     pool: RowPool,
+    run_rows: RunRows,
     /// Which states can still be finished with this vocabulary's tokens, if
     /// that is not all of them.
     spellable: Option<Box<[bool]>>,
@@ -219,37 +226,100 @@ impl Index {
             vocabulary: vocabulary.clone(),
             config: config.clone(),
             pool: RowPool::default(),
+            run_rows: RunRows::default(),
             spellable: None,
             automaton,
         }
     }
 
     fn compute(&self, state: Cursor, walker: &mut Walker) -> Row {
-        let mut mask = TokenMask::none(self.vocabulary.width());
-        match &self.spellable {
-            None => walker.mask(
-                &self.automaton,
-                &state,
-                &mut (),
-                &self.vocabulary,
-                &mut mask,
-            ),
-            Some(spellable) => {
-                let words = mask.words_mut();
-                let trie = self.vocabulary.trie();
-                walker.walk(&self.automaton, &state, &mut (), trie, |token, to| {
-                    if spellable[self.automaton.number(to)] {
-                        words[token as usize / 32] |= 1 << (token % 32);
-                    }
-                });
-                finish(
-                    self.automaton.is_accepting(&state),
-                    &self.vocabulary,
-                    &mut mask,
-                );
+        if let Some(spellable) = &self.spellable {
+            return self.walk_spellable(state, spellable, walker);
+        }
+        if self.config.text_runs != TextRuns::Never
+            && let Some(text) = self.automaton.text_loop(state)
+        {
+            if let Some(row) = self.put_together(state, text.class, walker) {
+                return row;
+            }
+            let known = text.next;
+            if known != state && self.automaton.text_loop(known).map(|l| l.next) == Some(known) {
+                return self.patch(state, known, walker);
             }
         }
-        Row::new(&mask)
+        let mut mask = TokenMask::none(self.vocabulary.width());
+        walker.mask(
+            &self.automaton,
+            &state,
+            &mut (),
+            &self.vocabulary,
+            &mut mask,
+        );
+        Row::new(mask)
+    }
+
+    /// A row from the vocabulary cut by the class that `state` loops over.
+    fn put_together(&self, state: Cursor, class: u32, walker: &mut Walker) -> Option<Row> {
+        let ranges = self.automaton.loop_class(class);
+        let runs = self.vocabulary.runs(ranges, self.config.text_runs)?;
+        let mut mask = TokenMask::none(self.vocabulary.width());
+        self.run_rows.put(
+            &self.automaton,
+            state,
+            class,
+            &runs,
+            walker,
+            mask.words_mut(),
+        )?;
+        finish(
+            self.automaton.is_accepting(&state),
+            &self.vocabulary,
+            &mut mask,
+        );
+        Some(Row::new(mask))
+    }
+
+    /// A row from that of the state where most text leads.
+    fn patch(&self, state: Cursor, known: Cursor, walker: &mut Walker) -> Row {
+        let mut mask = TokenMask::none(self.vocabulary.width());
+        match self.row(known).as_ref() {
+            Row::Dense(row) => mask.words_mut().copy_from_slice(row.words()),
+            Row::Sparse(tokens) => tokens.iter().for_each(|&token| mask.allow(token)),
+        }
+        let table = DenseTable {
+            classes: self.automaton.classes(),
+            next: self.automaton.next_table(),
+        };
+        walker.difference(
+            table,
+            (state, known),
+            self.vocabulary.trie(),
+            mask.words_mut(),
+        );
+        finish(
+            self.automaton.is_accepting(&state),
+            &self.vocabulary,
+            &mut mask,
+        );
+        Row::new(mask)
+    }
+
+    /// A row of the tokens from which the vocabulary can go on.
+    fn walk_spellable(&self, state: Cursor, spellable: &[bool], walker: &mut Walker) -> Row {
+        let mut mask = TokenMask::none(self.vocabulary.width());
+        let words = mask.words_mut();
+        let trie = self.vocabulary.trie();
+        walker.walk(&self.automaton, &state, &mut (), trie, |token, to| {
+            if spellable[self.automaton.number(to)] {
+                words[token as usize / 32] |= 1 << (token % 32);
+            }
+        });
+        finish(
+            self.automaton.is_accepting(&state),
+            &self.vocabulary,
+            &mut mask,
+        );
+        Row::new(mask)
     }
 
     /// Computes every row.

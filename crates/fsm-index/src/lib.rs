@@ -12,6 +12,7 @@ mod mask;
 #[cfg(feature = "regex")]
 mod nfa;
 mod row;
+mod run_rows;
 mod token;
 mod vocabulary;
 mod walk;
@@ -26,6 +27,6 @@ pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
 pub use token::TokenId;
 pub use vocabulary::{
-    AddedTokens, MAX_TOKEN_BYTES, MAX_WIDTH, TokenKind, Vocabulary, VocabularyBuilder,
+    AddedTokens, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary, VocabularyBuilder,
 };
 pub use walk::brute_force_mask;

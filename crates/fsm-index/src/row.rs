@@ -14,12 +14,12 @@ pub(crate) enum Row {
 }
 
 impl Row {
-    pub(crate) fn new(mask: &TokenMask) -> Row {
+    pub(crate) fn new(mask: TokenMask) -> Row {
         let count = mask.count();
         if count * 2 < mask.words().len() {
             Row::Sparse(mask.iter().collect())
         } else {
-            Row::Dense(mask.clone())
+            Row::Dense(mask)
         }
     }
 

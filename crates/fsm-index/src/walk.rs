@@ -2,13 +2,15 @@
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
 use crate::vocabulary::{NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, Cursor, DenseTable, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
 pub(crate) struct Walker {
     /// The cursor after the first, second, .. byte of the current node.
     path: Vec<Cursor>,
+    /// The same of a second state.
+    other: Vec<Cursor>,
 }
 
 impl Walker {
@@ -54,10 +56,7 @@ impl Walker {
         mut step: impl FnMut(Cursor, u8) -> Cursor,
         mut hit: impl FnMut(u32, Cursor),
     ) {
-        self.path.clear();
-        self.path.resize(trie.max_depth() + 1, Cursor::DEAD);
-        let path = self.path.as_mut_slice();
-        path[0] = start;
+        let path = fresh(&mut self.path, trie, start);
         let nodes = trie.nodes();
         let mut at = 0;
         while let Some(node) = nodes.get(at) {
@@ -76,18 +75,66 @@ impl Walker {
     }
 }
 
-/// Adds the tokens that a walk does not meet: those with the bytes of another
-/// one, and the ends.
+impl Walker {
+    /// Turns the mask of the state `known` into that of `state`, by a walk that
+    /// leaves a subtree out as soon as both states have met: what follows is
+    /// then judged alike. O(nodes on which they differ).
+    pub(crate) fn difference(
+        &mut self,
+        table: DenseTable<'_>,
+        (state, known): (Cursor, Cursor),
+        trie: &Trie,
+        words: &mut [u32],
+    ) {
+        let path = fresh(&mut self.path, trie, state);
+        let other = fresh(&mut self.other, trie, known);
+        let nodes = trie.nodes();
+        let mut at = 0;
+        while let Some(node) = nodes.get(at) {
+            let depth = node.depth as usize;
+            let cursor = table.step(path[depth - 1], node.byte);
+            let before = table.step(other[depth - 1], node.byte);
+            let end = node.end as usize;
+            if cursor == before {
+                at = end;
+            } else if cursor.is_dead() {
+                for node in nodes[at..end].iter().filter(|n| n.token != NO_TOKEN) {
+                    words[node.token as usize / 32] &= !(1 << (node.token % 32));
+                }
+                at = end;
+            } else {
+                path[depth] = cursor;
+                other[depth] = before;
+                if node.token != NO_TOKEN {
+                    words[node.token as usize / 32] |= 1 << (node.token % 32);
+                }
+                at += 1;
+            }
+        }
+    }
+}
+
+/// A path as long as the longest token, with its first cursor.
+fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -> &'a mut [Cursor] {
+    path.clear();
+    path.resize(trie.max_depth() + 1, Cursor::DEAD);
+    path[0] = start;
+    path
+}
+
+/// Settles the tokens that a walk does not meet: those with the bytes of
+/// another one, and the ends.
 pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, mask: &mut TokenMask) {
     let words = mask.words_mut();
+    let put = |words: &mut [u32], token: u32, bit: u32| {
+        let word = &mut words[token as usize / 32];
+        *word = *word & !(1 << (token % 32)) | bit << (token % 32);
+    };
     for &(first, other) in vocabulary.trie().duplicates() {
-        let bit = words[first as usize / 32] >> (first % 32) & 1;
-        words[other as usize / 32] |= bit << (other % 32);
+        put(words, other, words[first as usize / 32] >> (first % 32) & 1);
     }
-    if accepting {
-        for &end in vocabulary.ends() {
-            mask.allow(end);
-        }
+    for end in vocabulary.ends() {
+        put(words, end.get(), u32::from(accepting));
     }
 }
 

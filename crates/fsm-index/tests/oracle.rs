@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, Config, Dfa, Fill, Guide, Index, IndexConfig, Symbols, TokenId, TokenMask,
-    Vocabulary, brute_force_mask,
+    ByteAutomaton, Config, Dfa, Fill, Guide, Index, IndexConfig, Symbols, TextRuns, TokenId,
+    TokenMask, Vocabulary, brute_force_mask,
 };
 use proptest::prelude::*;
 use regex_automata::dfa::{Automaton, dense};
@@ -121,7 +121,15 @@ fn compare(pattern: &str, vocabulary: &Vocabulary, choices: &[u16]) {
         ..lazy()
     };
     let uncached = Index::with_config(pattern, vocabulary, &config, &no_memory).unwrap();
-    let mut guides: Vec<Guide> = [eager, saved, lazy_index, uncached]
+    let with = |text_runs| {
+        let config = IndexConfig {
+            text_runs,
+            ..lazy()
+        };
+        Index::with_config(pattern, vocabulary, &Config::default(), &config).unwrap()
+    };
+    let (runs, walks) = (with(TextRuns::Always), with(TextRuns::Never));
+    let mut guides: Vec<Guide> = [eager, saved, lazy_index, uncached, runs, walks]
         .into_iter()
         .map(|index| Guide::new(Arc::new(index)))
         .collect();

@@ -1,1 +1,232 @@
 //! Reads a chat model's raw output back into a message, by a declarative response schema.
+//!
+//! A *response schema* is a JSON Schema whose nodes also say how their value is found in the
+//! text: `x-regex`, `x-regex-iterator`, `x-regex-key-value`, `x-parser`, `x-mapping` and
+//! `x-mapping-regex`. It is the form that Hugging Face transformers 5.0 reads (in Python),
+//! and this crate gives its answers.
+//!
+//! ```
+//! use response_parser::ResponseSchema;
+//! use serde_json::json;
+//!
+//! let schema = ResponseSchema::new(&json!({
+//!     "type": "object",
+//!     "properties": {
+//!         "role": {"const": "assistant"},
+//!         "thinking": {"type": "string", "x-regex": r"<think>(.*?)</think>"},
+//!         "tool_calls": {
+//!             "x-regex-iterator": r"<tool_call>(.*?)</tool_call>",
+//!             "type": "array",
+//!             "items": {"x-parser": "json"}
+//!         }
+//!     }
+//! }))?;
+//! let message = schema.parse(
+//!     r#"<think>Look it up.</think><tool_call>{"name": "find", "arguments": {"q": 1}}</tool_call>"#,
+//! )?;
+//! assert_eq!(message, json!({
+//!     "role": "assistant",
+//!     "thinking": "Look it up.",
+//!     "tool_calls": [{"name": "find", "arguments": {"q": 1}}]
+//! }));
+//! # Ok::<(), response_parser::Error>(())
+//! ```
+//!
+//! # Limits
+//!
+//! Each has its own error; none depends on the clock.
+//!
+//! | what | limit | kind |
+//! |---|---|---|
+//! | steps of the backtracking machine for one keyword | 16,777,216 + 64 for each byte of the text | `regex_budget` |
+//! | choices it may leave open | 8,388,608 (16 bytes each) | `regex_budget` |
+//! | nesting of groups in a pattern, groups in a pattern | 200, 4,096 | `regex_unsupported` |
+//! | nesting of schemas | 128 | `depth_limit` |
+//! | nesting of JSON in the text, of constants, of a parsed value | 512 | `depth_limit` |
+//! | nesting of a JMESPath expression | 200 | `depth_limit` |
+//! | values that one JMESPath evaluation copies | 10,000,000 | `size_limit` |
+//! | text after `x-mapping-regex` or JMESPath `join` | 64 MiB | `size_limit` |
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+mod error;
+mod jmes;
+mod json;
+mod pyre;
+mod run;
+mod scalar;
+mod schema;
+mod text;
+mod value;
+
+use serde_json::Value as Json;
+
+pub use error::{Error, ErrorKind};
+pub use schema::Mode;
+
+use schema::{MAX_VALUE_DEPTH, Schema};
+use value::{Beyond, Value, depth_within};
+
+/// Longest text, in bytes, that a step may make of a shorter one.
+pub(crate) const MAX_TEXT: usize = 64 << 20;
+
+/// A compiled response schema. Immutable, and shared freely between threads.
+pub struct ResponseSchema {
+    root: Schema,
+    mode: Mode,
+    unrepresentable: Unrepresentable,
+}
+
+/// What [`ResponseSchema::parse`] makes of values that JSON cannot hold: NaN, infinities,
+/// integers of more than 64 bits, strings with lone surrogates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unrepresentable {
+    /// An error of kind [`ErrorKind::NotJson`] that says which and where.
+    #[default]
+    Refuse,
+    /// The nearest thing that JSON has: null for NaN and infinities, the digits as a string
+    /// for an integer, U+FFFD for each lone surrogate.
+    Replace,
+}
+
+/// Options of a [`ResponseSchema`], from [`ResponseSchema::builder`].
+#[derive(Clone, Debug, Default)]
+pub struct ResponseSchemaBuilder {
+    mode: Mode,
+    unrepresentable: Unrepresentable,
+}
+
+impl ResponseSchemaBuilder {
+    /// How faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
+    /// told.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
+    #[must_use]
+    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
+        self.unrepresentable = unrepresentable;
+        self
+    }
+
+    /// Compiles `schema`: time and memory linear in its size.
+    ///
+    /// # Errors
+    ///
+    /// In the lenient mode, for a schema that no text could be read with: a broken pattern or
+    /// expression, an unknown parser or type, a keyword of the wrong kind. In both modes for
+    /// one that is nested too deeply.
+    pub fn build(&self, schema: &Json) -> Result<ResponseSchema, Error> {
+        let root = schema::compile(schema, self.mode)?;
+        Ok(ResponseSchema {
+            root,
+            mode: self.mode,
+            unrepresentable: self.unrepresentable,
+        })
+    }
+}
+
+impl ResponseSchema {
+    /// Compiles `schema` in the lenient mode.
+    ///
+    /// # Errors
+    ///
+    /// See [`ResponseSchemaBuilder::build`].
+    pub fn new(schema: &Json) -> Result<ResponseSchema, Error> {
+        ResponseSchema::builder().build(schema)
+    }
+
+    /// Options for compiling a schema.
+    #[must_use]
+    pub fn builder() -> ResponseSchemaBuilder {
+        ResponseSchemaBuilder::default()
+    }
+
+    /// Reads `text`.
+    ///
+    /// Time is linear in the text for each keyword whose pattern needs no backtracking, and
+    /// within the stated budget for the others.
+    ///
+    /// # Errors
+    ///
+    /// Where a step does not take what the step before left, a budget is used up, or (unless
+    /// [`Unrepresentable::Replace`] was asked for) the result holds what JSON cannot.
+    pub fn parse(&self, text: &str) -> Result<Json, Error> {
+        self.read(Value::text(text), text, self.plain())
+    }
+
+    /// Reads a value that is no text, or not only: what a server has decoded already.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseSchema::parse`].
+    pub fn parse_value(&self, value: &Json) -> Result<Json, Error> {
+        self.read_value(value, self.plain())
+    }
+
+    /// Reads a value like [`ResponseSchema::parse_value`], without losing what JSON cannot
+    /// hold: such leaves become `{"$float": "NaN" | "Infinity" | "-Infinity"}`,
+    /// `{"$bigint": "<digits>"}` or `{"$utf16": [<code units>]}`. A lone surrogate in a key
+    /// becomes U+FFFD.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseSchema::parse`], but never [`ErrorKind::NotJson`].
+    pub fn parse_tagged(&self, value: &Json) -> Result<Json, Error> {
+        self.read_value(value, Beyond::Tag)
+    }
+
+    fn plain(&self) -> Beyond {
+        match self.unrepresentable {
+            Unrepresentable::Refuse => Beyond::Refuse,
+            Unrepresentable::Replace => Beyond::Replace,
+        }
+    }
+
+    fn read_value(&self, value: &Json, beyond: Beyond) -> Result<Json, Error> {
+        if !depth_within(value, MAX_VALUE_DEPTH) {
+            let message = format!("the value is nested deeper than {MAX_VALUE_DEPTH}");
+            return Err(Error::new(ErrorKind::DepthLimit, "", message));
+        }
+        self.read(
+            Value::from_json(value),
+            value.as_str().unwrap_or_default(),
+            beyond,
+        )
+    }
+
+    fn read<'t>(&self, content: Value<'t>, input: &'t str, beyond: Beyond) -> Result<Json, Error> {
+        let run = run::Run {
+            mode: self.mode,
+            input,
+        };
+        let value = run.parse(&self.root, content)?;
+        value.into_json(beyond).map_err(|problem| {
+            let message = format!(
+                "the result holds {}, which JSON cannot, at {}",
+                problem.what,
+                if problem.pointer.is_empty() {
+                    "its root"
+                } else {
+                    &problem.pointer
+                }
+            );
+            Error::new(ErrorKind::NotJson, "", message)
+        })
+    }
+}
+
+impl std::fmt::Debug for ResponseSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseSchema")
+            .field("mode", &self.mode)
+            .field("unrepresentable", &self.unrepresentable)
+            .finish_non_exhaustive()
+    }
+}

@@ -400,9 +400,10 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
 
     /// How many tokens may still be added.
     fn room(&self) -> (usize, Finish) {
-        let asked = self.request.max_tokens - self.generation.tokens.len().min(self.request.max_tokens);
-        let context = self.session.model.context_length() - self.prompt_tokens
-            - self.generation.tokens.len();
+        let asked =
+            self.request.max_tokens - self.generation.tokens.len().min(self.request.max_tokens);
+        let context =
+            self.session.model.context_length() - self.prompt_tokens - self.generation.tokens.len();
         match asked <= context {
             true => (asked, Finish::Length),
             false => (context, Finish::Context),

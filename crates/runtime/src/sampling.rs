@@ -91,7 +91,11 @@ impl SamplingConfig {
             return wrong("min_p", self.min_p, "from 0 to 1");
         }
         if !(self.repetition_penalty > 0.0 && self.repetition_penalty.is_finite()) {
-            return wrong("repetition_penalty", self.repetition_penalty, "finite and above 0");
+            return wrong(
+                "repetition_penalty",
+                self.repetition_penalty,
+                "finite and above 0",
+            );
         }
         Ok(())
     }
@@ -163,7 +167,10 @@ impl Sampler {
     ) -> Result<u32, Error> {
         self.gather(logits, mask);
         self.penalise(history);
-        let most = self.candidates.iter().fold(f32::NEG_INFINITY, |most, c| most.max(c.value));
+        let most = self
+            .candidates
+            .iter()
+            .fold(f32::NEG_INFINITY, |most, c| most.max(c.value));
         if most == f32::NEG_INFINITY {
             return Err(self.nothing_left(logits.len(), mask));
         }
@@ -199,12 +206,17 @@ impl Sampler {
         self.candidates.clear();
         let candidate = |token: usize, logit: f32| Candidate {
             token: token as u32,
-            value: if logit.is_nan() { f32::NEG_INFINITY } else { logit },
+            value: if logit.is_nan() {
+                f32::NEG_INFINITY
+            } else {
+                logit
+            },
         };
         match mask {
             None => {
                 let all = logits.iter().enumerate();
-                self.candidates.extend(all.map(|(token, logit)| candidate(token, *logit)));
+                self.candidates
+                    .extend(all.map(|(token, logit)| candidate(token, *logit)));
             }
             Some(words) => {
                 for token in allowed(words, logits.len()) {
@@ -230,7 +242,11 @@ impl Sampler {
             // Candidates are in ascending order.
             if let Ok(at) = self.candidates.binary_search_by_key(&token, |c| c.token) {
                 let value = &mut self.candidates[at].value;
-                *value = if *value > 0.0 { *value / penalty } else { *value * penalty };
+                *value = if *value > 0.0 {
+                    *value / penalty
+                } else {
+                    *value * penalty
+                };
             }
         }
     }
@@ -267,7 +283,10 @@ impl Sampler {
         if self.config.min_p == 0.0 {
             return;
         }
-        let most = self.candidates.iter().fold(0.0_f32, |most, c| most.max(c.value));
+        let most = self
+            .candidates
+            .iter()
+            .fold(0.0_f32, |most, c| most.max(c.value));
         let least = most * self.config.min_p;
         self.candidates.retain(|c| c.value >= least);
     }
@@ -324,12 +343,23 @@ fn allowed(words: &[u32], width: usize) -> impl Iterator<Item = usize> {
 pub fn top_probabilities(logits: &[f32], mask: Option<&[u32]>, count: usize) -> Vec<Probability> {
     let mut all: Vec<Candidate> = match mask {
         Some(words) => allowed(words, logits.len())
-            .map(|token| Candidate { token: token as u32, value: logits[token] })
+            .map(|token| Candidate {
+                token: token as u32,
+                value: logits[token],
+            })
             .collect(),
-        None => (0..).zip(logits).map(|(token, value)| Candidate { token, value: *value }).collect(),
+        None => (0..)
+            .zip(logits)
+            .map(|(token, value)| Candidate {
+                token,
+                value: *value,
+            })
+            .collect(),
     };
     all.retain(|c| c.value > f32::NEG_INFINITY);
-    let most = all.iter().fold(f32::NEG_INFINITY, |most, c| most.max(c.value));
+    let most = all
+        .iter()
+        .fold(f32::NEG_INFINITY, |most, c| most.max(c.value));
     // With an infinite logit the finite ones have no share.
     let weight = |value: f32| match most == f32::INFINITY {
         true => f64::from(u8::from(value == most)),

@@ -81,33 +81,56 @@ fn weights(family: Family) -> HashMap<String, Tensor> {
     let mut random = |shape: &[usize], center: f32, spread: f32| {
         let count = shape.iter().product();
         let unit = |rng: &mut ChaCha8Rng| rng.next_u32() as f32 / u32::MAX as f32 * 2.0 - 1.0;
-        let values: Vec<f32> = (0..count).map(|_| center + spread * unit(&mut rng)).collect();
+        let values: Vec<f32> = (0..count)
+            .map(|_| center + spread * unit(&mut rng))
+            .collect();
         Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
     };
     let (query, key) = (HEADS * family.head_dim, GROUPS * family.head_dim);
     let mut all = HashMap::new();
-    all.insert("model.embed_tokens.weight".to_owned(), random(&[VOCABULARY, HIDDEN], 0.0, 1.0));
+    all.insert(
+        "model.embed_tokens.weight".to_owned(),
+        random(&[VOCABULARY, HIDDEN], 0.0, 1.0),
+    );
     all.insert("model.norm.weight".to_owned(), random(&[HIDDEN], 1.0, 0.3));
     if !family.tied {
-        all.insert("lm_head.weight".to_owned(), random(&[VOCABULARY, HIDDEN], 0.0, 0.5));
+        all.insert(
+            "lm_head.weight".to_owned(),
+            random(&[VOCABULARY, HIDDEN], 0.0, 0.5),
+        );
     }
     for layer in 0..LAYERS {
         let mut add = |part: &str, tensor: Tensor| {
             all.insert(format!("model.layers.{layer}.{part}"), tensor);
         };
         add("input_layernorm.weight", random(&[HIDDEN], 1.0, 0.3));
-        add("post_attention_layernorm.weight", random(&[HIDDEN], 1.0, 0.3));
+        add(
+            "post_attention_layernorm.weight",
+            random(&[HIDDEN], 1.0, 0.3),
+        );
         for (part, rows) in [("q_proj", query), ("k_proj", key), ("v_proj", key)] {
-            add(&format!("self_attn.{part}.weight"), random(&[rows, HIDDEN], 0.0, 0.4));
+            add(
+                &format!("self_attn.{part}.weight"),
+                random(&[rows, HIDDEN], 0.0, 0.4),
+            );
             if family.bias {
                 add(&format!("self_attn.{part}.bias"), random(&[rows], 0.0, 0.4));
             }
         }
         if family.head_norms {
-            add("self_attn.q_norm.weight", random(&[family.head_dim], 1.0, 0.3));
-            add("self_attn.k_norm.weight", random(&[family.head_dim], 1.0, 0.3));
+            add(
+                "self_attn.q_norm.weight",
+                random(&[family.head_dim], 1.0, 0.3),
+            );
+            add(
+                "self_attn.k_norm.weight",
+                random(&[family.head_dim], 1.0, 0.3),
+            );
         }
-        add("self_attn.o_proj.weight", random(&[HIDDEN, query], 0.0, 0.4));
+        add(
+            "self_attn.o_proj.weight",
+            random(&[HIDDEN, query], 0.0, 0.4),
+        );
         add("mlp.gate_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
         add("mlp.up_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
         add("mlp.down_proj.weight", random(&[HIDDEN, INNER], 0.0, 0.4));
@@ -134,14 +157,21 @@ fn write_shards(folder: &Path, weights: &HashMap<String, Tensor>) {
     let mut map = serde_json::Map::new();
     for (number, part) in names.chunks(names.len().div_ceil(2)).enumerate() {
         let file = format!("model-{:05}-of-00002.safetensors", number + 1);
-        let shard: HashMap<&str, Tensor> = part.iter().map(|name| (name.as_str(), weights[*name].clone())).collect();
+        let shard: HashMap<&str, Tensor> = part
+            .iter()
+            .map(|name| (name.as_str(), weights[*name].clone()))
+            .collect();
         candle_core::safetensors::save(&shard, folder.join(&file)).unwrap();
         for name in part {
             map.insert((*name).clone(), json!(file));
         }
     }
     let index = json!({"metadata": {}, "weight_map": map});
-    std::fs::write(folder.join("model.safetensors.index.json"), index.to_string()).unwrap();
+    std::fs::write(
+        folder.join("model.safetensors.index.json"),
+        index.to_string(),
+    )
+    .unwrap();
     let single = folder.join("model.safetensors");
     if single.exists() {
         std::fs::remove_file(single).unwrap();
@@ -152,12 +182,18 @@ const TOKENS: [u32; 12] = [5, 900, 17, 17, 1029, 300, 1, 44, 612, 8, 77, 300];
 
 fn distance(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max)
 }
 
 fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
     let vb = VarBuilder::from_tensors(weights(family), DType::F32, &Device::Cpu);
-    let tokens = Tensor::new(&TOKENS[..], &Device::Cpu).unwrap().unsqueeze(0).unwrap();
+    let tokens = Tensor::new(&TOKENS[..], &Device::Cpu)
+        .unwrap()
+        .unsqueeze(0)
+        .unwrap();
     let config = config.to_string();
     let logits = match family.name {
         "llama" => {
@@ -211,7 +247,11 @@ fn llama3_rope_scaling_equals_the_stock_model() {
     let plain = tempfile::tempdir().unwrap();
     config["rope_scaling"] = Value::Null;
     write_folder(plain.path(), &config, &weights(LLAMA));
-    let unscaled = load(plain.path()).unwrap().model.forward(&TOKENS, 0).unwrap();
+    let unscaled = load(plain.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
     assert!(distance(&ours, &unscaled) > 1e-3);
 }
 
@@ -260,16 +300,28 @@ fn the_cache_grows_past_its_first_size() {
 #[test]
 fn shards_equal_a_single_file() {
     let folder = folder(LLAMA);
-    let single = load(folder.path()).unwrap().model.forward(&TOKENS, 0).unwrap();
+    let single = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
     write_shards(folder.path(), &weights(LLAMA));
-    let sharded = load(folder.path()).unwrap().model.forward(&TOKENS, 0).unwrap();
+    let sharded = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
     assert_eq!(single, sharded);
 }
 
 #[test]
 fn half_precision_and_quantised_weights_stay_close() {
     let folder = folder(QWEN2);
-    let exact = load(folder.path()).unwrap().model.forward(&TOKENS, 0).unwrap();
+    let exact = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
     let largest = exact.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
 
     let options = LoadOptions::default().with_weights(WeightFormat::Q8_0);
@@ -279,9 +331,15 @@ fn half_precision_and_quantised_weights_stay_close() {
     assert!(error > 0.0 && error < 0.05, "{error}");
 
     for (dtype, most) in [(DType::F16, 0.01), (DType::BF16, 0.08)] {
-        let halves = weights(QWEN2).into_iter().map(|(name, t)| (name, t.to_dtype(dtype).unwrap()));
+        let halves = weights(QWEN2)
+            .into_iter()
+            .map(|(name, t)| (name, t.to_dtype(dtype).unwrap()));
         write_folder(folder.path(), &config(QWEN2), &halves.collect());
-        let half = load(folder.path()).unwrap().model.forward(&TOKENS, 0).unwrap();
+        let half = load(folder.path())
+            .unwrap()
+            .model
+            .forward(&TOKENS, 0)
+            .unwrap();
         let error = distance(&exact, &half) / largest;
         assert!(error > 0.0 && error < most, "{dtype:?}: {error}");
     }
@@ -292,10 +350,20 @@ fn end_tokens_come_from_every_file_that_names_them() {
     let folder = folder(LLAMA);
     let ends = |folder: &Path| -> Vec<u32> {
         let loaded = load(folder).unwrap();
-        loaded.tokenizer.vocabulary().ends().iter().map(|end| end.get()).collect()
+        loaded
+            .tokenizer
+            .vocabulary()
+            .ends()
+            .iter()
+            .map(|end| end.get())
+            .collect()
     };
     assert_eq!(ends(folder.path()), [2]);
-    std::fs::write(folder.path().join("generation_config.json"), r#"{"eos_token_id": [0, 2]}"#).unwrap();
+    std::fs::write(
+        folder.path().join("generation_config.json"),
+        r#"{"eos_token_id": [0, 2]}"#,
+    )
+    .unwrap();
     assert_eq!(ends(folder.path()), [0, 2]);
     let chat = r#"{"eos_token": {"content": "<|im_start|>"}, "chat_template": "{{ messages }}"}"#;
     std::fs::write(folder.path().join("tokenizer_config.json"), chat).unwrap();
@@ -311,7 +379,9 @@ fn errors_name_the_file_and_what_is_wrong() {
     let mut note = |what: &str, folder: &Path, kind: ErrorKind| {
         let error = load(folder).expect_err(what);
         assert_eq!(error.kind(), kind, "{what}: {error}");
-        let text = error.to_string().replace(&folder.display().to_string(), "DIR");
+        let text = error
+            .to_string()
+            .replace(&folder.display().to_string(), "DIR");
         lines.push(format!("{what}\n    {text}"));
     };
     let with = |change: &dyn Fn(&mut Value)| {
@@ -328,7 +398,11 @@ fn errors_name_the_file_and_what_is_wrong() {
 
     let broken = folder(LLAMA);
     std::fs::write(broken.path().join("config.json"), "{").unwrap();
-    note("a configuration that is not JSON", broken.path(), ErrorKind::Config);
+    note(
+        "a configuration that is not JSON",
+        broken.path(),
+        ErrorKind::Config,
+    );
     let unknown = with(&|config| config["model_type"] = json!("mamba"));
     note("an unknown architecture", unknown.path(), ErrorKind::Config);
     let lacking = with(&|config| {
@@ -348,7 +422,11 @@ fn errors_name_the_file_and_what_is_wrong() {
     let deep = with(&|config| config["num_hidden_layers"] = json!(LAYERS + 1));
     note("a missing tensor", deep.path(), ErrorKind::Weights);
     let narrow = with(&|config| config["vocab_size"] = json!(1000));
-    note("fewer logits than tokens", narrow.path(), ErrorKind::VocabularyMismatch);
+    note(
+        "fewer logits than tokens",
+        narrow.path(),
+        ErrorKind::VocabularyMismatch,
+    );
 
     let no_weights = folder(LLAMA);
     std::fs::remove_file(no_weights.path().join("model.safetensors")).unwrap();
@@ -364,11 +442,19 @@ fn errors_name_the_file_and_what_is_wrong() {
     std::fs::remove_file(outside.path().join("model.safetensors")).unwrap();
     let index = r#"{"weight_map": {"lm_head.weight": "../elsewhere.safetensors"}}"#;
     std::fs::write(outside.path().join("model.safetensors.index.json"), index).unwrap();
-    note("a shard outside the folder", outside.path(), ErrorKind::Weights);
+    note(
+        "a shard outside the folder",
+        outside.path(),
+        ErrorKind::Weights,
+    );
     let words = folder(LLAMA);
     let word_level = json!({"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}});
     std::fs::write(words.path().join("tokenizer.json"), word_level.to_string()).unwrap();
-    note("a tokenizer of another kind", words.path(), ErrorKind::Tokenizer);
+    note(
+        "a tokenizer of another kind",
+        words.path(),
+        ErrorKind::Tokenizer,
+    );
     let gguf = folder(LLAMA);
     let file = gguf.path().join("model.gguf");
     std::fs::write(&file, "GGUF, not really").unwrap();
@@ -389,8 +475,14 @@ fn requests_that_do_not_fit_are_refused_and_change_nothing() {
     };
     assert_eq!(kind(&[], 3).0, ErrorKind::Model);
     assert_eq!(kind(&[1], 13).0, ErrorKind::Model);
-    assert_eq!(kind(&[VOCABULARY as u32], 12).0, ErrorKind::VocabularyMismatch);
+    assert_eq!(
+        kind(&[VOCABULARY as u32], 12).0,
+        ErrorKind::VocabularyMismatch
+    );
     let (kind, message) = kind(&[1; 60], 12);
     assert_eq!(kind, ErrorKind::ContextLength);
-    assert_eq!(message, "72 tokens are more than the 64 of the model's context");
+    assert_eq!(
+        message,
+        "72 tokens are more than the 64 of the model's context"
+    );
 }

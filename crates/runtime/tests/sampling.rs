@@ -7,8 +7,14 @@ use tokenmold::ErrorKind;
 use tokenmold::sampling::{Sampler, SamplingConfig, top_probabilities};
 
 /// The probability of each token, step by step as the module describes.
-fn oracle(config: &SamplingConfig, logits: &[f32], mask: Option<&[u32]>, history: &[u32]) -> Vec<f64> {
-    let allowed = |t: usize| mask.is_none_or(|m| m.get(t / 32).is_some_and(|w| w >> (t % 32) & 1 == 1));
+fn oracle(
+    config: &SamplingConfig,
+    logits: &[f32],
+    mask: Option<&[u32]>,
+    history: &[u32],
+) -> Vec<f64> {
+    let allowed =
+        |t: usize| mask.is_none_or(|m| m.get(t / 32).is_some_and(|w| w >> (t % 32) & 1 == 1));
     let window = match config.repetition_window {
         0 => history.len(),
         n => n.min(history.len()),
@@ -22,7 +28,11 @@ fn oracle(config: &SamplingConfig, logits: &[f32], mask: Option<&[u32]>, history
         }
         if seen.contains(&(t as u32)) {
             let penalty = config.repetition_penalty;
-            value = if value > 0.0 { value / penalty } else { value * penalty };
+            value = if value > 0.0 {
+                value / penalty
+            } else {
+                value * penalty
+            };
         }
         tokens.push((t, f64::from(value)));
     }
@@ -69,7 +79,12 @@ const DRAWS: usize = 20_000;
 
 /// Draws often and compares with the oracle: each count within five standard
 /// deviations, and nothing drawn that has no probability.
-fn assert_distribution(config: &SamplingConfig, logits: &[f32], mask: Option<&[u32]>, history: &[u32]) {
+fn assert_distribution(
+    config: &SamplingConfig,
+    logits: &[f32],
+    mask: Option<&[u32]>,
+    history: &[u32],
+) {
     let wanted = oracle(config, logits, mask, history);
     let mut sampler = Sampler::new(config.clone()).unwrap();
     let mut counts = vec![0_usize; logits.len()];
@@ -126,7 +141,9 @@ fn draws_follow_the_distribution() {
 fn the_same_seed_draws_the_same() {
     let draw = |seed: u64| -> Vec<u32> {
         let mut sampler = Sampler::new(SamplingConfig::with_temperature(1.0, seed)).unwrap();
-        (0..12).map(|_| sampler.sample(&LOGITS, None, &[]).unwrap()).collect()
+        (0..12)
+            .map(|_| sampler.sample(&LOGITS, None, &[]).unwrap())
+            .collect()
     };
     assert_eq!(draw(5), draw(5));
     assert_ne!(draw(5), draw(6));

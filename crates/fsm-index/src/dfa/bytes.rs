@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 
 use super::{Alphabet, Config, Dfa, NONE, Symbols};
-use crate::{ByteDfa, Error};
+use crate::byte_dfa::TextLoop;
+use crate::vocabulary::CharRanges;
+use crate::{ByteDfa, Cursor, Error};
 
 /// What a byte leads to, before an automaton's states come in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -169,15 +171,57 @@ impl Dfa {
         for target in &mut next {
             *target *= stride as u32;
         }
-        Ok(ByteDfa::from_parts(
-            classes,
-            stride,
-            next,
-            accepting,
-            stride as u32,
-        ))
+        let (loops, loop_classes) = self.text_loops(stride);
+        let automaton = ByteDfa::from_parts(classes, stride, next, accepting, stride as u32);
+        Ok(automaton.with_loops(loops, loop_classes))
+    }
+
+    /// For each state the target that takes the most characters, if they are
+    /// many enough for text.
+    fn text_loops(&self, stride: usize) -> (Vec<Option<TextLoop>>, Vec<CharRanges>) {
+        if self.alphabet.symbols() == Symbols::Bytes {
+            return (Vec::new(), Vec::new());
+        }
+        let width = self.alphabet.len();
+        let mut sizes = vec![0u32; width];
+        for (first, last, class) in self.alphabet.runs() {
+            sizes[class] += last - first + 1;
+        }
+        let mut loops = vec![None];
+        let mut classes = Vec::new();
+        let mut ids: HashMap<Vec<bool>, u32> = HashMap::new();
+        let mut weights: HashMap<u32, u32> = HashMap::new();
+        for row in self.next.chunks_exact(width) {
+            weights.clear();
+            for (&next, size) in row.iter().zip(&sizes) {
+                if next != NONE {
+                    *weights.entry(next).or_default() += size;
+                }
+            }
+            // Of equal weights the smaller state, so that nothing depends on
+            // the order of the map.
+            let best = weights.iter().max_by_key(|(next, size)| (**size, !**next));
+            let Some((&next, _)) = best.filter(|best| *best.1 >= TEXT_CHARS) else {
+                loops.push(None);
+                continue;
+            };
+            let members: Vec<bool> = row.iter().map(|&n| n == next).collect();
+            let id = ids.len() as u32;
+            let class = *ids.entry(members).or_insert_with_key(|members| {
+                let runs = self.alphabet.runs().filter(|run| members[run.2]);
+                classes.push(runs.map(|run| (run.0, run.1)).collect());
+                id
+            });
+            let next = Cursor((next + 1) * stride as u32);
+            loops.push(Some(TextLoop { class, next }));
+        }
+        (loops, classes)
     }
 }
+
+/// A class of at least so many characters is text: the tokens over smaller
+/// ones (digits, say) are few, and a walk finds them soon.
+const TEXT_CHARS: u32 = 26;
 
 struct Build<'a> {
     dfa: &'a Dfa,

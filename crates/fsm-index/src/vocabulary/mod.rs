@@ -1,14 +1,17 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
+mod runs;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod trie;
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub(crate) use runs::{CharRanges, Runs};
 pub(crate) use trie::{NO_TOKEN, Trie};
 
 use crate::{Error, ErrorKind, TokenId};
@@ -72,6 +75,37 @@ struct Inner {
     trie: Trie,
     single_bytes: [bool; 256],
     fingerprint: u128,
+    runs: Mutex<HashMap<CharRanges, RunsSlot>>,
+}
+
+/// At most this many classes of characters does a vocabulary know; to be cut
+/// by one costs about 20 bytes a token.
+const MAX_RUNS: usize = 64;
+
+/// So often must a class be asked for before the cut, which costs as much as
+/// some walks, pays.
+const ASKED_TO_PAY: u32 = 6;
+
+/// A vocabulary cut by one class, or not yet.
+#[derive(Clone, Debug, Default)]
+struct RunsSlot {
+    /// Whether most tokens are plain.
+    pays: bool,
+    asked: u32,
+    runs: Arc<OnceLock<Runs>>,
+}
+
+/// Whether a mask may be put together from a vocabulary cut by a class of
+/// characters, instead of by a walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextRuns {
+    /// Where a class is asked for often enough to pay for the cut. Default.
+    #[default]
+    Auto,
+    /// Wherever it can be.
+    Always,
+    /// Never: every mask is a walk.
+    Never,
 }
 
 impl Vocabulary {
@@ -254,13 +288,64 @@ impl Vocabulary {
         self.0.fingerprint
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, with what was derived from it so far.
     pub fn memory(&self) -> usize {
-        self.0.offsets.len() * 4 + self.0.bytes.len() + self.0.kinds.len() + self.0.trie.memory()
+        let runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let runs = runs.values().filter_map(|slot| slot.runs.get());
+        self.0.offsets.len() * 4
+            + self.0.bytes.len()
+            + self.0.kinds.len()
+            + self.0.trie.memory()
+            + runs.map(Runs::memory).sum::<usize>()
     }
 
     pub(crate) fn trie(&self) -> &Trie {
         &self.0.trie
+    }
+
+    /// The vocabulary cut by a class of characters, if it is, or should now be.
+    pub(crate) fn runs(&self, class: &CharRanges, policy: TextRuns) -> Option<RunsRef> {
+        let slot = {
+            // A panic elsewhere leaves the map whole: it changes by one insert.
+            let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
+            if !runs.contains_key(class) {
+                if runs.len() >= MAX_RUNS {
+                    return None;
+                }
+                let pays = Runs::pay(class, self.texts(), 61);
+                let slot = RunsSlot {
+                    pays,
+                    ..RunsSlot::default()
+                };
+                runs.insert(class.clone(), slot);
+            }
+            let slot = runs.get_mut(class)?;
+            slot.asked = slot.asked.saturating_add(1);
+            let wanted = match policy {
+                TextRuns::Auto => slot.pays && slot.asked >= ASKED_TO_PAY,
+                TextRuns::Always => true,
+                TextRuns::Never => false,
+            };
+            if !wanted {
+                return None;
+            }
+            slot.runs.clone()
+        };
+        slot.get_or_init(|| Runs::new(class, self.texts(), self.width()));
+        Some(RunsRef(slot))
+    }
+}
+
+/// Lends the cut of a vocabulary by one class.
+pub(crate) struct RunsRef(Arc<OnceLock<Runs>>);
+
+impl std::ops::Deref for RunsRef {
+    type Target = Runs;
+
+    fn deref(&self) -> &Runs {
+        // `Vocabulary::runs` fills the cell before it lends it.
+        self.0
+            .get_or_init(|| unreachable!("an unfilled cut was lent"))
     }
 }
 
@@ -363,6 +448,7 @@ impl VocabularyBuilder {
             trie,
             single_bytes,
             fingerprint: fingerprint.0,
+            runs: Mutex::default(),
         })))
     }
 

@@ -34,7 +34,11 @@ impl AdamW {
         let bias2 = 1.0 - BETA2.powi(self.step as i32);
         for (name, var) in weights {
             let gradient = &gradients[name];
-            let decay = if var.rank() > 1 { 1.0 - rate * DECAY } else { 1.0 };
+            let decay = if var.rank() > 1 {
+                1.0 - rate * DECAY
+            } else {
+                1.0
+            };
             let mut values = var.flatten_all()?.to_vec1::<f32>()?;
             let (m, v) = self
                 .moments

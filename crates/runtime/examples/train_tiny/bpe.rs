@@ -71,9 +71,8 @@ fn pieces(text: &str) -> Vec<String> {
     let text = text.replace(' ', "\u{2581}");
     let mut rest = text.as_str();
     let mut pieces = Vec::new();
-    let length_while = |s: &str, f: &dyn Fn(char) -> bool| -> usize {
-        s.find(|c| !f(c)).unwrap_or(s.len())
-    };
+    let length_while =
+        |s: &str, f: &dyn Fn(char) -> bool| -> usize { s.find(|c| !f(c)).unwrap_or(s.len()) };
     while let Some(first) = rest.chars().next() {
         let lower = |c: char| c.is_ascii_lowercase() || c == '_';
         let cut = if first.is_ascii_alphabetic() {
@@ -119,8 +118,14 @@ pub(crate) fn train(seed: u64, examples: usize, size: usize) -> tokenizers::Resu
         learned = learned + size - vocabulary.len();
     }
 
-    let ids = vocabulary.into_iter().zip(0_u32..).collect::<HashMap<_, _>>();
-    let mut bpe = BPE::builder().vocab_and_merges(ids.into_iter().collect::<AHashMap<_, _>>(), merges).byte_fallback(true).build()?;
+    let ids = vocabulary
+        .into_iter()
+        .zip(0_u32..)
+        .collect::<HashMap<_, _>>();
+    let mut bpe = BPE::builder()
+        .vocab_and_merges(ids.into_iter().collect::<AHashMap<_, _>>(), merges)
+        .byte_fallback(true)
+        .build()?;
     bpe.byte_fallback = true;
     let mut tokenizer = Tokenizer::new(bpe);
     tokenizer.with_normalizer(Some(Replace::new(" ", "\u{2581}")?))?;
@@ -157,16 +162,25 @@ fn learn(texts: &[String], size: usize) -> tokenizers::Result<(Vec<String>, Merg
     let merges = serde_json::from_value(json["merges"].clone())?;
     let mut vocabulary: Vec<(String, u32)> = bpe.get_vocab().into_iter().collect();
     vocabulary.sort_by_key(|(_, id)| *id);
-    Ok((vocabulary.into_iter().map(|(token, _)| token).collect(), merges))
+    Ok((
+        vocabulary.into_iter().map(|(token, _)| token).collect(),
+        merges,
+    ))
 }
 
 /// Appends the merges that make each frame one token, joining its pieces from
 /// the left.
 fn join_frames(vocabulary: &mut Vec<String>, merges: &mut Merges) -> tokenizers::Result<()> {
     let glued: Vec<String> = GLUE.iter().map(|word| format!("{BLANK}{word}")).collect();
-    for frame in FRAMES.iter().copied().chain(glued.iter().map(String::as_str)) {
+    for frame in FRAMES
+        .iter()
+        .copied()
+        .chain(glued.iter().map(String::as_str))
+    {
         let ids: AHashMap<String, u32> = vocabulary.iter().cloned().zip(0..).collect();
-        let so_far = BPE::builder().vocab_and_merges(ids, merges.clone()).build()?;
+        let so_far = BPE::builder()
+            .vocab_and_merges(ids, merges.clone())
+            .build()?;
         let mut tokens = so_far.tokenize(frame)?.into_iter().map(|token| token.value);
         let mut joined = tokens.next().unwrap_or_default();
         for token in tokens {

@@ -44,12 +44,20 @@ fn shapes() -> Vec<(String, Vec<usize>, f32)> {
     let spread = (WIDTH as f32).powf(-0.5);
     let into_residual = spread / (2.0 * LAYERS as f32).sqrt();
     let mut shapes = vec![
-        ("model.embed_tokens.weight".to_owned(), vec![VOCABULARY, WIDTH], 0.05),
+        (
+            "model.embed_tokens.weight".to_owned(),
+            vec![VOCABULARY, WIDTH],
+            0.05,
+        ),
         ("model.norm.weight".to_owned(), vec![WIDTH], 0.0),
     ];
     for layer in 0..LAYERS {
         let mut add = |name: &str, shape: &[usize], spread: f32| {
-            shapes.push((format!("model.layers.{layer}.{name}.weight"), shape.to_vec(), spread));
+            shapes.push((
+                format!("model.layers.{layer}.{name}.weight"),
+                shape.to_vec(),
+                spread,
+            ));
         };
         add("input_layernorm", &[WIDTH], 0.0);
         add("post_attention_layernorm", &[WIDTH], 0.0);
@@ -113,7 +121,10 @@ impl Net {
             var.set(&Tensor::from_vec(values, var.shape(), &Device::Cpu)?)
         };
         edit("model.embed_tokens.weight", &mut |values| {
-            values.iter_mut().step_by(WIDTH).for_each(|value| *value = CONSTANT);
+            values
+                .iter_mut()
+                .step_by(WIDTH)
+                .for_each(|value| *value = CONSTANT);
         })?;
         let head = WIDTH / HEADS;
         let rows = |values: &mut [f32], row_at: &dyn Fn(usize, usize, f32) -> f32| {
@@ -235,7 +246,9 @@ pub(crate) fn gradient_error(seed: u64) -> Result<f32> {
     let starts = (0..count).map(|i| i % time / 10 * 10).collect();
     let positions: Vec<u32> = (0..count as u32 - 1).filter(|p| p % 3 != 0).collect();
     let targets: Vec<u32> = positions.iter().map(|_| token()).collect();
-    let weights = (0..targets.len()).map(|i| if i % 2 == 0 { 1.0 } else { 0.3 }).collect();
+    let weights = (0..targets.len())
+        .map(|i| if i % 2 == 0 { 1.0 } else { 0.3 })
+        .collect();
     let batch = Batch {
         rows,
         time,
@@ -255,15 +268,27 @@ pub(crate) fn gradient_error(seed: u64) -> Result<f32> {
         let largest = gradient.iter().fold(0_f32, |m, g| m.max(g.abs()));
         let values = var.flatten_all()?.to_vec1::<f32>()?;
         // Along the gradient itself the difference is the largest.
-        let norm = gradient.iter().map(|g| f64::from(g * g)).sum::<f64>().sqrt() as f32;
+        let norm = gradient
+            .iter()
+            .map(|g| f64::from(g * g))
+            .sum::<f64>()
+            .sqrt() as f32;
         let step = 0.02 / norm.max(1e-6);
         let loss_at = |sign: f32| -> Result<f32> {
-            let moved: Vec<f32> = values.iter().zip(&gradient).map(|(v, g)| v + sign * step * 0.1 * g).collect();
+            let moved: Vec<f32> = values
+                .iter()
+                .zip(&gradient)
+                .map(|(v, g)| v + sign * step * 0.1 * g)
+                .collect();
             var.set(&Tensor::from_vec(moved, var.shape(), &Device::Cpu)?)?;
             Ok(net.loss(&batch)?.to_vec1::<f32>()?[0])
         };
         let difference = (loss_at(1.0)? - loss_at(-1.0)?) / (2.0 * step * 0.1);
-        var.set(&Tensor::from_vec(values.clone(), var.shape(), &Device::Cpu)?)?;
+        var.set(&Tensor::from_vec(
+            values.clone(),
+            var.shape(),
+            &Device::Cpu,
+        )?)?;
         let error = (difference / (norm * norm) - 1.0).abs();
         println!("{name:50} norm {norm:.4} largest {largest:.4} error {error:.4}");
         worst = worst.max(error);

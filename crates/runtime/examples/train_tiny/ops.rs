@@ -144,8 +144,11 @@ fn exp(x: f32) -> f32 {
     // Adding 1.5 * 2^23 rounds to a whole number that then stands in the low bits.
     let shifted = x + 12_582_912.;
     let f = x - (shifted - 12_582_912.);
-    let p = 1.0 + f * (0.693_147_2 + f * (0.240_226_5 + f * (0.055_504_11
-        + f * (0.009_618_129 + f * (0.001_333_355_8 + f * 0.000_154_035_3)))));
+    let p = 1.0
+        + f * (0.693_147_2
+            + f * (0.240_226_5
+                + f * (0.055_504_11
+                    + f * (0.009_618_129 + f * (0.001_333_355_8 + f * 0.000_154_035_3)))));
     let whole = shifted.to_bits().wrapping_sub(0x4b40_0000);
     f32::from_bits(whole.wrapping_add(127) << 23) * p
 }
@@ -182,7 +185,11 @@ impl CustomOp1 for Rope {
                 for h in 0..heads {
                     let split = ((b * time + t) * heads + h) * width;
                     let joined = ((b * heads + h) * time + t) * width;
-                    let (from, to) = if self.inverse { (joined, split) } else { (split, joined) };
+                    let (from, to) = if self.inverse {
+                        (joined, split)
+                    } else {
+                        (split, joined)
+                    };
                     let (x1, x2) = x[from..from + width].split_at(half);
                     let (y1, y2) = out[to..to + width].split_at_mut(half);
                     for i in 0..half {
@@ -236,7 +243,9 @@ impl CustomOp1 for CausalSoftmax {
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let scores = values(storage, layout)?;
         let mut out = vec![0_f32; scores.len()];
-        let rows = scores.chunks_exact(self.time).zip(out.chunks_exact_mut(self.time));
+        let rows = scores
+            .chunks_exact(self.time)
+            .zip(out.chunks_exact_mut(self.time));
         for (row, (x, y)) in rows.enumerate() {
             let (from, to) = self.window(row);
             let (x, y) = (&x[from..to], &mut y[from..to]);

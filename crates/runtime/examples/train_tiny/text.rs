@@ -88,17 +88,50 @@ const PLACES: &[&str] = &[
     "Sydney", "Tokyo", "Turin", "Vienna", "Warsaw", "Zurich", "Denver", "Austin", "Utrecht",
 ];
 const THINGS: &[&str] = &[
-    "Lamp", "Desk", "Chair", "Rug", "Shelf", "Mirror", "Clock", "Teapot", "Kettle", "Bowl", "Knife",
-    "Blanket", "Pillow", "Notebook", "Pencil", "Camera", "Tripod", "Keyboard", "Monitor", "Cable",
-    "Charger", "Speaker", "Drill", "Hammer", "Ladder", "Rope", "Tent", "Lantern", "Bicycle",
-    "Helmet", "Gloves", "Jacket", "Boots", "Scarf", "Wallet", "Backpack", "Umbrella", "Candle",
-    "Vase", "Basket", "Piano", "Guitar", "Violin", "Ticket", "Poster", "Map", "Compass", "Radio",
+    "Lamp", "Desk", "Chair", "Rug", "Shelf", "Mirror", "Clock", "Teapot", "Kettle", "Bowl",
+    "Knife", "Blanket", "Pillow", "Notebook", "Pencil", "Camera", "Tripod", "Keyboard", "Monitor",
+    "Cable", "Charger", "Speaker", "Drill", "Hammer", "Ladder", "Rope", "Tent", "Lantern",
+    "Bicycle", "Helmet", "Gloves", "Jacket", "Boots", "Scarf", "Wallet", "Backpack", "Umbrella",
+    "Candle", "Vase", "Basket", "Piano", "Guitar", "Violin", "Ticket", "Poster", "Map", "Compass",
+    "Radio",
 ];
 const TITLES: &[&str] = &[
-    "Lunch", "Kickoff", "Review", "Workshop", "Seminar", "Concert", "Picnic", "Interview", "Demo",
-    "Standup", "Planning", "Retreat", "Launch", "Training", "Dinner", "Budget", "Audit", "Garden",
-    "Winter", "Summer", "River", "Night", "Morning", "Silver", "Paper", "Blue", "Quiet", "Travel",
-    "Moving", "Invoice", "Report", "Contract", "Holiday", "Parade", "Festival", "Reading",
+    "Lunch",
+    "Kickoff",
+    "Review",
+    "Workshop",
+    "Seminar",
+    "Concert",
+    "Picnic",
+    "Interview",
+    "Demo",
+    "Standup",
+    "Planning",
+    "Retreat",
+    "Launch",
+    "Training",
+    "Dinner",
+    "Budget",
+    "Audit",
+    "Garden",
+    "Winter",
+    "Summer",
+    "River",
+    "Night",
+    "Morning",
+    "Silver",
+    "Paper",
+    "Blue",
+    "Quiet",
+    "Travel",
+    "Moving",
+    "Invoice",
+    "Report",
+    "Contract",
+    "Holiday",
+    "Parade",
+    "Festival",
+    "Reading",
 ];
 const WORDS: &[&str] = &[
     "baker", "nurse", "pilot", "teacher", "driver", "painter", "writer", "farmer", "engineer",
@@ -109,8 +142,18 @@ const TAGS: &[&str] = &[
     "urgent", "draft", "private", "team", "sport", "music",
 ];
 const MONTHS: &[&str] = &[
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const KEYS: &[&str] = &[
     "mode", "label", "level", "volume", "limit", "owner", "speed", "theme", "region", "channel",
@@ -251,7 +294,10 @@ impl Writer {
         let (user, host) = (self.proper(PEOPLE), self.proper(PLACES));
         let top = self.pick(&["com", "org", "net", "io"]);
         let plain = |s: &str| -> String {
-            s.to_lowercase().chars().filter(char::is_ascii_lowercase).collect()
+            s.to_lowercase()
+                .chars()
+                .filter(char::is_ascii_lowercase)
+                .collect()
         };
         format!("{}@{}.{top}", plain(&user), plain(&host))
     }
@@ -279,7 +325,8 @@ impl Writer {
                 string(format!("{number} {street} {suffix}"))
             }
             Kind::Phone => {
-                let digits: Vec<String> = (0..3).map(|_| self.between(10, 999).to_string()).collect();
+                let digits: Vec<String> =
+                    (0..3).map(|_| self.between(10, 999).to_string()).collect();
                 string(format!("+{}", digits.join(" ")))
             }
             Kind::Email => {
@@ -329,7 +376,11 @@ impl Writer {
             Kind::Yes(yes, no) => {
                 let truth = self.chance(50);
                 let spoken = if truth { yes } else { no };
-                (json!({"type": "boolean"}), json!(truth), (*spoken).to_owned())
+                (
+                    json!({"type": "boolean"}),
+                    json!(truth),
+                    (*spoken).to_owned(),
+                )
             }
             Kind::Object(fields) => {
                 let mut properties = Map::new();
@@ -430,12 +481,22 @@ impl Writer {
 
     /// The request: lead and clauses as a sentence, or as `key: value` pairs.
     fn request(&mut self, lead: &str, filled: &Filled) -> String {
-        if self.chance(15) && !filled.clauses.iter().any(|(clause, said, _)| clause == said) {
+        if self.chance(15)
+            && !filled
+                .clauses
+                .iter()
+                .any(|(clause, said, _)| clause == said)
+        {
             let pairs: Vec<String> = filled
                 .lead
                 .iter()
                 .map(|(_, spoken, key)| format!("{key}: {spoken}"))
-                .chain(filled.clauses.iter().map(|(_, spoken, key)| format!("{key}: {spoken}")))
+                .chain(
+                    filled
+                        .clauses
+                        .iter()
+                        .map(|(_, spoken, key)| format!("{key}: {spoken}")),
+                )
                 .collect();
             return format!("{}.", pairs.join("; "));
         }
@@ -446,7 +507,11 @@ impl Writer {
         let separator = self.pick(&[", ", ", ", "; "]);
         for (i, (clause, ..)) in filled.clauses.iter().enumerate() {
             let last = i + 1 == filled.clauses.len();
-            text.push_str(if last && i > 0 && separator == ", " { " and " } else { separator });
+            text.push_str(if last && i > 0 && separator == ", " {
+                " and "
+            } else {
+                separator
+            });
             text.push_str(clause);
         }
         text.push('.');
@@ -639,31 +704,84 @@ const DOMAINS: &[Domain] = &[
         leads: &["{}", "This is {}", "New contact {}", "Note about {}"],
         fields: &[
             field(&["name", "person", "full_name"], Kind::Person, &["{}"]),
-            field(&["age", "years"], Kind::Integer(0, 120), &["is {} years old", "aged {}", "{} years"]),
-            field(&["city", "town"], Kind::Place, &["lives in {}", "from {}", "based in {}"]),
-            field(&["job", "profession"], Kind::Word(WORDS), &["works as a {}", "a {} by trade"]),
+            field(
+                &["age", "years"],
+                Kind::Integer(0, 120),
+                &["is {} years old", "aged {}", "{} years"],
+            ),
+            field(
+                &["city", "town"],
+                Kind::Place,
+                &["lives in {}", "from {}", "based in {}"],
+            ),
+            field(
+                &["job", "profession"],
+                Kind::Word(WORDS),
+                &["works as a {}", "a {} by trade"],
+            ),
             field(&["email"], Kind::Email, &["mail {}", "email is {}"]),
             field(&["phone"], Kind::Phone, &["phone {}", "call {}"]),
-            field(&["member", "is_member"], Kind::Yes("is a member", "is not a member"), &["{}"]),
+            field(
+                &["member", "is_member"],
+                Kind::Yes("is a member", "is not a member"),
+                &["{}"],
+            ),
             field(&["languages"], Kind::List(PLACES), &["speaks {}"]),
             field(&["height"], Kind::Number(1, 2), &["is {} m tall"]),
-            field(&["born", "birth_date"], Kind::Date, &["born on {}", "born {}"]),
-            field(&["address", "home"], ADDRESS, &["lives at {}", "address {}"]),
+            field(
+                &["born", "birth_date"],
+                Kind::Date,
+                &["born on {}", "born {}"],
+            ),
+            field(
+                &["address", "home"],
+                ADDRESS,
+                &["lives at {}", "address {}"],
+            ),
             field(&["friends"], Kind::List(PEOPLE), &["friends with {}"]),
         ],
     },
     Domain {
-        leads: &["Order for {}", "{} orders", "Please ship to {}", "New order from {}"],
+        leads: &[
+            "Order for {}",
+            "{} orders",
+            "Please ship to {}",
+            "New order from {}",
+        ],
         fields: &[
             field(&["customer", "name", "buyer"], Kind::Person, &["{}"]),
-            field(&["items", "products"], Kind::List(THINGS), &["items {}", "{} in the basket"]),
-            field(&["quantity", "pieces"], Kind::Integer(1, 99), &["{} pieces", "quantity {}"]),
-            field(&["total", "price"], Kind::Number(1, 400), &["total {}", "costs {}"]),
+            field(
+                &["items", "products"],
+                Kind::List(THINGS),
+                &["items {}", "{} in the basket"],
+            ),
+            field(
+                &["quantity", "pieces"],
+                Kind::Integer(1, 99),
+                &["{} pieces", "quantity {}"],
+            ),
+            field(
+                &["total", "price"],
+                Kind::Number(1, 400),
+                &["total {}", "costs {}"],
+            ),
             field(&["paid"], Kind::Yes("paid", "not paid yet"), &["{}"]),
             field(&["priority"], PRIORITY, &["{} priority", "priority {}"]),
-            field(&["deliver_on", "date"], Kind::Date, &["deliver on {}", "due {}"]),
-            field(&["order_id", "id"], Kind::Code, &["number {}", "order id {}"]),
-            field(&["address", "ship_to"], ADDRESS, &["ship to {}", "address {}"]),
+            field(
+                &["deliver_on", "date"],
+                Kind::Date,
+                &["deliver on {}", "due {}"],
+            ),
+            field(
+                &["order_id", "id"],
+                Kind::Code,
+                &["number {}", "order id {}"],
+            ),
+            field(
+                &["address", "ship_to"],
+                ADDRESS,
+                &["ship to {}", "address {}"],
+            ),
             field(&["gift"], Kind::Yes("as a gift", "not a gift"), &["{}"]),
         ],
     },
@@ -675,10 +793,22 @@ const DOMAINS: &[Domain] = &[
             field(&["start", "time"], Kind::Time, &["at {}", "starts at {}"]),
             field(&["city", "location", "place"], Kind::Place, &["in {}"]),
             field(&["place", "venue"], ROOM, &["in the {}"]),
-            field(&["attendees", "guests", "people"], Kind::List(PEOPLE), &["with {}", "invite {}"]),
+            field(
+                &["attendees", "guests", "people"],
+                Kind::List(PEOPLE),
+                &["with {}", "invite {}"],
+            ),
             field(&["online"], Kind::Yes("online", "on site"), &["{}"]),
-            field(&["seats", "capacity"], Kind::Integer(2, 500), &["{} seats", "room for {}"]),
-            field(&["kind", "category"], Kind::Enum(&["talk", "party", "meeting", "class"]), &["a {}", "kind {}"]),
+            field(
+                &["seats", "capacity"],
+                Kind::Integer(2, 500),
+                &["{} seats", "room for {}"],
+            ),
+            field(
+                &["kind", "category"],
+                Kind::Enum(&["talk", "party", "meeting", "class"]),
+                &["a {}", "kind {}"],
+            ),
             field(&["host"], CONTACT, &["hosted by {}"]),
         ],
     },
@@ -686,13 +816,37 @@ const DOMAINS: &[Domain] = &[
         leads: &["{}", "Product {}", "We sell the {}", "New in the shop: {}"],
         fields: &[
             field(&["product", "name", "item"], Kind::Thing, &["{}"]),
-            field(&["brand", "maker"], Kind::Person, &["made by {}", "brand {}"]),
+            field(
+                &["brand", "maker"],
+                Kind::Person,
+                &["made by {}", "brand {}"],
+            ),
             field(&["price"], Kind::Number(1, 900), &["costs {}", "price {}"]),
-            field(&["stock", "count"], Kind::Integer(0, 900), &["{} in stock", "{} left"]),
-            field(&["color"], Kind::Enum(&["red", "blue", "green", "black", "white"]), &["in {}", "color {}"]),
-            field(&["size"], Kind::Enum(&["small", "medium", "large"]), &["size {}", "{} size"]),
-            field(&["tags", "labels"], Kind::List(TAGS), &["tags {}", "tagged {}"]),
-            field(&["available"], Kind::Yes("available", "not available"), &["{}"]),
+            field(
+                &["stock", "count"],
+                Kind::Integer(0, 900),
+                &["{} in stock", "{} left"],
+            ),
+            field(
+                &["color"],
+                Kind::Enum(&["red", "blue", "green", "black", "white"]),
+                &["in {}", "color {}"],
+            ),
+            field(
+                &["size"],
+                Kind::Enum(&["small", "medium", "large"]),
+                &["size {}", "{} size"],
+            ),
+            field(
+                &["tags", "labels"],
+                Kind::List(TAGS),
+                &["tags {}", "tagged {}"],
+            ),
+            field(
+                &["available"],
+                Kind::Yes("available", "not available"),
+                &["{}"],
+            ),
             field(&["code", "sku"], Kind::Code, &["code {}"]),
             field(&["weight"], Kind::Number(0, 90), &["weighs {} kg"]),
         ],
@@ -701,7 +855,11 @@ const DOMAINS: &[Domain] = &[
         leads: &["Task: {}", "To do: {}", "{} must be done", "Remember {}"],
         fields: &[
             field(&["task", "title"], Kind::Title, &["{}"]),
-            field(&["assignee", "owner"], Kind::Person, &["for {}", "assigned to {}"]),
+            field(
+                &["assignee", "owner"],
+                Kind::Person,
+                &["for {}", "assigned to {}"],
+            ),
             field(&["due", "deadline"], Kind::Date, &["due {}", "until {}"]),
             field(&["priority"], PRIORITY, &["{} priority", "priority {}"]),
             field(&["done"], Kind::Yes("done", "not done yet"), &["{}"]),
@@ -714,21 +872,49 @@ const DOMAINS: &[Domain] = &[
         fields: &[
             field(&["traveller", "passenger", "name"], Kind::Person, &["{}"]),
             field(&["from", "origin"], Kind::Place, &["from {}", "leaving {}"]),
-            field(&["to", "destination"], Kind::Place, &["to {}", "going to {}"]),
+            field(
+                &["to", "destination"],
+                Kind::Place,
+                &["to {}", "going to {}"],
+            ),
             field(&["depart", "date"], Kind::Date, &["on {}", "departs {}"]),
             field(&["seats"], Kind::Integer(1, 9), &["{} seats"]),
-            field(&["class"], Kind::Enum(&["economy", "business", "first"]), &["{} class", "in {}"]),
-            field(&["return", "round_trip"], Kind::Yes("with return", "one way"), &["{}"]),
-            field(&["price"], Kind::Number(20, 900), &["price {}", "for {} euros"]),
+            field(
+                &["class"],
+                Kind::Enum(&["economy", "business", "first"]),
+                &["{} class", "in {}"],
+            ),
+            field(
+                &["return", "round_trip"],
+                Kind::Yes("with return", "one way"),
+                &["{}"],
+            ),
+            field(
+                &["price"],
+                Kind::Number(20, 900),
+                &["price {}", "for {} euros"],
+            ),
         ],
     },
     Domain {
         leads: &["Reading of {}", "Sensor {}", "{} reports"],
         fields: &[
             field(&["sensor", "id"], Kind::Code, &["{}"]),
-            field(&["temperature", "value"], Kind::Number(-20, 45), &["{} degrees", "temperature {}"]),
-            field(&["humidity"], Kind::Integer(0, 100), &["humidity {}", "{} percent humidity"]),
-            field(&["status"], Kind::Enum(&["ok", "warning", "failed"]), &["status {}"]),
+            field(
+                &["temperature", "value"],
+                Kind::Number(-20, 45),
+                &["{} degrees", "temperature {}"],
+            ),
+            field(
+                &["humidity"],
+                Kind::Integer(0, 100),
+                &["humidity {}", "{} percent humidity"],
+            ),
+            field(
+                &["status"],
+                Kind::Enum(&["ok", "warning", "failed"]),
+                &["status {}"],
+            ),
             field(&["active"], Kind::Yes("active", "not active"), &["{}"]),
             field(&["site", "location"], Kind::Place, &["at {}", "in {}"]),
             field(&["time"], Kind::Time, &["time {}", "taken at {}"]),
@@ -739,11 +925,27 @@ const DOMAINS: &[Domain] = &[
         fields: &[
             field(&["title", "song"], Kind::Title, &["{}"]),
             field(&["artist", "singer"], Kind::Person, &["by {}"]),
-            field(&["year"], Kind::Integer(1950, 2030), &["from {}", "year {}"]),
-            field(&["genre"], Kind::Enum(&["rock", "jazz", "folk", "pop"]), &["a {} song", "genre {}"]),
-            field(&["minutes"], Kind::Number(1, 12), &["{} minutes long", "{} minutes"]),
+            field(
+                &["year"],
+                Kind::Integer(1950, 2030),
+                &["from {}", "year {}"],
+            ),
+            field(
+                &["genre"],
+                Kind::Enum(&["rock", "jazz", "folk", "pop"]),
+                &["a {} song", "genre {}"],
+            ),
+            field(
+                &["minutes"],
+                Kind::Number(1, 12),
+                &["{} minutes long", "{} minutes"],
+            ),
             field(&["live"], Kind::Yes("live", "in the studio"), &["{}"]),
-            field(&["players", "band"], Kind::List(PEOPLE), &["played by {}", "with {}"]),
+            field(
+                &["players", "band"],
+                Kind::List(PEOPLE),
+                &["played by {}", "with {}"],
+            ),
         ],
     },
 ];
@@ -751,7 +953,11 @@ const DOMAINS: &[Domain] = &[
 const TOOLS: &[Tool] = &[
     Tool {
         name: "send_mail",
-        leads: &["Send a mail to {} about {}", "Write to {}, subject {}", "Mail {} about {}"],
+        leads: &[
+            "Send a mail to {} about {}",
+            "Write to {}, subject {}",
+            "Mail {} about {}",
+        ],
         always: 2,
         fields: &[
             field(&["to"], Kind::Person, &["{}"]),
@@ -774,12 +980,20 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "get_weather",
-        leads: &["What is the weather in {}", "Weather for {} please", "Will it rain in {}"],
+        leads: &[
+            "What is the weather in {}",
+            "Weather for {} please",
+            "Will it rain in {}",
+        ],
         always: 1,
         fields: &[
             field(&["city"], Kind::Place, &["{}"]),
             field(&["date"], Kind::Date, &["on {}", "for {}"]),
-            field(&["unit"], Kind::Enum(&["celsius", "fahrenheit"]), &["in {}"]),
+            field(
+                &["unit"],
+                Kind::Enum(&["celsius", "fahrenheit"]),
+                &["in {}"],
+            ),
             field(&["days"], Kind::Integer(1, 14), &["{} days"]),
         ],
     },
@@ -790,8 +1004,16 @@ const TOOLS: &[Tool] = &[
         fields: &[
             field(&["title"], Kind::Title, &["{}"]),
             field(&["artist"], Kind::Person, &["{}"]),
-            field(&["volume"], Kind::Integer(0, 100), &["volume {}", "at volume {}"]),
-            field(&["room"], Kind::Enum(&["kitchen", "bedroom", "office"]), &["in the {}"]),
+            field(
+                &["volume"],
+                Kind::Integer(0, 100),
+                &["volume {}", "at volume {}"],
+            ),
+            field(
+                &["room"],
+                Kind::Enum(&["kitchen", "bedroom", "office"]),
+                &["in the {}"],
+            ),
         ],
     },
     Tool {
@@ -801,18 +1023,30 @@ const TOOLS: &[Tool] = &[
         fields: &[
             field(&["time"], Kind::Time, &["{}"]),
             field(&["label"], Kind::Title, &["label {}", "called {}"]),
-            field(&["repeat"], Kind::Enum(&["never", "daily", "weekly"]), &["repeat {}", "{}"]),
+            field(
+                &["repeat"],
+                Kind::Enum(&["never", "daily", "weekly"]),
+                &["repeat {}", "{}"],
+            ),
         ],
     },
     Tool {
         name: "create_event",
-        leads: &["Put {} in the calendar on {}", "Plan {} on {}", "Schedule {} for {}"],
+        leads: &[
+            "Put {} in the calendar on {}",
+            "Plan {} on {}",
+            "Schedule {} for {}",
+        ],
         always: 2,
         fields: &[
             field(&["title"], Kind::Title, &["{}"]),
             field(&["date"], Kind::Date, &["{}"]),
             field(&["start"], Kind::Time, &["at {}"]),
-            field(&["attendees"], Kind::List(PEOPLE), &["with {}", "invite {}"]),
+            field(
+                &["attendees"],
+                Kind::List(PEOPLE),
+                &["with {}", "invite {}"],
+            ),
             field(&["place"], Kind::Place, &["in {}"]),
         ],
     },
@@ -834,8 +1068,16 @@ const TOOLS: &[Tool] = &[
         fields: &[
             field(&["quantity"], Kind::Integer(1, 50), &["{}"]),
             field(&["item"], Kind::Thing, &["{}"]),
-            field(&["color"], Kind::Enum(&["red", "blue", "green", "black"]), &["in {}"]),
-            field(&["express"], Kind::Yes("express", "normal delivery"), &["{}"]),
+            field(
+                &["color"],
+                Kind::Enum(&["red", "blue", "green", "black"]),
+                &["in {}"],
+            ),
+            field(
+                &["express"],
+                Kind::Yes("express", "normal delivery"),
+                &["{}"],
+            ),
         ],
     },
     Tool {
@@ -845,28 +1087,48 @@ const TOOLS: &[Tool] = &[
         fields: &[
             field(&["amount"], Kind::Number(1, 900), &["{}"]),
             field(&["to"], Kind::Person, &["{}"]),
-            field(&["currency"], Kind::Enum(&["EUR", "USD", "GBP"]), &["in {}"]),
+            field(
+                &["currency"],
+                Kind::Enum(&["EUR", "USD", "GBP"]),
+                &["in {}"],
+            ),
             field(&["note"], Kind::Title, &["note {}", "for {}"]),
         ],
     },
     Tool {
         name: "set_thermostat",
-        leads: &["Heat to {}", "Set the temperature to {}", "Make it {} degrees"],
+        leads: &[
+            "Heat to {}",
+            "Set the temperature to {}",
+            "Make it {} degrees",
+        ],
         always: 1,
         fields: &[
             field(&["temperature"], Kind::Number(5, 30), &["{}"]),
-            field(&["room"], Kind::Enum(&["kitchen", "bedroom", "office"]), &["in the {}"]),
+            field(
+                &["room"],
+                Kind::Enum(&["kitchen", "bedroom", "office"]),
+                &["in the {}"],
+            ),
             field(&["until"], Kind::Time, &["until {}"]),
         ],
     },
     Tool {
         name: "find_route",
-        leads: &["How do I get from {} to {}", "Route from {} to {}", "Find the way from {} to {}"],
+        leads: &[
+            "How do I get from {} to {}",
+            "Route from {} to {}",
+            "Find the way from {} to {}",
+        ],
         always: 2,
         fields: &[
             field(&["from"], Kind::Place, &["{}"]),
             field(&["to"], Kind::Place, &["{}"]),
-            field(&["mode"], Kind::Enum(&["car", "train", "bike", "walk"]), &["by {}"]),
+            field(
+                &["mode"],
+                Kind::Enum(&["car", "train", "bike", "walk"]),
+                &["by {}"],
+            ),
             field(&["tolls"], Kind::Yes("with tolls", "no tolls"), &["{}"]),
         ],
     },

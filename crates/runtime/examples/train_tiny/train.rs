@@ -65,7 +65,12 @@ impl Options {
 
 /// Packs whole conversations into rows. Loss is asked for on answers, and a
 /// little on prompts: schemas repeat their keys, which teaches copying too.
-fn batch(options: &Options, tokenizer: &Tokenizer, step: usize, shard: usize) -> Result<Batch, AnyError> {
+fn batch(
+    options: &Options,
+    tokenizer: &Tokenizer,
+    step: usize,
+    shard: usize,
+) -> Result<Batch, AnyError> {
     let rows = options.rows / SHARDS;
     let stream = (step * SHARDS + shard) as u64;
     let mut writer = Writer::new(options.seed, stream, Names::Training);
@@ -109,7 +114,11 @@ fn batch(options: &Options, tokenizer: &Tokenizer, step: usize, shard: usize) ->
             for (i, target) in tokens.iter().enumerate().skip(1) {
                 batch.positions.push((base + start + i - 1) as u32);
                 batch.targets.push(*target);
-                let weight = if i >= prompt.len() { 1.0 } else { PROMPT_WEIGHT };
+                let weight = if i >= prompt.len() {
+                    1.0
+                } else {
+                    PROMPT_WEIGHT
+                };
                 batch.weights.push(weight);
             }
             batch.tokens.extend(tokens);
@@ -137,7 +146,13 @@ struct Share {
 }
 
 /// The loss and gradient of one shard.
-fn shard(options: &Options, tokenizer: &Tokenizer, net: &Net, step: usize, shard: usize) -> Result<Share, AnyError> {
+fn shard(
+    options: &Options,
+    tokenizer: &Tokenizer,
+    net: &Net,
+    step: usize,
+    shard: usize,
+) -> Result<Share, AnyError> {
     let batch = batch(options, tokenizer, step, shard)?;
     let loss = net.loss(&batch)?;
     let grads = loss.get(0)?.backward()?;
@@ -240,8 +255,14 @@ fn save(folder: &Path, net: &Net, adam: &AdamW, curve: &[(usize, f32)]) -> Resul
     for (name, var) in &net.weights {
         let (m, v) = &adam.moments[name];
         state.insert(name.clone(), var.as_tensor().clone());
-        state.insert(format!("m.{name}"), Tensor::from_slice(m, m.len(), &Device::Cpu)?);
-        state.insert(format!("v.{name}"), Tensor::from_slice(v, v.len(), &Device::Cpu)?);
+        state.insert(
+            format!("m.{name}"),
+            Tensor::from_slice(m, m.len(), &Device::Cpu)?,
+        );
+        state.insert(
+            format!("v.{name}"),
+            Tensor::from_slice(v, v.len(), &Device::Cpu)?,
+        );
     }
     candle_core::safetensors::save(&state, folder.join("state.new"))?;
     candle_core::safetensors::save(&net.halves()?, folder.join("model.safetensors"))?;
@@ -253,16 +274,25 @@ fn save(folder: &Path, net: &Net, adam: &AdamW, curve: &[(usize, f32)]) -> Resul
 
 fn restore(folder: &Path, net: &Net, adam: &mut AdamW) -> Result<Vec<(usize, f32)>, AnyError> {
     let state = candle_core::safetensors::load(folder.join("state.safetensors"), &Device::Cpu)?;
-    let get = |name: String| state.get(&name).ok_or(format!("the checkpoint lacks {name}"));
+    let get = |name: String| {
+        state
+            .get(&name)
+            .ok_or(format!("the checkpoint lacks {name}"))
+    };
     for (name, var) in &net.weights {
         var.set(get(name.clone())?)?;
         let m = get(format!("m.{name}"))?.to_vec1()?;
         let v = get(format!("v.{name}"))?.to_vec1()?;
         adam.moments.insert(name.clone(), (m, v));
     }
-    adam.step = std::fs::read_to_string(folder.join("step"))?.trim().parse()?;
+    adam.step = std::fs::read_to_string(folder.join("step"))?
+        .trim()
+        .parse()?;
     let mut curve = Vec::new();
-    for line in std::fs::read_to_string(folder.join("curve.csv"))?.lines().skip(1) {
+    for line in std::fs::read_to_string(folder.join("curve.csv"))?
+        .lines()
+        .skip(1)
+    {
         if let Some((step, loss)) = line.split_once(',') {
             curve.push((step.parse()?, loss.parse()?));
         }
@@ -290,7 +320,8 @@ fn write_configuration(out: &Path) -> Result<(), AnyError> {
         "eos_token_id": end_of_turn,
         "torch_dtype": "float16",
     });
-    let generation = json!({"eos_token_id": [end_of_turn, end_of_text], "pad_token_id": end_of_text});
+    let generation =
+        json!({"eos_token_id": [end_of_turn, end_of_text], "pad_token_id": end_of_text});
     let template = concat!(
         "{% for message in messages %}<|im_start|>{{ message.role }}\n",
         "{{ message.content }}<|im_end|>\n{% endfor %}",
@@ -326,10 +357,20 @@ fn csv(curve: &[(usize, f32)]) -> String {
 fn svg(curve: &[(usize, f32)]) -> String {
     let (width, height, left, bottom) = (720.0, 320.0, 48.0, 32.0);
     let steps = curve.last().map_or(1, |(step, _)| *step) as f32;
-    let low = curve.iter().map(|(_, loss)| *loss).fold(f32::INFINITY, f32::min).max(1e-3).ln();
-    let high = curve.iter().map(|(_, loss)| *loss).fold(1e-2, f32::max).ln();
+    let low = curve
+        .iter()
+        .map(|(_, loss)| *loss)
+        .fold(f32::INFINITY, f32::min)
+        .max(1e-3)
+        .ln();
+    let high = curve
+        .iter()
+        .map(|(_, loss)| *loss)
+        .fold(1e-2, f32::max)
+        .ln();
     let x = |step: f32| left + step / steps * (width - left - 12.0);
-    let y = |loss: f32| 12.0 + (high - loss.ln()) / (high - low).max(1e-3) * (height - bottom - 12.0);
+    let y =
+        |loss: f32| 12.0 + (high - loss.ln()) / (high - low).max(1e-3) * (height - bottom - 12.0);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
     );

@@ -46,7 +46,10 @@ impl KvCache {
         let (heads, tokens, width) = keys.dims3()?;
         let length = self.length + tokens;
         if length > self.capacity {
-            let room = length.max(self.capacity * 2).max(FIRST).min(self.most.max(length));
+            let room = length
+                .max(self.capacity * 2)
+                .max(FIRST)
+                .min(self.most.max(length));
             for side in [&mut self.keys, &mut self.values] {
                 let larger = Tensor::zeros((heads, room, width), DType::F32, &Device::Cpu)?;
                 if let (Some(old), true) = (&side, self.length > 0) {

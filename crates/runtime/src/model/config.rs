@@ -103,21 +103,34 @@ impl ModelConfig {
         let value: Value = serde_json::from_slice(json).map_err(|error| {
             Error::with_source(ErrorKind::Config, format!("{name}: {error}"), error)
         })?;
-        let reader = Reader { value: &value, name };
+        let reader = Reader {
+            value: &value,
+            name,
+        };
         let architecture = reader.architecture()?;
 
-        let activation = value.get("hidden_act").and_then(Value::as_str).unwrap_or("silu");
+        let activation = value
+            .get("hidden_act")
+            .and_then(Value::as_str)
+            .unwrap_or("silu");
         if activation != "silu" {
             return Err(reader.error(format!(
                 "`hidden_act` is `{activation}`; only `silu` is implemented"
             )));
         }
         if value.get("use_sliding_window") == Some(&Value::Bool(true)) {
-            return Err(reader.error("`use_sliding_window` is true; sliding windows are not implemented"));
+            return Err(
+                reader.error("`use_sliding_window` is true; sliding windows are not implemented")
+            );
         }
         for key in ["mlp_bias", "num_experts", "num_local_experts"] {
-            if value.get(key).is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false))) {
-                return Err(reader.error(format!("`{key}` is set; such models are not implemented")));
+            if value
+                .get(key)
+                .is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false)))
+            {
+                return Err(
+                    reader.error(format!("`{key}` is set; such models are not implemented"))
+                );
             }
         }
 
@@ -136,8 +149,12 @@ impl ModelConfig {
             intermediate_size: reader.size("intermediate_size")?,
             layers: reader.size("num_hidden_layers")?,
             heads,
-            key_value_heads: reader.optional_size("num_key_value_heads")?.unwrap_or(heads),
-            head_dim: reader.optional_size("head_dim")?.unwrap_or(hidden_size / heads),
+            key_value_heads: reader
+                .optional_size("num_key_value_heads")?
+                .unwrap_or(heads),
+            head_dim: reader
+                .optional_size("head_dim")?
+                .unwrap_or(hidden_size / heads),
             vocabulary_width: reader.size("vocab_size")?,
             context_length: reader.size("max_position_embeddings")?,
             norm_epsilon: reader.number("rms_norm_eps")?,
@@ -153,9 +170,13 @@ impl ModelConfig {
 
     /// Checks what the forward pass relies on.
     pub(crate) fn check(&self, name: &str) -> Result<(), Error> {
-        let error = |message: String| Err(Error::new(ErrorKind::Config, format!("{name}: {message}")));
+        let error =
+            |message: String| Err(Error::new(ErrorKind::Config, format!("{name}: {message}")));
         if self.layers > MAX_LAYERS {
-            return error(format!("{} layers; at most {MAX_LAYERS} are allowed", self.layers));
+            return error(format!(
+                "{} layers; at most {MAX_LAYERS} are allowed",
+                self.layers
+            ));
         }
         if !self.heads.is_multiple_of(self.key_value_heads) {
             return error(format!(
@@ -164,7 +185,10 @@ impl ModelConfig {
             ));
         }
         if self.head_dim == 0 || !self.head_dim.is_multiple_of(2) {
-            return error(format!("the width of a head is {}; it must be even", self.head_dim));
+            return error(format!(
+                "the width of a head is {}; it must be even",
+                self.head_dim
+            ));
         }
         Ok(())
     }
@@ -222,7 +246,10 @@ impl Reader<'_> {
 
     fn architecture(&self) -> Result<Architecture, Error> {
         let model_type = self.value.get("model_type").and_then(Value::as_str);
-        let class = self.value.pointer("/architectures/0").and_then(Value::as_str);
+        let class = self
+            .value
+            .pointer("/architectures/0")
+            .and_then(Value::as_str);
         let known = KNOWN.iter().find(|(t, c, _)| match model_type {
             Some(name) => *t == name,
             None => Some(*c) == class,
@@ -257,7 +284,9 @@ impl Reader<'_> {
             None | Some(Value::Null) => Ok(None),
             Some(value) => match value.as_u64().and_then(|n| usize::try_from(n).ok()) {
                 Some(n) if (1..=MAX_SIZE).contains(&n) => Ok(Some(n)),
-                _ => Err(self.error(format!("`{key}` must be a whole number from 1 to {MAX_SIZE}"))),
+                _ => Err(self.error(format!(
+                    "`{key}` must be a whole number from 1 to {MAX_SIZE}"
+                ))),
             },
         }
     }

@@ -28,16 +28,18 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         let place = path.display().to_string();
-        let file = File::open(path)
-            .map_err(|error| Error::with_source(ErrorKind::Io, format!("{place}: {error}"), error))?;
+        let file = File::open(path).map_err(|error| {
+            Error::with_source(ErrorKind::Io, format!("{place}: {error}"), error)
+        })?;
         let mut file = BufReader::new(file);
         // candle divides by the alignment that the file gives, which may be 0.
-        let content = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Content::read(&mut file)))
-            .unwrap_or_else(|_| candle_core::bail!("the header is malformed"))
-            .map_err(|error| {
-                let message = format!("{place}: not a GGUF file: {}", first_line(&error));
-                Error::with_source(ErrorKind::Weights, message, error)
-            })?;
+        let content =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Content::read(&mut file)))
+                .unwrap_or_else(|_| candle_core::bail!("the header is malformed"))
+                .map_err(|error| {
+                    let message = format!("{place}: not a GGUF file: {}", first_line(&error));
+                    Error::with_source(ErrorKind::Weights, message, error)
+                })?;
         Ok(Self {
             content,
             file,
@@ -126,7 +128,9 @@ impl Header {
             Some(_) => self.size(&key("attention.key_length"))?,
             None => hidden_size / heads,
         };
-        let turned = self.whole(&key("rope.dimension_count")).unwrap_or(head_dim as u64);
+        let turned = self
+            .whole(&key("rope.dimension_count"))
+            .unwrap_or(head_dim as u64);
         if turned != head_dim as u64 {
             return Err(self.error(format!(
                 "`{name}.rope.dimension_count` is {turned} of {head_dim}; partial rotation is not implemented"
@@ -136,7 +140,10 @@ impl Header {
         let Some(&[vocabulary_width, _]) = embedding.map(|info| info.shape.dims()) else {
             return Err(Error::new(
                 ErrorKind::Weights,
-                format!("{}: tensor `token_embd.weight` is missing or not a matrix", self.place),
+                format!(
+                    "{}: tensor `token_embd.weight` is missing or not a matrix",
+                    self.place
+                ),
             ));
         };
         let key_value_heads = match self.whole(&key("attention.head_count_kv")) {
@@ -155,7 +162,11 @@ impl Header {
             context_length: self.size(&key("context_length"))?,
             norm_epsilon: self
                 .number(&key("attention.layer_norm_rms_epsilon"))
-                .ok_or_else(|| self.error(format!("`{name}.attention.layer_norm_rms_epsilon` is missing")))?,
+                .ok_or_else(|| {
+                    self.error(format!(
+                        "`{name}.attention.layer_norm_rms_epsilon` is missing"
+                    ))
+                })?,
             rope_theta: self.number(&key("rope.freq_base")).unwrap_or(10_000.0),
             rope_scaling,
             tied_embeddings: !self.content.tensor_infos.contains_key("output.weight"),
@@ -195,11 +206,16 @@ impl Header {
         let failed = |error: String| {
             Error::new(
                 ErrorKind::Tokenizer,
-                format!("{}: the tokenizer inside cannot be read: {error}", self.place),
+                format!(
+                    "{}: the tokenizer inside cannot be read: {error}",
+                    self.place
+                ),
             )
         };
         let tokenizer = tokenizers::Tokenizer::from_gguf(&self.content)
             .map_err(|error| failed(first_line(&error)))?;
-        tokenizer.to_string(false).map_err(|error| failed(error.to_string()))
+        tokenizer
+            .to_string(false)
+            .map_err(|error| failed(error.to_string()))
     }
 }

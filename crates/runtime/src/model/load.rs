@@ -175,7 +175,10 @@ impl Parts {
         };
         ends.extend(name.and_then(|name| self.tokenizer.token_to_id(name)));
         let tokenizer = self.tokenizer.for_model(width, &ends)?;
-        let inside = self.tokenizer_config.get("chat_template").and_then(Value::as_str);
+        let inside = self
+            .tokenizer_config
+            .get("chat_template")
+            .and_then(Value::as_str);
         let chat_template = self.chat_template.or_else(|| inside.map(str::to_owned));
         let model = Transformer::new(self.config, source)?;
         debug_assert_eq!(model.vocabulary_width(), width);

@@ -51,12 +51,18 @@ pub trait Model {
 fn check_request(model: &impl Model, tokens: &[u32], position: usize) -> Result<(), Error> {
     let (width, context) = (model.vocabulary_width(), model.context_length());
     if tokens.is_empty() {
-        return Err(Error::new(ErrorKind::Model, "no tokens were given to the model"));
+        return Err(Error::new(
+            ErrorKind::Model,
+            "no tokens were given to the model",
+        ));
     }
     if position > model.cached() {
         return Err(Error::new(
             ErrorKind::Model,
-            format!("position {position} is beyond the {} tokens seen", model.cached()),
+            format!(
+                "position {position} is beyond the {} tokens seen",
+                model.cached()
+            ),
         ));
     }
     let end = position.saturating_add(tokens.len());

@@ -44,9 +44,13 @@ impl Rotary {
         if end > self.length || self.table.is_none() {
             let length = end.max(self.length * 2).max(FIRST).min(self.most.max(end));
             let half = self.frequencies.len();
-            let angles = (0..length)
-                .flat_map(|at| self.frequencies.iter().map(move |frequency| at as f32 * frequency));
-            let angles = Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &Device::Cpu)?;
+            let angles = (0..length).flat_map(|at| {
+                self.frequencies
+                    .iter()
+                    .map(move |frequency| at as f32 * frequency)
+            });
+            let angles =
+                Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &Device::Cpu)?;
             self.table = Some((angles.cos()?, angles.sin()?));
             self.length = length;
         }

@@ -220,7 +220,11 @@ impl Model for Transformer {
     }
 
     fn cached(&self) -> usize {
-        self.layers.iter().map(|layer| layer.cache.len()).min().unwrap_or(0)
+        self.layers
+            .iter()
+            .map(|layer| layer.cache.len())
+            .min()
+            .unwrap_or(0)
     }
 
     fn context_length(&self) -> usize {

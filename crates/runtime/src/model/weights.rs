@@ -107,7 +107,11 @@ impl Safetensors {
 
     /// Reads one file's bytes.
     #[cfg(feature = "embedded")]
-    pub(super) fn from_bytes(bytes: &[u8], place: &str, format: WeightFormat) -> Result<Self, Error> {
+    pub(super) fn from_bytes(
+        bytes: &[u8],
+        place: &str,
+        format: WeightFormat,
+    ) -> Result<Self, Error> {
         let mut tensors = HashMap::new();
         read_tensors(bytes, place, &mut tensors)?;
         Ok(Self {
@@ -118,7 +122,10 @@ impl Safetensors {
     }
 
     fn get(&self, name: &str, shape: &[usize]) -> Result<Tensor, Error> {
-        let tensor = self.tensors.get(name).ok_or_else(|| missing(name, &self.place))?;
+        let tensor = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| missing(name, &self.place))?;
         check_shape(name, &self.place, tensor.dims(), shape)?;
         Ok(tensor.clone())
     }
@@ -128,8 +135,9 @@ impl Safetensors {
 fn shards(index: &Path) -> Result<Vec<PathBuf>, Error> {
     let place = index.display();
     let malformed = |what: &str| Error::new(ErrorKind::Weights, format!("{place}: {what}"));
-    let json: Value = serde_json::from_slice(&super::read(index)?)
-        .map_err(|error| Error::with_source(ErrorKind::Weights, format!("{place}: {error}"), error))?;
+    let json: Value = serde_json::from_slice(&super::read(index)?).map_err(|error| {
+        Error::with_source(ErrorKind::Weights, format!("{place}: {error}"), error)
+    })?;
     let map = json
         .get("weight_map")
         .and_then(Value::as_object)
@@ -137,9 +145,13 @@ fn shards(index: &Path) -> Result<Vec<PathBuf>, Error> {
     // The first tensor of each shard, to say what a missing one takes along.
     let mut names: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for (tensor, file) in map {
-        let file = file.as_str().ok_or_else(|| malformed("`weight_map` holds something else than file names"))?;
+        let file = file
+            .as_str()
+            .ok_or_else(|| malformed("`weight_map` holds something else than file names"))?;
         if Path::new(file).components().count() != 1 || file.contains("..") {
-            return Err(malformed(&format!("`{file}` is not the name of a file in this folder")));
+            return Err(malformed(&format!(
+                "`{file}` is not the name of a file in this folder"
+            )));
         }
         names.entry(file).or_insert((tensor, 0)).1 += 1;
     }
@@ -162,7 +174,11 @@ fn shards(index: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn read_tensors(bytes: &[u8], place: &str, tensors: &mut HashMap<String, Tensor>) -> Result<(), Error> {
+fn read_tensors(
+    bytes: &[u8],
+    place: &str,
+    tensors: &mut HashMap<String, Tensor>,
+) -> Result<(), Error> {
     let malformed = |error: candle_core::Error| {
         let message = format!("{place}: not a safetensors file: {}", first_line(&error));
         Error::with_source(ErrorKind::Weights, message, error)
@@ -181,7 +197,9 @@ impl Source for Safetensors {
     }
 
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {
-        Ok(Embedding::Plain(self.get(&format!("{name}.weight"), &shape)?))
+        Ok(Embedding::Plain(
+            self.get(&format!("{name}.weight"), &shape)?,
+        ))
     }
 
     fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error> {
@@ -254,7 +272,11 @@ impl Gguf<'_> {
             .ok_or_else(|| missing(&name, &self.place))?;
         check_shape(&name, &self.place, info.shape.dims(), shape)?;
         let tensor = info
-            .read(&mut self.file, self.content.tensor_data_offset, &Device::Cpu)
+            .read(
+                &mut self.file,
+                self.content.tensor_data_offset,
+                &Device::Cpu,
+            )
             .map_err(|error| {
                 let message = format!("{}: tensor `{name}`: {}", self.place, first_line(&error));
                 Error::with_source(ErrorKind::Weights, message, error)

@@ -1,0 +1,185 @@
+//! The one error of this crate.
+
+use std::fmt;
+
+/// A schema that cannot be used, or a text that cannot be read with it.
+///
+/// [`Error::kind`] says what went wrong, [`Error::pointer`] which keyword of the schema was
+/// at work, [`Error::offset`] where in the text it showed, where that makes sense.
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    pointer: String,
+    offset: Option<usize>,
+    message: String,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What went wrong.
+        ///
+        /// The kinds that the reference implementation knows carry its conformance data's
+        /// names ([`ErrorKind::as_str`]); the rest are this crate's own.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorKind {
+            /// The kind's name in `snake_case`, stable.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(ErrorKind::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A regex keyword met something other than a string.
+    RegexOnNonString = "regex_on_non_string",
+    /// The pattern of a match has several groups and none is named.
+    RegexMultipleGroups = "regex_multiple_groups",
+    /// The pattern of a match has no group.
+    RegexNoGroups = "regex_no_groups",
+    /// A pattern is not a regular expression as Python's `re` reads them.
+    RegexSyntax = "regex_syntax",
+    /// A replacement text of `x-mapping-regex` is malformed or names no group of its pattern.
+    RegexReplacement = "regex_replacement",
+    /// `x-regex-iterator` without `"type": "array"`.
+    IteratorNeedsArray = "iterator_needs_array",
+    /// `x-regex-key-value` without `"type": "object"`.
+    KeyValueNeedsObject = "key_value_needs_object",
+    /// A match of `x-regex-key-value` lacks group `key` or `value`.
+    KeyValueMissingGroups = "key_value_missing_groups",
+    /// `x-parser` is not `"json"`.
+    UnknownParser = "unknown_parser",
+    /// `x-parser` met something other than a string.
+    JsonNonString = "json_non_string",
+    /// The text is not JSON.
+    JsonInvalid = "json_invalid",
+    /// `transform` is not a JMESPath expression.
+    JmespathSyntax = "jmespath_syntax",
+    /// A function in `transform` does not take its arguments, or does not exist.
+    JmespathRuntime = "jmespath_runtime",
+    /// `x-mapping` met something other than a string.
+    MappingNonString = "mapping_non_string",
+    /// `x-mapping-regex` met something other than a string.
+    MappingRegexNonString = "mapping_regex_non_string",
+    /// An object is to be read from a string and there are no `properties` to do it.
+    ObjectStringWithoutProperties = "object_string_without_properties",
+    /// `"type": "object"` met something other than a string or an object.
+    ObjectBadContent = "object_bad_content",
+    /// `"type": "array"` met something other than an array.
+    ArrayBadContent = "array_bad_content",
+    /// `"type": "array"` with neither `items` nor `prefixItems`.
+    ArrayWithoutItems = "array_without_items",
+    /// There are more or fewer items than schemas in `prefixItems`.
+    PrefixItemsLength = "prefix_items_length",
+    /// A string, integer, number or boolean is to be read from something else than a string.
+    ScalarNonString = "scalar_non_string",
+    /// The text is not an integer.
+    IntInvalid = "int_invalid",
+    /// The text is not a number.
+    FloatInvalid = "float_invalid",
+    /// The text is not a boolean.
+    BoolInvalid = "bool_invalid",
+    /// The value of `type` is unknown.
+    UnsupportedType = "unsupported_type",
+    /// A keyword has a value of a kind that it cannot have, or a step met a value that the
+    /// reference fails on by accident.
+    PythonType = "python_type",
+    /// The schema cannot be used, for a reason that has no kind of its own.
+    SchemaInvalid = "schema_invalid",
+    /// A pattern uses something of Python's `re` that is not supported.
+    RegexUnsupported = "regex_unsupported",
+    /// A match took more steps or more memory than the stated budget.
+    RegexBudget = "regex_budget",
+    /// A text or an intermediate value grew beyond the stated limit.
+    SizeLimit = "size_limit",
+    /// The schema, the text's JSON or an expression is nested deeper than the stated limit.
+    DepthLimit = "depth_limit",
+    /// The result holds something that JSON cannot (a NaN, an infinity, an integer of more
+    /// than 64 bits, a lone surrogate).
+    NotJson = "not_json",
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(
+        kind: ErrorKind,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Error {
+        let (pointer, message) = (pointer.into(), message.into());
+        Error(Box::new(Inner {
+            kind,
+            pointer,
+            offset: None,
+            message,
+        }))
+    }
+
+    pub(crate) fn at_offset(mut self, offset: Option<usize>) -> Error {
+        self.0.offset = offset;
+        self
+    }
+
+    /// A copy, for an error that is kept and raised each time its step runs.
+    pub(crate) fn again(&self) -> Error {
+        Error(self.0.clone())
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The JSON Pointer (RFC 6901) of the keyword or subschema that was at work.
+    #[must_use]
+    pub fn pointer(&self) -> &str {
+        &self.0.pointer
+    }
+
+    /// The byte offset in the text that was parsed, where that is known.
+    #[must_use]
+    pub fn offset(&self) -> Option<usize> {
+        self.0.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.0;
+        let place = if inner.pointer.is_empty() {
+            "the schema"
+        } else {
+            &inner.pointer
+        };
+        write!(f, "{place}: {}", inner.message)?;
+        if let Some(offset) = inner.offset {
+            write!(f, " (byte {offset} of the text)")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({}, {self})", self.kind())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,419 @@
+//! The functions of the JMESPath specification.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::Error;
+use super::eval::{Found, Machine, Result, number_order, python_equal, text_order};
+use super::parser::Node;
+use crate::scalar::{self, Int};
+use crate::text::Text;
+use crate::value::Value;
+
+/// What an argument may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Any,
+    Number,
+    String,
+    Array,
+    Object,
+    Numbers,
+    Strings,
+    NumbersOrStrings,
+    StringOrArray,
+    StringArrayOrObject,
+    Reference,
+}
+
+const FUNCTIONS: &[(&str, &[Kind], bool)] = {
+    use Kind::{
+        Any, Array, Number, Numbers, NumbersOrStrings, Object, Reference, String,
+        StringArrayOrObject, StringOrArray, Strings,
+    };
+    &[
+        ("abs", &[Number], false),
+        ("avg", &[Numbers], false),
+        ("ceil", &[Number], false),
+        ("contains", &[StringOrArray, Any], false),
+        ("ends_with", &[String, String], false),
+        ("floor", &[Number], false),
+        ("join", &[String, Strings], false),
+        ("keys", &[Object], false),
+        ("length", &[StringArrayOrObject], false),
+        ("map", &[Reference, Array], false),
+        ("max", &[NumbersOrStrings], false),
+        ("max_by", &[Array, Reference], false),
+        ("merge", &[Object], true),
+        ("min", &[NumbersOrStrings], false),
+        ("min_by", &[Array, Reference], false),
+        ("not_null", &[Any], true),
+        ("reverse", &[StringOrArray], false),
+        ("sort", &[NumbersOrStrings], false),
+        ("sort_by", &[Array, Reference], false),
+        ("starts_with", &[String, String], false),
+        ("sum", &[Numbers], false),
+        ("to_array", &[Any], false),
+        ("to_number", &[Any], false),
+        ("to_string", &[Any], false),
+        ("type", &[Any], false),
+        ("values", &[Object], false),
+    ]
+};
+
+/// An evaluated argument.
+enum Argument<'n, 'v, 't> {
+    Value(Found<'v, 't>),
+    Reference(&'n Node),
+}
+
+impl<'v, 't> Argument<'_, 'v, 't> {
+    fn value(&self) -> &Value<'t> {
+        match self {
+            Argument::Value(value) => value,
+            Argument::Reference(_) => &Value::Null,
+        }
+    }
+
+    fn into_value(self) -> Found<'v, 't> {
+        match self {
+            Argument::Value(value) => value,
+            Argument::Reference(_) => Cow::Owned(Value::Null),
+        }
+    }
+
+    fn is(&self, kind: Kind) -> bool {
+        let Argument::Value(value) = self else {
+            return matches!(kind, Kind::Any | Kind::Reference);
+        };
+        match kind {
+            Kind::Any => true,
+            Kind::Reference => false,
+            Kind::Number => is_number(value),
+            Kind::String => is_text(value),
+            Kind::Array => matches!(**value, Value::Array(_)),
+            Kind::Object => matches!(**value, Value::Object(_)),
+            Kind::Numbers => all(value, is_number),
+            Kind::Strings => all(value, is_text),
+            Kind::NumbersOrStrings => all(value, is_number) || all(value, is_text),
+            Kind::StringOrArray => matches!(**value, Value::Text(_) | Value::Array(_)),
+            Kind::StringArrayOrObject => {
+                matches!(**value, Value::Text(_) | Value::Array(_) | Value::Object(_))
+            }
+        }
+    }
+}
+
+fn is_number(value: &Value<'_>) -> bool {
+    matches!(value, Value::Int(_) | Value::Float(_))
+}
+
+fn is_text(value: &Value<'_>) -> bool {
+    matches!(value, Value::Text(_))
+}
+
+fn all<'t>(value: &Value<'t>, test: fn(&Value<'t>) -> bool) -> bool {
+    matches!(value, Value::Array(items) if items.iter().all(test))
+}
+
+/// Calls the function `name` on `value`.
+pub(super) fn call<'v, 't>(
+    machine: &Machine,
+    name: &str,
+    nodes: &[Node],
+    value: &'v Value<'t>,
+) -> Result<Found<'v, 't>> {
+    let mut arguments = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        arguments.push(match node {
+            Node::Reference(node) => Argument::Reference(node),
+            node => Argument::Value(machine.eval(node, value)?),
+        });
+    }
+    let known = FUNCTIONS.iter().find(|(known, ..)| *known == name);
+    let Some((_, kinds, variadic)) = known else {
+        return Err(Error::Runtime(format!("unknown function {name}()")));
+    };
+    let (count, wanted) = (arguments.len(), kinds.len());
+    if count < wanted || !variadic && count > wanted {
+        let message = format!("{name}() takes {wanted} argument(s), not {count}");
+        return Err(Error::Runtime(message));
+    }
+    for (i, (argument, kind)) in arguments.iter().zip(kinds.iter()).enumerate() {
+        if !argument.is(*kind) {
+            return Err(Error::Runtime(format!(
+                "{name}() does not take that argument {}",
+                i + 1
+            )));
+        }
+    }
+    run(machine, name, arguments)
+}
+
+fn run<'v, 't>(
+    machine: &Machine,
+    name: &str,
+    arguments: Vec<Argument<'_, 'v, 't>>,
+) -> Result<Found<'v, 't>> {
+    if name == "merge" {
+        return merge(machine, &arguments);
+    }
+    if name == "not_null" {
+        let found = arguments.into_iter().find(|a| match a {
+            Argument::Value(value) => **value != Value::Null,
+            Argument::Reference(_) => true,
+        });
+        return Ok(found.map_or(Cow::Owned(Value::Null), Argument::into_value));
+    }
+    let mut arguments = arguments.into_iter();
+    let null = || Argument::Value(Cow::Owned(Value::Null));
+    let (first, second) = (arguments.next().unwrap_or_else(null), arguments.next());
+    let second = second.unwrap_or_else(null);
+    Ok(Cow::Owned(match (name, first.value(), second.value()) {
+        ("abs", Value::Int(n), _) => Value::Int(n.abs()),
+        ("abs", Value::Float(n), _) => Value::Float(n.abs()),
+        ("ceil" | "floor", Value::Int(n), _) => Value::Int(n.clone()),
+        ("ceil", Value::Float(n), _) => whole(n.ceil())?,
+        ("floor", Value::Float(n), _) => whole(n.floor())?,
+        ("avg", Value::Array(items), _) => match sum(items) {
+            _ if items.is_empty() => Value::Null,
+            Value::Int(n) => Value::Float(n.to_f64() / items.len() as f64),
+            Value::Float(n) => Value::Float(n / items.len() as f64),
+            other => other,
+        },
+        ("sum", Value::Array(items), _) => sum(items),
+        ("contains", Value::Array(items), search) => {
+            Value::Bool(items.iter().any(|item| python_equal(item, search)))
+        }
+        ("contains", Value::Text(text), Value::Text(search)) => Value::Bool(
+            (text.is_lone() || !search.is_lone()) && text.as_str().contains(search.as_str()),
+        ),
+        ("contains", Value::Text(_), _) => {
+            return Err(Error::Python("a string contains only strings".into()));
+        }
+        ("starts_with", Value::Text(text), Value::Text(part)) => {
+            Value::Bool(text.as_str().starts_with(part.as_str()))
+        }
+        ("ends_with", Value::Text(text), Value::Text(part)) => {
+            Value::Bool(text.as_str().ends_with(part.as_str()))
+        }
+        ("join", Value::Text(separator), Value::Array(items)) => join(separator, items)?,
+        ("keys", Value::Object(object), _) => {
+            Value::Array(object.keys().cloned().map(Value::Text).collect())
+        }
+        ("values", Value::Object(object), _) => {
+            let mut values = Vec::with_capacity(object.len());
+            for value in object.values() {
+                values.push(machine.own(Cow::Borrowed(value))?);
+            }
+            Value::Array(values)
+        }
+        ("length", Value::Text(text), _) => length(text.as_str().chars().count()),
+        ("length", Value::Array(items), _) => length(items.len()),
+        ("length", Value::Object(object), _) => length(object.len()),
+        ("reverse", Value::Text(text), _) => {
+            Value::Text(text.rebuilt(text.as_str().chars().rev().collect()))
+        }
+        ("reverse", Value::Array(_), _) => {
+            let Value::Array(mut items) = machine.own(first.into_value())? else {
+                return Ok(Cow::Owned(Value::Null));
+            };
+            items.reverse();
+            Value::Array(items)
+        }
+        ("to_array", Value::Array(_), _) => return Ok(first.into_value()),
+        ("to_array", _, _) => Value::Array(vec![machine.own(first.into_value())?]),
+        ("to_string", Value::Text(_), _) => return Ok(first.into_value()),
+        ("to_string", value, _) => {
+            let mut out = String::new();
+            crate::json::encode(value, &mut out);
+            Value::Text(Text::plain(out))
+        }
+        ("to_number", Value::Int(_) | Value::Float(_), _) => return Ok(first.into_value()),
+        ("to_number", Value::Text(text), _) => {
+            let text = text.as_str();
+            let integer = scalar::integer(text).map(Value::Int);
+            integer
+                .or_else(|| scalar::float(text).map(Value::Float))
+                .unwrap_or(Value::Null)
+        }
+        ("type", value, _) => match (&first, type_name(value)) {
+            (Argument::Value(_), name) => Value::Text(Text::plain(name)),
+            (Argument::Reference(_), _) => Value::Null,
+        },
+        ("max", Value::Array(items), _) => pick(machine, items, items, Ordering::Greater)?,
+        ("min", Value::Array(items), _) => pick(machine, items, items, Ordering::Less)?,
+        ("sort", Value::Array(items), _) => sort(machine, items, items)?,
+        ("map", ..) => {
+            let (Argument::Reference(node), Value::Array(items)) = (&first, second.value()) else {
+                return Ok(Cow::Owned(Value::Null));
+            };
+            let mut mapped = Vec::with_capacity(items.len());
+            for item in items {
+                mapped.push(machine.own(machine.eval(node, item)?)?);
+            }
+            Value::Array(mapped)
+        }
+        ("sort_by" | "max_by" | "min_by", Value::Array(items), _) => {
+            let Argument::Reference(node) = second else {
+                return Ok(Cow::Owned(Value::Null));
+            };
+            let keys = keys(machine, name, node, items)?;
+            match name {
+                "sort_by" => sort(machine, items, &keys)?,
+                "max_by" => pick(machine, items, &keys, Ordering::Greater)?,
+                _ => pick(machine, items, &keys, Ordering::Less)?,
+            }
+        }
+        // `to_number` of anything else; the kinds of the others are checked.
+        _ => Value::Null,
+    }))
+}
+
+fn length(length: usize) -> Value<'static> {
+    Value::Int(Int::Small(length as i64))
+}
+
+fn whole(number: f64) -> Result<Value<'static>> {
+    if !number.is_finite() {
+        return Err(Error::Python("no integer is as large as that".into()));
+    }
+    Ok(Value::Int(Int::from_whole(number)))
+}
+
+fn type_name(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::Text(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The sum, an integer as long as all are.
+fn sum(items: &[Value<'_>]) -> Value<'static> {
+    let mut total = Value::Int(Int::Small(0));
+    for item in items {
+        total = match (&total, item) {
+            (Value::Int(a), Value::Int(b)) => Value::Int(a.add(b)),
+            (Value::Int(a), Value::Float(b)) => Value::Float(a.to_f64() + b),
+            (Value::Float(a), Value::Int(b)) => Value::Float(a + b.to_f64()),
+            (Value::Float(a), Value::Float(b)) => Value::Float(a + b),
+            _ => return Value::Null,
+        };
+    }
+    total
+}
+
+fn join<'t>(separator: &Text<'t>, items: &[Value<'t>]) -> Result<Value<'t>> {
+    let mut out = String::new();
+    let (mut lone, mut clash) = (false, false);
+    for (i, item) in items.iter().enumerate() {
+        let Value::Text(text) = item else { continue };
+        for text in [(i > 0).then_some(separator), Some(text)]
+            .into_iter()
+            .flatten()
+        {
+            lone |= text.is_lone();
+            clash |= text.clashes();
+            out.push_str(text.as_str());
+        }
+        if out.len() > crate::MAX_TEXT {
+            return Err(Error::Size);
+        }
+    }
+    Text::with_stand_ins(out, lone, clash)
+        .map(Value::Text)
+        .ok_or_else(|| Error::Runtime("join() mixes lone surrogates with their stand-ins".into()))
+}
+
+fn merge<'v, 't>(machine: &Machine, arguments: &[Argument<'_, 'v, 't>]) -> Result<Found<'v, 't>> {
+    let mut merged = crate::value::Object::default();
+    for argument in arguments {
+        let Value::Object(object) = argument.value() else {
+            // Python's `dict.update` takes some other values too, by accident.
+            return Err(Error::Python("merge() takes objects only".into()));
+        };
+        for (key, value) in object {
+            merged.insert(key.clone(), machine.own(Cow::Borrowed(value))?);
+        }
+    }
+    Ok(Cow::Owned(Value::Object(merged)))
+}
+
+/// The order of two keys of one type.
+fn order(a: &Value<'_>, b: &Value<'_>) -> Ordering {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => text_order(a, b),
+        _ => number_order(a, b).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// The first item whose key is the largest or the smallest.
+fn pick<'t>(
+    machine: &Machine,
+    items: &[Value<'t>],
+    keys: &[Value<'t>],
+    wanted: Ordering,
+) -> Result<Value<'t>> {
+    let mut best: Option<usize> = None;
+    for (i, key) in keys.iter().enumerate() {
+        if best.is_none_or(|best| order(key, &keys[best]) == wanted) {
+            best = Some(i);
+        }
+    }
+    match best.and_then(|best| items.get(best)) {
+        None => Ok(Value::Null),
+        Some(item) => machine.own(Cow::Borrowed(item)),
+    }
+}
+
+/// The items in the order of their keys; equal ones stay as they are.
+fn sort<'t>(machine: &Machine, items: &[Value<'t>], keys: &[Value<'t>]) -> Result<Value<'t>> {
+    let mut places: Vec<usize> = (0..items.len()).collect();
+    // A merge sort by hand-written order would do for NaN too; the standard one may panic
+    // when the order is not total, so NaN sorts last.
+    let is_nan = |place: usize| matches!(keys[place], Value::Float(n) if n.is_nan());
+    places.sort_by(|&a, &b| {
+        is_nan(a)
+            .cmp(&is_nan(b))
+            .then_with(|| order(&keys[a], &keys[b]))
+    });
+    let mut sorted = Vec::with_capacity(items.len());
+    for place in places {
+        sorted.push(machine.own(Cow::Borrowed(&items[place]))?);
+    }
+    Ok(Value::Array(sorted))
+}
+
+/// The keys by which `items` are ordered: all numbers or all strings.
+fn keys<'t>(
+    machine: &Machine,
+    name: &str,
+    node: &Node,
+    items: &[Value<'t>],
+) -> Result<Vec<Value<'t>>> {
+    let mut keys: Vec<Value<'t>> = Vec::with_capacity(items.len());
+    for item in items {
+        let key = machine.own(machine.eval(node, item)?)?;
+        if !is_number(&key) && !is_text(&key) {
+            return Err(Error::Runtime(format!(
+                "{name}() orders by numbers or strings only"
+            )));
+        }
+        if let Some(first) = keys.first()
+            && is_text(first) != is_text(&key)
+        {
+            let message = format!("{name}() cannot order numbers and strings together");
+            // The reference checks this for `sort_by` alone; Python fails on the others.
+            return Err(match name {
+                "sort_by" => Error::Runtime(message),
+                _ => Error::Python(message),
+            });
+        }
+        keys.push(key);
+    }
+    Ok(keys)
+}

@@ -1,0 +1,55 @@
+//! JMESPath, with the answers of the Python implementation (jmespath.py 1.1).
+//!
+//! Written here because the `jmespath` crate cannot give them: its objects are sorted by key
+//! (`*`, `keys`, `values` and multi-select follow insertion order in Python), its numbers are
+//! `serde_json`'s (no integers of any size, no NaN), its strings cannot hold lone
+//! surrogates, and it rejects backtick literals that are not JSON where Python falls back to
+//! a string.
+//!
+//! Grammar and functions: the JMESPath specification, <https://jmespath.org/specification.html>.
+
+mod eval;
+mod functions;
+mod lexer;
+mod parser;
+#[cfg(test)]
+mod tests;
+
+use crate::value::Value;
+
+pub(crate) use eval::MAX_NODES;
+pub(crate) use parser::MAX_NESTING;
+
+/// Why an expression cannot be read or applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// The expression does not parse; the byte offset in it.
+    Syntax(String, usize),
+    /// A function or comparison does not take these values.
+    Runtime(String),
+    /// The Python implementation fails with an error that is not its own.
+    Python(String),
+    /// The expression nests deeper than [`MAX_NESTING`].
+    Nesting,
+    /// The result would have more than [`MAX_NODES`] values.
+    Size,
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    root: parser::Node,
+}
+
+impl Expression {
+    pub(crate) fn new(text: &str) -> Result<Expression, Error> {
+        Ok(Expression {
+            root: parser::parse(text)?,
+        })
+    }
+
+    /// The result for `value`.
+    pub(crate) fn search<'t>(&self, value: &Value<'t>) -> Result<Value<'t>, Error> {
+        eval::search(&self.root, value)
+    }
+}

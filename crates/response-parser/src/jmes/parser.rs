@@ -1,0 +1,439 @@
+//! JMESPath expressions as trees: a Pratt parser (Pratt, "Top Down Operator Precedence",
+//! 1973) with the binding powers of the specification's reference implementation.
+
+use super::Error;
+use super::lexer::{Comparator, Token, tokenize};
+use crate::text::Text;
+use crate::value::Value;
+
+/// Deepest nesting of an expression, counting each operator in a chain.
+pub(crate) const MAX_NESTING: usize = 200;
+
+#[derive(Debug)]
+pub(super) enum Node {
+    /// The value itself.
+    Current,
+    Field(Text<'static>),
+    Literal(Value<'static>),
+    Index(i64),
+    Slice([Option<i64>; 3]),
+    /// One after the other, each on the result of the one before.
+    Chain(Vec<Node>),
+    Pipe(Box<Node>, Box<Node>),
+    Compare(Comparator, Box<Node>, Box<Node>),
+    Or(Box<Node>, Box<Node>),
+    And(Box<Node>, Box<Node>),
+    Not(Box<Node>),
+    /// The right side on each element of the list on the left; nulls are left out.
+    Projection(Box<Node>, Box<Node>),
+    /// The same on the values of an object.
+    ValueProjection(Box<Node>, Box<Node>),
+    /// The same on the elements for which the condition holds.
+    FilterProjection(Box<Node>, Box<Node>, Box<Node>),
+    Flatten(Box<Node>),
+    List(Vec<Node>),
+    Hash(Vec<(Text<'static>, Node)>),
+    Call(String, Vec<Node>),
+    /// `&expression`, an argument that is not evaluated.
+    Reference(Box<Node>),
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Operators that bind weaker than this end a projection.
+const PROJECTION_STOP: u8 = 10;
+const PIPE: u8 = 1;
+const OR: u8 = 2;
+const AND: u8 = 3;
+const COMPARE: u8 = 5;
+const FLATTEN: u8 = 9;
+const STAR: u8 = 20;
+const FILTER: u8 = 21;
+const DOT: u8 = 40;
+const NOT: u8 = 45;
+const LEFT_BRACE: u8 = 50;
+const LEFT_BRACKET: u8 = 55;
+const LEFT_PAREN: u8 = 60;
+
+fn power(token: &Token) -> u8 {
+    match token {
+        Token::Pipe => PIPE,
+        Token::Or => OR,
+        Token::And => AND,
+        Token::Compare(_) => COMPARE,
+        Token::Flatten => FLATTEN,
+        Token::Star => STAR,
+        Token::Filter => FILTER,
+        Token::Dot => DOT,
+        Token::Not => NOT,
+        Token::LeftBrace => LEFT_BRACE,
+        Token::LeftBracket => LEFT_BRACKET,
+        Token::LeftParen => LEFT_PAREN,
+        _ => 0,
+    }
+}
+
+/// Reads an expression. Linear in its length.
+pub(super) fn parse(text: &str) -> Result<Node> {
+    let mut parser = Parser {
+        tokens: tokenize(text)?,
+        at: 0,
+        depth: 0,
+    };
+    let root = parser.expression(0)?;
+    match parser.peek() {
+        Token::End => Ok(root),
+        _ => Err(parser.unexpected()),
+    }
+}
+
+struct Parser {
+    tokens: Vec<(Token, usize)>,
+    at: usize,
+    depth: usize,
+}
+
+/// A node and what the grammar asks about it.
+struct Left {
+    node: Node,
+    /// The name, if the node is a plain field and so may be a function's.
+    name: Option<String>,
+    /// The node is a chain of indexes, to which a further one is appended.
+    indexes: bool,
+}
+
+impl From<Node> for Left {
+    fn from(node: Node) -> Left {
+        Left {
+            node,
+            name: None,
+            indexes: false,
+        }
+    }
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at.min(self.tokens.len() - 1)].0
+    }
+
+    fn peek_second(&self) -> &Token {
+        &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].0
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn eat(&mut self, token: &Token) -> bool {
+        let found = self.peek() == token;
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, token: &Token) -> Result<()> {
+        if self.eat(token) {
+            Ok(())
+        } else {
+            Err(self.unexpected())
+        }
+    }
+
+    #[cold]
+    fn unexpected(&self) -> Error {
+        let (token, offset) = &self.tokens[self.at.min(self.tokens.len() - 1)];
+        let message = match token {
+            Token::End => "the expression ends too early",
+            _ => "unexpected token",
+        };
+        Error::Syntax(message.into(), *offset)
+    }
+
+    fn expression(&mut self, power_before: u8) -> Result<Node> {
+        Ok(self.left(power_before)?.node)
+    }
+
+    fn left(&mut self, power_before: u8) -> Result<Left> {
+        let depth = self.depth;
+        self.deeper()?;
+        let mut left = self.prefix()?;
+        while power_before < power(self.peek()) {
+            self.deeper()?;
+            left = self.infix(left)?;
+        }
+        self.depth = depth;
+        Ok(left)
+    }
+
+    fn deeper(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            Err(Error::Nesting)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn prefix(&mut self) -> Result<Left> {
+        let start = self.at;
+        let node = match self.next() {
+            Token::Identifier(name) => {
+                let node = Node::Field(Text::plain(name.clone()));
+                return Ok(Left {
+                    node,
+                    name: Some(name),
+                    indexes: false,
+                });
+            }
+            Token::Quoted(name) => {
+                if *self.peek() == Token::LeftParen {
+                    return Err(self.unexpected());
+                }
+                Node::Field(name)
+            }
+            Token::Literal(value) => Node::Literal(value),
+            Token::At => Node::Current,
+            Token::Star => {
+                let right = match self.peek() {
+                    Token::RightBracket => Node::Current,
+                    _ => self.projected(STAR)?,
+                };
+                Node::ValueProjection(Box::new(Node::Current), Box::new(right))
+            }
+            Token::Filter => self.filter(Node::Current)?,
+            Token::Flatten => self.flatten(Node::Current)?,
+            Token::LeftBrace => self.hash()?,
+            Token::LeftParen => {
+                let left = self.left(0)?;
+                self.expect(&Token::RightParen)?;
+                return Ok(left);
+            }
+            Token::Not => Node::Not(Box::new(self.expression(NOT)?)),
+            Token::Ampersand => Node::Reference(Box::new(self.expression(0)?)),
+            Token::LeftBracket => match self.peek() {
+                Token::Number(_) | Token::Colon => return self.index(Node::Current.into()),
+                Token::Star if *self.peek_second() == Token::RightBracket => {
+                    self.at += 2;
+                    let right = self.projected(STAR)?;
+                    Node::Projection(Box::new(Node::Current), Box::new(right))
+                }
+                _ => self.list()?,
+            },
+            _ => {
+                self.at = start;
+                return Err(self.unexpected());
+            }
+        };
+        Ok(node.into())
+    }
+
+    fn infix(&mut self, left: Left) -> Result<Left> {
+        let start = self.at;
+        let token = self.next();
+        let first = |left: Left| Box::new(left.node);
+        Ok(match token {
+            Token::Dot if self.eat(&Token::Star) => {
+                let right = self.projected(DOT)?;
+                Node::ValueProjection(first(left), Box::new(right)).into()
+            }
+            Token::Dot => {
+                let right = self.after_dot(DOT)?;
+                chain(left.node, right).into()
+            }
+            Token::Pipe => {
+                let right = self.expression(PIPE)?;
+                Node::Pipe(first(left), Box::new(right)).into()
+            }
+            Token::Or => {
+                let right = self.expression(OR)?;
+                Node::Or(first(left), Box::new(right)).into()
+            }
+            Token::And => {
+                let right = self.expression(AND)?;
+                Node::And(first(left), Box::new(right)).into()
+            }
+            Token::Compare(comparator) => {
+                let right = self.expression(COMPARE)?;
+                Node::Compare(comparator, first(left), Box::new(right)).into()
+            }
+            Token::Flatten => self.flatten(left.node)?.into(),
+            Token::Filter => self.filter(left.node)?.into(),
+            Token::LeftBracket => match self.peek() {
+                Token::Number(_) | Token::Colon => self.index(left)?,
+                _ => {
+                    self.expect(&Token::Star)?;
+                    self.expect(&Token::RightBracket)?;
+                    let right = self.projected(STAR)?;
+                    Node::Projection(first(left), Box::new(right)).into()
+                }
+            },
+            Token::LeftParen => match left.name {
+                Some(name) => Node::Call(name, self.arguments()?).into(),
+                None => {
+                    self.at = start;
+                    return Err(self.unexpected());
+                }
+            },
+            _ => {
+                self.at = start;
+                return Err(self.unexpected());
+            }
+        })
+    }
+
+    fn flatten(&mut self, left: Node) -> Result<Node> {
+        let right = self.projected(FLATTEN)?;
+        Ok(Node::Projection(
+            Box::new(Node::Flatten(Box::new(left))),
+            Box::new(right),
+        ))
+    }
+
+    fn filter(&mut self, left: Node) -> Result<Node> {
+        let condition = self.expression(0)?;
+        self.expect(&Token::RightBracket)?;
+        let right = match self.peek() {
+            Token::Flatten => Node::Current,
+            _ => self.projected(FILTER)?,
+        };
+        Ok(Node::FilterProjection(
+            Box::new(left),
+            Box::new(right),
+            Box::new(condition),
+        ))
+    }
+
+    /// The right side of a projection.
+    fn projected(&mut self, power_before: u8) -> Result<Node> {
+        match self.peek() {
+            token if power(token) < PROJECTION_STOP => Ok(Node::Current),
+            Token::LeftBracket | Token::Filter => self.expression(power_before),
+            Token::Dot => {
+                self.at += 1;
+                self.after_dot(power_before)
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn after_dot(&mut self, power_before: u8) -> Result<Node> {
+        match self.peek() {
+            Token::Identifier(_) | Token::Quoted(_) | Token::Star => self.expression(power_before),
+            Token::LeftBracket => {
+                self.at += 1;
+                self.list()
+            }
+            Token::LeftBrace => {
+                self.at += 1;
+                self.hash()
+            }
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// An index or a slice whose opening bracket is eaten.
+    fn index(&mut self, left: Left) -> Result<Left> {
+        let sliced = *self.peek() == Token::Colon || *self.peek_second() == Token::Colon;
+        let right = if sliced {
+            self.slice()?
+        } else {
+            self.plain_index()?
+        };
+        if left.indexes {
+            // As in the reference, a slice after an index does not start a projection.
+            return Ok(Left {
+                node: chain(left.node, right),
+                name: None,
+                indexes: true,
+            });
+        }
+        let node = chain(left.node, right);
+        if sliced {
+            let right = self.projected(STAR)?;
+            return Ok(Node::Projection(Box::new(node), Box::new(right)).into());
+        }
+        Ok(Left {
+            node,
+            name: None,
+            indexes: true,
+        })
+    }
+
+    fn plain_index(&mut self) -> Result<Node> {
+        let Token::Number(index) = self.next() else {
+            return Err(self.unexpected());
+        };
+        self.expect(&Token::RightBracket)?;
+        Ok(Node::Index(index))
+    }
+
+    fn slice(&mut self) -> Result<Node> {
+        let mut parts = [None; 3];
+        let mut part = 0;
+        loop {
+            match self.peek() {
+                Token::RightBracket => break,
+                Token::Colon if part < 2 => part += 1,
+                Token::Number(number) => parts[part] = Some(*number),
+                _ => return Err(self.unexpected()),
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        Ok(Node::Slice(parts))
+    }
+
+    fn list(&mut self) -> Result<Node> {
+        let mut nodes = Vec::new();
+        loop {
+            nodes.push(self.expression(0)?);
+            if self.eat(&Token::RightBracket) {
+                return Ok(Node::List(nodes));
+            }
+            self.expect(&Token::Comma)?;
+        }
+    }
+
+    fn hash(&mut self) -> Result<Node> {
+        let mut pairs = Vec::new();
+        loop {
+            let key = match self.next() {
+                Token::Identifier(name) => Text::plain(name),
+                Token::Quoted(name) => name,
+                _ => {
+                    self.at -= 1;
+                    return Err(self.unexpected());
+                }
+            };
+            self.expect(&Token::Colon)?;
+            pairs.push((key, self.expression(0)?));
+            // As in the reference, the comma may be missing.
+            if !self.eat(&Token::Comma) && self.eat(&Token::RightBrace) {
+                return Ok(Node::Hash(pairs));
+            }
+        }
+    }
+
+    /// The arguments of a call whose parenthesis is eaten.
+    fn arguments(&mut self) -> Result<Vec<Node>> {
+        let mut arguments = Vec::new();
+        while !self.eat(&Token::RightParen) {
+            arguments.push(self.expression(0)?);
+            // As in the reference, the comma may be missing, or be the last token.
+            self.eat(&Token::Comma);
+        }
+        Ok(arguments)
+    }
+}
+
+fn chain(left: Node, right: Node) -> Node {
+    match left {
+        Node::Chain(mut nodes) => {
+            nodes.push(right);
+            Node::Chain(nodes)
+        }
+        left => Node::Chain(vec![left, right]),
+    }
+}

@@ -1,0 +1,390 @@
+//! JSON as Python's `json.loads` reads it.
+//!
+//! RFC 8259 with `NaN`, `Infinity` and `-Infinity`; integers of any size; lone surrogate
+//! escapes kept; a key given twice keeps its first place and its last value.
+
+use std::borrow::Cow;
+
+use crate::scalar::Int;
+use crate::text::{Text, has_stand_in, stand_in};
+use crate::value::{Object, Value};
+
+/// Deepest nesting of arrays and objects in a text.
+pub(crate) const MAX_DEPTH: usize = 512;
+
+/// Why a text is not JSON, and the byte where that shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct JsonError {
+    pub(crate) problem: Problem,
+    pub(crate) offset: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    ExpectedValue,
+    ExpectedKey,
+    ExpectedColon,
+    ExpectedCommaOrEnd,
+    UnterminatedString,
+    ControlCharacter,
+    BadEscape,
+    TrailingData,
+    /// Nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// A lone surrogate escape next to a character that stands for one.
+    Surrogate,
+}
+
+impl Problem {
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Problem::ExpectedValue => "expected a value",
+            Problem::ExpectedKey => "expected a key in double quotes",
+            Problem::ExpectedColon => "expected ':'",
+            Problem::ExpectedCommaOrEnd => "expected ',' or the closing bracket",
+            Problem::UnterminatedString => "unterminated string",
+            Problem::ControlCharacter => "control character in a string",
+            Problem::BadEscape => "bad escape in a string",
+            Problem::TrailingData => "data after the value",
+            Problem::TooDeep => "nested too deeply",
+            Problem::Surrogate => "lone surrogate beside a character above U+10F7FF",
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// Decodes the whole of `text`. Linear.
+pub(crate) fn decode(text: &str) -> Result<Value<'_>> {
+    let mut reader = Reader {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+    };
+    reader.space();
+    let value = reader.value(0)?;
+    reader.space();
+    if reader.at < text.len() {
+        return Err(reader.error(Problem::TrailingData, reader.at));
+    }
+    Ok(value)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    #[cold]
+    fn error(&self, problem: Problem, offset: usize) -> JsonError {
+        JsonError { problem, offset }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn word(&mut self, word: &str, value: Value<'static>) -> Option<Value<'static>> {
+        let found = self.bytes[self.at..].starts_with(word.as_bytes());
+        self.at += if found { word.len() } else { 0 };
+        found.then_some(value)
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value<'t>> {
+        let start = self.at;
+        let word = match self.peek() {
+            Some(b'"') => {
+                self.at += 1;
+                return Ok(Value::Text(self.string()?));
+            }
+            Some(b'{') => return self.object(depth),
+            Some(b'[') => return self.array(depth),
+            Some(b'-' | b'0'..=b'9') => {
+                if let Some(number) = self.number() {
+                    return Ok(number);
+                }
+                self.word("-Infinity", Value::Float(f64::NEG_INFINITY))
+            }
+            Some(b'n') => self.word("null", Value::Null),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'N') => self.word("NaN", Value::Float(f64::NAN)),
+            Some(b'I') => self.word("Infinity", Value::Float(f64::INFINITY)),
+            _ => None,
+        };
+        word.ok_or_else(|| self.error(Problem::ExpectedValue, start))
+    }
+
+    fn enter(&mut self, depth: usize) -> Result<()> {
+        if depth >= MAX_DEPTH {
+            return Err(self.error(Problem::TooDeep, self.at));
+        }
+        self.at += 1;
+        self.space();
+        Ok(())
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value<'t>> {
+        self.enter(depth)?;
+        let mut items = Vec::new();
+        if self.eat(b']') {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            items.push(self.value(depth + 1)?);
+            self.space();
+            if self.eat(b']') {
+                return Ok(Value::Array(items));
+            }
+            if !self.eat(b',') {
+                return Err(self.error(Problem::ExpectedCommaOrEnd, self.at));
+            }
+            self.space();
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value<'t>> {
+        self.enter(depth)?;
+        let mut object = Object::default();
+        if self.eat(b'}') {
+            return Ok(Value::Object(object));
+        }
+        loop {
+            if !self.eat(b'"') {
+                return Err(self.error(Problem::ExpectedKey, self.at));
+            }
+            let key = self.string()?;
+            self.space();
+            if !self.eat(b':') {
+                return Err(self.error(Problem::ExpectedColon, self.at));
+            }
+            self.space();
+            let value = self.value(depth + 1)?;
+            object.insert(key, value);
+            self.space();
+            if self.eat(b'}') {
+                return Ok(Value::Object(object));
+            }
+            if !self.eat(b',') {
+                return Err(self.error(Problem::ExpectedCommaOrEnd, self.at));
+            }
+            self.space();
+        }
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    /// The longest number at this place.
+    fn number(&mut self) -> Option<Value<'t>> {
+        let start = self.at;
+        let negative = self.eat(b'-');
+        let first = self.at;
+        if !self.eat(b'0') && self.digits() == 0 {
+            self.at = start;
+            return None;
+        }
+        let whole = self.at;
+        if self.eat(b'.') && self.digits() == 0 {
+            self.at = whole;
+        }
+        let mantissa = self.at;
+        if self.eat(b'e') || self.eat(b'E') {
+            let _ = self.eat(b'+') || self.eat(b'-');
+            if self.digits() == 0 {
+                self.at = mantissa;
+            }
+        }
+        if self.at == whole {
+            return Some(Value::Int(Int::from_digits(
+                negative,
+                &self.text[first..whole],
+            )));
+        }
+        // The text has the form that Rust reads; too large a number becomes an infinity.
+        self.text[start..self.at].parse().ok().map(Value::Float)
+    }
+
+    /// A string whose opening quote is eaten.
+    fn string(&mut self) -> Result<Text<'t>> {
+        let start = self.at;
+        self.plain(start)?;
+        if self.bytes[self.at] == b'"' {
+            let text = &self.text[start..self.at];
+            self.at += 1;
+            return Ok(Text::plain(text));
+        }
+        let mut out = String::from(&self.text[start..self.at]);
+        let mut clash = has_stand_in(&out);
+        let mut lone = false;
+        loop {
+            if self.eat(b'"') {
+                break;
+            }
+            if self.eat(b'\\') {
+                let c = self.escape(start, &mut lone)?;
+                clash |= !matches!(c, Unescaped::Lone(_))
+                    && has_stand_in(c.char().encode_utf8(&mut [0; 4]));
+                out.push(c.char());
+                continue;
+            }
+            let from = self.at;
+            self.plain(start)?;
+            let piece = &self.text[from..self.at];
+            clash |= has_stand_in(piece);
+            out.push_str(piece);
+        }
+        let text = Text::with_stand_ins(out, lone, clash);
+        text.ok_or_else(|| self.error(Problem::Surrogate, start))
+    }
+
+    /// Goes on to the next quote or backslash.
+    fn plain(&mut self, start: usize) -> Result<()> {
+        loop {
+            match self.peek() {
+                Some(b'"' | b'\\') => return Ok(()),
+                Some(0..=0x1F) => return Err(self.error(Problem::ControlCharacter, self.at)),
+                Some(_) => self.at += 1,
+                None => return Err(self.error(Problem::UnterminatedString, start - 1)),
+            }
+        }
+    }
+
+    /// The character of an escape whose backslash is eaten.
+    fn escape(&mut self, start: usize, lone: &mut bool) -> Result<Unescaped> {
+        let Some(byte) = self.peek() else {
+            return Err(self.error(Problem::UnterminatedString, start - 1));
+        };
+        let at = self.at - 1;
+        self.at += 1;
+        Ok(Unescaped::Char(match byte {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\x08',
+            b'f' => '\x0C',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let bad = self.error(Problem::BadEscape, at);
+                let unit = self.hexadecimal().ok_or(bad)?;
+                if let Some(c) = char::from_u32(unit) {
+                    return Ok(Unescaped::Char(c));
+                }
+                if unit < 0xDC00 && self.bytes[self.at..].starts_with(b"\\u") {
+                    let back = self.at;
+                    self.at += 2;
+                    if let Some(low @ 0xDC00..=0xDFFF) = self.hexadecimal() {
+                        let point = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+                        if let Some(c) = char::from_u32(point) {
+                            return Ok(Unescaped::Char(c));
+                        }
+                    }
+                    self.at = back;
+                }
+                *lone = true;
+                return Ok(Unescaped::Lone(stand_in(unit)));
+            }
+            _ => return Err(self.error(Problem::BadEscape, at)),
+        }))
+    }
+
+    fn hexadecimal(&mut self) -> Option<u32> {
+        let digits = self.bytes.get(self.at..self.at + 4)?;
+        let mut unit = 0;
+        for &digit in digits {
+            unit = unit * 16 + char::from(digit).to_digit(16)?;
+        }
+        self.at += 4;
+        Some(unit)
+    }
+}
+
+/// The character of an escape: itself, or the stand-in of a surrogate.
+enum Unescaped {
+    Char(char),
+    Lone(char),
+}
+
+impl Unescaped {
+    fn char(&self) -> char {
+        match self {
+            Unescaped::Char(c) | Unescaped::Lone(c) => *c,
+        }
+    }
+}
+
+/// The value as `json.dumps(value, separators=(",", ":"))` prints it.
+pub(crate) fn encode(value: &Value<'_>, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+        Value::Int(n) => out.push_str(&n.to_string()),
+        Value::Float(n) => out.push_str(&crate::scalar::print_float(*n)),
+        Value::Text(text) => encode_text(text, out),
+        Value::Array(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                encode(item, out);
+            }
+            out.push(']');
+        }
+        Value::Object(map) => {
+            out.push('{');
+            for (i, (key, value)) in map.iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                encode_text(key, out);
+                out.push(':');
+                encode(value, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn encode_text(text: &Text<'_>, out: &mut String) {
+    out.push('"');
+    for unit in text.to_utf16() {
+        let escape: Cow<'static, str> = match unit {
+            0x22 => "\\\"".into(),
+            0x5C => "\\\\".into(),
+            0x08 => "\\b".into(),
+            0x0C => "\\f".into(),
+            0x0A => "\\n".into(),
+            0x0D => "\\r".into(),
+            0x09 => "\\t".into(),
+            0x20..=0x7E => {
+                out.push(char::from(unit as u8));
+                continue;
+            }
+            unit => format!("\\u{unit:04x}").into(),
+        };
+        out.push_str(&escape);
+    }
+    out.push('"');
+}

@@ -1,0 +1,257 @@
+//! Python regular expressions: read, checked, and run on one of two machines.
+//!
+//! Most patterns run on `regex-automata` in time linear in the text. Those that need
+//! look-around, back-references and the like run on a backtracking machine of our own
+//! under a budget of steps; so do the few texts for which the first machine's answer would
+//! not be Python's. Which machine runs never changes an answer.
+//!
+//! A general backtracking crate was not taken because Python differs from all of them
+//! (conditionals, possessive loops whose iterations are atomic, loops over empty items, "an
+//! empty match may follow a match but not an empty one"), and because a budget in
+//! backtracks does not bound the work between two of them.
+
+mod backtrack;
+pub(crate) mod class;
+mod native;
+mod replace;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use regex_automata::util::captures::Captures;
+
+use backtrack::{Memory, Program};
+use native::{Dollar, Native};
+use syntax::{Anchor, Node, RepeatKind, Tree};
+
+pub(crate) use backtrack::Exhausted;
+pub(crate) use replace::Template;
+pub(crate) use syntax::SyntaxError;
+
+/// Steps of the backtracking machine that one call may take: this many, and
+/// [`STEPS_PER_BYTE`] for each byte of the text.
+pub(crate) const STEPS: u64 = 1 << 24;
+
+/// See [`STEPS`].
+pub(crate) const STEPS_PER_BYTE: u64 = 64;
+
+/// Work that searches for one match after another may do on the linear machine, in bytes
+/// looked at in the worst case, before the backtracking machine with its budget takes over.
+/// A single search is linear, but a sequence of them need not be.
+const LINEAR_WORK: u64 = 1 << 30;
+
+/// The spans of a match: the whole, then each group that took part.
+pub(crate) type Groups = Vec<Option<(usize, usize)>>;
+
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    tree: Tree,
+    needs: Needs,
+    /// Runs the pattern on texts that do not end in a line feed, or on all.
+    plain: OnceLock<Option<Native>>,
+    /// Runs it on texts that end in a line feed.
+    newline: OnceLock<Option<Native>>,
+    program: OnceLock<Program>,
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pattern")
+            .field("names", &self.tree.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a pattern looks at beyond its own characters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needs {
+    dollar: bool,
+    word_edge: bool,
+    /// At one place a longer match may come after an empty one in order of preference.
+    longer_after_empty: bool,
+}
+
+impl Pattern {
+    /// Reads `pattern`. The machines are built when first used.
+    pub(crate) fn new(pattern: &str) -> Result<Pattern, SyntaxError> {
+        let tree = syntax::parse(pattern)?;
+        let mut needs = Needs::default();
+        survey(&tree.root, &mut needs);
+        Ok(Pattern {
+            tree,
+            needs,
+            plain: OnceLock::new(),
+            newline: OnceLock::new(),
+            program: OnceLock::new(),
+        })
+    }
+
+    /// The name of each group; entry 0 is the whole match.
+    pub(crate) fn names(&self) -> &[Option<String>] {
+        &self.tree.names
+    }
+
+    /// The first match in `text`.
+    pub(crate) fn search(&self, text: &str) -> Result<Option<Groups>, Exhausted> {
+        self.matches(text).next_match()
+    }
+
+    /// All matches in `text`, as `re.finditer` gives them.
+    pub(crate) fn matches<'p, 't>(&'p self, text: &'t str) -> Matches<'p, 't> {
+        Matches {
+            pattern: self,
+            text,
+            native: self.native(text),
+            at: 0,
+            after_empty: false,
+            done: false,
+            work: 0,
+            steps: STEPS + STEPS_PER_BYTE * text.len() as u64,
+            captures: None,
+            memory: Memory::default(),
+        }
+    }
+
+    /// `text` with all matches replaced, as `re.sub` does. Fails with `None` as soon as the
+    /// result is longer than `limit` bytes.
+    pub(crate) fn replace(
+        &self,
+        template: &Template,
+        text: &str,
+        limit: usize,
+    ) -> Result<Option<String>, Exhausted> {
+        let mut out = String::new();
+        let mut copied = 0;
+        let mut matches = self.matches(text);
+        while let Some(groups) = matches.next_match()? {
+            let Some(Some((from, to))) = groups.first().copied() else {
+                break;
+            };
+            out.push_str(&text[copied..from]);
+            template.expand(text, &groups, &mut out);
+            copied = to;
+            if out.len() > limit {
+                return Ok(None);
+            }
+        }
+        out.push_str(&text[copied..]);
+        Ok((out.len() <= limit).then_some(out))
+    }
+
+    /// The linear machine, if its answers for `text` are Python's.
+    fn native(&self, text: &str) -> Option<&Native> {
+        if self.needs.word_edge && (text.is_empty() || !class::word_boundaries_agree(text)) {
+            return None;
+        }
+        if self.needs.dollar && text.ends_with('\n') {
+            let newline = || Native::new(&self.tree, Dollar::EatNewline);
+            self.newline.get_or_init(newline).as_ref()
+        } else {
+            self.plain
+                .get_or_init(|| Native::new(&self.tree, Dollar::End))
+                .as_ref()
+        }
+    }
+
+    fn program(&self) -> &Program {
+        self.program.get_or_init(|| Program::new(&self.tree))
+    }
+}
+
+/// The matches of a pattern in a text, one after the other.
+///
+/// After a match the search goes on at its end. An empty match there is allowed unless the
+/// match before was empty and at the same place.
+pub(crate) struct Matches<'p, 't> {
+    pattern: &'p Pattern,
+    text: &'t str,
+    native: Option<&'p Native>,
+    at: usize,
+    after_empty: bool,
+    done: bool,
+    work: u64,
+    steps: u64,
+    captures: Option<Captures>,
+    memory: Memory,
+}
+
+impl Matches<'_, '_> {
+    pub(crate) fn next_match(&mut self) -> Result<Option<Groups>, Exhausted> {
+        if self.done {
+            return Ok(None);
+        }
+        let mut groups = Groups::new();
+        if !self.search(&mut groups)? {
+            self.done = true;
+            return Ok(None);
+        }
+        if let Some(Some((from, to))) = groups.first().copied() {
+            self.at = to;
+            self.after_empty = from == to;
+        }
+        Ok(Some(groups))
+    }
+
+    fn search(&mut self, groups: &mut Groups) -> Result<bool, Exhausted> {
+        let bar_empty = self.after_empty;
+        if let Some(native) = self.native
+            && self.work < LINEAR_WORK
+            && !(bar_empty && self.pattern.needs.longer_after_empty)
+        {
+            let mut from = self.at;
+            if bar_empty {
+                // Every match here is empty, so the next one starts further on.
+                let Some(c) = self.text[from..].chars().next() else {
+                    return Ok(false);
+                };
+                from += c.len_utf8();
+            }
+            self.work += (self.text.len() - from) as u64;
+            return Ok(native.search(self.text, from, &mut self.captures, groups));
+        }
+        let program = self.pattern.program();
+        program.search(
+            self.text,
+            self.at,
+            bar_empty,
+            &mut self.memory,
+            &mut self.steps,
+            groups,
+        )
+    }
+}
+
+/// Notes what the node needs.
+fn survey(node: &Node, needs: &mut Needs) {
+    match node {
+        Node::Char(_) | Node::Set(_) => {}
+        Node::Anchor(Anchor::EndOrFinalNewline) => needs.dollar = true,
+        Node::Anchor(Anchor::Word { .. } | Anchor::NotWord { .. }) => needs.word_edge = true,
+        Node::Anchor(_) => {}
+        Node::Group(_, node) => survey(node, needs),
+        Node::Concat(nodes) => nodes.iter().for_each(|node| survey(node, needs)),
+        Node::Alternate(nodes) => {
+            let last = nodes.len() - 1;
+            needs.longer_after_empty |= nodes[..last].iter().any(Node::is_nullable);
+            nodes.iter().for_each(|node| survey(node, needs));
+        }
+        Node::Repeat(repeat) => {
+            needs.longer_after_empty |=
+                repeat.kind != RepeatKind::Greedy || repeat.node.is_nullable();
+            survey(&repeat.node, needs);
+        }
+        Node::Look { node, .. } | Node::Atomic(node) => {
+            needs.longer_after_empty = true;
+            survey(node, needs);
+        }
+        Node::Backref(..) => needs.longer_after_empty = true,
+        Node::Conditional { yes, no, .. } => {
+            needs.longer_after_empty = true;
+            survey(yes, needs);
+            survey(no, needs);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Values as they are between two steps: JSON, and what JSON cannot hold.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Number, Value as Json};
+
+use crate::scalar::Int;
+use crate::text::Text;
+
+/// An object: keys in order of appearance.
+pub(crate) type Object<'t> = IndexMap<Text<'t>, Value<'t>>;
+
+/// A value of Python's: JSON with integers of any size, NaN, infinities and strings with
+/// lone surrogates. Strings borrow from the input where they can.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value<'t> {
+    Null,
+    Bool(bool),
+    Int(Int),
+    Float(f64),
+    Text(Text<'t>),
+    Array(Vec<Value<'t>>),
+    Object(Object<'t>),
+}
+
+/// What to make of values that JSON cannot hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// Give up and say which.
+    Refuse,
+    /// Take the nearest thing that JSON has.
+    Replace,
+    /// Write `{"$float": ...}`, `{"$bigint": ...}` or `{"$utf16": ...}`.
+    Tag,
+}
+
+/// A value that JSON cannot hold: what it is, and the JSON Pointer of where it is.
+#[derive(Debug)]
+pub(crate) struct NotJson {
+    pub(crate) what: String,
+    pub(crate) pointer: String,
+}
+
+impl<'t> Value<'t> {
+    pub(crate) fn text(text: &'t str) -> Value<'t> {
+        Value::Text(Text::plain(text))
+    }
+
+    /// The value of a JSON value. Recursion is as deep as the value; the caller checks.
+    pub(crate) fn from_json(json: &'t Json) -> Value<'t> {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(b) => Value::Bool(*b),
+            Json::Number(number) => from_number(number),
+            Json::String(text) => Value::text(text),
+            Json::Array(items) => Value::Array(items.iter().map(Value::from_json).collect()),
+            Json::Object(map) => Value::Object(
+                map.iter()
+                    .map(|(k, v)| (Text::plain(k.as_str()), Value::from_json(v)))
+                    .collect(),
+            ),
+        }
+    }
+
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Bool(b) => Value::Bool(b),
+            Value::Int(n) => Value::Int(n),
+            Value::Float(n) => Value::Float(n),
+            Value::Text(text) => Value::Text(text.into_owned()),
+            Value::Array(items) => Value::Array(items.into_iter().map(Value::into_owned).collect()),
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .map(|(k, v)| (k.into_owned(), v.into_owned()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The same value, stand-ins in its strings meaning surrogates.
+    pub(crate) fn with_stand_ins(self) -> Value<'t> {
+        match self {
+            Value::Text(text) => Value::Text(text.marked()),
+            Value::Array(items) => {
+                Value::Array(items.into_iter().map(Value::with_stand_ins).collect())
+            }
+            Value::Object(map) => Value::Object(
+                map.into_iter()
+                    .map(|(k, v)| (k.marked(), v.with_stand_ins()))
+                    .collect(),
+            ),
+            other => other,
+        }
+    }
+
+    /// As JSON.
+    pub(crate) fn into_json(self, beyond: Beyond) -> Result<Json, NotJson> {
+        Ok(match self {
+            Value::Null => Json::Null,
+            Value::Bool(b) => Json::Bool(b),
+            Value::Int(Int::Small(n)) => Json::Number(n.into()),
+            Value::Int(Int::Big(digits)) => match digits.parse::<u64>() {
+                Ok(n) => Json::Number(n.into()),
+                Err(_) => match beyond {
+                    Beyond::Refuse => return Err(not_json(format!("the integer {digits}"))),
+                    Beyond::Replace => Json::String(digits.into()),
+                    Beyond::Tag => tagged("$bigint", Json::String(digits.into())),
+                },
+            },
+            Value::Float(n) => match Number::from_f64(n) {
+                Some(number) => Json::Number(number),
+                None => {
+                    let name = crate::scalar::print_float(n);
+                    match beyond {
+                        Beyond::Refuse => return Err(not_json(format!("the number {name}"))),
+                        Beyond::Replace => Json::Null,
+                        Beyond::Tag => tagged("$float", Json::String(name)),
+                    }
+                }
+            },
+            Value::Text(text) if text.is_lone() => match beyond {
+                Beyond::Refuse => return Err(not_json("a string with a lone surrogate".into())),
+                Beyond::Replace => Json::String(text.into_lossy()),
+                Beyond::Tag => tagged("$utf16", text.to_utf16().into()),
+            },
+            Value::Text(text) => Json::String(text.into_lossy()),
+            Value::Array(items) => {
+                let mut array = Vec::with_capacity(items.len());
+                for (i, item) in items.into_iter().enumerate() {
+                    array.push(
+                        item.into_json(beyond)
+                            .map_err(|e| e.inside(&i.to_string()))?,
+                    );
+                }
+                Json::Array(array)
+            }
+            Value::Object(map) => {
+                let mut object = Map::with_capacity(map.len());
+                for (key, value) in map {
+                    if key.is_lone() && beyond == Beyond::Refuse {
+                        return Err(not_json("a key with a lone surrogate".into()));
+                    }
+                    let key = key.into_lossy();
+                    let value = value.into_json(beyond).map_err(|e| e.inside(&key))?;
+                    object.insert(key, value);
+                }
+                Json::Object(object)
+            }
+        })
+    }
+}
+
+impl NotJson {
+    fn inside(mut self, key: &str) -> NotJson {
+        self.pointer = format!("/{}{}", escape_pointer(key), self.pointer);
+        self
+    }
+}
+
+#[cold]
+fn not_json(what: String) -> NotJson {
+    NotJson {
+        what,
+        pointer: String::new(),
+    }
+}
+
+fn tagged(tag: &str, value: Json) -> Json {
+    Json::Object(Map::from_iter([(tag.to_owned(), value)]))
+}
+
+fn from_number(number: &Number) -> Value<'static> {
+    if let Some(n) = number.as_i64() {
+        Value::Int(Int::Small(n))
+    } else if let Some(n) = number.as_u64() {
+        Value::Int(Int::from_digits(false, &n.to_string()))
+    } else {
+        Value::Float(number.as_f64().unwrap_or(f64::NAN))
+    }
+}
+
+/// A key as a reference token of a JSON Pointer (RFC 6901).
+pub(crate) fn escape_pointer(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// How many levels of arrays and objects a JSON value has, or `None` if more than `limit`.
+/// Takes no stack.
+pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
+    let mut level: Vec<&Json> = vec![json];
+    for _ in 0..=limit {
+        if level.is_empty() {
+            return true;
+        }
+        let inner = |json: &&'_ Json| matches!(json, Json::Array(_) | Json::Object(_));
+        level = level
+            .into_iter()
+            .flat_map(|json| -> Box<dyn Iterator<Item = &Json>> {
+                match json {
+                    Json::Array(items) => Box::new(items.iter()),
+                    Json::Object(map) => Box::new(map.values()),
+                    _ => Box::new(std::iter::empty()),
+                }
+            })
+            .filter(inner)
+            .collect();
+    }
+    level.is_empty()
+}
