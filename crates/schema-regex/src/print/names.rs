@@ -97,7 +97,11 @@ impl Printer<'_> {
             return Ok(known.clone());
         }
         let plain = self.options.escapes != Escapes::All
-            && key.iter().all(|n| n.chars().all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\') && n.len() <= 200);
+            && key.iter().all(|n| {
+                n.chars()
+                    .all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\')
+                    && n.len() <= 200
+            });
         let text = if plain {
             let mut trie = Trie::default();
             for name in &key {
@@ -123,7 +127,10 @@ impl Printer<'_> {
         } else {
             let limit = self.options.max_automaton_states.max(10_000);
             match Language::NotIn(key.clone()).into_re(limit) {
-                Some(re) => format!("\"{}\"", spell::print(&re, Place::InString(self.options.escapes))),
+                Some(re) => format!(
+                    "\"{}\"",
+                    spell::print(&re, Place::InString(self.options.escapes))
+                ),
                 None => {
                     return Err(Error::new(
                         ErrorKind::Refused,

@@ -1,7 +1,7 @@
 //! The strings of each known `format`, as patterns.
 
-use super::re::Re;
 use super::pattern::Pattern;
+use super::re::Re;
 
 /// A format that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,26 +39,32 @@ pub(crate) const ALL: &[(&str, Format)] = &[
 
 /// Formats of the drafts that are not enforced: they are annotations, and
 /// refused in strict mode.
-pub(crate) const NOT_ENFORCED: &[&str] =
-    &["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template", "regex"];
+pub(crate) const NOT_ENFORCED: &[&str] = &[
+    "idn-email",
+    "idn-hostname",
+    "iri",
+    "iri-reference",
+    "uri-template",
+    "regex",
+];
 
 impl Format {
     pub(crate) fn by_name(name: &str) -> Option<Format> {
         ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
     }
 
-    pub(crate) fn name(self) -> &'static str {
-        ALL.iter().find(|(_, f)| *f == self).map_or("", |(n, _)| n)
-    }
-
     /// What is left out of the format, where the expression is a subset of it.
     pub(crate) fn narrowed(self) -> Option<&'static str> {
         match self {
-            Format::DateTime | Format::Time => {
-                Some("a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only")
+            Format::DateTime | Format::Time => Some(
+                "a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
+            ),
+            Format::Email => {
+                Some("the quoted local part and address literals of RFC 5321 are left out")
             }
-            Format::Email => Some("the quoted local part and address literals of RFC 5321 are left out"),
-            Format::Hostname => Some("a name of several labels has labels of at most 63 characters and at most 4 labels, or at most 253 characters in all"),
+            Format::Hostname => Some(
+                "a name of several labels has labels of at most 63 characters and at most 4 labels, or at most 253 characters in all",
+            ),
             _ => None,
         }
     }
@@ -145,10 +151,18 @@ fn ipv4() -> String {
 fn ipv6() -> String {
     let h = "[0-9A-Fa-f]{1,4}";
     let tail = format!("(?:{h}:{h}|{})", ipv4());
-    let mut forms = vec![format!("(?:{h}:){{6}}{tail}"), format!("::(?:{h}:){{0,5}}{tail}"), format!("::(?:{h})?")];
+    let mut forms = vec![
+        format!("(?:{h}:){{6}}{tail}"),
+        format!("::(?:{h}:){{0,5}}{tail}"),
+        format!("::(?:{h})?"),
+    ];
     // n groups, then `::`, then at most 7 - n groups.
     for n in 1..=7 {
-        let before = if n == 1 { h.to_owned() } else { format!("{h}(?::{h}){{{}}}", n - 1) };
+        let before = if n == 1 {
+            h.to_owned()
+        } else {
+            format!("{h}(?::{h}){{{}}}", n - 1)
+        };
         let room = 7 - n;
         let after = match room {
             0 => String::new(),
@@ -170,7 +184,10 @@ fn authority() -> String {
     let reg = "[0-9A-Za-z._~!$&'()*+,;=-]";
     let user = "[0-9A-Za-z._~!$&'()*+,;=:-]";
     let future = "[Vv][0-9A-Fa-f]+\\.[0-9A-Za-z._~!$&'()*+,;=:-]+";
-    format!("(?:(?:{user}|{PCT})*@)?(?:\\[(?:{}|{future})\\]|(?:{reg}|{PCT})*)(?::[0-9]*)?", ipv6())
+    format!(
+        "(?:(?:{user}|{PCT})*@)?(?:\\[(?:{}|{future})\\]|(?:{reg}|{PCT})*)(?::[0-9]*)?",
+        ipv6()
+    )
 }
 
 fn query_and_fragment() -> String {
@@ -182,7 +199,10 @@ fn query_and_fragment() -> String {
 fn uri() -> String {
     let pchar = format!("(?:{PCHAR}|{PCT})");
     let abempty = format!("(?:/{pchar}*)*");
-    let hier = format!("(?://{}{abempty}|/(?:{pchar}+{abempty})?|{pchar}+{abempty})?", authority());
+    let hier = format!(
+        "(?://{}{abempty}|/(?:{pchar}+{abempty})?|{pchar}+{abempty})?",
+        authority()
+    );
     format!("[A-Za-z][0-9A-Za-z+.-]*:{hier}{}", query_and_fragment())
 }
 
@@ -204,13 +224,25 @@ mod tests {
     use crate::strings::automaton::matches;
     use crate::strings::re::Re;
 
+    fn name(format: Format) -> &'static str {
+        ALL.iter().find(|(_, f)| *f == format).unwrap().0
+    }
+
     fn check(format: Format, good: &[&str], bad: &[&str]) {
         let re = format.re();
         for text in good {
-            assert!(matches(&re, text).unwrap(), "{} should hold {text}", format.name());
+            assert!(
+                matches(&re, text).unwrap(),
+                "{} should hold {text}",
+                name(format)
+            );
         }
         for text in bad {
-            assert!(!matches(&re, text).unwrap(), "{} should not hold {text}", format.name());
+            assert!(
+                !matches(&re, text).unwrap(),
+                "{} should not hold {text}",
+                name(format)
+            );
         }
     }
 
@@ -237,7 +269,11 @@ mod tests {
                 };
                 for day in 0..=32 {
                     let text = format!("{year:04}-{month:02}-{day:02}");
-                    assert_eq!(matches(&re, &text).unwrap(), (1..=days).contains(&day), "{text}");
+                    assert_eq!(
+                        matches(&re, &text).unwrap(),
+                        (1..=days).contains(&day),
+                        "{text}"
+                    );
                 }
             }
         }
@@ -247,10 +283,25 @@ mod tests {
     fn times_and_durations() {
         check(
             Format::DateTime,
-            &["2024-02-29T23:59:60Z", "2020-01-01t00:00:00.123+05:30", "1985-04-12T23:20:50.52z"],
-            &["2023-02-29T00:00:00Z", "2020-01-01T24:00:00Z", "2020-01-01T00:00:00", "2020-01-01T22:59:60Z", "2020-01-01 00:00:00Z", "2020-01-01T00:00:00+24:00"],
+            &[
+                "2024-02-29T23:59:60Z",
+                "2020-01-01t00:00:00.123+05:30",
+                "1985-04-12T23:20:50.52z",
+            ],
+            &[
+                "2023-02-29T00:00:00Z",
+                "2020-01-01T24:00:00Z",
+                "2020-01-01T00:00:00",
+                "2020-01-01T22:59:60Z",
+                "2020-01-01 00:00:00Z",
+                "2020-01-01T00:00:00+24:00",
+            ],
         );
-        check(Format::Time, &["12:00:00Z", "23:59:60+00:00"], &["12:00Z", "12:00:00", "12:00:00.Z"]);
+        check(
+            Format::Time,
+            &["12:00:00Z", "23:59:60+00:00"],
+            &["12:00Z", "12:00:00", "12:00:00.Z"],
+        );
         check(
             Format::Duration,
             &["P1Y2M3DT4H5M6S", "PT36H", "P4W", "P1D", "PT1M", "P1YT1S"],
@@ -262,26 +313,114 @@ mod tests {
     fn network_names() {
         check(
             Format::Ipv6,
-            &["::", "::1", "1::", "1:2:3:4:5:6:7:8", "1::8", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1:2:3:4:5:6:1.2.3.4", "1::2:1.2.3.4", "1:2:3:4::5:6:7", "1:2:3:4:5::1.2.3.4"],
-            &["", ":", ":::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1::2::3", "12345::", "::1.2.3", "::g", "1:2:3:4:5:6:7:1.2.3.4", "1:2:3:4:5:6::1.2.3.4", "1:2:3:4:5:6:7::8", ":1:2:3:4:5:6:7", "1.2.3.4"],
+            &[
+                "::",
+                "::1",
+                "1::",
+                "1:2:3:4:5:6:7:8",
+                "1::8",
+                "1:2:3:4:5:6:7::",
+                "::2:3:4:5:6:7:8",
+                "::ffff:1.2.3.4",
+                "1:2:3:4:5:6:1.2.3.4",
+                "1::2:1.2.3.4",
+                "1:2:3:4::5:6:7",
+                "1:2:3:4:5::1.2.3.4",
+            ],
+            &[
+                "",
+                ":",
+                ":::",
+                "1:2:3:4:5:6:7",
+                "1:2:3:4:5:6:7:8:9",
+                "1::2::3",
+                "12345::",
+                "::1.2.3",
+                "::g",
+                "1:2:3:4:5:6:7:1.2.3.4",
+                "1:2:3:4:5:6::1.2.3.4",
+                "1:2:3:4:5:6:7::8",
+                ":1:2:3:4:5:6:7",
+                "1.2.3.4",
+            ],
         );
-        check(Format::Ipv4, &["0.0.0.0", "255.249.199.9"], &["256.0.0.0", "01.2.3.4", "1.2.3", "1.2.3.4.5"]);
+        check(
+            Format::Ipv4,
+            &["0.0.0.0", "255.249.199.9"],
+            &["256.0.0.0", "01.2.3.4", "1.2.3", "1.2.3.4.5"],
+        );
         let long = "a".repeat(63);
         let longer = "a".repeat(64);
         check(
             Format::Hostname,
-            &["a", "example.com", "a-b.c1", &long, &format!("{long}.{long}.{long}.com"), "a.b.c.d.e.f.g"],
-            &["", "-a", "a-", "a..b", "a.", "a_b", &longer, &format!("{long}.{long}.{long}.{long}")],
+            &[
+                "a",
+                "example.com",
+                "a-b.c1",
+                &long,
+                &format!("{long}.{long}.{long}.com"),
+                "a.b.c.d.e.f.g",
+            ],
+            &[
+                "",
+                "-a",
+                "a-",
+                "a..b",
+                "a.",
+                "a_b",
+                &longer,
+                &format!("{long}.{long}.{long}.{long}"),
+            ],
         );
-        check(Format::Email, &["a.b@c.org", "x+y@localhost"], &["a", "@b", "a@", ".a@b", "a..b@c", "a b@c"]);
+        check(
+            Format::Email,
+            &["a.b@c.org", "x+y@localhost"],
+            &["a", "@b", "a@", ".a@b", "a..b@c", "a b@c"],
+        );
         check(
             Format::Uri,
-            &["http://a.b/c?d#e", "urn:x:y", "mailto:a@b.c", "a:", "http://[::1]:80/", "http://a/%20", "file:///etc"],
-            &["a", "/a", "http://a b", "http://a/%2", "http://[::g]/", "://x", "1a:b", "http://a/é"],
+            &[
+                "http://a.b/c?d#e",
+                "urn:x:y",
+                "mailto:a@b.c",
+                "a:",
+                "http://[::1]:80/",
+                "http://a/%20",
+                "file:///etc",
+            ],
+            &[
+                "a",
+                "/a",
+                "http://a b",
+                "http://a/%2",
+                "http://[::g]/",
+                "://x",
+                "1a:b",
+                "http://a/é",
+            ],
         );
-        check(Format::UriReference, &["", "a/b", "#x", "//h/p", "?q", "http://x"], &["a b", "\\", "%", "1:b", ":b"]);
-        check(Format::Uuid, &["123e4567-e89b-12d3-a456-426614174000"], &["123e4567e89b12d3a456426614174000", "123e4567-e89b-12d3-a456-42661417400g"]);
-        check(Format::JsonPointer, &["", "/", "/a~0b/~1"], &["a", "/~2", "/~"]);
-        check(Format::RelativeJsonPointer, &["0", "1/a", "2#"], &["", "01", "-1", "/a", "1#a"]);
+        check(
+            Format::UriReference,
+            &["", "a/b", "#x", "//h/p", "?q", "http://x"],
+            &["a b", "\\", "%", "1:b", ":b"],
+        );
+        check(
+            Format::Uuid,
+            &["123e4567-e89b-12d3-a456-426614174000"],
+            &[
+                "123e4567e89b12d3a456426614174000",
+                "123e4567-e89b-12d3-a456-42661417400g",
+            ],
+        );
+        check(
+            Format::JsonPointer,
+            &["", "/", "/a~0b/~1"],
+            &["a", "/~2", "/~"],
+        );
+        check(
+            Format::RelativeJsonPointer,
+            &["0", "1/a", "2#"],
+            &["", "01", "-1", "/a", "1#a"],
+        );
     }
 }

@@ -44,7 +44,11 @@ impl Re {
     }
 
     pub(crate) fn class(set: CharSet) -> Re {
-        if set.ranges().is_empty() { Re::Never } else { Re::Class(set) }
+        if set.ranges().is_empty() {
+            Re::Never
+        } else {
+            Re::Class(set)
+        }
     }
 
     pub(crate) fn chars(ranges: &[(char, char)]) -> Re {
@@ -177,12 +181,17 @@ impl Re {
             Re::Class(_) => (1, Some(1)),
             Re::Concat(parts) => parts.iter().fold((0, Some(0)), |(lo, hi), p| {
                 let (a, b) = p.length_range();
-                (lo.saturating_add(a), hi.zip(b).map(|(x, y)| x.saturating_add(y)))
+                (
+                    lo.saturating_add(a),
+                    hi.zip(b).map(|(x, y)| x.saturating_add(y)),
+                )
             }),
             Re::Alt(parts) => {
                 let mut ranges = parts.iter().map(Re::length_range);
                 let first = ranges.next().unwrap_or((0, Some(0)));
-                ranges.fold(first, |(lo, hi), (a, b)| (lo.min(a), hi.zip(b).map(|(x, y)| x.max(y))))
+                ranges.fold(first, |(lo, hi), (a, b)| {
+                    (lo.min(a), hi.zip(b).map(|(x, y)| x.max(y)))
+                })
             }
             Re::Repeat(inner, min, max) => {
                 let (a, b) = inner.length_range();
