@@ -317,7 +317,7 @@ impl<'s> Normaliser<'s> {
                                 max: *max,
                                 at: here,
                             },
-                        )
+                        );
                     })
                 }
             }

@@ -138,9 +138,7 @@ impl Decimal {
     /// Whether `self` is a whole multiple of `divisor`, which is positive.
     pub(crate) fn is_multiple_of(&self, divisor: &Decimal) -> Option<bool> {
         let scale = divisor.scale();
-        let Some(modulus) = divisor.scaled(scale) else {
-            return None;
-        };
+        let modulus = divisor.scaled(scale)?;
         if modulus == 0 || modulus > u128::from(u64::MAX) {
             return None;
         }

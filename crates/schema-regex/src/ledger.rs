@@ -188,7 +188,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "format",
         "4-2020",
         W,
-        "date-time, date, time (leap seconds in UTC only), duration, email (no quoted local part), hostname (long names narrowed), ipv4, ipv6, uuid, uri, uri-reference, json-pointer, relative-json-pointer. Others are annotations, or refused by `Formats::Strict`",
+        "date-time, date, time (leap seconds in UTC only), duration, email (no quoted local part), hostname (long names narrowed), ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference, json-pointer, relative-json-pointer, regex (a simple subset). Others are annotations, or refused by `Formats::Strict`",
     ),
     k(
         "items",

@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
             },
             "const" => here.push("const", AtomKind::Values(vec![value.clone()])),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                bound(here, key, value)?
+                bound(here, key, value)?;
             }
             "multipleOf" => {
                 let divisor = decimal(here, key, value)?;
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
             }
             "format" => format(here, key, value)?,
             "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
-                self.items(here, key, value)?
+                self.items(here, key, value)?;
             }
             "minItems" => {
                 let n = count(here, key, value)?;
@@ -381,7 +381,7 @@ impl<'a> Reader<'a> {
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
-                self.dependent(here, key, value)?
+                self.dependent(here, key, value)?;
             }
             "allOf" => {
                 let nodes = self.children(here, key, value)?;
@@ -619,14 +619,14 @@ impl<'a> Reader<'a> {
         for (name, item) in map {
             match item {
                 Value::Array(_) if key != "dependentSchemas" => {
-                    lists.push((name.clone(), strings(here, key, item)?))
+                    lists.push((name.clone(), strings(here, key, item)?));
                 }
                 // Draft 3 had a single name.
                 Value::String(one) if key == "dependencies" => {
-                    lists.push((name.clone(), vec![one.clone()]))
+                    lists.push((name.clone(), vec![one.clone()]));
                 }
                 _ if key != "dependentRequired" => {
-                    schemas.push((name.clone(), self.child(here, item, &[key, name])?))
+                    schemas.push((name.clone(), self.child(here, item, &[key, name])?));
                 }
                 _ => return Err(here.invalid(key, "must have arrays of names as its values")),
             }

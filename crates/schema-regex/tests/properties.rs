@@ -246,7 +246,7 @@ fn permutations(members: &[(String, Vec<String>)]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_panics(schema in wild()) {

@@ -163,8 +163,9 @@ impl Order<'_> {
                 AtomKind::Required(names) => self.others.extend(names.iter().map(String::as_str)),
                 AtomKind::DependentRequired(lists) => {
                     for (name, names) in lists {
-                        self.others.push(name);
+                        // What is needed stands before what needs it.
                         self.others.extend(names.iter().map(String::as_str));
+                        self.others.push(name);
                     }
                 }
                 AtomKind::DependentSchemas(list) => {

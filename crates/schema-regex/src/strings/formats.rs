@@ -17,6 +17,9 @@ pub(crate) enum Format {
     Uuid,
     Uri,
     UriReference,
+    Iri,
+    IriReference,
+    Regex,
     JsonPointer,
     RelativeJsonPointer,
 }
@@ -33,20 +36,16 @@ pub(crate) const ALL: &[(&str, Format)] = &[
     ("uuid", Format::Uuid),
     ("uri", Format::Uri),
     ("uri-reference", Format::UriReference),
+    ("iri", Format::Iri),
+    ("iri-reference", Format::IriReference),
+    ("regex", Format::Regex),
     ("json-pointer", Format::JsonPointer),
     ("relative-json-pointer", Format::RelativeJsonPointer),
 ];
 
 /// Formats of the drafts that are not enforced: they are annotations, and
 /// refused in strict mode.
-pub(crate) const NOT_ENFORCED: &[&str] = &[
-    "idn-email",
-    "idn-hostname",
-    "iri",
-    "iri-reference",
-    "uri-template",
-    "regex",
-];
+pub(crate) const NOT_ENFORCED: &[&str] = &["idn-email", "idn-hostname", "uri-template"];
 
 impl Format {
     pub(crate) fn by_name(name: &str) -> Option<Format> {
@@ -63,7 +62,10 @@ impl Format {
                 Some("the quoted local part and address literals of RFC 5321 are left out")
             }
             Format::Hostname => Some(
-                "a name of several labels has labels of at most 63 characters and at most 4 labels, or at most 253 characters in all",
+                "a name has at most 4 labels, or at most 15 of at most 15 characters, so that it is never longer than 253",
+            ),
+            Format::Regex => Some(
+                "groups nest two levels, ranges in classes start at a, A or 0, and counts have no upper end",
             ),
             _ => None,
         }
@@ -87,8 +89,11 @@ impl Format {
             Format::Ipv4 => ipv4(),
             Format::Ipv6 => ipv6(),
             Format::Uuid => "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}".to_owned(),
-            Format::Uri => uri(),
-            Format::UriReference => format!("{}|{}", uri(), relative_reference()),
+            Format::Uri => uri(""),
+            Format::Iri => uri(UCSCHAR),
+            Format::Regex => regex(),
+            Format::UriReference => format!("{}|{}", uri(""), relative_reference("")),
+            Format::IriReference => format!("{}|{}", uri(UCSCHAR), relative_reference(UCSCHAR)),
             Format::JsonPointer => JSON_POINTER.to_owned(),
             Format::RelativeJsonPointer => format!("(?:0|[1-9][0-9]*)(?:#|{JSON_POINTER})"),
         }
@@ -134,8 +139,8 @@ fn email() -> String {
 /// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens.
 fn hostname() -> String {
     let label = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
-    // Up to three labels of 63 and one of 61 fit in 253 characters; so do up to
-    // sixteen labels of 14, and 127 of one.
+    // Three labels of 63 and one of 61 fit in 253 characters with their dots;
+    // so do fifteen labels of 15.
     let last = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,59}[0-9A-Za-z])?";
     let mid = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,13}[0-9A-Za-z])?";
     format!("(?:{label}\\.){{0,3}}{last}|{label}|(?:{mid}\\.){{4,14}}{mid}")
@@ -177,12 +182,17 @@ fn ipv6() -> String {
 
 const PCT: &str = "%[0-9A-Fa-f]{2}";
 
-/// The characters of RFC 3986 `pchar`, without the percent-encoded ones.
-const PCHAR: &str = "[0-9A-Za-z._~!$&'()*+,;=:@-]";
+/// The characters that RFC 3987 adds to those of RFC 3986, as the inside of a
+/// class.
+const UCSCHAR: &str = r"\u{A0}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFEF}\u{10000}-\u{1FFFD}\u{20000}-\u{2FFFD}\u{30000}-\u{3FFFD}\u{40000}-\u{4FFFD}\u{50000}-\u{5FFFD}\u{60000}-\u{6FFFD}\u{70000}-\u{7FFFD}\u{80000}-\u{8FFFD}\u{90000}-\u{9FFFD}\u{A0000}-\u{AFFFD}\u{B0000}-\u{BFFFD}\u{C0000}-\u{CFFFD}\u{D0000}-\u{DFFFD}\u{E1000}-\u{EFFFD}";
 
-fn authority() -> String {
-    let reg = "[0-9A-Za-z._~!$&'()*+,;=-]";
-    let user = "[0-9A-Za-z._~!$&'()*+,;=:-]";
+fn pchar(more: &str) -> String {
+    format!("(?:[{more}0-9A-Za-z._~!$&'()*+,;=:@-]|{PCT})")
+}
+
+fn authority(more: &str) -> String {
+    let reg = format!("[{more}0-9A-Za-z._~!$&'()*+,;=-]");
+    let user = format!("[{more}0-9A-Za-z._~!$&'()*+,;=:-]");
     let future = "[Vv][0-9A-Fa-f]+\\.[0-9A-Za-z._~!$&'()*+,;=:-]+";
     format!(
         "(?:(?:{user}|{PCT})*@)?(?:\\[(?:{}|{future})\\]|(?:{reg}|{PCT})*)(?::[0-9]*)?",
@@ -190,32 +200,54 @@ fn authority() -> String {
     )
 }
 
-fn query_and_fragment() -> String {
-    let q = format!("(?:[0-9A-Za-z._~!$&'()*+,;=:@/?-]|{PCT})*");
-    format!("(?:\\?{q})?(?:#{q})?")
+fn query_and_fragment(more: &str) -> String {
+    let part = |more: &str| format!("(?:[{more}0-9A-Za-z._~!$&'()*+,;=:@/?-]|{PCT})*");
+    let private = if more.is_empty() {
+        ""
+    } else {
+        r"\u{E000}-\u{F8FF}\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}"
+    };
+    format!(
+        "(?:\\?{})?(?:#{})?",
+        part(&format!("{more}{private}")),
+        part(more)
+    )
 }
 
-/// RFC 3986, `URI`.
-fn uri() -> String {
-    let pchar = format!("(?:{PCHAR}|{PCT})");
+/// RFC 3986, `URI`; with more characters RFC 3987, `IRI`.
+fn uri(more: &str) -> String {
+    let pchar = pchar(more);
     let abempty = format!("(?:/{pchar}*)*");
     let hier = format!(
         "(?://{}{abempty}|/(?:{pchar}+{abempty})?|{pchar}+{abempty})?",
-        authority()
+        authority(more)
     );
-    format!("[A-Za-z][0-9A-Za-z+.-]*:{hier}{}", query_and_fragment())
+    format!("[A-Za-z][0-9A-Za-z+.-]*:{hier}{}", query_and_fragment(more))
 }
 
-/// RFC 3986, `relative-ref`.
-fn relative_reference() -> String {
-    let pchar = format!("(?:{PCHAR}|{PCT})");
-    let no_colon = format!("(?:[0-9A-Za-z._~!$&'()*+,;=@-]|{PCT})");
+/// RFC 3986, `relative-ref`; with more characters RFC 3987's.
+fn relative_reference(more: &str) -> String {
+    let pchar = pchar(more);
+    let no_colon = format!("(?:[{more}0-9A-Za-z._~!$&'()*+,;=@-]|{PCT})");
     let abempty = format!("(?:/{pchar}*)*");
     format!(
         "(?://{}{abempty}|/(?:{pchar}+{abempty})?|{no_colon}+{abempty})?{}",
-        authority(),
-        query_and_fragment()
+        authority(more),
+        query_and_fragment(more)
     )
+}
+
+/// Regular expressions of ECMA-262, as far as they are themselves regular:
+/// groups in at most two levels, ranges from the first letter or digit.
+fn regex() -> String {
+    let plain = r"[^\\^$.|?*+()\[\]{}\n\r]";
+    let escape = r"\\[dDwWsStnrfv^$\\.*+?()\[\]{}|/-]";
+    let class = r"\[\^?(?:a-[b-z]|A-[B-Z]|0-[1-9]|[^\\\]\[^-]|\\[dDwWsStnrfv\\\]\[^/.-])+\]";
+    let count = r"(?:(?:[*+?]|\{[0-9]{1,3},?\})\??)?";
+    let piece = format!(r"(?:{plain}|\.|{escape}|{class}){count}|[\^$]");
+    let inner = format!(r"\((?:\?:)?(?:{piece}|\|)*\){count}");
+    let outer = format!(r"\((?:\?:)?(?:{piece}|{inner}|\|)*\){count}");
+    format!(r"(?:{piece}|{outer}|\|)*")
 }
 
 #[cfg(test)]
@@ -403,6 +435,16 @@ mod tests {
             Format::UriReference,
             &["", "a/b", "#x", "//h/p", "?q", "http://x"],
             &["a b", "\\", "%", "1:b", ":b"],
+        );
+        check(
+            Format::Iri,
+            &["http://é.b/ü?\u{E000}", "http://a/"],
+            &["é:b", "http://a b"],
+        );
+        check(
+            Format::Regex,
+            &["", "^a+$", "[a-z]{2}(?:x|(y))*", "\\d+\\.", "[^/]"],
+            &["*", "(", ")", "a**", "[b-a]", "\\", "[", "a{2,1}"],
         );
         check(
             Format::Uuid,

@@ -403,7 +403,7 @@ fn tens(zeros: usize) -> Re {
 fn power_of_ten(mut n: u128) -> Option<usize> {
     let mut zeros = 0;
     while n > 1 {
-        if n % 10 != 0 {
+        if !n.is_multiple_of(10) {
             return None;
         }
         n /= 10;

@@ -648,10 +648,7 @@ impl Rewriter<'_> {
         self.out.push_str(if negated { "[^" } else { "[" });
         // Each member is written apart, so that `\d-x` and the like mean what
         // annex B says: the hyphen is plain beside a class.
-        loop {
-            let Some((low, single)) = self.class_atom(start)? else {
-                break;
-            };
+        while let Some((low, single)) = self.class_atom(start)? {
             if self.peek() == Some('-') && self.bytes.get(self.at + 1).is_some_and(|&b| b != b']') {
                 self.at += 1;
                 let Some((high, high_single)) = self.class_atom(start)? else {
