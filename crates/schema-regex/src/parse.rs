@@ -289,6 +289,14 @@ impl<'a> Reader<'a> {
         let before = here.notes.len();
         match key {
             "type" => here_type(here, value)?,
+            "enum" | "const" if nests_deeply(value) => {
+                return Err(Error::at(
+                    ErrorKind::TooDeep,
+                    &here.place.pointer,
+                    key,
+                    format!("`{key}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
+                ));
+            }
             "enum" => match value {
                 Value::Array(values) => here.push("enum", AtomKind::Values(values.clone())),
                 other => {
@@ -306,7 +314,15 @@ impl<'a> Reader<'a> {
                 if divisor.is_negative() || divisor.is_zero() {
                     return Err(here.invalid(key, "must be greater than 0"));
                 }
-                here.push("multipleOf", AtomKind::MultipleOf(divisor));
+                if divisor.is_multiple_of(&divisor).is_some() {
+                    here.push("multipleOf", AtomKind::MultipleOf(divisor));
+                } else {
+                    here.refuse(
+                        "multipleOf",
+                        Kinds::NUMBER,
+                        "the divisor has too many digits".to_owned(),
+                    );
+                }
             }
             "minLength" => {
                 let n = count(here, key, value)?;
@@ -818,6 +834,24 @@ fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>,
         .iter()
         .map(|v| v.as_str().map(str::to_owned).ok_or_else(bad))
         .collect()
+}
+
+/// The deepest nesting of a listed value.
+const MAX_VALUE_DEPTH: usize = 200;
+
+fn nests_deeply(value: &Value) -> bool {
+    let mut todo = vec![(value, 0)];
+    while let Some((value, depth)) = todo.pop() {
+        if depth > MAX_VALUE_DEPTH {
+            return true;
+        }
+        match value {
+            Value::Array(items) => todo.extend(items.iter().map(|v| (v, depth + 1))),
+            Value::Object(map) => todo.extend(map.values().map(|v| (v, depth + 1))),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn name_of(value: &Value) -> &'static str {

@@ -647,6 +647,59 @@ fn limits_have_their_errors() {
 }
 
 #[test]
+fn long_and_deep_input_is_bounded() {
+    // A name that is long and open beside: the names that differ from it.
+    let name = "n".repeat(5_000);
+    let long = json!({"type": "object", "properties": {name.as_str(): {"type": "null"}}});
+    match to_regex(&parse(&long).unwrap(), &Options::default()) {
+        Ok(text) => assert!(text.len() < 4_000_000),
+        Err(e) => assert_eq!(e.kind(), ErrorKind::Refused, "{e}"),
+    }
+    refused(
+        json!({"multipleOf": 1.2345678901234567e-300}),
+        ErrorKind::Refused,
+        "/multipleOf",
+    );
+    refused(
+        json!({"type": "string", "pattern": "^(?:a{1000}){1000}$"}),
+        ErrorKind::Refused,
+        "/pattern",
+    );
+    let mut value = json!(1);
+    for _ in 0..300 {
+        value = json!([value]);
+    }
+    assert_eq!(
+        parse(&json!({"const": value})).unwrap_err().kind(),
+        ErrorKind::TooDeep
+    );
+    // A chain of references, and one that never descends.
+    let chain: serde_json::Map<String, Value> = (0..500)
+        .map(|i| {
+            (
+                format!("d{i}"),
+                json!({"$ref": format!("#/$defs/d{}", i + 1)}),
+            )
+        })
+        .collect();
+    let schema = parse(&json!({"$defs": chain, "$ref": "#/$defs/d0"}));
+    assert!(schema.is_err());
+    let ring: serde_json::Map<String, Value> = (0..50)
+        .map(|i| {
+            (
+                format!("d{i}"),
+                json!({"$ref": format!("#/$defs/d{}", (i + 1) % 50)}),
+            )
+        })
+        .collect();
+    let ring = parse(&json!({"$defs": ring, "$ref": "#/$defs/d0"})).unwrap();
+    assert_eq!(
+        to_regex(&ring, &Options::default()).unwrap_err().kind(),
+        ErrorKind::Cyclic
+    );
+}
+
+#[test]
 fn bad_schemas_are_named() {
     for (schema, pointer) in [
         (json!(3), ""),

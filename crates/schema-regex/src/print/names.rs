@@ -125,7 +125,7 @@ impl Printer<'_> {
             out.push_str(")\"");
             out
         } else {
-            let limit = self.options.max_automaton_states.max(10_000);
+            let limit = self.options.max_automaton_states;
             match Language::NotIn(key.clone()).into_re(limit) {
                 Some(re) => format!(
                     "\"{}\"",

@@ -474,6 +474,10 @@ pub(crate) fn re_of_table(
 /// The largest expression that elimination may produce, in nodes.
 const MAX_RE_SIZE: usize = 60_000;
 
+/// The deepest nesting that elimination may produce, so that whatever walks an
+/// expression has a bounded stack.
+const MAX_RE_DEPTH: usize = 600;
+
 fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooBig> {
     let n = accept.len();
     if n == 0 {
@@ -556,7 +560,7 @@ fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooB
                     }
                 };
                 let size = joined.size();
-                if size > MAX_RE_SIZE {
+                if size > MAX_RE_SIZE || joined.depth() > MAX_RE_DEPTH {
                     return Err(TooBig);
                 }
                 sizes[p].insert(*t, size);
@@ -574,7 +578,7 @@ fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooB
 /// sizes.
 pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
     let alphabet = Alphabet::new(&[re]);
-    let nfa = Nfa::new(re, &alphabet, 200_000)?;
+    let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
     let mut mark = vec![false; nfa.epsilon.len()];
     let mut set = vec![nfa.start];
     nfa.closure(&mut set, &mut mark);

@@ -42,6 +42,9 @@ pub(crate) struct Pattern {
 /// The longest pattern that is read, in bytes.
 const MAX_PATTERN_BYTES: usize = 20_000;
 
+/// The largest pattern, its counts written out, in characters.
+const MAX_PATTERN_STATES: usize = 100_000;
+
 impl Pattern {
     pub(crate) fn parse(source: &str) -> Result<Pattern, PatternError> {
         if source.len() > MAX_PATTERN_BYTES {
@@ -101,6 +104,17 @@ impl Pattern {
             };
             PatternError::new(at.min(source.len()), e.reason)
         })?;
+        let size = looks.iter().fold(main.expanded_size(), |n, (re, _)| {
+            n.saturating_add(re.expanded_size())
+        });
+        if size > MAX_PATTERN_STATES {
+            return Err(PatternError::new(
+                0,
+                format!(
+                    "with its counts written out the pattern has more than {MAX_PATTERN_STATES} characters; lower the counts"
+                ),
+            ));
+        }
         Ok(Pattern {
             source: source.to_owned(),
             main,
@@ -789,7 +803,16 @@ mod tests {
                 "{pattern}"
             );
         }
-        for pattern in ["(", "[a", "a**", "*", "a\\", "(?i)a", "[b-a]"] {
+        for pattern in [
+            "(",
+            "[a",
+            "a**",
+            "*",
+            "a\\",
+            "(?i)a",
+            "[b-a]",
+            "(?:a{1000}){1000}",
+        ] {
             assert!(Pattern::parse(pattern).is_err(), "{pattern}");
         }
     }

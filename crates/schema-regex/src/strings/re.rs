@@ -163,6 +163,36 @@ impl Re {
         }
     }
 
+    /// How many characters the expression spells once counts are written out:
+    /// what an automaton of it is proportional to. Saturates.
+    pub(crate) fn expanded_size(&self) -> usize {
+        match self {
+            Re::Never | Re::Empty => 1,
+            Re::Class(_) => 1,
+            Re::Concat(parts) | Re::Alt(parts) => parts
+                .iter()
+                .fold(1, |n: usize, p| n.saturating_add(p.expanded_size())),
+            Re::Repeat(inner, min, max) => {
+                let turns = max.unwrap_or(*min).max(1) as usize;
+                inner
+                    .expanded_size()
+                    .saturating_mul(turns)
+                    .saturating_add(1)
+            }
+        }
+    }
+
+    /// The deepest nesting of nodes.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Re::Never | Re::Empty | Re::Class(_) => 1,
+            Re::Concat(parts) | Re::Alt(parts) => {
+                1 + parts.iter().map(Re::depth).max().unwrap_or(0)
+            }
+            Re::Repeat(inner, ..) => 1 + inner.depth(),
+        }
+    }
+
     /// The number of nodes, a measure of size.
     pub(crate) fn size(&self) -> usize {
         match self {
