@@ -1,1 +1,22 @@
-//! JSON Schema to regular expression, exactly: what it accepts it enforces, what it cannot it refuses by keyword and JSON Pointer.
+#![doc = include_str!("../README.md")]
+
+mod conjunction;
+mod decimal;
+mod error;
+mod ir;
+pub mod ledger;
+mod options;
+mod parse;
+mod print;
+mod refs;
+mod shape;
+mod strings;
+mod validate;
+
+pub use error::{Error, ErrorKind};
+pub use ir::Schema;
+pub use options::{
+    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, Recursion, Whitespace,
+};
+pub use parse::{Draft, parse, parse_with};
+pub use print::to_regex;

@@ -1,0 +1,125 @@
+//! The one error type of the crate.
+
+use std::fmt;
+
+/// Why a schema was not turned into a regular expression.
+///
+/// The message is one line: what was found, where (a JSON Pointer into the
+/// schema), and what to do about it. [`Error::kind`] is for code that acts on
+/// the cause.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    pointer: String,
+    keyword: Option<String>,
+    message: String,
+}
+
+/// The cause of an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The schema is not one: a keyword has a value of the wrong type, a
+    /// reference points nowhere, a type has an unknown name.
+    Invalid,
+    /// A keyword, or a combination of keywords, that this crate cannot enforce
+    /// exactly. Nothing is dropped in silence: the whole schema is refused.
+    Refused,
+    /// The schema is recursive, or leaves a value unrestricted, and the options
+    /// forbid to unroll it.
+    Recursive,
+    /// A chain of references comes back to itself without descending into the
+    /// value, so it constrains nothing.
+    Cyclic,
+    /// No value satisfies the schema (or none within the unrolling depth).
+    Unsatisfiable,
+    /// The regular expression is longer than `Options::max_regex_bytes`.
+    TooLong,
+    /// The schema has more subschemas than `ParseOptions::max_nodes`.
+    TooManyNodes,
+    /// The schema is nested more deeply than `Options::max_depth`.
+    TooDeep,
+    /// At one location, distributing `anyOf`, `oneOf` and the like gives more
+    /// alternatives than `Options::max_alternatives`.
+    TooManyAlternatives,
+    /// The compilation took more steps than `Options::max_steps`.
+    TooManySteps,
+    /// An option has a value that cannot be used, such as a custom whitespace
+    /// pattern that is not a regular expression.
+    BadOption,
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(
+        kind: ErrorKind,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Error(Box::new(Inner {
+            kind,
+            pointer: pointer.into(),
+            keyword: None,
+            message: message.into(),
+        }))
+    }
+
+    /// An error about one keyword: its name is appended to the pointer of the
+    /// subschema that holds it.
+    #[cold]
+    pub(crate) fn at(kind: ErrorKind, node: &str, keyword: &str, message: impl Into<String>) -> Self {
+        let mut error = Error::new(
+            kind,
+            format!("{node}/{}", escape_token(keyword)),
+            message,
+        );
+        error.0.keyword = Some(keyword.to_owned());
+        error
+    }
+
+    /// The cause, for code that acts on it.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where in the schema: a JSON Pointer (RFC 6901), empty for the root.
+    pub fn pointer(&self) -> &str {
+        &self.0.pointer
+    }
+
+    /// The keyword at fault, where there is one.
+    pub fn keyword(&self) -> Option<&str> {
+        self.0.keyword.as_deref()
+    }
+
+    /// What is wrong, without the location.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at #{}: {}", self.0.pointer, self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({:?}, {self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Escapes one reference token of a JSON Pointer (RFC 6901, section 3).
+pub(crate) fn escape_token(token: &str) -> String {
+    if token.contains(['~', '/']) {
+        token.replace('~', "~0").replace('/', "~1")
+    } else {
+        token.to_owned()
+    }
+}

@@ -1,0 +1,187 @@
+//! The intermediate form of a schema: one node for each location that is
+//! reached, its keywords read and checked, references resolved.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::decimal::Decimal;
+use crate::ledger::Status;
+use crate::parse::Draft;
+use crate::strings::formats::Format;
+use crate::strings::pattern::{Pattern, PatternError};
+
+/// A schema that was read and checked: the input of [`crate::to_regex`].
+///
+/// It holds what can be reached from the root (and nothing of unused
+/// definitions), with the JSON Pointer of each location.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) patterns: Vec<PatternEntry>,
+    pub(crate) draft: Draft,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PatternId(pub(crate) u32);
+
+/// The schema `true`, at no location.
+pub(crate) const ALWAYS: NodeId = NodeId(0);
+/// The schema `false`, at no location.
+pub(crate) const NEVER: NodeId = NodeId(1);
+/// The root of the document.
+pub(crate) const ROOT: NodeId = NodeId(2);
+
+#[derive(Clone, Debug)]
+pub(crate) struct PatternEntry {
+    pub(crate) source: String,
+    pub(crate) pattern: Result<Pattern, PatternError>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) pointer: String,
+    pub(crate) body: Body,
+    /// What each keyword here became, for the ledger.
+    pub(crate) notes: Vec<(String, Status)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    Always,
+    Never,
+    /// All of these hold.
+    Atoms(Vec<Atom>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Atom {
+    /// The keyword that an error names.
+    pub(crate) keyword: &'static str,
+    pub(crate) kind: AtomKind,
+}
+
+/// The kinds of JSON values, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kinds(pub(crate) u8);
+
+impl Kinds {
+    pub(crate) const NULL: Kinds = Kinds(1);
+    pub(crate) const FALSE: Kinds = Kinds(2);
+    pub(crate) const TRUE: Kinds = Kinds(4);
+    pub(crate) const NUMBER: Kinds = Kinds(8);
+    pub(crate) const STRING: Kinds = Kinds(16);
+    pub(crate) const ARRAY: Kinds = Kinds(32);
+    pub(crate) const OBJECT: Kinds = Kinds(64);
+    pub(crate) const ALL: Kinds = Kinds(127);
+    pub(crate) const NONE: Kinds = Kinds(0);
+
+    pub(crate) fn has(self, other: Kinds) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn and(self, other: Kinds) -> Kinds {
+        Kinds(self.0 & other.0)
+    }
+
+    pub(crate) fn or(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
+    pub(crate) fn without(self, other: Kinds) -> Kinds {
+        Kinds(self.0 & !other.0)
+    }
+
+    pub(crate) fn of(value: &Value) -> Kinds {
+        match value {
+            Value::Null => Kinds::NULL,
+            Value::Bool(false) => Kinds::FALSE,
+            Value::Bool(true) => Kinds::TRUE,
+            Value::Number(_) => Kinds::NUMBER,
+            Value::String(_) => Kinds::STRING,
+            Value::Array(_) => Kinds::ARRAY,
+            Value::Object(_) => Kinds::OBJECT,
+        }
+    }
+}
+
+/// `properties`, `patternProperties` and `additionalProperties` of one
+/// location.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    pub(crate) names: BTreeMap<String, NodeId>,
+    /// The names in order of appearance.
+    pub(crate) order: Vec<String>,
+    pub(crate) patterns: Vec<(PatternId, NodeId)>,
+    /// `ALWAYS` where nothing is said.
+    pub(crate) additional: NodeId,
+    /// Whether `additionalProperties` (or its like) was said.
+    pub(crate) additional_said: bool,
+}
+
+/// `prefixItems` and `items` of one location, in whichever form.
+#[derive(Clone, Debug)]
+pub(crate) struct Items {
+    pub(crate) prefix: Vec<NodeId>,
+    pub(crate) rest: NodeId,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum AtomKind {
+    /// These kinds; with `integer`, integers too where numbers are not.
+    Type { kinds: Kinds, integer: bool },
+    Values(Vec<Value>),
+    Minimum { value: Decimal, exclusive: bool },
+    Maximum { value: Decimal, exclusive: bool },
+    MultipleOf(Decimal),
+    MinLength(u64),
+    MaxLength(u64),
+    Pattern(PatternId),
+    Format(Format),
+    /// A format that only strict mode looks at.
+    UnknownFormat(String),
+    Items(Items),
+    MinItems(u64),
+    MaxItems(u64),
+    UniqueItems,
+    Contains { node: NodeId, min: u64, max: Option<u64> },
+    Members(Members),
+    Required(Vec<String>),
+    MinProperties(u64),
+    MaxProperties(u64),
+    PropertyNames(NodeId),
+    DependentRequired(Vec<(String, Vec<String>)>),
+    DependentSchemas(Vec<(String, NodeId)>),
+    AllOf(Vec<NodeId>),
+    AnyOf(Vec<NodeId>),
+    OneOf(Vec<NodeId>),
+    Not(NodeId),
+    If { condition: NodeId, then: NodeId, otherwise: NodeId },
+    Ref(NodeId),
+    /// A keyword that constrains values of these kinds in a way that is not
+    /// expressed.
+    Refused { kinds: Kinds, reason: String },
+}
+
+impl Schema {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) fn pattern(&self, id: PatternId) -> &PatternEntry {
+        &self.patterns[id.0 as usize]
+    }
+
+    /// The draft whose rules were followed.
+    pub fn draft(&self) -> Draft {
+        self.draft
+    }
+
+    /// How many locations the schema reaches.
+    pub fn locations(&self) -> usize {
+        self.nodes.len() - 2
+    }
+}

@@ -1,0 +1,239 @@
+//! What a caller can choose.
+
+use crate::parse::Draft;
+
+/// Choices of [`crate::parse_with`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParseOptions {
+    /// The draft of a schema that has no `$schema` (default: 2020-12).
+    pub draft: Draft,
+    /// The most subschemas that are read, counted once each, references
+    /// followed (default: 200,000).
+    pub max_nodes: usize,
+}
+
+impl Default for ParseOptions {
+    fn default() -> Self {
+        ParseOptions {
+            draft: Draft::Draft202012,
+            max_nodes: 200_000,
+        }
+    }
+}
+
+impl ParseOptions {
+    /// Sets the draft of a schema without `$schema`.
+    pub fn draft(mut self, draft: Draft) -> Self {
+        self.draft = draft;
+        self
+    }
+
+    /// Sets the most subschemas that are read.
+    pub fn max_nodes(mut self, nodes: usize) -> Self {
+        self.max_nodes = nodes;
+        self
+    }
+}
+
+/// Choices of [`crate::to_regex`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Whitespace between JSON's tokens.
+    pub whitespace: Whitespace,
+    /// What a recursive `$ref` becomes.
+    pub recursion: Recursion,
+    /// What a value that the schema does not restrict becomes.
+    pub any_value: AnyValue,
+    /// What an object becomes that does not say `additionalProperties`.
+    pub open_objects: OpenObjects,
+    /// Whether `format` constrains.
+    pub formats: Formats,
+    /// How characters of strings may be spelled.
+    pub escapes: Escapes,
+    /// How integers may be spelled.
+    pub integers: IntegerSpelling,
+    /// The longest regular expression, in bytes (default: 4,000,000).
+    pub max_regex_bytes: usize,
+    /// The deepest nesting of subschemas that is followed, counting levels of
+    /// the value and of combining keywords (default: 128).
+    pub max_depth: usize,
+    /// The most alternatives at one location, once `anyOf`, `oneOf`, `if` and
+    /// the like are distributed over their siblings (default: 2,000).
+    pub max_alternatives: usize,
+    /// The most values and alternatives looked at in one compilation, a bound
+    /// on time (default: 1,000,000).
+    pub max_steps: usize,
+    /// The most states of a string or number automaton that has to be built to
+    /// intersect or complement patterns (default: 2,000).
+    pub max_automaton_states: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            whitespace: Whitespace::SingleSpace,
+            recursion: Recursion::Refuse,
+            any_value: AnyValue::Depth(1),
+            open_objects: OpenObjects::Open,
+            formats: Formats::Assert,
+            escapes: Escapes::Standard,
+            integers: IntegerSpelling::Plain,
+            max_regex_bytes: 4_000_000,
+            max_depth: 128,
+            max_alternatives: 2_000,
+            max_steps: 1_000_000,
+            max_automaton_states: 2_000,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
+        impl Options {
+            $($(#[$doc])* #[must_use] pub fn $name(mut self, $name: $type) -> Self { self.$name = $name; self })*
+        }
+    };
+}
+
+setters! {
+    /// Sets the whitespace policy.
+    whitespace: Whitespace,
+    /// Sets what a recursive `$ref` becomes.
+    recursion: Recursion,
+    /// Sets what an unrestricted value becomes.
+    any_value: AnyValue,
+    /// Sets what an object without `additionalProperties` becomes.
+    open_objects: OpenObjects,
+    /// Sets whether `format` constrains.
+    formats: Formats,
+    /// Sets how characters of strings may be spelled.
+    escapes: Escapes,
+    /// Sets how integers may be spelled.
+    integers: IntegerSpelling,
+    /// Sets the longest regular expression, in bytes.
+    max_regex_bytes: usize,
+    /// Sets the deepest nesting.
+    max_depth: usize,
+    /// Sets the most alternatives at one location.
+    max_alternatives: usize,
+    /// Sets the most steps of one compilation.
+    max_steps: usize,
+    /// Sets the most states of a string or number automaton.
+    max_automaton_states: usize,
+}
+
+/// Whitespace between JSON's tokens. There is never any before the value or
+/// after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Whitespace {
+    /// None: `{"a":1,"b":[1,2]}`.
+    Compact,
+    /// At most one blank after `,` and after `:`, none elsewhere. This admits
+    /// both the compact style and that of Python's `json.dumps`.
+    #[default]
+    SingleSpace,
+    /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
+    /// place where JSON allows it inside the value, at most this many
+    /// characters at each place. [`Whitespace::bounded`] has the default, 8.
+    Bounded(u32),
+    /// A regular expression of the Rust `regex-syntax` dialect for the
+    /// whitespace at every place where JSON allows it inside the value. It must
+    /// be without anchors, look-around and flags, and match nothing but
+    /// JSON whitespace.
+    Pattern(String),
+}
+
+impl Whitespace {
+    /// Any JSON whitespace, at most 8 characters at each place: enough for a
+    /// line feed and three levels of two-blank indentation.
+    pub fn bounded() -> Self {
+        Whitespace::Bounded(8)
+    }
+}
+
+/// What a recursive `$ref` becomes: a regular expression cannot count
+/// brackets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recursion {
+    /// An error that names the `$ref`.
+    #[default]
+    Refuse,
+    /// The reference is followed at most this many times below itself; deeper
+    /// values are left out, so the language is a subset of the schema's. The
+    /// text grows with the power of the depth: small numbers (1 to 4) are
+    /// meant.
+    Unroll(u32),
+}
+
+/// What a value becomes that the schema leaves unrestricted (`{}`, `true`, the
+/// values of additional properties, the items of a bare `array`): any JSON
+/// value is recursive by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnyValue {
+    /// An error that names the location.
+    Refuse,
+    /// Any value with at most this many levels of arrays and objects: 0 admits
+    /// scalars alone. The text grows about fourfold with each level.
+    Depth(u32),
+}
+
+/// What an object becomes that does not say `additionalProperties`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenObjects {
+    /// As the specification says: any further property is admitted.
+    #[default]
+    Open,
+    /// Where an object has `properties` or `patternProperties` and says
+    /// nothing of further ones, there are none: a sound subset, with a much
+    /// smaller expression, and what a model should usually write.
+    Closed,
+}
+
+/// Whether `format` constrains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Formats {
+    /// Known formats are enforced, unknown ones are annotations.
+    #[default]
+    Assert,
+    /// All formats are annotations.
+    Annotate,
+    /// Known formats are enforced, unknown ones are refused.
+    Strict,
+}
+
+/// How the characters of a string may be spelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Escapes {
+    /// One spelling a character: raw, but for `"`, `\` and the control
+    /// characters, which have their short escape or, without one, `\u00XX`
+    /// (either hex case). The smallest automata.
+    Shortest,
+    /// As `Shortest`; moreover control characters may be spelled `\u00XX` and
+    /// characters beyond ASCII `\uXXXX` (surrogate pairs for those beyond the
+    /// basic plane). What `json.dumps` writes, with and without
+    /// `ensure_ascii`, is admitted.
+    #[default]
+    Standard,
+    /// Every escape that JSON allows, for every character, `\/` included.
+    All,
+}
+
+/// How an integer may be spelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IntegerSpelling {
+    /// Digits only: `17`.
+    #[default]
+    Plain,
+    /// Digits, or digits and a fraction of zeros: `17` and `17.0` (JSON Schema
+    /// counts both as integers).
+    ZeroFraction,
+}

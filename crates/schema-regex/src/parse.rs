@@ -1,0 +1,632 @@
+//! Reads a JSON Schema into its intermediate form.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::ir::{
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Node, NodeId, PatternEntry, PatternId, Schema,
+};
+use crate::ledger::{self, Status};
+use crate::options::ParseOptions;
+use crate::refs::{Place, Resolver};
+use crate::strings::formats::{Format, NOT_ENFORCED};
+use crate::strings::pattern::Pattern;
+
+/// The drafts of JSON Schema that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Draft {
+    /// Draft 4.
+    Draft4,
+    /// Draft 6.
+    Draft6,
+    /// Draft 7.
+    Draft7,
+    /// Draft 2019-09.
+    Draft201909,
+    /// Draft 2020-12.
+    Draft202012,
+}
+
+impl Draft {
+    fn by_uri(uri: &str) -> Option<Draft> {
+        [
+            ("draft-04", Draft::Draft4),
+            ("draft-06", Draft::Draft6),
+            ("draft-07", Draft::Draft7),
+            ("draft/2019-09", Draft::Draft201909),
+            ("draft/2020-12", Draft::Draft202012),
+        ]
+        .into_iter()
+        .find(|(name, _)| uri.contains("json-schema.org/") && uri.contains(name))
+        .map(|(_, draft)| draft)
+    }
+}
+
+/// Reads a schema with the default [`ParseOptions`].
+///
+/// The draft is that of `$schema`, 2020-12 where there is none. References
+/// (`$ref` to JSON Pointers, `$id`s and anchors of the same document) are
+/// followed as they are met, so that unused definitions cost nothing: time and
+/// memory are proportional to what is reached.
+///
+/// # Errors
+///
+/// [`ErrorKind::Invalid`] where the schema is not one, with the pointer of the
+/// keyword; [`ErrorKind::TooManyNodes`]. Keywords that cannot be enforced are
+/// found later, by [`crate::to_regex`].
+pub fn parse(schema: &Value) -> Result<Schema, Error> {
+    parse_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema; see [`parse`].
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
+    let declared = schema.get("$schema").and_then(Value::as_str).and_then(Draft::by_uri);
+    let draft = declared.unwrap_or(options.draft);
+    let mut reader = Reader {
+        draft,
+        resolver: Resolver::new(schema, draft),
+        nodes: vec![builtin(Body::Always), builtin(Body::Never)],
+        known: HashMap::new(),
+        todo: VecDeque::new(),
+        patterns: Vec::new(),
+        pattern_ids: HashMap::new(),
+        max_nodes: options.max_nodes,
+    };
+    let root = reader.resolver.root();
+    reader.node(root)?;
+    while let Some((id, place)) = reader.todo.pop_front() {
+        let (body, notes) = reader.read(&place)?;
+        let node = &mut reader.nodes[id.0 as usize];
+        node.body = body;
+        node.notes = notes;
+    }
+    Ok(Schema { nodes: reader.nodes, patterns: reader.patterns, draft })
+}
+
+fn builtin(body: Body) -> Node {
+    Node { pointer: String::new(), body, notes: Vec::new() }
+}
+
+struct Reader<'a> {
+    draft: Draft,
+    resolver: Resolver<'a>,
+    nodes: Vec<Node>,
+    known: HashMap<*const Value, NodeId>,
+    todo: VecDeque<(NodeId, Place<'a>)>,
+    patterns: Vec<PatternEntry>,
+    pattern_ids: HashMap<String, PatternId>,
+    max_nodes: usize,
+}
+
+/// The keywords of one object while they are read.
+struct Here<'a, 'p> {
+    place: &'p Place<'a>,
+    map: &'a Map<String, Value>,
+    atoms: Vec<Atom>,
+    notes: Vec<(String, Status)>,
+    members_read: bool,
+    items_read: bool,
+}
+
+impl Here<'_, '_> {
+    fn push(&mut self, keyword: &'static str, kind: AtomKind) {
+        self.atoms.push(Atom { keyword, kind });
+    }
+
+    fn invalid(&self, keyword: &str, message: &str) -> Error {
+        Error::at(ErrorKind::Invalid, &self.place.pointer, keyword, format!("`{keyword}` {message}"))
+    }
+
+    fn note(&mut self, keyword: &str, status: Status) {
+        self.notes.push((keyword.to_owned(), status));
+    }
+
+    fn refuse(&mut self, keyword: &'static str, kinds: Kinds, reason: String) {
+        self.note(keyword, Status::Refused(reason.clone()));
+        self.push(keyword, AtomKind::Refused { kinds, reason });
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The node of a place; it is read later, so that nothing here recurses.
+    fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
+        let address = std::ptr::from_ref(place.value);
+        if let Some(&id) = self.known.get(&address) {
+            return Ok(id);
+        }
+        if self.nodes.len() - 2 >= self.max_nodes {
+            return Err(Error::new(
+                ErrorKind::TooManyNodes,
+                place.pointer,
+                format!("the schema reaches more than {} subschemas; raise ParseOptions::max_nodes", self.max_nodes),
+            ));
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.known.insert(address, id);
+        self.nodes.push(Node { pointer: place.pointer.clone(), body: Body::Always, notes: Vec::new() });
+        self.todo.push_back((id, place));
+        Ok(id)
+    }
+
+    fn child(&mut self, here: &Here<'a, '_>, value: &'a Value, tokens: &[&str]) -> Result<NodeId, Error> {
+        let place = self.resolver.child(here.place, value, tokens);
+        if !matches!(value, Value::Object(_) | Value::Bool(_)) {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                place.pointer,
+                format!("a schema is an object or a boolean, not {}", name_of(value)),
+            ));
+        }
+        match value {
+            Value::Bool(true) => return Ok(ALWAYS),
+            Value::Object(map) if map.is_empty() => return Ok(ALWAYS),
+            _ => {}
+        }
+        self.node(place)
+    }
+
+    fn children(&mut self, here: &Here<'a, '_>, keyword: &str, value: &'a Value) -> Result<Vec<NodeId>, Error> {
+        let Some(items) = value.as_array() else {
+            return Err(here.invalid(keyword, &format!("must be an array of schemas, not {}", name_of(value))));
+        };
+        if items.is_empty() && keyword != "items" && keyword != "prefixItems" {
+            return Err(here.invalid(keyword, "must have at least one schema"));
+        }
+        items.iter().enumerate().map(|(i, v)| self.child(here, v, &[keyword, &i.to_string()])).collect()
+    }
+
+    fn pattern(&mut self, source: &str) -> PatternId {
+        if let Some(&id) = self.pattern_ids.get(source) {
+            return id;
+        }
+        let id = PatternId(self.patterns.len() as u32);
+        self.patterns.push(PatternEntry { source: source.to_owned(), pattern: Pattern::parse(source) });
+        self.pattern_ids.insert(source.to_owned(), id);
+        id
+    }
+
+    fn read(&mut self, place: &Place<'a>) -> Result<(Body, Vec<(String, Status)>), Error> {
+        let map = match place.value {
+            Value::Bool(true) => return Ok((Body::Always, Vec::new())),
+            Value::Bool(false) => return Ok((Body::Never, Vec::new())),
+            Value::Object(map) => map,
+            other => {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    place.pointer.clone(),
+                    format!("a schema is an object or a boolean, not {}", name_of(other)),
+                ));
+            }
+        };
+        let mut here = Here {
+            place,
+            map,
+            atoms: Vec::new(),
+            notes: Vec::new(),
+            members_read: false,
+            items_read: false,
+        };
+        // Up to draft 7, nothing beside `$ref` counts.
+        if self.draft < Draft::Draft201909
+            && let Some(target) = map.get("$ref")
+            && target.is_string()
+        {
+            self.keyword(&mut here, "$ref", target)?;
+            for key in map.keys().filter(|k| *k != "$ref") {
+                here.note(key, Status::Annotation);
+            }
+        } else {
+            for (key, value) in map {
+                self.keyword(&mut here, key, value)?;
+            }
+        }
+        let body = if here.atoms.is_empty() { Body::Always } else { Body::Atoms(here.atoms) };
+        Ok((body, here.notes))
+    }
+
+    fn keyword(&mut self, here: &mut Here<'a, '_>, key: &'a str, value: &'a Value) -> Result<(), Error> {
+        let before = here.notes.len();
+        match key {
+            "type" => here_type(here, value)?,
+            "enum" => match value {
+                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone())),
+                other => return Err(here.invalid(key, &format!("must be an array, not {}", name_of(other)))),
+            },
+            "const" => here.push("const", AtomKind::Values(vec![value.clone()])),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => bound(here, key, value)?,
+            "multipleOf" => {
+                let divisor = decimal(here, key, value)?;
+                if divisor.is_negative() || divisor.is_zero() {
+                    return Err(here.invalid(key, "must be greater than 0"));
+                }
+                here.push("multipleOf", AtomKind::MultipleOf(divisor));
+            }
+            "minLength" => {
+                let n = count(here, key, value)?;
+                here.push("minLength", AtomKind::MinLength(n));
+            }
+            "maxLength" => {
+                let n = count(here, key, value)?;
+                here.push("maxLength", AtomKind::MaxLength(n));
+            }
+            "pattern" => {
+                let source = string(here, key, value)?;
+                let id = self.pattern(source);
+                here.push("pattern", AtomKind::Pattern(id));
+                if let Err(e) = &self.patterns[id.0 as usize].pattern {
+                    here.note(key, Status::Refused(format!("{} (byte {})", e.reason, e.offset)));
+                }
+            }
+            "format" => format(here, key, value)?,
+            "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => self.items(here, key, value)?,
+            "minItems" => {
+                let n = count(here, key, value)?;
+                here.push("minItems", AtomKind::MinItems(n));
+            }
+            "maxItems" => {
+                let n = count(here, key, value)?;
+                here.push("maxItems", AtomKind::MaxItems(n));
+            }
+            "uniqueItems" => match value {
+                Value::Bool(true) => here.push("uniqueItems", AtomKind::UniqueItems),
+                Value::Bool(false) => {}
+                other => return Err(here.invalid(key, &format!("must be a boolean, not {}", name_of(other)))),
+            },
+            "contains" => {
+                let node = self.child(here, value, &[key])?;
+                let limit = |name: &str| match here.map.get(name) {
+                    Some(v) if self.draft >= Draft::Draft201909 => count(here, name, v).map(Some),
+                    _ => Ok(None),
+                };
+                let min = limit("minContains")?.unwrap_or(1);
+                let max = limit("maxContains")?;
+                here.push("contains", AtomKind::Contains { node, min, max });
+            }
+            "properties" | "patternProperties" | "additionalProperties" | "unevaluatedProperties" => {
+                self.members(here, key, value)?;
+            }
+            "required" => {
+                let names = strings(here, key, value)?;
+                here.push("required", AtomKind::Required(names));
+            }
+            "minProperties" => {
+                let n = count(here, key, value)?;
+                here.push("minProperties", AtomKind::MinProperties(n));
+            }
+            "maxProperties" => {
+                let n = count(here, key, value)?;
+                here.push("maxProperties", AtomKind::MaxProperties(n));
+            }
+            "propertyNames" => {
+                let node = self.child(here, value, &[key])?;
+                here.push("propertyNames", AtomKind::PropertyNames(node));
+            }
+            "dependentRequired" | "dependentSchemas" | "dependencies" => self.dependent(here, key, value)?,
+            "allOf" => {
+                let nodes = self.children(here, key, value)?;
+                here.push("allOf", AtomKind::AllOf(nodes));
+            }
+            "anyOf" => {
+                let nodes = self.children(here, key, value)?;
+                here.push("anyOf", AtomKind::AnyOf(nodes));
+            }
+            "oneOf" => {
+                let nodes = self.children(here, key, value)?;
+                here.push("oneOf", AtomKind::OneOf(nodes));
+            }
+            "not" => {
+                let node = self.child(here, value, &[key])?;
+                here.push("not", AtomKind::Not(node));
+            }
+            "if" => self.conditional(here)?,
+            "then" | "else" => {
+                if !here.map.contains_key("if") {
+                    here.note(key, Status::Annotation);
+                }
+            }
+            "$ref" => self.reference(here, key, value)?,
+            "$dynamicRef" | "$recursiveRef" => {
+                let keyword = if key == "$dynamicRef" { "$dynamicRef" } else { "$recursiveRef" };
+                let text = string(here, key, value)?;
+                if self.resolver.has_dynamic_anchors() {
+                    here.refuse(keyword, Kinds::ALL, "a dynamic reference in a document with dynamic anchors is not resolved; use `$ref`".to_owned());
+                } else {
+                    self.reference_to(here, keyword, text)?;
+                }
+            }
+            _ => here.note(key, ledger::status_of_other(key)),
+        }
+        if here.notes.len() == before {
+            here.note(key, Status::Enforced);
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        let text = string(here, key, value)?;
+        self.reference_to(here, "$ref", text)
+    }
+
+    fn reference_to(&mut self, here: &mut Here<'a, '_>, keyword: &'static str, text: &str) -> Result<(), Error> {
+        match self.resolver.resolve(here.place.resource, text) {
+            Ok(target) => {
+                if !matches!(target.value, Value::Object(_) | Value::Bool(_)) {
+                    return Err(here.invalid(keyword, &format!("leads to {}, which is not a schema", name_of(target.value))));
+                }
+                let node = self.node(target)?;
+                here.push(keyword, AtomKind::Ref(node));
+                Ok(())
+            }
+            Err(reason) if text.starts_with('#') => Err(here.invalid(keyword, &reason)),
+            Err(reason) => {
+                here.refuse(keyword, Kinds::ALL, reason);
+                Ok(())
+            }
+        }
+    }
+
+    fn conditional(&mut self, here: &mut Here<'a, '_>) -> Result<(), Error> {
+        let map = here.map;
+        let mut parts = [ALWAYS; 3];
+        for (part, name) in parts.iter_mut().zip(["if", "then", "else"]) {
+            if let Some(schema) = map.get(name) {
+                *part = self.child(here, schema, &[name])?;
+            }
+        }
+        let [condition, then, otherwise] = parts;
+        here.push("if", AtomKind::If { condition, then, otherwise });
+        Ok(())
+    }
+
+    /// `items` in both forms, with what goes with it.
+    fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        if key == "unevaluatedItems" && value != &Value::Bool(true) && has_applicators(here.map, &["contains"]) {
+            here.refuse("unevaluatedItems", Kinds::ARRAY, "beside keywords that apply schemas in place it is not followed; use `items: false`".to_owned());
+            return Ok(());
+        }
+        if here.items_read {
+            return Ok(());
+        }
+        here.items_read = true;
+        let mut prefix = Vec::new();
+        let mut rest = ALWAYS;
+        let mut said = false;
+        if let Some(list) = here.map.get("prefixItems") {
+            prefix = self.children(here, "prefixItems", list)?;
+        }
+        match here.map.get("items") {
+            Some(list @ Value::Array(_)) => {
+                prefix = self.children(here, "items", list)?;
+                if let Some(more) = here.map.get("additionalItems") {
+                    rest = self.child(here, more, &["additionalItems"])?;
+                    said = true;
+                }
+            }
+            Some(one) => {
+                rest = self.child(here, one, &["items"])?;
+                said = true;
+            }
+            None => {}
+        }
+        if !said && let Some(more) = here.map.get("unevaluatedItems") {
+            rest = self.child(here, more, &["unevaluatedItems"])?;
+        }
+        let keyword = if here.map.contains_key("items") { "items" } else { "prefixItems" };
+        if !prefix.is_empty() || rest != ALWAYS {
+            here.push(keyword, AtomKind::Items(Items { prefix, rest }));
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        if key == "unevaluatedProperties" && value != &Value::Bool(true) && has_applicators(here.map, &["dependentSchemas", "dependencies"]) {
+            here.refuse("unevaluatedProperties", Kinds::OBJECT, "beside keywords that apply schemas in place it is not followed; use `additionalProperties`".to_owned());
+            return Ok(());
+        }
+        if here.members_read {
+            return Ok(());
+        }
+        here.members_read = true;
+        let mut members = Members {
+            names: BTreeMap::new(),
+            order: Vec::new(),
+            patterns: Vec::new(),
+            additional: ALWAYS,
+            additional_said: false,
+        };
+        if let Some(list) = here.map.get("properties") {
+            let Some(map) = list.as_object() else {
+                return Err(here.invalid("properties", &format!("must be an object, not {}", name_of(list))));
+            };
+            for (name, schema) in map {
+                let node = self.child(here, schema, &["properties", name])?;
+                members.order.push(name.clone());
+                members.names.insert(name.clone(), node);
+            }
+        }
+        if let Some(list) = here.map.get("patternProperties") {
+            let Some(map) = list.as_object() else {
+                return Err(here.invalid("patternProperties", &format!("must be an object, not {}", name_of(list))));
+            };
+            for (source, schema) in map {
+                let node = self.child(here, schema, &["patternProperties", source])?;
+                let id = self.pattern(source);
+                members.patterns.push((id, node));
+            }
+        }
+        for name in ["additionalProperties", "unevaluatedProperties"] {
+            if let Some(schema) = here.map.get(name) {
+                members.additional_said = true;
+                members.additional = self.child(here, schema, &[name])?;
+                break;
+            }
+        }
+        let keyword = if here.map.contains_key("properties") { "properties" } else if here.map.contains_key("patternProperties") { "patternProperties" } else { "additionalProperties" };
+        here.push(keyword, AtomKind::Members(members));
+        Ok(())
+    }
+
+    fn dependent(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        let keyword = match key {
+            "dependentRequired" => "dependentRequired",
+            "dependentSchemas" => "dependentSchemas",
+            _ => "dependencies",
+        };
+        let Some(map) = value.as_object() else {
+            return Err(here.invalid(key, &format!("must be an object, not {}", name_of(value))));
+        };
+        let mut lists = Vec::new();
+        let mut schemas = Vec::new();
+        for (name, item) in map {
+            match item {
+                Value::Array(_) if key != "dependentSchemas" => lists.push((name.clone(), strings(here, key, item)?)),
+                // Draft 3 had a single name.
+                Value::String(one) if key == "dependencies" => lists.push((name.clone(), vec![one.clone()])),
+                _ if key != "dependentRequired" => schemas.push((name.clone(), self.child(here, item, &[key, name])?)),
+                _ => return Err(here.invalid(key, "must have arrays of names as its values")),
+            }
+        }
+        if !lists.is_empty() {
+            here.push(keyword, AtomKind::DependentRequired(lists));
+        }
+        if !schemas.is_empty() {
+            here.push(keyword, AtomKind::DependentSchemas(schemas));
+        }
+        Ok(())
+    }
+}
+
+/// Whether keywords stand beside that could evaluate members or items.
+fn has_applicators(map: &Map<String, Value>, more: &[&str]) -> bool {
+    ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not"]
+        .iter()
+        .chain(more)
+        .any(|k| map.contains_key(*k))
+}
+
+fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
+    let mut kinds = Kinds::NONE;
+    let mut integer = false;
+    let one;
+    let names: &[Value] = match value {
+        Value::Array(names) if !names.is_empty() => names,
+        Value::String(_) => {
+            one = [value.clone()];
+            &one
+        }
+        other => {
+            return Err(here.invalid("type", &format!("must be a name or a list of names, not {}", name_of(other))));
+        }
+    };
+    for name in names {
+        match name.as_str() {
+            Some("null") => kinds = kinds.or(Kinds::NULL),
+            Some("boolean") => kinds = kinds.or(Kinds::TRUE).or(Kinds::FALSE),
+            Some("number") => kinds = kinds.or(Kinds::NUMBER),
+            Some("integer") => integer = true,
+            Some("string") => kinds = kinds.or(Kinds::STRING),
+            Some("array") => kinds = kinds.or(Kinds::ARRAY),
+            Some("object") => kinds = kinds.or(Kinds::OBJECT),
+            _ => {
+                return Err(here.invalid("type", &format!("has the unknown name {name}; the names are null, boolean, integer, number, string, array, object")));
+            }
+        }
+    }
+    here.push("type", AtomKind::Type { kinds, integer: integer && !kinds.has(Kinds::NUMBER) });
+    Ok(())
+}
+
+fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
+    let map = here.map;
+    let flag = |name: &str| map.get(name) == Some(&Value::Bool(true));
+    match (key, value) {
+        // Draft 4: a flag beside the bound, read with it.
+        ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
+        ("minimum", _) => {
+            let value = decimal(here, key, value)?;
+            here.push("minimum", AtomKind::Minimum { value, exclusive: flag("exclusiveMinimum") });
+        }
+        ("maximum", _) => {
+            let value = decimal(here, key, value)?;
+            here.push("maximum", AtomKind::Maximum { value, exclusive: flag("exclusiveMaximum") });
+        }
+        ("exclusiveMinimum", _) => {
+            let value = decimal(here, key, value)?;
+            here.push("exclusiveMinimum", AtomKind::Minimum { value, exclusive: true });
+        }
+        _ => {
+            let value = decimal(here, key, value)?;
+            here.push("exclusiveMaximum", AtomKind::Maximum { value, exclusive: true });
+        }
+    }
+    Ok(())
+}
+
+fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
+    let name = string(here, key, value)?;
+    match Format::by_name(name) {
+        Some(format) => {
+            if let Some(reason) = format.narrowed() {
+                here.note(key, Status::Narrowed(reason.to_owned()));
+            }
+            here.push("format", AtomKind::Format(format));
+        }
+        None => {
+            let what = if NOT_ENFORCED.contains(&name) { "not enforced" } else { "unknown" };
+            here.note(key, Status::Annotation);
+            here.push("format", AtomKind::UnknownFormat(format!("the format `{name}` is {what}")));
+        }
+    }
+    Ok(())
+}
+
+fn decimal(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Decimal, Error> {
+    match value {
+        Value::Number(n) => Decimal::from_number(n).ok_or_else(|| here.invalid(key, "has too many digits")),
+        other => Err(here.invalid(key, &format!("must be a number, not {}", name_of(other)))),
+    }
+}
+
+/// A number that is not negative and whole; `3.0` is one.
+fn count(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<u64, Error> {
+    let whole = value.as_u64().or_else(|| {
+        value.as_f64().filter(|f| f.fract() == 0.0 && *f >= 0.0 && *f < 1e15).map(|f| f as u64)
+    });
+    whole.ok_or_else(|| here.invalid(key, &format!("must be a whole number, 0 or more, not {}", shown(value))))
+}
+
+fn string<'v>(here: &Here<'_, '_>, key: &str, value: &'v Value) -> Result<&'v str, Error> {
+    value.as_str().ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
+}
+
+fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>, Error> {
+    let bad = || here.invalid(key, &format!("must be an array of strings, not {}", name_of(value)));
+    value.as_array().ok_or_else(bad)?.iter().map(|v| v.as_str().map(str::to_owned).ok_or_else(bad)).collect()
+}
+
+fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(n) => n.to_string(),
+        other => name_of(other).to_owned(),
+    }
+}
+

@@ -1,0 +1,85 @@
+//! Numbers.
+
+use super::Printer;
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::options::{IntegerSpelling, Options};
+use crate::shape::Shape;
+use crate::strings::numbers::{Fraction, any_number, intersect, listed, listed_multiples, multiples, range};
+use crate::strings::re::Re;
+use crate::strings::spell::{self, Place};
+
+pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
+    let n = &shape.numbers;
+    let options = printer.options;
+    if let Some(allowed) = &n.allowed {
+        let mut texts: Vec<String> = Vec::new();
+        for (d, zeros) in allowed.iter().filter(|(d, _)| n.holds(d)) {
+            let text = spelled(d, *zeros, options);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        return Ok(match texts.len() {
+            0 => None,
+            1 => Some(texts.swap_remove(0)),
+            _ => Some(format!("(?:{})", texts.join("|"))),
+        });
+    }
+    let fraction = match n.integer {
+        Some(true) => Fraction::None(options.integers),
+        Some(false) => Fraction::Required,
+        None => Fraction::Any,
+    };
+    let unbounded = n.low.is_none() && n.high.is_none();
+    if unbounded && fraction == Fraction::Any && n.multiples.is_empty() {
+        return Ok(Some(spell::print(&any_number(), Place::Raw)));
+    }
+    let mut re = None;
+    if let (Some(low), Some(high), [(first, _), ..]) = (&n.low, &n.high, n.multiples.as_slice())
+        && let Some(list) = listed_multiples(low, high, first, fraction)
+    {
+        re = Some(Re::alt(list.iter().filter(|d| n.holds(d)).map(|d| listed(d, fraction))));
+    }
+    let re = match re {
+        Some(re) => re,
+        None => {
+            let mut re = range(n.low.as_ref(), n.high.as_ref(), fraction);
+            for (i, (divisor, (node, keyword))) in n.multiples.iter().enumerate() {
+                let refuse = |what: &str| {
+                    printer.normaliser.error(
+                        ErrorKind::Refused,
+                        *node,
+                        keyword,
+                        format!("`multipleOf` {}: {what} needs too large an expression; list the values in an `enum` or drop the keyword", divisor.plain()),
+                    )
+                };
+                let limit = options.max_automaton_states;
+                let multiple = multiples(divisor, fraction, limit).map_err(|_| refuse("the divisor"))?;
+                re = if i == 0 && unbounded && fraction != Fraction::Required {
+                    multiple
+                } else {
+                    intersect(&re, &multiple, limit).map_err(|_| refuse("the divisor with what stands beside it"))?
+                };
+            }
+            re
+        }
+    };
+    if re == Re::Never {
+        return Ok(None);
+    }
+    Ok(Some(spell::print(&re, Place::Raw)))
+}
+
+/// A number of an `enum`: its plain spelling, and a fraction of zeros where the
+/// schema wrote one or integers may have it.
+pub(super) fn spelled(d: &Decimal, zeros: bool, options: &Options) -> String {
+    let text = spell::print(&Re::literal(&d.plain()), Place::Raw);
+    if d.is_integer() && options.integers == IntegerSpelling::ZeroFraction {
+        format!("{text}(?:\\.0+)?")
+    } else if d.is_integer() && zeros {
+        format!("{text}(?:\\.0)?")
+    } else {
+        text
+    }
+}

@@ -1,0 +1,306 @@
+//! Resolves references inside one document: JSON Pointers, `$id`, anchors.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::error::escape_token;
+use crate::parse::Draft;
+
+/// A subschema that is the root of its own resource (`$id`), or the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResourceId(pub(crate) u32);
+
+pub(crate) struct Resource<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) pointer: String,
+    uri: String,
+}
+
+/// A place in the document.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) pointer: String,
+    pub(crate) resource: ResourceId,
+}
+
+pub(crate) struct Resolver<'a> {
+    draft: Draft,
+    pub(crate) resources: Vec<Resource<'a>>,
+    /// By address of the value that has the `$id`.
+    by_address: HashMap<*const Value, ResourceId>,
+    index: Option<Index<'a>>,
+}
+
+#[derive(Default)]
+struct Index<'a> {
+    by_uri: HashMap<String, Place<'a>>,
+    anchors: HashMap<(u32, String), Place<'a>>,
+    dynamic: bool,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(root: &'a Value, draft: Draft) -> Self {
+        let mut resolver = Resolver {
+            draft,
+            resources: vec![Resource { value: root, pointer: String::new(), uri: String::new() }],
+            by_address: HashMap::new(),
+            index: None,
+        };
+        if let Some(id) = id_of(root, draft) {
+            resolver.resources[0].uri = without_fragment(id).to_owned();
+        }
+        resolver.by_address.insert(std::ptr::from_ref(root), ResourceId(0));
+        resolver
+    }
+
+    pub(crate) fn root(&self) -> Place<'a> {
+        Place { value: self.resources[0].value, pointer: String::new(), resource: ResourceId(0) }
+    }
+
+    /// The child of a place, in a new resource where it has an `$id`.
+    pub(crate) fn child(&mut self, parent: &Place<'a>, value: &'a Value, tokens: &[&str]) -> Place<'a> {
+        let mut pointer = parent.pointer.clone();
+        for token in tokens {
+            pointer.push('/');
+            pointer.push_str(&escape_token(token));
+        }
+        let resource = self.resource_of(value, &pointer, parent.resource);
+        Place { value, pointer, resource }
+    }
+
+    fn resource_of(&mut self, value: &'a Value, pointer: &str, parent: ResourceId) -> ResourceId {
+        let Some(id) = id_of(value, self.draft) else { return parent };
+        if without_fragment(id).is_empty() {
+            return parent;
+        }
+        let address = std::ptr::from_ref(value);
+        if let Some(&known) = self.by_address.get(&address) {
+            return known;
+        }
+        let uri = join_uri(&self.resources[parent.0 as usize].uri, without_fragment(id));
+        let new = ResourceId(self.resources.len() as u32);
+        self.resources.push(Resource { value, pointer: pointer.to_owned(), uri });
+        self.by_address.insert(address, new);
+        new
+    }
+
+    /// Whether the document has a dynamic anchor anywhere.
+    pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
+        self.build_index();
+        self.index.as_ref().is_some_and(|i| i.dynamic)
+    }
+
+    /// Where `reference` leads from `from`; an error is a reason.
+    pub(crate) fn resolve(&mut self, from: ResourceId, reference: &str) -> Result<Place<'a>, String> {
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let base = if uri.is_empty() {
+            self.place_of(from)
+        } else {
+            let absolute = join_uri(&self.resources[from.0 as usize].uri, uri);
+            if absolute == self.resources[0].uri {
+                self.root()
+            } else {
+                self.build_index();
+                let index = self.index.as_ref();
+                match index.and_then(|i| i.by_uri.get(&absolute).or_else(|| i.by_uri.get(uri))) {
+                    Some(place) => place.clone(),
+                    None => {
+                        return Err(format!(
+                            "`{reference}` is not in this document; put a copy of what it names in `$defs`"
+                        ));
+                    }
+                }
+            }
+        };
+        let fragment = percent_decode(fragment);
+        if fragment.is_empty() {
+            return Ok(base);
+        }
+        if fragment.starts_with('/') {
+            return match self.walk(&base, &fragment) {
+                Some(place) => Ok(place),
+                // An `$id` that was not meant as a new resource is common; a
+                // pointer that leads nowhere in it is read from the root.
+                None if uri.is_empty() && from.0 != 0 => {
+                    let root = self.root();
+                    self.walk(&root, &fragment).ok_or_else(|| format!("`{reference}` points nowhere"))
+                }
+                None => Err(format!("`{reference}` points nowhere")),
+            };
+        }
+        self.build_index();
+        let index = self.index.as_ref();
+        let by_anchor = index.and_then(|i| i.anchors.get(&(base.resource.0, fragment.clone())).cloned());
+        by_anchor.ok_or_else(|| format!("`{reference}` names no anchor of this document"))
+    }
+
+    fn place_of(&self, resource: ResourceId) -> Place<'a> {
+        let r = &self.resources[resource.0 as usize];
+        Place { value: r.value, pointer: r.pointer.clone(), resource }
+    }
+
+    fn walk(&mut self, base: &Place<'a>, pointer: &str) -> Option<Place<'a>> {
+        let mut at = base.clone();
+        for raw in pointer.split('/').skip(1) {
+            let token = raw.replace("~1", "/").replace("~0", "~");
+            let value = match at.value {
+                Value::Object(map) => map.get(&token)?,
+                Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+            at = self.child(&at, value, &[&token]);
+        }
+        Some(at)
+    }
+
+    /// Finds every `$id` and anchor of the document, once.
+    fn build_index(&mut self) {
+        if self.index.is_some() {
+            return;
+        }
+        let mut index = Index::default();
+        let mut todo = vec![self.root()];
+        while let Some(place) = todo.pop() {
+            match place.value {
+                Value::Object(map) => {
+                    let uri = self.resources[place.resource.0 as usize].uri.clone();
+                    let owner = self.by_address.get(&std::ptr::from_ref(place.value));
+                    if owner == Some(&place.resource) {
+                        index.by_uri.entry(uri.clone()).or_insert_with(|| place.clone());
+                    }
+                    // A plain name in `$id` is an anchor of the older drafts.
+                    if let Some(id) = id_of(place.value, self.draft) {
+                        if let Some((_, name)) = id.split_once('#')
+                            && !name.is_empty()
+                        {
+                            let key = (place.resource.0, name.to_owned());
+                            index.anchors.entry(key).or_insert_with(|| place.clone());
+                        }
+                        index.by_uri.entry(id.to_owned()).or_insert_with(|| place.clone());
+                    }
+                    for key in ["$anchor", "$dynamicAnchor"] {
+                        if let Some(name) = map.get(key).and_then(Value::as_str) {
+                            let key = (place.resource.0, name.to_owned());
+                            index.anchors.entry(key).or_insert_with(|| place.clone());
+                        }
+                    }
+                    index.dynamic |= map.contains_key("$dynamicAnchor")
+                        || map.get("$recursiveAnchor") == Some(&Value::Bool(true));
+                    for (key, value) in map {
+                        if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
+                            todo.push(self.child(&place, value, &[key]));
+                        }
+                    }
+                }
+                Value::Array(items) => {
+                    for (i, value) in items.iter().enumerate() {
+                        todo.push(self.child(&place, value, &[&i.to_string()]));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.index = Some(index);
+    }
+}
+
+fn id_of(value: &Value, draft: Draft) -> Option<&str> {
+    let map = value.as_object()?;
+    // Beside `$ref`, the older drafts ignore it.
+    if draft < Draft::Draft201909 && map.contains_key("$ref") {
+        return None;
+    }
+    map.get(if draft == Draft::Draft4 { "id" } else { "$id" })?.as_str()
+}
+
+fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(u, _)| u)
+}
+
+/// RFC 3986, section 5.2, for what identifiers of schemas need.
+fn join_uri(base: &str, reference: &str) -> String {
+    if has_scheme(reference) || base.is_empty() {
+        return reference.to_owned();
+    }
+    let (scheme, rest) = match base.split_once(':') {
+        Some((s, r)) if has_scheme(base) => (s, r),
+        _ => ("", base),
+    };
+    let prefix = |tail: String| if scheme.is_empty() { tail } else { format!("{scheme}:{tail}") };
+    if reference.starts_with("//") {
+        return prefix(reference.to_owned());
+    }
+    let (authority, path) = match rest.strip_prefix("//") {
+        Some(after) => {
+            let end = after.find('/').unwrap_or(after.len());
+            (&rest[..end + 2], &after[end..])
+        }
+        None => ("", rest),
+    };
+    let path = path.split('?').next().unwrap_or("");
+    let merged = if reference.starts_with('/') {
+        reference.to_owned()
+    } else {
+        match path.rfind('/') {
+            Some(i) => format!("{}{reference}", &path[..=i]),
+            None if authority.is_empty() => reference.to_owned(),
+            None => format!("/{reference}"),
+        }
+    };
+    let mut out: Vec<&str> = Vec::new();
+    for segment in merged.split('/') {
+        match segment {
+            "." => {}
+            ".." if out.len() > 1 => {
+                out.pop();
+            }
+            ".." => {}
+            other => out.push(other),
+        }
+    }
+    prefix(format!("{authority}{}", out.join("/")))
+}
+
+fn has_scheme(uri: &str) -> bool {
+    match uri.find([':', '/', '?', '#']) {
+        Some(i) => uri.as_bytes()[i] == b':' && i > 0,
+        None => false,
+    }
+}
+
+fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == b'%'
+            && let Some(hex) = text.get(i + 1..i + 3)
+            && let Ok(b) = u8::from_str_radix(hex, 16)
+        {
+            out.push(b);
+            i += 3;
+        } else {
+            out.push(bytes[i]);
+            i += 1;
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{join_uri, percent_decode};
+
+    #[test]
+    fn joins_and_decodes() {
+        assert_eq!(join_uri("http://a/b/c", "d"), "http://a/b/d");
+        assert_eq!(join_uri("http://a/b/c", "/d"), "http://a/d");
+        assert_eq!(join_uri("http://a/b/c", "../d"), "http://a/d");
+        assert_eq!(join_uri("http://a", "d"), "http://a/d");
+        assert_eq!(join_uri("http://a/b", "urn:x:y"), "urn:x:y");
+        assert_eq!(join_uri("", "d.json"), "d.json");
+        assert_eq!(percent_decode("/a%25b%"), "/a%b%");
+    }
+}

@@ -1,0 +1,548 @@
+//! Finite automata over classes of code points: matching, intersection and
+//! complement, and the way back to an expression by state elimination
+//! (Brzozowski and McCluskey, 1963). Everything is bounded by a number of
+//! states; past it the answer is [`TooBig`].
+
+use std::collections::HashMap;
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+use super::re::{CharSet, Re};
+
+/// The automaton or the expression would pass its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooBig;
+
+/// Code points that no class of some expressions tells apart, numbered.
+struct Alphabet {
+    /// Starts of the intervals, ascending, the first 0.
+    starts: Vec<u32>,
+    /// The symbol of each interval.
+    symbols: Vec<u32>,
+    sets: Vec<CharSet>,
+}
+
+impl Alphabet {
+    fn new(parts: &[&Re]) -> Self {
+        let mut classes: Vec<&CharSet> = Vec::new();
+        for part in parts {
+            collect_classes(part, &mut classes);
+        }
+        let mut starts: Vec<u32> = vec![0, 0xD800, 0xE000];
+        for class in &classes {
+            for r in class.ranges() {
+                starts.push(u32::from(r.start()));
+                starts.push(u32::from(r.end()) + 1);
+            }
+        }
+        starts.retain(|&s| s <= 0x10_FFFF);
+        starts.sort_unstable();
+        starts.dedup();
+        let mut signatures: Vec<Vec<u32>> = vec![Vec::new(); starts.len()];
+        for (k, class) in classes.iter().enumerate() {
+            for r in class.ranges() {
+                let from = starts.partition_point(|&s| s < u32::from(r.start()));
+                let to = starts.partition_point(|&s| s <= u32::from(r.end()));
+                for signature in &mut signatures[from..to] {
+                    signature.push(k as u32);
+                }
+            }
+        }
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut ranges: Vec<Vec<ClassUnicodeRange>> = Vec::new();
+        let mut symbols = Vec::with_capacity(starts.len());
+        for (i, signature) in signatures.into_iter().enumerate() {
+            let end = starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+            let (Some(a), Some(b)) = (char::from_u32(starts[i]), char::from_u32(end)) else {
+                symbols.push(u32::MAX);
+                continue;
+            };
+            let symbol = *known.entry(signature).or_insert_with(|| {
+                ranges.push(Vec::new());
+                ranges.len() as u32 - 1
+            });
+            symbols.push(symbol);
+            ranges[symbol as usize].push(ClassUnicodeRange::new(a, b));
+        }
+        let sets = ranges.into_iter().map(ClassUnicode::new).collect();
+        Alphabet { starts, symbols, sets }
+    }
+
+    fn symbols_of(&self, class: &CharSet) -> Vec<u32> {
+        let mut out = Vec::new();
+        for r in class.ranges() {
+            let from = self.starts.partition_point(|&s| s < u32::from(r.start()));
+            let to = self.starts.partition_point(|&s| s <= u32::from(r.end()));
+            out.extend(self.symbols[from..to].iter().copied().filter(|&s| s != u32::MAX));
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}
+
+fn collect_classes<'a>(re: &'a Re, out: &mut Vec<&'a CharSet>) {
+    match re {
+        Re::Never | Re::Empty => {}
+        Re::Class(set) => {
+            if !out.contains(&set) {
+                out.push(set);
+            }
+        }
+        Re::Concat(parts) | Re::Alt(parts) => parts.iter().for_each(|p| collect_classes(p, out)),
+        Re::Repeat(inner, ..) => collect_classes(inner, out),
+    }
+}
+
+/// A nondeterministic automaton (Thompson, 1968).
+struct Nfa {
+    epsilon: Vec<Vec<u32>>,
+    edges: Vec<Vec<(u32, u32)>>,
+    start: u32,
+    accept: u32,
+}
+
+struct Builder<'a> {
+    nfa: Nfa,
+    alphabet: &'a Alphabet,
+    limit: usize,
+}
+
+impl Builder<'_> {
+    fn state(&mut self) -> Result<u32, TooBig> {
+        if self.nfa.epsilon.len() >= self.limit {
+            return Err(TooBig);
+        }
+        self.nfa.epsilon.push(Vec::new());
+        self.nfa.edges.push(Vec::new());
+        Ok(self.nfa.epsilon.len() as u32 - 1)
+    }
+
+    /// Adds `re` from `from`, answers where it ends.
+    fn add(&mut self, re: &Re, from: u32) -> Result<u32, TooBig> {
+        match re {
+            Re::Never => self.state(),
+            Re::Empty => Ok(from),
+            Re::Class(set) => {
+                let to = self.state()?;
+                for symbol in self.alphabet.symbols_of(set) {
+                    self.nfa.edges[from as usize].push((symbol, to));
+                }
+                Ok(to)
+            }
+            Re::Concat(parts) => parts.iter().try_fold(from, |at, part| self.add(part, at)),
+            Re::Alt(parts) => {
+                let end = self.state()?;
+                for part in parts {
+                    let begin = self.state()?;
+                    self.nfa.epsilon[from as usize].push(begin);
+                    let last = self.add(part, begin)?;
+                    self.nfa.epsilon[last as usize].push(end);
+                }
+                Ok(end)
+            }
+            Re::Repeat(inner, min, max) => {
+                let mut at = from;
+                for _ in 0..*min {
+                    at = self.add(inner, at)?;
+                }
+                match max {
+                    None => {
+                        let head = self.state()?;
+                        self.nfa.epsilon[at as usize].push(head);
+                        let body = self.state()?;
+                        self.nfa.epsilon[head as usize].push(body);
+                        let last = self.add(inner, body)?;
+                        self.nfa.epsilon[last as usize].push(head);
+                        let end = self.state()?;
+                        self.nfa.epsilon[head as usize].push(end);
+                        Ok(end)
+                    }
+                    Some(max) => {
+                        let end = self.state()?;
+                        self.nfa.epsilon[at as usize].push(end);
+                        for _ in *min..*max {
+                            let begin = self.state()?;
+                            self.nfa.epsilon[at as usize].push(begin);
+                            at = self.add(inner, begin)?;
+                            self.nfa.epsilon[at as usize].push(end);
+                        }
+                        Ok(end)
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Nfa {
+    fn new(re: &Re, alphabet: &Alphabet, limit: usize) -> Result<Nfa, TooBig> {
+        let nfa = Nfa { epsilon: Vec::new(), edges: Vec::new(), start: 0, accept: 0 };
+        let mut builder = Builder { nfa, alphabet, limit };
+        let start = builder.state()?;
+        let accept = builder.add(re, start)?;
+        let mut nfa = builder.nfa;
+        nfa.start = start;
+        nfa.accept = accept;
+        Ok(nfa)
+    }
+
+    fn closure(&self, set: &mut Vec<u32>, mark: &mut [bool]) {
+        let mut i = 0;
+        for &s in set.iter() {
+            mark[s as usize] = true;
+        }
+        while i < set.len() {
+            for &t in &self.epsilon[set[i] as usize] {
+                if !mark[t as usize] {
+                    mark[t as usize] = true;
+                    set.push(t);
+                }
+            }
+            i += 1;
+        }
+        for &s in set.iter() {
+            mark[s as usize] = false;
+        }
+        set.sort_unstable();
+    }
+}
+
+const DEAD: u32 = u32::MAX;
+
+/// A deterministic automaton over the symbols of an alphabet; missing edges
+/// are [`DEAD`].
+struct Table {
+    next: Vec<u32>,
+    accept: Vec<bool>,
+    width: usize,
+}
+
+fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
+    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+    let mut sets: Vec<Vec<u32>> = Vec::new();
+    let mut table = Table { next: Vec::new(), accept: Vec::new(), width };
+    let mut mark = vec![false; nfa.epsilon.len()];
+    let mut first = vec![nfa.start];
+    nfa.closure(&mut first, &mut mark);
+    known.insert(first.clone(), 0);
+    sets.push(first);
+    let mut i = 0;
+    let mut work = 0usize;
+    while i < sets.len() {
+        let set = sets[i].clone();
+        table.accept.push(set.binary_search(&nfa.accept).is_ok());
+        let mut targets: Vec<Vec<u32>> = vec![Vec::new(); width];
+        for &s in &set {
+            for &(symbol, to) in &nfa.edges[s as usize] {
+                targets[symbol as usize].push(to);
+            }
+        }
+        for mut target in targets {
+            if target.is_empty() {
+                table.next.push(DEAD);
+                continue;
+            }
+            target.sort_unstable();
+            target.dedup();
+            nfa.closure(&mut target, &mut mark);
+            work += target.len();
+            if work > limit.saturating_mul(2_000) {
+                return Err(TooBig);
+            }
+            let id = match known.get(&target) {
+                Some(&id) => id,
+                None => {
+                    if sets.len() >= limit {
+                        return Err(TooBig);
+                    }
+                    let id = sets.len() as u32;
+                    known.insert(target.clone(), id);
+                    sets.push(target);
+                    id
+                }
+            };
+            table.next.push(id);
+        }
+        i += 1;
+    }
+    Ok(table)
+}
+
+/// Several expressions read side by side: each state knows which of them
+/// accept there.
+pub(crate) struct Product {
+    alphabet: Alphabet,
+    next: Vec<u32>,
+    /// For each state, bit `i` where expression `i` accepts.
+    verdicts: Vec<u64>,
+}
+
+impl Product {
+    /// The product of at most 64 expressions, with at most `limit` states.
+    pub(crate) fn new(parts: &[&Re], limit: usize) -> Result<Product, TooBig> {
+        if parts.len() > 64 {
+            return Err(TooBig);
+        }
+        let alphabet = Alphabet::new(parts);
+        let width = alphabet.sets.len();
+        let mut tables = Vec::with_capacity(parts.len());
+        for part in parts {
+            let nfa = Nfa::new(part, &alphabet, limit.saturating_mul(10))?;
+            tables.push(determinise(&nfa, width, limit)?);
+        }
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut states: Vec<Vec<u32>> = vec![vec![0; parts.len()]];
+        known.insert(states[0].clone(), 0);
+        let mut next = Vec::new();
+        let mut verdicts = Vec::new();
+        let mut i = 0;
+        while i < states.len() {
+            let state = states[i].clone();
+            let mut verdict = 0;
+            for (k, &s) in state.iter().enumerate() {
+                if s != DEAD && tables[k].accept[s as usize] {
+                    verdict |= 1 << k;
+                }
+            }
+            verdicts.push(verdict);
+            for symbol in 0..width {
+                let target: Vec<u32> = state
+                    .iter()
+                    .zip(&tables)
+                    .map(|(&s, t)| if s == DEAD { DEAD } else { t.next[s as usize * t.width + symbol] })
+                    .collect();
+                let id = match known.get(&target) {
+                    Some(&id) => id,
+                    None => {
+                        if states.len() >= limit {
+                            return Err(TooBig);
+                        }
+                        let id = states.len() as u32;
+                        known.insert(target.clone(), id);
+                        states.push(target);
+                        id
+                    }
+                };
+                next.push(id);
+            }
+            i += 1;
+        }
+        Ok(Product { alphabet, next, verdicts })
+    }
+
+    /// The sets of expressions that some text matches, each as bits.
+    pub(crate) fn verdicts(&self) -> Vec<u64> {
+        let mut out = self.verdicts.clone();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// The texts whose verdict satisfies `wanted`, as an expression.
+    pub(crate) fn to_re(&self, wanted: impl Fn(u64) -> bool) -> Result<Re, TooBig> {
+        let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
+        let (next, accept) = minimise(&self.next, &accept, self.alphabet.sets.len());
+        eliminate(&next, &accept, &self.alphabet)
+    }
+}
+
+/// Moore's partition refinement, then the dead states cut off. The start is
+/// state 0 of the answer, unless no text is accepted: then there is no state.
+fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
+    let n = accept.len();
+    let mut block: Vec<u32> = accept.iter().map(|&a| u32::from(a)).collect();
+    let mut count = 0;
+    loop {
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut refined = Vec::with_capacity(n);
+        for s in 0..n {
+            let mut key = Vec::with_capacity(width + 1);
+            key.push(block[s]);
+            key.extend(next[s * width..(s + 1) * width].iter().map(|&t| block[t as usize]));
+            let id = known.len() as u32;
+            refined.push(*known.entry(key).or_insert(id));
+        }
+        let blocks = known.len();
+        block = refined;
+        if blocks == count {
+            break;
+        }
+        count = blocks;
+    }
+    let mut out_next = vec![DEAD; count * width];
+    let mut out_accept = vec![false; count];
+    for s in 0..n {
+        let b = block[s] as usize;
+        out_accept[b] = accept[s];
+        for symbol in 0..width {
+            out_next[b * width + symbol] = block[next[s * width + symbol] as usize];
+        }
+    }
+    // Live: some accepting state can be reached.
+    let mut live = out_accept.clone();
+    loop {
+        let mut changed = false;
+        for b in 0..count {
+            if !live[b] && (0..width).any(|y| live[out_next[b * width + y] as usize]) {
+                live[b] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    for target in &mut out_next {
+        if !live[*target as usize] {
+            *target = DEAD;
+        }
+    }
+    if !live.first().copied().unwrap_or(false) {
+        return (Vec::new(), Vec::new());
+    }
+    (out_next, out_accept)
+}
+
+/// The largest expression that elimination may produce, in nodes.
+const MAX_RE_SIZE: usize = 60_000;
+
+fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, TooBig> {
+    let n = accept.len();
+    if n == 0 {
+        return Ok(Re::Never);
+    }
+    let width = alphabet.sets.len();
+    // States 0..n, then a new start n and a new end n + 1.
+    let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
+    let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
+    for s in 0..n {
+        let mut classes: HashMap<usize, CharSet> = HashMap::new();
+        for symbol in 0..width {
+            let t = next[s * width + symbol];
+            if t != DEAD {
+                classes.entry(t as usize).or_insert_with(CharSet::empty).union(&alphabet.sets[symbol]);
+            }
+        }
+        let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
+        classes.sort_by_key(|(t, _)| *t);
+        for (t, set) in classes {
+            out[s].insert(t, Re::class(set));
+            sources[t].push(s);
+        }
+        if accept[s] {
+            out[s].insert(n + 1, Re::Empty);
+            sources[n + 1].push(s);
+        }
+    }
+    out[n].insert(0, Re::Empty);
+    sources[0].push(n);
+    let mut left: Vec<usize> = (0..n).collect();
+    let mut sizes: Vec<HashMap<usize, usize>> =
+        out.iter().map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect()).collect();
+    while !left.is_empty() {
+        // The state whose elimination copies least goes first.
+        let mut best = (usize::MAX, 0);
+        for (i, &s) in left.iter().enumerate() {
+            let ins: Vec<usize> = sources[s].iter().copied().filter(|&p| p != s).collect();
+            let in_size: usize = ins.iter().map(|&p| sizes[p][&s]).sum();
+            let outs = sizes[s].iter().filter(|(t, _)| **t != s);
+            let (out_count, out_size) = outs.fold((0, 0), |(c, z), (_, size)| (c + 1, z + size));
+            let loop_size = sizes[s].get(&s).copied().unwrap_or(0);
+            let cost = in_size * out_count.max(1)
+                + out_size * ins.len().max(1)
+                + loop_size * out_count * ins.len();
+            if cost < best.0 {
+                best = (cost, i);
+            }
+        }
+        if best.0 > MAX_RE_SIZE * 4 {
+            return Err(TooBig);
+        }
+        let s = left.swap_remove(best.1);
+        let mut edges: Vec<(usize, Re)> = out[s].drain().collect();
+        edges.sort_by_key(|(t, _)| *t);
+        let around = match edges.iter().position(|(t, _)| *t == s) {
+            Some(i) => edges.remove(i).1.repeat(0, None),
+            None => Re::Empty,
+        };
+        let mut before = std::mem::take(&mut sources[s]);
+        before.sort_unstable();
+        before.retain(|&p| p != s);
+        for p in before {
+            let Some(head) = out[p].remove(&s) else { continue };
+            sizes[p].remove(&s);
+            for (t, tail) in &edges {
+                let path = Re::concat([head.clone(), around.clone(), tail.clone()]);
+                let joined = match out[p].remove(t) {
+                    Some(old) => Re::alt([old, path]),
+                    None => {
+                        sources[*t].push(p);
+                        path
+                    }
+                };
+                let size = joined.size();
+                if size > MAX_RE_SIZE {
+                    return Err(TooBig);
+                }
+                sizes[p].insert(*t, size);
+                out[p].insert(*t, joined);
+            }
+        }
+        for (t, _) in &edges {
+            sources[*t].retain(|&p| p != s);
+        }
+    }
+    Ok(out[n].remove(&(n + 1)).unwrap_or(Re::Never))
+}
+
+/// Whether `re` matches the whole of `text`. Time is the product of both
+/// sizes.
+pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
+    let alphabet = Alphabet::new(&[re]);
+    let nfa = Nfa::new(re, &alphabet, 200_000)?;
+    let mut mark = vec![false; nfa.epsilon.len()];
+    let mut set = vec![nfa.start];
+    nfa.closure(&mut set, &mut mark);
+    for c in text.chars() {
+        let at = alphabet.starts.partition_point(|&s| s <= u32::from(c)) - 1;
+        let symbol = alphabet.symbols[at];
+        let mut target: Vec<u32> = Vec::new();
+        for &s in &set {
+            target.extend(nfa.edges[s as usize].iter().filter(|e| e.0 == symbol).map(|e| e.1));
+        }
+        target.sort_unstable();
+        target.dedup();
+        if target.is_empty() {
+            return Ok(false);
+        }
+        nfa.closure(&mut target, &mut mark);
+        set = target;
+    }
+    Ok(set.binary_search(&nfa.accept).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Product, matches};
+    use crate::strings::re::Re;
+
+    fn letters(text: &str) -> Re {
+        Re::literal(text)
+    }
+
+    #[test]
+    fn intersects_and_complements() {
+        let a = Re::concat([letters("a").repeat(0, None), letters("b")]);
+        let b = Re::any_char().repeat(2, Some(3));
+        let product = Product::new(&[&a, &b], 100).unwrap();
+        let both = product.to_re(|v| v == 3).unwrap();
+        let rest = product.to_re(|v| v & 1 == 0).unwrap();
+        for text in ["", "b", "ab", "aab", "aaab", "ba", "zz"] {
+            let ina = matches(&a, text).unwrap();
+            let inb = matches(&b, text).unwrap();
+            assert_eq!(matches(&both, text).unwrap(), ina && inb, "{text}");
+            assert_eq!(matches(&rest, text).unwrap(), !ina, "{text}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Languages of decoded strings (and of number spellings): expressions over
+//! code points, automata for what must be intersected or complemented, and the
+//! spelling of both inside JSON.
+
+pub(crate) mod automaton;
+pub(crate) mod formats;
+pub(crate) mod lengths;
+pub(crate) mod numbers;
+pub(crate) mod pattern;
+pub(crate) mod re;
+pub(crate) mod spell;

@@ -1,0 +1,198 @@
+//! Regular expressions over code points, as a small tree.
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+/// A set of code points (surrogates are none).
+pub(crate) type CharSet = ClassUnicode;
+
+pub(crate) fn char_set(ranges: &[(char, char)]) -> CharSet {
+    ClassUnicode::new(ranges.iter().map(|&(a, b)| ClassUnicodeRange::new(a, b)))
+}
+
+pub(crate) fn all_chars() -> CharSet {
+    char_set(&[('\0', char::MAX)])
+}
+
+pub(crate) fn set_contains(set: &CharSet, c: char) -> bool {
+    let ranges = set.ranges();
+    let i = ranges.partition_point(|r| r.end() < c);
+    ranges.get(i).is_some_and(|r| r.start() <= c)
+}
+
+/// A regular expression that matches whole texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Re {
+    /// No text at all.
+    Never,
+    /// The empty text.
+    Empty,
+    /// One character of a set that is not empty.
+    Class(CharSet),
+    Concat(Vec<Re>),
+    Alt(Vec<Re>),
+    Repeat(Box<Re>, u32, Option<u32>),
+}
+
+impl Re {
+    pub(crate) fn any_char() -> Re {
+        Re::Class(all_chars())
+    }
+
+    /// Any text.
+    pub(crate) fn any() -> Re {
+        Re::any_char().repeat(0, None)
+    }
+
+    pub(crate) fn class(set: CharSet) -> Re {
+        if set.ranges().is_empty() { Re::Never } else { Re::Class(set) }
+    }
+
+    pub(crate) fn chars(ranges: &[(char, char)]) -> Re {
+        Re::Class(char_set(ranges))
+    }
+
+    pub(crate) fn literal(text: &str) -> Re {
+        Re::concat(text.chars().map(|c| Re::chars(&[(c, c)])))
+    }
+
+    pub(crate) fn concat(parts: impl IntoIterator<Item = Re>) -> Re {
+        let mut out = Vec::new();
+        for part in parts {
+            match part {
+                Re::Never => return Re::Never,
+                Re::Empty => {}
+                Re::Concat(inner) => out.extend(inner),
+                other => out.push(other),
+            }
+        }
+        match out.len() {
+            0 => Re::Empty,
+            1 => out.swap_remove(0),
+            _ => Re::Concat(out),
+        }
+    }
+
+    pub(crate) fn alt(parts: impl IntoIterator<Item = Re>) -> Re {
+        let mut out: Vec<Re> = Vec::new();
+        let mut set = CharSet::empty();
+        let mut set_at = None;
+        let mut push = |part: Re, out: &mut Vec<Re>| match part {
+            Re::Never => {}
+            Re::Class(class) => {
+                set.union(&class);
+                set_at.get_or_insert_with(|| {
+                    out.push(Re::Never);
+                    out.len() - 1
+                });
+            }
+            other => out.push(other),
+        };
+        for part in parts {
+            match part {
+                Re::Alt(inner) => inner.into_iter().for_each(|p| push(p, &mut out)),
+                other => push(other, &mut out),
+            }
+        }
+        if let Some(i) = set_at {
+            out[i] = Re::Class(set);
+        }
+        // Alternatives that are said twice are said once; quadratic, so only
+        // where there are few.
+        if out.len() <= 64 {
+            let mut i = 0;
+            while i < out.len() {
+                if out[..i].contains(&out[i]) {
+                    out.remove(i);
+                } else {
+                    i += 1;
+                }
+            }
+        }
+        if let Some(i) = out.iter().position(|p| *p == Re::Empty) {
+            out.remove(i);
+            return match out.len() {
+                0 => Re::Empty,
+                1 => out.swap_remove(0).repeat(0, Some(1)),
+                _ => Re::Repeat(Box::new(Re::Alt(out)), 0, Some(1)),
+            };
+        }
+        match out.len() {
+            0 => Re::Never,
+            1 => out.swap_remove(0),
+            _ => Re::Alt(out),
+        }
+    }
+
+    pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Re {
+        if max.is_some_and(|m| m < min) {
+            return Re::Never;
+        }
+        match (&self, min, max) {
+            (_, _, Some(0)) => Re::Empty,
+            (Re::Never, 0, _) => Re::Empty,
+            (Re::Never, ..) => Re::Never,
+            (Re::Empty, ..) => Re::Empty,
+            (_, 1, Some(1)) => self,
+            // (x*)*, (x*)+, (x*)? and (x?)* are x*.
+            (Re::Repeat(_, 0, None), 0 | 1, _) => self,
+            (Re::Repeat(inner, 0 | 1, Some(1) | None), 0, None) => {
+                Re::Repeat(inner.clone(), 0, None)
+            }
+            (Re::Repeat(_, 0, Some(1)), 0, Some(1)) => self,
+            (Re::Repeat(inner, 1, None), 0, Some(1)) => Re::Repeat(inner.clone(), 0, None),
+            _ => Re::Repeat(Box::new(self), min, max),
+        }
+    }
+
+    pub(crate) fn optional(self) -> Re {
+        Re::alt([Re::Empty, self])
+    }
+
+    /// Whether the empty text is matched.
+    pub(crate) fn nullable(&self) -> bool {
+        match self {
+            Re::Never | Re::Class(_) => false,
+            Re::Empty => true,
+            Re::Concat(parts) => parts.iter().all(Re::nullable),
+            Re::Alt(parts) => parts.iter().any(Re::nullable),
+            Re::Repeat(inner, min, _) => *min == 0 || inner.nullable(),
+        }
+    }
+
+    /// The number of nodes, a measure of size.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Re::Never | Re::Empty => 1,
+            Re::Class(set) => 1 + set.ranges().len() / 4,
+            Re::Concat(parts) | Re::Alt(parts) => 1 + parts.iter().map(Re::size).sum::<usize>(),
+            Re::Repeat(inner, ..) => 1 + inner.size(),
+        }
+    }
+
+    /// The fewest and the most characters of a matched text (`None`: no
+    /// bound). Saturates.
+    pub(crate) fn length_range(&self) -> (u64, Option<u64>) {
+        match self {
+            Re::Never | Re::Empty => (0, Some(0)),
+            Re::Class(_) => (1, Some(1)),
+            Re::Concat(parts) => parts.iter().fold((0, Some(0)), |(lo, hi), p| {
+                let (a, b) = p.length_range();
+                (lo.saturating_add(a), hi.zip(b).map(|(x, y)| x.saturating_add(y)))
+            }),
+            Re::Alt(parts) => {
+                let mut ranges = parts.iter().map(Re::length_range);
+                let first = ranges.next().unwrap_or((0, Some(0)));
+                ranges.fold(first, |(lo, hi), (a, b)| (lo.min(a), hi.zip(b).map(|(x, y)| x.max(y))))
+            }
+            Re::Repeat(inner, min, max) => {
+                let (a, b) = inner.length_range();
+                let hi = match (b, max) {
+                    (Some(0), _) => Some(0),
+                    (Some(b), Some(m)) => Some(b.saturating_mul(u64::from(*m))),
+                    _ => None,
+                };
+                (a.saturating_mul(u64::from(*min)), hi)
+            }
+        }
+    }
+}

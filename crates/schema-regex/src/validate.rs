@@ -1,0 +1,313 @@
+//! A plain validator over the intermediate form: slow, obvious, and the oracle
+//! that the printed expressions are tested against. It also decides which
+//! members of an `enum` the rest of a schema admits.
+
+use serde_json::Value;
+
+use crate::conjunction::Reading;
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::ir::{AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
+use crate::options::{Formats, OpenObjects, Options};
+use crate::shape::{Conj, Shape, Signed, Strings};
+use crate::strings::automaton;
+use crate::strings::pattern::Pattern;
+
+/// How deep references and values are followed.
+const MAX_DEPTH: usize = 400;
+
+impl Schema {
+    /// Whether `value` satisfies the schema, `format` read as `options` say.
+    ///
+    /// This is a plain validator, keyword by keyword, made for checking and
+    /// not for speed. Known formats are compared with the language that
+    /// [`crate::to_regex`] enforces.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Refused`] where a keyword that decides cannot be
+    /// evaluated, [`ErrorKind::TooDeep`] where references or the value nest
+    /// more than 400 deep.
+    pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
+        Check { schema: self, options }.node(ROOT, value, 0)
+    }
+}
+
+struct Check<'s> {
+    schema: &'s Schema,
+    options: &'s Options,
+}
+
+impl Check<'_> {
+    fn signed(&self, signed: Signed, value: &Value, depth: usize) -> Result<bool, Error> {
+        Ok(self.node(signed.node, value, depth)? == signed.positive)
+    }
+
+    fn conj(&self, conj: &Conj, value: &Value, depth: usize) -> Result<bool, Error> {
+        for part in conj.parts() {
+            if !self.signed(*part, value, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn node(&self, id: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
+        let node = self.schema.node(id);
+        if depth > MAX_DEPTH {
+            return Err(Error::new(
+                ErrorKind::TooDeep,
+                node.pointer.clone(),
+                format!("the value or the references nest more than {MAX_DEPTH} deep"),
+            ));
+        }
+        match &node.body {
+            Body::Always => Ok(true),
+            Body::Never => Ok(false),
+            Body::Atoms(atoms) => {
+                for atom in atoms {
+                    if !self.atom(&atom.kind, atom.keyword, id, value, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn atom(&self, kind: &AtomKind, keyword: &str, at: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
+        let refused = |reason: &str| {
+            Err(Error::at(ErrorKind::Refused, &self.schema.node(at).pointer, keyword, format!("`{keyword}`: {reason}")))
+        };
+        let number = || match value {
+            Value::Number(n) => Decimal::from_number(n),
+            _ => None,
+        };
+        let length = || value.as_str().map(|s| s.chars().count() as u64);
+        let items = || value.as_array();
+        let count = |c: usize| c as u64;
+        Ok(match kind {
+            AtomKind::Type { kinds, integer } => {
+                kinds.has(Kinds::of(value)) || (*integer && number().is_some_and(|n| n.is_integer()))
+            }
+            AtomKind::Values(values) => values.iter().any(|v| equal(v, value)),
+            AtomKind::Minimum { value: low, exclusive } => number().is_none_or(|n| n > *low || (n == *low && !exclusive)),
+            AtomKind::Maximum { value: high, exclusive } => number().is_none_or(|n| n < *high || (n == *high && !exclusive)),
+            AtomKind::MultipleOf(divisor) => match number().map(|n| n.is_multiple_of(divisor)) {
+                Some(Some(yes)) => yes,
+                Some(None) => return refused("the divisor is too large"),
+                None => true,
+            },
+            AtomKind::MinLength(min) => length().is_none_or(|n| n >= *min),
+            AtomKind::MaxLength(max) => length().is_none_or(|n| n <= *max),
+            AtomKind::Pattern(id) => match (value.as_str(), &self.schema.pattern(*id).pattern) {
+                (Some(text), Ok(pattern)) => pattern_holds(pattern, text),
+                (Some(_), Err(e)) => return refused(&e.reason),
+                (None, _) => true,
+            },
+            AtomKind::Format(format) => match value.as_str() {
+                Some(text) if self.options.formats != Formats::Annotate => re_holds(&format.re(), text),
+                _ => true,
+            },
+            AtomKind::UnknownFormat(reason) => match (value, self.options.formats) {
+                (Value::String(_), Formats::Strict) => return refused(reason),
+                _ => true,
+            },
+            AtomKind::Items(rule) => {
+                for (i, item) in items().into_iter().flatten().enumerate() {
+                    if !self.node(*rule.prefix.get(i).unwrap_or(&rule.rest), item, depth)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            AtomKind::MinItems(min) => items().is_none_or(|a| count(a.len()) >= *min),
+            AtomKind::MaxItems(max) => items().is_none_or(|a| count(a.len()) <= *max),
+            AtomKind::UniqueItems => items().is_none_or(|a| all_different(a)),
+            AtomKind::Contains { node, min, max } => match items() {
+                Some(list) => {
+                    let mut found = 0;
+                    for item in list {
+                        found += u64::from(self.node(*node, item, depth)?);
+                    }
+                    found >= *min && max.is_none_or(|m| found <= m)
+                }
+                None => true,
+            },
+            AtomKind::Members(members) => return self.members(members, value, depth),
+            AtomKind::Required(names) => value.as_object().is_none_or(|o| names.iter().all(|n| o.contains_key(n))),
+            AtomKind::MinProperties(min) => value.as_object().is_none_or(|o| count(o.len()) >= *min),
+            AtomKind::MaxProperties(max) => value.as_object().is_none_or(|o| count(o.len()) <= *max),
+            AtomKind::PropertyNames(node) => {
+                for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
+                    if !self.node(*node, &Value::String(name.clone()), depth)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            AtomKind::DependentRequired(lists) => value.as_object().is_none_or(|o| {
+                lists.iter().all(|(name, needed)| !o.contains_key(name) || needed.iter().all(|n| o.contains_key(n)))
+            }),
+            AtomKind::DependentSchemas(list) => {
+                for (name, node) in list {
+                    if value.as_object().is_some_and(|o| o.contains_key(name)) && !self.node(*node, value, depth)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            AtomKind::AllOf(nodes) => return self.matching(nodes, value, depth).map(|n| n == nodes.len()),
+            AtomKind::AnyOf(nodes) => return self.matching(nodes, value, depth).map(|n| n > 0),
+            AtomKind::OneOf(nodes) => return self.matching(nodes, value, depth).map(|n| n == 1),
+            AtomKind::Not(node) => return self.node(*node, value, depth).map(|yes| !yes),
+            AtomKind::If { condition, then, otherwise } => {
+                let branch = if self.node(*condition, value, depth)? { then } else { otherwise };
+                return self.node(*branch, value, depth);
+            }
+            AtomKind::Ref(node) => return self.node(*node, value, depth),
+            AtomKind::Refused { kinds, reason } => {
+                if kinds.has(Kinds::of(value)) {
+                    return refused(reason);
+                }
+                true
+            }
+        })
+    }
+
+    fn matching(&self, nodes: &[NodeId], value: &Value, depth: usize) -> Result<usize, Error> {
+        let mut found = 0;
+        for node in nodes {
+            found += usize::from(self.node(*node, value, depth)?);
+        }
+        Ok(found)
+    }
+
+    fn members(&self, members: &Members, value: &Value, depth: usize) -> Result<bool, Error> {
+        let closed = self.options.open_objects == OpenObjects::Closed
+            && !members.additional_said
+            && (!members.names.is_empty() || !members.patterns.is_empty());
+        for (name, member) in value.as_object().into_iter().flatten() {
+            let mut evaluated = false;
+            if let Some(node) = members.names.get(name) {
+                evaluated = true;
+                if !self.node(*node, member, depth)? {
+                    return Ok(false);
+                }
+            }
+            for (id, node) in &members.patterns {
+                let holds = match &self.schema.pattern(*id).pattern {
+                    Ok(pattern) => pattern_holds(pattern, name),
+                    Err(e) => {
+                        return Err(Error::new(ErrorKind::Refused, self.schema.node(*node).pointer.clone(), e.reason.clone()));
+                    }
+                };
+                if holds {
+                    evaluated = true;
+                    if !self.node(*node, member, depth)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            if !evaluated && (closed || !self.node(members.additional, member, depth)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Equality of JSON Schema: numbers by value, objects without order.
+pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => match (Decimal::from_number(x), Decimal::from_number(y)) {
+            (Some(x), Some(y)) => x == y,
+            _ => x == y,
+        },
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(p, q)| equal(p, q)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(k, p)| y.get(k).is_some_and(|q| equal(p, q)))
+        }
+        _ => a == b,
+    }
+}
+
+pub(crate) fn all_different(items: &[Value]) -> bool {
+    items.iter().enumerate().all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
+}
+
+fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
+    automaton::matches(re, text).unwrap_or(false)
+}
+
+pub(crate) fn pattern_holds(pattern: &Pattern, text: &str) -> bool {
+    re_holds(&pattern.main, text) && pattern.looks.iter().all(|(re, want)| re_holds(re, text) == *want)
+}
+
+/// Whether a string satisfies what a shape says of strings.
+pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bool {
+    let length = text.chars().count() as u64;
+    length >= strings.min
+        && strings.max.is_none_or(|m| length <= m)
+        && strings.allowed.as_ref().is_none_or(|a| a.iter().any(|s| s == text))
+        && !strings.excluded.contains(text)
+        && strings.patterns.iter().all(|(id, want, _)| match &schema.pattern(*id).pattern {
+            Ok(pattern) => pattern_holds(pattern, text) == *want,
+            Err(_) => false,
+        })
+        && strings.formats.iter().all(|(format, want, _)| re_holds(&format.re(), text) == *want)
+}
+
+/// Whether a name satisfies a condition on names; an error counts as no.
+pub(crate) fn name_holds(schema: &Schema, options: &Options, signed: Signed, name: &str) -> bool {
+    Check { schema, options }.signed(signed, &Value::String(name.to_owned()), 0).unwrap_or(false)
+}
+
+/// Whether an array or object satisfies what a shape says of it; an error
+/// counts as no.
+pub(crate) fn shape_holds(schema: &Schema, options: &Options, shape: &Shape, value: &Value) -> bool {
+    let check = Check { schema, options };
+    shape_holds_checked(&check, shape, value).unwrap_or(false)
+}
+
+fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Result<bool, Error> {
+    match value {
+        Value::Array(items) => {
+            let a = &shape.arrays;
+            let n = items.len() as u64;
+            if n < a.min || a.max.is_some_and(|m| n > m) || (a.unique.is_some() && !all_different(items)) {
+                return Ok(false);
+            }
+            for (i, item) in items.iter().enumerate() {
+                if !check.conj(a.prefix.get(i).unwrap_or(&a.rest), item, 0)? {
+                    return Ok(false);
+                }
+            }
+            for c in &a.contains {
+                let mut found = 0;
+                for item in items {
+                    found += u64::from(check.signed(c.item, item, 0)?);
+                }
+                if found < c.min || c.max.is_some_and(|m| found > m) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Value::Object(map) => {
+            let o = &shape.objects;
+            let n = map.len() as u64;
+            if n < o.min || o.max.is_some_and(|m| n > m) || !o.required.iter().all(|k| map.contains_key(k)) {
+                return Ok(false);
+            }
+            let normaliser = crate::conjunction::Normaliser::new(check.schema, check.options);
+            for (name, member) in map {
+                if !check.conj(&normaliser.member(o, name, Reading::AsOptions), member, 0)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
