@@ -80,13 +80,20 @@ mod tests {
         assert_ne!(sample(numbered(50), 10, 1), sample(numbered(50), 10, 2));
         assert_eq!(sample(numbered(5), 10, 1).len(), 5);
         // A larger sample contains the smaller one.
-        assert_eq!(sample(numbered(50), 20, 1)[..10], sample(numbered(50), 10, 1));
+        assert_eq!(
+            sample(numbered(50), 20, 1)[..10],
+            sample(numbered(50), 10, 1)
+        );
     }
 
     #[test]
     fn lines_are_named_in_errors() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "{\"id\": \"a\", \"schema\": true}\n\n{\"id\": 5}\n").unwrap();
+        std::fs::write(
+            file.path(),
+            "{\"id\": \"a\", \"schema\": true}\n\n{\"id\": 5}\n",
+        )
+        .unwrap();
         let error = read(file.path()).unwrap_err();
         assert!(error.contains("line 3"), "{error}");
         assert!(read(Path::new("no such file")).is_err());

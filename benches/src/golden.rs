@@ -40,10 +40,7 @@ pub struct Difference {
 /// # Errors
 ///
 /// The file cannot be read, or a line is no case.
-pub fn response_schema(
-    path: &Path,
-    differs: &mut dyn FnMut(Difference),
-) -> Result<Tally, String> {
+pub fn response_schema(path: &Path, differs: &mut dyn FnMut(Difference)) -> Result<Tally, String> {
     let place = path.display();
     let file = std::fs::File::open(path).map_err(|e| format!("{place}: {e}"))?;
     let mut tally = Tally::default();
@@ -65,7 +62,9 @@ pub fn response_schema(
 
 /// Runs one golden case of `response_schema`.
 pub fn response_schema_case(record: &Value) -> Option<Difference> {
-    let schema = ResponseSchema::builder().mode(Mode::Reference).build(&record["schema"]);
+    let schema = ResponseSchema::builder()
+        .mode(Mode::Reference)
+        .build(&record["schema"]);
     let got = schema.and_then(|schema| schema.parse_tagged(&record["input"]));
     let agrees = match (&got, record["error"]["kind"].as_str()) {
         (Ok(value), None) => same(value, &record["expected"]),
@@ -97,7 +96,8 @@ pub fn same(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len()
-                && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         _ => a == b,
     }
@@ -112,25 +112,28 @@ mod tests {
     fn numbers_differ_by_kind_and_sign() {
         assert!(!same(&json!(1), &json!(1.0)));
         assert!(!same(&json!([-0.0]), &json!([0.0])));
-        assert!(same(&json!({"a": 1, "b": [null]}), &json!({"b": [null], "a": 1})));
+        assert!(same(
+            &json!({"a": 1, "b": [null]}),
+            &json!({"b": [null], "a": 1})
+        ));
         assert!(!same(&json!({"a": 1}), &json!({"a": 1, "b": 2})));
     }
 
     #[test]
     fn a_wrong_answer_is_a_difference() {
-        let record = |expected: Value| {
-            json!({"id": "x", "schema": {"type": "integer"}, "input": "5", "expected": expected})
-        };
+        let record = |expected: Value| json!({"id": "x", "schema": {"type": "integer"}, "input": "5", "expected": expected});
         assert_eq!(response_schema_case(&record(json!(5))), None);
         let difference = response_schema_case(&record(json!(5.0))).unwrap();
-        assert_eq!((difference.expected.as_str(), difference.got.as_str()), ("5.0", "5"));
-        let failing = |kind: &str| {
-            json!({"id": "x", "schema": {"type": "integer"}, "input": "x", "error": {"kind": kind}})
-        };
+        assert_eq!(
+            (difference.expected.as_str(), difference.got.as_str()),
+            ("5.0", "5")
+        );
+        let failing = |kind: &str| json!({"id": "x", "schema": {"type": "integer"}, "input": "x", "error": {"kind": kind}});
         assert_eq!(response_schema_case(&failing("int_invalid")), None);
         assert_eq!(response_schema_case(&failing("python_type")), None);
         assert!(response_schema_case(&failing("float_invalid")).is_some());
-        let answered = json!({"id": "x", "schema": {}, "input": 1, "error": {"kind": "python_type"}});
+        let answered =
+            json!({"id": "x", "schema": {}, "input": 1, "error": {"kind": "python_type"}});
         assert!(response_schema_case(&answered).is_some());
     }
 }

@@ -52,7 +52,11 @@ struct Running {
 impl Worker {
     /// A worker whose child `command` starts. Nothing is started yet.
     pub fn new(command: impl Fn() -> Command + 'static, limits: Limits) -> Worker {
-        Worker { command: Box::new(command), limits, running: None }
+        Worker {
+            command: Box::new(command),
+            limits,
+            running: None,
+        }
     }
 
     /// Runs one case.
@@ -67,7 +71,12 @@ impl Worker {
         };
         let line = serde_json::to_string(task).map_err(|e| e.to_string())? + "\n";
         let start = Instant::now();
-        if running.input.write_all(line.as_bytes()).and_then(|()| running.input.flush()).is_err() {
+        if running
+            .input
+            .write_all(line.as_bytes())
+            .and_then(|()| running.input.flush())
+            .is_err()
+        {
             return Ok(Outcome::Crashed(running.end()));
         }
         let mut verdict = None;
@@ -111,20 +120,29 @@ impl Worker {
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines() {
                 let Ok(line) = line else { break };
-                let Ok(message) = serde_json::from_str(&line) else { break };
+                let Ok(message) = serde_json::from_str(&line) else {
+                    break;
+                };
                 if sender.send(message).is_err() {
                     break;
                 }
             }
         });
-        let mut running = Running { process, input, messages };
+        let mut running = Running {
+            process,
+            input,
+            messages,
+        };
         match running.receive(Instant::now() + READY_LIMIT, u64::MAX) {
             Event::Message(Message::Ready) => Ok(running),
             Event::Message(Message::Fatal(text)) => {
                 running.end();
                 Err(text)
             }
-            _ => Err(format!("a child that does not get ready: {}", running.end())),
+            _ => Err(format!(
+                "a child that does not get ready: {}",
+                running.end()
+            )),
         }
     }
 }

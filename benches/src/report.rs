@@ -132,8 +132,14 @@ pub struct Collector {
 impl Collector {
     /// For an engine of that name.
     pub fn new(name: &str) -> Collector {
-        let report = EngineReport { name: name.to_owned(), ..EngineReport::default() };
-        Collector { report, ..Collector::default() }
+        let report = EngineReport {
+            name: name.to_owned(),
+            ..EngineReport::default()
+        };
+        Collector {
+            report,
+            ..Collector::default()
+        }
     }
 
     /// Adds a case; `valid` says what its texts are.
@@ -162,7 +168,8 @@ impl Collector {
                         self.report.incomplete += usize::from(!extra.complete);
                         self.cold.append(extra.cold);
                         self.warm.append(extra.warm);
-                        self.peak_memory.extend(extra.peak_memory.map(|bytes| bytes as f64));
+                        self.peak_memory
+                            .extend(extra.peak_memory.map(|bytes| bytes as f64));
                     }
                 }
                 self.judge(valid, verdict)
@@ -174,7 +181,11 @@ impl Collector {
                 self.report.passing_both += usize::from(both);
             }
             Some((what, detail)) => {
-                self.report.failures.push(Failure { id: id.to_owned(), what, detail });
+                self.report.failures.push(Failure {
+                    id: id.to_owned(),
+                    what,
+                    detail,
+                });
             }
         }
     }
@@ -205,7 +216,10 @@ impl Collector {
             return Some(("invalid_accepted", format!("text {text}")));
         }
         let (text, _) = rejected?;
-        let reason = verdict.gave_up.map(|reason| format!(": {reason}")).unwrap_or_default();
+        let reason = verdict
+            .gave_up
+            .map(|reason| format!(": {reason}"))
+            .unwrap_or_default();
         Some(("valid_rejected", format!("text {text}{reason}")))
     }
 
@@ -253,7 +267,11 @@ impl Times {
 }
 
 fn rate(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
 }
 
 /// The table: a line a figure, a column an engine.
@@ -264,7 +282,9 @@ pub fn table(engines: &[EngineReport]) -> String {
     };
     row("", &|e| e.name.clone());
     row("cases", &|e| e.cases.to_string());
-    row("passing", &|e| format!("{} ({:.1} %)", e.passing, e.pass_rate * 100.0));
+    row("passing", &|e| {
+        format!("{} ({:.1} %)", e.passing, e.pass_rate * 100.0)
+    });
     row("refused at compile", &|e| e.refused.to_string());
     row("valid rejected", &|e| e.valid_rejected.to_string());
     row("invalid accepted", &|e| e.invalid_accepted.to_string());
@@ -278,11 +298,19 @@ pub fn table(engines: &[EngineReport]) -> String {
         checked => format!("{} of {checked} positions", e.mask_mismatches),
     });
     row("passing, both kinds of text", &|e| {
-        format!("{} of {} ({:.1} %)", e.passing_both, e.cases_both, e.pass_rate_both * 100.0)
+        format!(
+            "{} of {} ({:.1} %)",
+            e.passing_both,
+            e.cases_both,
+            e.pass_rate_both * 100.0
+        )
     });
     row("wrong accepts", &|e| {
         let percent = e.wrong_accepts_per_text * 100.0;
-        format!("{} of {} texts ({percent:.2} %)", e.wrong_accepts, e.invalid_texts)
+        format!(
+            "{} of {} texts ({percent:.2} %)",
+            e.wrong_accepts, e.invalid_texts
+        )
     });
     row("tokens", &|e| e.tokens.to_string());
     type Figure = (&'static str, fn(&EngineReport) -> &Summary);
@@ -308,7 +336,11 @@ pub fn table(engines: &[EngineReport]) -> String {
             ("p99.9", |s| s.p999),
             ("max", |s| s.max),
         ];
-        let scale = if name.starts_with("memory") { 1.0 / 1024.0 } else { 1.0 };
+        let scale = if name.starts_with("memory") {
+            1.0 / 1024.0
+        } else {
+            1.0
+        };
         for (part, of) in parts {
             row(&format!("{name} {part}"), &|e| match figure(e).count {
                 0 => "-".to_owned(),
@@ -316,10 +348,17 @@ pub fn table(engines: &[EngineReport]) -> String {
             });
         }
     }
-    row("cases not walked cold and warm", &|e| e.incomplete.to_string());
+    row("cases not walked cold and warm", &|e| {
+        e.incomplete.to_string()
+    });
     let name_width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..engines.len())
-        .map(|i| rows.iter().map(|(_, cells)| cells[i].len()).max().unwrap_or(0))
+        .map(|i| {
+            rows.iter()
+                .map(|(_, cells)| cells[i].len())
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut out = String::new();
     for (name, cells) in rows {

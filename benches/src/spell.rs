@@ -20,16 +20,30 @@ impl Speller {
     /// It is no tokenizer file.
     pub fn from_tokenizer_json(json: &[u8], vocabulary: &Vocabulary) -> Result<Speller, String> {
         let tokenizer = Tokenizer::from_bytes(json).map_err(|e| e.to_string())?;
-        Ok(Speller { tokenizer: Some(tokenizer), ..Speller::longest_match(vocabulary) })
+        Ok(Speller {
+            tokenizer: Some(tokenizer),
+            ..Speller::longest_match(vocabulary)
+        })
     }
 
     /// Spells each time with the longest token that fits.
     pub fn longest_match(vocabulary: &Vocabulary) -> Speller {
-        let mut sorted: Vec<(Box<[u8]>, u32)> =
-            vocabulary.texts().map(|(id, bytes)| (bytes.into(), id.get())).collect();
+        let mut sorted: Vec<(Box<[u8]>, u32)> = vocabulary
+            .texts()
+            .map(|(id, bytes)| (bytes.into(), id.get()))
+            .collect();
         sorted.sort();
-        let longest = sorted.iter().map(|(bytes, _)| bytes.len()).max().unwrap_or(0);
-        Speller { tokenizer: None, vocabulary: vocabulary.clone(), sorted, longest }
+        let longest = sorted
+            .iter()
+            .map(|(bytes, _)| bytes.len())
+            .max()
+            .unwrap_or(0);
+        Speller {
+            tokenizer: None,
+            vocabulary: vocabulary.clone(),
+            sorted,
+            longest,
+        }
     }
 
     /// The tokens of `text`, no special ones among them. Their bytes are the text's: where
@@ -46,10 +60,14 @@ impl Speller {
         let mut ids = Vec::new();
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
-            let (length, id) = (1..=rest.len().min(self.longest)).rev().find_map(|length| {
-                let found = self.sorted.binary_search_by(|(b, _)| b.as_ref().cmp(&rest[..length]));
-                found.ok().map(|at| (length, self.sorted[at].1))
-            })?;
+            let (length, id) = (1..=rest.len().min(self.longest))
+                .rev()
+                .find_map(|length| {
+                    let found = self
+                        .sorted
+                        .binary_search_by(|(b, _)| b.as_ref().cmp(&rest[..length]));
+                    found.ok().map(|at| (length, self.sorted[at].1))
+                })?;
             ids.push(id);
             rest = &rest[length..];
         }
@@ -86,7 +104,10 @@ mod tests {
     #[test]
     fn the_longest_token_is_taken() {
         let words = ["a", "b", "ab", "abb", "é"];
-        let tokens = words.iter().zip(0..).map(|(w, id)| (w.as_bytes(), TokenId::new(id)));
+        let tokens = words
+            .iter()
+            .zip(0..)
+            .map(|(w, id)| (w.as_bytes(), TokenId::new(id)));
         let vocabulary = Vocabulary::new(tokens, [TokenId::new(9)]).unwrap();
         let speller = Speller::longest_match(&vocabulary);
         assert_eq!(speller.spell("abbaabé"), Some(vec![3, 0, 2, 4]));

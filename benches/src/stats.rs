@@ -29,7 +29,9 @@ impl Summary {
     /// Summarises `values`. O(n log n).
     pub fn new(mut values: Vec<f64>) -> Summary {
         values.sort_by(f64::total_cmp);
-        let Some(&max) = values.last() else { return Summary::default() };
+        let Some(&max) = values.last() else {
+            return Summary::default();
+        };
         let at = |percent| percentile(&values, percent).unwrap_or_default();
         Summary {
             count: values.len(),
@@ -79,7 +81,10 @@ mod tests {
     #[test]
     fn a_summary_does_not_depend_on_the_order() {
         let summary = Summary::new(vec![3.0, 1.0, 2.0]);
-        assert_eq!((summary.count, summary.avg, summary.p50, summary.max), (3, 2.0, 2.0, 3.0));
+        assert_eq!(
+            (summary.count, summary.avg, summary.p50, summary.max),
+            (3, 2.0, 2.0, 3.0)
+        );
         assert_eq!(Summary::new(Vec::new()), Summary::default());
         assert_eq!(Summary::of_nanoseconds(&[1500]).max, 1.5);
     }

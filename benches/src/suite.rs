@@ -1,14 +1,10 @@
 //! The official JSON Schema test suite: does an engine accept just the valid texts?
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
-use crate::cases::Case;
-use crate::engines::{self, Engine, PropertyOrder, Setup};
-use crate::spell::byte_vocabulary;
-use crate::worker::panic_text;
+use crate::cases::{Case, Test};
+use crate::parent::Outcome;
+use crate::worker::Task;
 
 /// How one text of a case came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,135 +52,152 @@ pub fn file_of(id: &str) -> &str {
     id.split('#').next().unwrap_or(id)
 }
 
-/// Asks an engine about every text of a case, byte by byte.
-pub fn judge(engine: &dyn Engine, case: &Case) -> Vec<Answer> {
-    let judged = catch_unwind(AssertUnwindSafe(|| judge_inner(engine, case)));
-    judged.unwrap_or_else(|payload| {
-        let reason = format!("panic: {}", panic_text(payload.as_ref()));
-        vec![Answer::Refused(reason); case.tests.len()]
-    })
-}
-
-fn judge_inner(engine: &dyn Engine, case: &Case) -> Vec<Answer> {
-    let constraint = match engine.compile(&case.schema) {
-        Ok(constraint) => constraint,
-        Err(reason) => return vec![Answer::Refused(reason); case.tests.len()],
-    };
-    let answers = case.tests.iter().map(|test| {
-        let accepted = match constraint.session() {
-            Err(reason) => return Answer::Refused(reason),
-            Ok(mut session) => {
-                let mut bytes = test.text.bytes();
-                bytes.all(|byte| session.advance(u32::from(byte)).is_ok()) && session.is_accepting()
-            }
-        };
-        if accepted == test.valid { Answer::Right } else { Answer::Wrong { accepted } }
-    });
-    answers.collect()
+/// The task of a case: each text byte by byte, for the vocabulary of bytes.
+pub fn task(case: &Case) -> Task {
+    let bytes = |test: &Test| test.text.bytes().map(u32::from).collect();
+    Task {
+        id: case.id.clone(),
+        schema: case.schema.clone(),
+        texts: case.tests.iter().map(bytes).collect(),
+    }
 }
 
 /// Whether `format` is to be taken for an assertion: only in the suite's files about that.
-fn asserts_formats(case: &Case) -> bool {
+pub fn asserts_formats(case: &Case) -> bool {
     case.id.contains("optional/format")
 }
 
-/// Runs all cases on an engine and hands each to `judged`. A case that takes longer than
-/// `limit` counts as refused; its thread is left behind.
+/// What an outcome says about the texts of its case.
+pub fn answers(case: &Case, outcome: Outcome) -> Vec<Answer> {
+    let refused = |reason: String| vec![Answer::Refused(reason); case.tests.len()];
+    let verdict = match outcome {
+        Outcome::Judged(verdict, _) => verdict,
+        Outcome::TimedOut => return refused("no answer within the time limit".into()),
+        Outcome::OutOfMemory => return refused("too much memory".into()),
+        Outcome::Crashed(text) => return refused(format!("crash: {text}")),
+    };
+    if let Some(reason) = verdict.refused.or(verdict.mismatch) {
+        return refused(reason);
+    }
+    let texts = case.tests.iter().zip(verdict.accepted);
+    texts
+        .map(|(test, accepted)| match accepted == test.valid {
+            true => Answer::Right,
+            false => Answer::Wrong { accepted },
+        })
+        .collect()
+}
+
+/// Counts the answers of all cases by file. `ask` runs a task; each case is handed to
+/// `judged` with its answers.
 ///
 /// # Errors
 ///
-/// The engine cannot be made.
+/// The engine cannot be asked at all.
 pub fn run(
-    name: &str,
     cases: &[Case],
-    limit: Duration,
-    judged: &mut dyn FnMut(&Case, Vec<Answer>),
+    ask: &mut dyn FnMut(&Case, &Task) -> Result<Outcome, String>,
+    judged: &mut dyn FnMut(&Case, &[Answer]),
 ) -> Result<BTreeMap<String, Counts>, String> {
     let mut files: BTreeMap<String, Counts> = BTreeMap::new();
-    let mut thread: Option<Thread> = None;
     for case in cases {
-        let (sender, receiver) = match thread.take() {
-            Some(thread) => thread,
-            None => start(name)?,
-        };
-        let sent = sender.send(case.clone());
-        let answers = match (sent, receiver.recv_timeout(limit)) {
-            (Ok(()), Ok(answers)) => {
-                thread = Some((sender, receiver));
-                answers
-            }
-            (_, Err(RecvTimeoutError::Timeout)) => {
-                let reason = format!("no answer within {} s", limit.as_secs());
-                vec![Answer::Refused(reason); case.tests.len()]
-            }
-            _ => vec![Answer::Refused("the engine died".into()); case.tests.len()],
-        };
+        let answers = answers(case, ask(case, &task(case))?);
         let counts = files.entry(file_of(&case.id).to_owned()).or_default();
         answers.iter().for_each(|answer| counts.add(answer));
-        judged(case, answers);
+        judged(case, &answers);
     }
     Ok(files)
 }
 
-type Thread = (Sender<Case>, Receiver<Vec<Answer>>);
-
-/// A thread with its own engines, which is left behind if it does not answer.
-fn start(name: &str) -> Result<Thread, String> {
-    let make = |name: &str, assert_formats| {
-        let setup = Setup {
-            vocabulary: byte_vocabulary(),
-            property_order: PropertyOrder::Schema,
-            assert_formats,
-        };
-        engines::engine(name, &setup)
-    };
-    // Made here once to learn of errors; engines do not move between threads.
-    make(name, false)?;
-    let name = name.to_owned();
-    let (case_sender, case_receiver) = channel::<Case>();
-    let (answer_sender, answer_receiver) = channel();
-    let body = move || {
-        let (Ok(plain), Ok(asserting)) = (make(&name, false), make(&name, true)) else { return };
-        for case in case_receiver {
-            let engine = if asserts_formats(&case) { &asserting } else { &plain };
-            if answer_sender.send(judge(engine.as_ref(), &case)).is_err() {
-                break;
-            }
-        }
-    };
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(body);
-    thread.map_err(|e| format!("cannot start a thread: {e}"))?;
-    Ok((case_sender, answer_receiver))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::cases::Test;
+    use std::time::Duration;
+
     use serde_json::json;
 
+    use super::*;
+    use crate::engines::{PropertyOrder, Setup, engine};
+    use crate::spell::byte_vocabulary;
+    use crate::worker::{Plan, measure};
+
     fn case(id: &str, schema: serde_json::Value, tests: &[(bool, &str)]) -> Case {
-        let test = |&(valid, text): &(bool, &str)| Test { valid, text: text.to_owned() };
+        let test = |&(valid, text): &(bool, &str)| Test {
+            valid,
+            text: text.to_owned(),
+        };
         let tests = tests.iter().map(test).collect();
-        Case { id: id.to_owned(), optional: false, schema, tests }
+        Case {
+            id: id.to_owned(),
+            optional: false,
+            schema,
+            tests,
+        }
     }
 
     #[test]
     fn our_engine_is_asked_byte_by_byte() {
         let cases = [
-            case("d/integer.json#0", json!({"type": "integer"}), &[(true, "12"), (false, "\"a\"")]),
+            case(
+                "d/integer.json#0",
+                json!({"type": "integer"}),
+                &[(true, "12"), (false, "\"a\"")],
+            ),
             // A label that is wrong on purpose.
-            case("d/integer.json#1", json!({"type": "boolean"}), &[(true, "1")]),
+            case(
+                "d/integer.json#1",
+                json!({"type": "boolean"}),
+                &[(true, "1")],
+            ),
             case("d/ref.json#0", json!({"$ref": "#/nowhere"}), &[(true, "1")]),
         ];
+        let setup = Setup {
+            vocabulary: byte_vocabulary(),
+            property_order: PropertyOrder::Schema,
+            assert_formats: false,
+        };
+        let ours = engine("tokenmold", &setup).unwrap();
+        let plan = Plan {
+            words: 9,
+            seed: 0,
+            checked_per_mille: 0,
+            limit: Duration::ZERO,
+        };
+        let mut ask = |_: &Case, task: &Task| {
+            let mut verdict = None;
+            measure(ours.as_ref(), &plan, task, &mut |v| verdict = Some(v));
+            Ok(Outcome::Judged(verdict.unwrap(), None))
+        };
         let mut seen = Vec::new();
-        let files = run("tokenmold", &cases, Duration::from_secs(20), &mut |case, answers| {
-            seen.push((case.id.clone(), answers));
+        let files = run(&cases, &mut ask, &mut |case, answers| {
+            seen.push((case.id.clone(), answers.to_vec()));
         })
         .unwrap();
-        assert_eq!(files["d/integer.json"], Counts { right: 2, wrong: 1, refused: 0 });
-        assert_eq!(files["d/ref.json"], Counts { right: 0, wrong: 0, refused: 1 });
+        assert_eq!(
+            files["d/integer.json"],
+            Counts {
+                right: 2,
+                wrong: 1,
+                refused: 0
+            }
+        );
+        assert_eq!(
+            files["d/ref.json"],
+            Counts {
+                right: 0,
+                wrong: 0,
+                refused: 1
+            }
+        );
         assert_eq!(seen[1].1, [Answer::Wrong { accepted: false }]);
-        assert!(run("nobody", &cases, Duration::from_secs(1), &mut |_, _| {}).is_err());
+        let broken = run(&cases, &mut |_, _| Err("no child".into()), &mut |_, _| {});
+        assert_eq!(broken, Err("no child".into()));
+    }
+
+    #[test]
+    fn what_has_no_verdict_is_not_right() {
+        let case = case("x", json!({}), &[(true, "1"), (false, "2")]);
+        let late = answers(&case, Outcome::TimedOut);
+        assert_eq!(late.len(), 2);
+        assert!(matches!(&late[1], Answer::Refused(reason) if reason.contains("time limit")));
     }
 }

@@ -111,7 +111,9 @@ pub fn serve(
 ) -> Result<(), String> {
     let mut send = |message: &Message| {
         let line = serde_json::to_string(message).map_err(|e| e.to_string())?;
-        writeln!(output, "{line}").and_then(|()| output.flush()).map_err(|e| e.to_string())
+        writeln!(output, "{line}")
+            .and_then(|()| output.flush())
+            .map_err(|e| e.to_string())
     };
     send(&Message::Ready)?;
     for line in input.lines() {
@@ -138,7 +140,9 @@ pub fn serve(
 /// The message of a panic.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
+    text.or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic")
+        .to_owned()
 }
 
 /// Measures one case; the verdict is handed out before the passes that follow.
@@ -150,7 +154,10 @@ pub fn measure(
 ) -> Extra {
     let before = reset_peak_memory();
     let start = Instant::now();
-    let mut extra = Extra { complete: true, ..Extra::default() };
+    let mut extra = Extra {
+        complete: true,
+        ..Extra::default()
+    };
     let mut walker = Walker::new(plan, &task.id);
     let (constraint, judged) = shared_pass(engine, task, &mut walker, &mut extra);
     let accepted = judged.accepted.clone();
@@ -179,7 +186,9 @@ pub fn measure(
                 again(&mut walker, constraint.as_ref(), tokens, &mut extra.warm) == accepted[text];
         }
     }
-    extra.peak_memory = peak_memory().zip(before).map(|(peak, before)| peak.saturating_sub(before));
+    extra.peak_memory = peak_memory()
+        .zip(before)
+        .map(|(peak, before)| peak.saturating_sub(before));
     extra
 }
 
@@ -207,7 +216,9 @@ fn shared_pass<'e>(
         }
     };
     let mask_start = Instant::now();
-    let first = opened.as_mut().map_or(Ok(()), |session| session.mask(&mut walker.words));
+    let first = opened
+        .as_mut()
+        .map_or(Ok(()), |session| session.mask(&mut walker.words));
     let first_ns = nanoseconds(mask_start);
     judged.first_mask_ns = nanoseconds(start);
     if let Err(reason) = first {
@@ -250,8 +261,13 @@ fn again(
     tokens: &[u32],
     times: &mut Times,
 ) -> bool {
-    let Ok(mut session) = constraint.session() else { return false };
-    matches!(walker.walk(session.as_mut(), 0, tokens, None, false, times), Ok(true))
+    let Ok(mut session) = constraint.session() else {
+        return false;
+    };
+    matches!(
+        walker.walk(session.as_mut(), 0, tokens, None, false, times),
+        Ok(true)
+    )
 }
 
 /// Why a walk ended early.
@@ -274,7 +290,12 @@ impl<'p> Walker<'p> {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
         });
         let rng = ChaCha8Rng::seed_from_u64(plan.seed ^ hash);
-        Walker { plan, words: vec![0; plan.words], rng, checked: 0 }
+        Walker {
+            plan,
+            words: vec![0; plan.words],
+            rng,
+            checked: 0,
+        }
     }
 
     /// Leads one text: whether it is accepted. `known` is the time of a mask that lies in the
@@ -322,12 +343,18 @@ impl<'p> Walker<'p> {
         text: usize,
         position: usize,
     ) -> Result<(), Stop> {
-        let Some(expected) = session.brute_force() else { return Ok(()) };
+        let Some(expected) = session.brute_force() else {
+            return Ok(());
+        };
         self.checked += 1;
         for (word, (got, expected)) in self.words.iter().zip(&expected).enumerate() {
             if got != expected {
                 let token = word as u32 * 32 + (got ^ expected).trailing_zeros();
-                let said = if got >> (token % 32) & 1 == 1 { "allowed" } else { "refused" };
+                let said = if got >> (token % 32) & 1 == 1 {
+                    "allowed"
+                } else {
+                    "refused"
+                };
                 return Err(Stop::Mismatch(format!(
                     "text {text}, token {position}: the mask has token {token} {said}, brute force has not"
                 )));

@@ -1,13 +1,17 @@
 //! Runs golden cases of the reference implementations, and the official JSON Schema suite.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use tokenmold_benches::cases;
+use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
+use tokenmold_benches::parent::{Limits, Worker};
+use tokenmold_benches::spell::byte_vocabulary;
 use tokenmold_benches::suite::{self, Answer, Counts};
-use tokenmold_benches::{cases, engines};
+use tokenmold_benches::worker::{self, Message, Plan};
 
 /// Runs a file of cases and prints each that fails, with what was expected and what was got.
 ///
@@ -25,6 +29,14 @@ struct Arguments {
     /// the last line then sums all engines up.
     #[arg(long = "engine")]
     engines: Vec<String>,
+
+    /// Be the process of that engine.
+    #[arg(long, hide = true)]
+    worker: Option<String>,
+
+    /// Take `format` for an assertion, in that process.
+    #[arg(long, hide = true)]
+    assert_formats: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,11 +53,17 @@ enum Kind {
     JsonSchema,
 }
 
-/// Time that a case of the suite may take.
-const LIMIT: Duration = Duration::from_secs(20);
+/// What a case of the suite may cost.
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(20),
+    memory: 8 << 30,
+};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(name) = &arguments.worker {
+        return work(name, arguments.assert_formats);
+    }
     if !arguments.engines.is_empty() && arguments.kind != Kind::JsonSchema {
         eprintln!("conformance: --engine is for json-schema");
         return ExitCode::from(2);
@@ -70,7 +88,9 @@ fn main() -> ExitCode {
         }
         Kind::ResponseTemplate | Kind::ChatTemplate | Kind::Agentscope => {
             let kind = arguments.kind.to_possible_value();
-            let kind = kind.map(|value| value.get_name().to_owned()).unwrap_or_default();
+            let kind = kind
+                .map(|value| value.get_name().to_owned())
+                .unwrap_or_default();
             eprintln!("conformance: cases of {kind} are not supported yet");
             return ExitCode::from(2);
         }
@@ -89,13 +109,15 @@ fn main() -> ExitCode {
 
 fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
     let cases = cases::read(file)?;
-    // What panics inside an engine is an answer of its own.
-    std::panic::set_hook(Box::new(|_| {}));
     let mut tally = Tally::default();
     for name in names {
         let (mut required, mut optional) = (Counts::default(), Counts::default());
         let files = suite::run(name, &cases, LIMIT, &mut |case, answers| {
-            let counts = if case.optional { &mut optional } else { &mut required };
+            let counts = if case.optional {
+                &mut optional
+            } else {
+                &mut required
+            };
             for (i, (test, answer)) in case.tests.iter().zip(&answers).enumerate() {
                 counts.add(answer);
                 tally.count(*answer == Answer::Right);
@@ -115,14 +137,82 @@ fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
         })?;
         let width = files.keys().map(String::len).max().unwrap_or(0).max(8);
         println!("{name}");
-        println!("  {:width$}  {:>6} {:>6} {:>8}", "file", "right", "wrong", "refused");
-        let all = [("required".to_owned(), required), ("optional".to_owned(), optional)];
+        println!(
+            "  {:width$}  {:>6} {:>6} {:>8}",
+            "file", "right", "wrong", "refused"
+        );
+        let all = [
+            ("required".to_owned(), required),
+            ("optional".to_owned(), optional),
+        ];
         for (file, counts) in files.into_iter().chain(all) {
-            let Counts { right, wrong, refused } = counts;
+            let Counts {
+                right,
+                wrong,
+                refused,
+            } = counts;
             println!("  {file:width$}  {right:>6} {wrong:>6} {refused:>8}");
         }
         let percent = 100.0 * required.right as f64 / required.total().max(1) as f64;
-        println!("  required: {} of {} right ({percent:.1} %)", required.right, required.total());
+        println!(
+            "  required: {} of {} right ({percent:.1} %)",
+            required.right,
+            required.total()
+        );
     }
     Ok(tally)
+}
+
+/// A process of that engine, which may be ended.
+fn child(file: &Path, name: &str, assert_formats: bool) -> Worker {
+    let (file, name) = (file.to_owned(), name.to_owned());
+    let command = move || {
+        let program = std::env::current_exe().unwrap_or_else(|_| "conformance".into());
+        let mut command = Command::new(program);
+        command
+            .arg("json-schema")
+            .arg(&file)
+            .args(["--worker", &name]);
+        if assert_formats {
+            command.arg("--assert-formats");
+        }
+        command
+    };
+    Worker::new(command, LIMITS)
+}
+
+/// The child's side.
+fn work(name: &str, assert_formats: bool) -> ExitCode {
+    // Panics are told to the parent, which counts them.
+    std::panic::set_hook(Box::new(|_| {}));
+    let setup = Setup {
+        vocabulary: byte_vocabulary(),
+        property_order: PropertyOrder::Schema,
+        assert_formats,
+    };
+    let engine = match engines::engine(name, &setup) {
+        Ok(engine) => engine,
+        Err(reason) => {
+            println!(
+                "{}",
+                serde_json::to_string(&Message::Fatal(reason)).unwrap_or_default()
+            );
+            return ExitCode::from(1);
+        }
+    };
+    let words = setup.vocabulary.width().div_ceil(32);
+    // Verdicts alone are wanted: no pass is made for further times.
+    let plan = Plan {
+        words,
+        seed: 0,
+        checked_per_mille: 0,
+        limit: Duration::ZERO,
+    };
+    let served = worker::serve(
+        engine.as_ref(),
+        &plan,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    );
+    ExitCode::from(u8::from(served.is_err()))
 }

@@ -101,7 +101,10 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
             property_order: arguments.property_order,
             assert_formats: true,
         };
-        Ok((engines::engine(name, &setup)?, setup.vocabulary.width().div_ceil(32)))
+        Ok((
+            engines::engine(name, &setup)?,
+            setup.vocabulary.width().div_ceil(32),
+        ))
     });
     let (engine, words) = match engine {
         Ok(made) => made,
@@ -117,17 +120,28 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
         checked_per_mille: CHECKED_PER_MILLE,
         limit: limit(arguments)?,
     };
-    worker::serve(engine.as_ref(), &plan, std::io::stdin().lock(), std::io::stdout().lock())?;
+    worker::serve(
+        engine.as_ref(),
+        &plan,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The parent's side.
 fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
     let names = match arguments.engines.as_slice() {
-        [] => engines::NAMES.iter().map(|name| (*name).to_owned()).collect(),
+        [] => engines::NAMES
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
         names => names.to_vec(),
     };
-    if let Some(unknown) = names.iter().find(|name| !engines::NAMES.contains(&name.as_str())) {
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !engines::NAMES.contains(&name.as_str()))
+    {
         let message = format!("no engine {unknown} is compiled in; there are");
         return Err(format!("{message} {}", engines::NAMES.join(", ")));
     }
@@ -141,7 +155,10 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
     let (json, vocabulary) = load(&arguments.tokenizer)?;
     let speller = Speller::from_tokenizer_json(&json, &vocabulary)
         .map_err(|e| format!("{}: {e}", arguments.tokenizer.display()))?;
-    let tasks = chosen.into_iter().map(|case| task(&speller, case)).collect::<Vec<_>>();
+    let tasks = chosen
+        .into_iter()
+        .map(|case| task(&speller, case))
+        .collect::<Vec<_>>();
 
     let mut report = Report {
         tokenizer: arguments.tokenizer.display().to_string(),
@@ -164,12 +181,20 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
     }
     let broken = |e: &EngineReport| e.aborted.is_some() || e.mask_mismatches > 0;
-    Ok(if report.engines.iter().any(broken) { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if report.engines.iter().any(broken) {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// A case with its texts as tokens, and what the texts are.
 fn task(speller: &Speller, case: Case) -> (Task, Vec<bool>) {
-    let mut task = Task { id: case.id, schema: case.schema, texts: Vec::new() };
+    let mut task = Task {
+        id: case.id,
+        schema: case.schema,
+        texts: Vec::new(),
+    };
     let mut valid = Vec::new();
     for (i, test) in case.tests.into_iter().enumerate() {
         match speller.spell(&test.text) {
@@ -177,7 +202,10 @@ fn task(speller: &Speller, case: Case) -> (Task, Vec<bool>) {
                 task.texts.push(tokens);
                 valid.push(test.valid);
             }
-            None => eprintln!("{}: the vocabulary cannot spell text {i}; left out", task.id),
+            None => eprintln!(
+                "{}: the vocabulary cannot spell text {i}; left out",
+                task.id
+            ),
         }
     }
     (task, valid)
@@ -225,7 +253,10 @@ fn run(
         }
         if (i + 1) % 100 == 0 || i + 1 == tasks.len() {
             let (cases, passing) = collector.progress();
-            eprintln!("{name}: {cases} of {} cases, {passing} passing", tasks.len());
+            eprintln!(
+                "{name}: {cases} of {} cases, {passing} passing",
+                tasks.len()
+            );
         }
     }
     Ok(collector.finish())

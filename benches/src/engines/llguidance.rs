@@ -42,14 +42,21 @@ fn environment(vocabulary: &Vocabulary) -> TokEnv {
     let ends: Vec<u32> = vocabulary.ends().iter().map(|end| end.get()).collect();
     let first = ends.first().copied().unwrap_or(toktrie::INVALID_TOKEN);
     let trie = TokTrie::from(&TokRxInfo::new(words.len() as u32, first), &words);
-    let trie = if ends.len() > 1 { trie.with_eos_tokens(&ends) } else { trie };
+    let trie = if ends.len() > 1 {
+        trie.with_eos_tokens(&ends)
+    } else {
+        trie
+    };
     std::sync::Arc::new(ApproximateTokEnv::new(trie))
 }
 
 impl Engine for LlGuidance {
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
         let grammar = TopLevelGrammar::from_json_schema(schema.clone());
-        let parser = self.factory.create_parser(grammar).map_err(|e| e.to_string())?;
+        let parser = self
+            .factory
+            .create_parser(grammar)
+            .map_err(|e| e.to_string())?;
         let matcher = Matcher::new(Ok(parser));
         match matcher.get_error() {
             Some(error) => Err(error),
@@ -65,7 +72,9 @@ struct Compiled {
 impl Constraint for Compiled {
     fn session(&self) -> Result<Box<dyn Session + '_>, String> {
         // A plain clone shares the lexer and what it has computed; a deep one would not.
-        Ok(Box::new(Text { matcher: self.matcher.clone() }))
+        Ok(Box::new(Text {
+            matcher: self.matcher.clone(),
+        }))
     }
 }
 
@@ -75,7 +84,10 @@ struct Text {
 
 impl Session for Text {
     fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        let mask = self.matcher.compute_mask_or_eos().map_err(|e| e.to_string())?;
+        let mask = self
+            .matcher
+            .compute_mask_or_eos()
+            .map_err(|e| e.to_string())?;
         let mask = mask.as_slice();
         let length = mask.len().min(words.len());
         words[..length].copy_from_slice(&mask[..length]);

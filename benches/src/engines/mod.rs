@@ -98,9 +98,12 @@ pub fn engine(name: &str, setup: &Setup) -> Result<Box<dyn Engine>, String> {
         #[cfg(feature = "peers")]
         "outlines-core" => Ok(Box::new(outlines_core::OutlinesCore::new(setup)?)),
         #[cfg(not(feature = "peers"))]
-        "llguidance" | "outlines-core" => {
-            Err(format!("{name} is not compiled in; build with --features peers"))
-        }
-        _ => Err(format!("there is no engine {name}; there are {}", NAMES.join(", "))),
+        "llguidance" | "outlines-core" => Err(format!(
+            "{name} is not compiled in; build with --features peers"
+        )),
+        _ => Err(format!(
+            "there is no engine {name}; there are {}",
+            NAMES.join(", ")
+        )),
     }
 }

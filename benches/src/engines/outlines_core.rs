@@ -20,10 +20,16 @@ impl OutlinesCore {
     ///
     /// There is no end token, or the crate refuses a token.
     pub fn new(setup: &Setup) -> Result<OutlinesCore, String> {
-        let end = setup.vocabulary.ends().first().ok_or("outlines-core needs an end token")?;
+        let end = setup
+            .vocabulary
+            .ends()
+            .first()
+            .ok_or("outlines-core needs an end token")?;
         let mut vocabulary = Vocabulary::new(end.get());
         for (token, bytes) in setup.vocabulary.texts() {
-            vocabulary.try_insert(bytes.to_vec(), token.get()).map_err(|e| e.to_string())?;
+            vocabulary
+                .try_insert(bytes.to_vec(), token.get())
+                .map_err(|e| e.to_string())?;
         }
         Ok(OutlinesCore { vocabulary })
     }
@@ -43,7 +49,10 @@ struct Compiled {
 
 impl Constraint for Compiled {
     fn session(&self) -> Result<Box<dyn Session + '_>, String> {
-        Ok(Box::new(Text { index: &self.index, state: self.index.initial_state() }))
+        Ok(Box::new(Text {
+            index: &self.index,
+            state: self.index.initial_state(),
+        }))
     }
 }
 
@@ -55,7 +64,12 @@ struct Text<'c> {
 impl Session for Text<'_> {
     fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
         words.fill(0);
-        for &token in self.index.allowed_tokens_iter(&self.state).into_iter().flatten() {
+        for &token in self
+            .index
+            .allowed_tokens_iter(&self.state)
+            .into_iter()
+            .flatten()
+        {
             words[token as usize / 32] |= 1 << (token % 32);
         }
         Ok(())

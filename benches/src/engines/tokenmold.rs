@@ -27,7 +27,11 @@ impl Tokenmold {
         if setup.property_order == PropertyOrder::Any {
             return Err("tokenmold: any order of properties is not built yet".into());
         }
-        let formats = if setup.assert_formats { Formats::Assert } else { Formats::Annotate };
+        let formats = if setup.assert_formats {
+            Formats::Assert
+        } else {
+            Formats::Annotate
+        };
         Ok(Tokenmold {
             vocabulary: setup.vocabulary.clone(),
             options: Options::default().formats(formats),
@@ -54,9 +58,15 @@ impl Engine for Tokenmold {
         // A lazy index cannot tell dead ends ahead where bytes are missing; an eager one can.
         let missing = !self.vocabulary.missing_bytes().is_empty();
         let fill = if missing { Fill::Eager } else { Fill::Lazy };
-        let config = IndexConfig { fill, ..IndexConfig::default() };
-        let index = Index::build(automaton, &self.vocabulary, &config).map_err(|e| e.to_string())?;
-        Ok(Box::new(Compiled { index: Arc::new(index) }))
+        let config = IndexConfig {
+            fill,
+            ..IndexConfig::default()
+        };
+        let index =
+            Index::build(automaton, &self.vocabulary, &config).map_err(|e| e.to_string())?;
+        Ok(Box::new(Compiled {
+            index: Arc::new(index),
+        }))
     }
 }
 
@@ -104,8 +114,14 @@ impl Session for Text<'_> {
         let (automaton, vocabulary) = (self.index.automaton(), self.index.vocabulary());
         let mut state = automaton.start();
         for token in &self.taken {
-            automaton.advance(&mut state, vocabulary.token_bytes(*token)?, &mut ()).ok()?;
+            automaton
+                .advance(&mut state, vocabulary.token_bytes(*token)?, &mut ())
+                .ok()?;
         }
-        Some(brute_force_mask(automaton, &state, vocabulary).words().to_vec())
+        Some(
+            brute_force_mask(automaton, &state, vocabulary)
+                .words()
+                .to_vec(),
+        )
     }
 }
