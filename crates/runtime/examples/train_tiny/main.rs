@@ -9,6 +9,7 @@
 
 mod adam;
 mod bpe;
+mod measure;
 mod net;
 mod ops;
 mod text;
@@ -26,6 +27,10 @@ struct Arguments {
 enum Command {
     /// Train the tokenizer and the model, and write both.
     Train(train::Options),
+    /// Measure the model with and without the mask.
+    Measure(measure::Options),
+    /// Compare gradients with finite differences.
+    Gradients,
     /// Print examples of the synthetic text.
     Show {
         #[arg(long, default_value_t = 5)]
@@ -40,6 +45,11 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 fn main() -> Result<(), AnyError> {
     match Arguments::parse().command {
         Command::Train(options) => train::train(&options),
+        Command::Measure(options) => measure::measure(&options),
+        Command::Gradients => {
+            println!("{}", net::gradient_error(1)?);
+            Ok(())
+        }
         Command::Show { count, seed } => {
             for stream in 0..count {
                 let mut writer = text::Writer::new(seed, stream, text::Names::Training);

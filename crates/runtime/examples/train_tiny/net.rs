@@ -17,6 +17,7 @@ pub(crate) const INNER: usize = 512;
 pub(crate) const VOCABULARY: usize = 1024;
 pub(crate) const CONTEXT: usize = 512;
 pub(crate) const THETA: f32 = 10_000.0;
+/// Written to `config.json` as well.
 pub(crate) const EPS: f32 = 1e-5;
 
 /// The weights by name.
@@ -34,6 +35,8 @@ pub(crate) struct Batch {
     /// Flat positions with a loss, and the token that follows each.
     pub(crate) positions: Vec<u32>,
     pub(crate) targets: Vec<u32>,
+    /// What each counts: 1 in answers, less in prompts.
+    pub(crate) weights: Vec<f32>,
 }
 
 /// Names, shapes and the spread of the first values.
@@ -85,14 +88,71 @@ impl Net {
             let tensor = Tensor::from_vec(values, shape, &Device::Cpu)?;
             weights.insert(name, Var::from_tensor(&tensor)?);
         }
-        Ok(Self { weights })
+        let net = Self { weights };
+        net.look_back()?;
+        Ok(net)
     }
 
     fn get(&self, name: &str) -> &Tensor {
         self.weights[name].as_tensor()
     }
 
-    /// The summed loss over the batch's positions.
+    /// Gives the first layer's heads 0, 1 and 2 a view of the token one, two
+    /// and three places back, whatever the tokens are.
+    ///
+    /// Copying needs two layers that work together: one that tells a position
+    /// what stood before it, one that finds the position whose predecessor is
+    /// the token at hand (Olsson et al., 2022, "In-context learning and
+    /// induction heads", <https://arxiv.org/abs/2209.11895>). Neither is of
+    /// use alone, so training takes long to find both; with the first given it
+    /// finds the second soon.
+    ///
+    /// All embeddings get the same first value, which the norm turns into a
+    /// constant; queries and keys are made of that constant. With a query of 1
+    /// and a key turned ahead by `d` places at every frequency, the rotary
+    /// score is the sum of `cos(w (distance - d))`: largest at distance `d`.
+    fn look_back(&self) -> Result<()> {
+        const CONSTANT: f32 = 0.5;
+        const SHARPNESS: f32 = 0.8;
+        let edit = |name: &str, change: &mut dyn FnMut(&mut [f32])| {
+            let var = &self.weights[name];
+            let mut values = var.flatten_all()?.to_vec1::<f32>()?;
+            change(&mut values);
+            var.set(&Tensor::from_vec(values, var.shape(), &Device::Cpu)?)
+        };
+        edit("model.embed_tokens.weight", &mut |values| {
+            values
+                .iter_mut()
+                .step_by(WIDTH)
+                .for_each(|value| *value = CONSTANT);
+        })?;
+        let head = WIDTH / HEADS;
+        let rows = |values: &mut [f32], row_at: &dyn Fn(usize, usize, f32) -> f32| {
+            for distance in 1..=3 {
+                let first = (distance - 1) * head;
+                for row in 0..head {
+                    let pair = row % (head / 2);
+                    let frequency = THETA.powf(-2.0 * pair as f32 / head as f32);
+                    let row_values = &mut values[(first + row) * WIDTH..][..WIDTH];
+                    row_values.iter_mut().for_each(|value| *value *= 0.1);
+                    let half = row / (head / 2);
+                    row_values[0] = SHARPNESS * row_at(half, distance, frequency);
+                }
+            }
+        };
+        edit("model.layers.0.self_attn.q_proj.weight", &mut |values| {
+            rows(values, &|half, _, _| if half == 0 { 1.0 } else { 0.0 });
+        })?;
+        edit("model.layers.0.self_attn.k_proj.weight", &mut |values| {
+            rows(values, &|half, distance, frequency| {
+                let angle = distance as f32 * frequency;
+                if half == 0 { angle.cos() } else { angle.sin() }
+            });
+        })
+    }
+
+    /// The summed losses over the batch's positions: weighted, which has the
+    /// gradient, and that of answers alone.
     pub(crate) fn loss(&self, batch: &Batch) -> Result<Tensor> {
         let (rows, time) = (batch.rows, batch.time);
         let head = WIDTH / HEADS;
@@ -153,6 +213,7 @@ impl Net {
             .apply_op2(self.get("model.norm.weight"), RmsNorm { eps: EPS })?;
         let loss = CrossEntropy {
             targets: Arc::new(batch.targets.clone()),
+            weights: Arc::new(batch.weights.clone()),
         };
         x.matmul(&embedding.t()?)?.apply_op1(loss)
     }
@@ -171,4 +232,66 @@ fn normal(rng: &mut impl Rng) -> f32 {
     let mut unit = || (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
     let (a, b) = (unit(), unit());
     ((-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()) as f32
+}
+
+/// The largest difference between gradients and finite differences, relative
+/// to the largest gradient of the same weight.
+pub(crate) fn gradient_error(seed: u64) -> Result<f32> {
+    let net = Net::new(seed)?;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (rows, time) = (2, 24);
+    let count = rows * time;
+    let mut token = || rng.next_u32() % 50;
+    let tokens: Vec<u32> = (0..count).map(|_| token()).collect();
+    let starts = (0..count).map(|i| i % time / 10 * 10).collect();
+    let positions: Vec<u32> = (0..count as u32 - 1).filter(|p| p % 3 != 0).collect();
+    let targets: Vec<u32> = positions.iter().map(|_| token()).collect();
+    let weights = (0..targets.len())
+        .map(|i| if i % 2 == 0 { 1.0 } else { 0.3 })
+        .collect();
+    let batch = Batch {
+        rows,
+        time,
+        tokens,
+        starts,
+        positions,
+        targets,
+        weights,
+    };
+    let grads = net.loss(&batch)?.get(0)?.backward()?;
+    let mut worst = 0_f32;
+    for (name, var) in &net.weights {
+        let gradient = match grads.get(var) {
+            Some(gradient) => gradient.flatten_all()?.to_vec1::<f32>()?,
+            None => candle_core::bail!("{name} has no gradient"),
+        };
+        let largest = gradient.iter().fold(0_f32, |m, g| m.max(g.abs()));
+        let values = var.flatten_all()?.to_vec1::<f32>()?;
+        // Along the gradient itself the difference is the largest.
+        let norm = gradient
+            .iter()
+            .map(|g| f64::from(g * g))
+            .sum::<f64>()
+            .sqrt() as f32;
+        let step = 0.02 / norm.max(1e-6);
+        let loss_at = |sign: f32| -> Result<f32> {
+            let moved: Vec<f32> = values
+                .iter()
+                .zip(&gradient)
+                .map(|(v, g)| v + sign * step * 0.1 * g)
+                .collect();
+            var.set(&Tensor::from_vec(moved, var.shape(), &Device::Cpu)?)?;
+            Ok(net.loss(&batch)?.to_vec1::<f32>()?[0])
+        };
+        let difference = (loss_at(1.0)? - loss_at(-1.0)?) / (2.0 * step * 0.1);
+        var.set(&Tensor::from_vec(
+            values.clone(),
+            var.shape(),
+            &Device::Cpu,
+        )?)?;
+        let error = (difference / (norm * norm) - 1.0).abs();
+        println!("{name:50} norm {norm:.4} largest {largest:.4} error {error:.4}");
+        worst = worst.max(error);
+    }
+    Ok(worst)
 }

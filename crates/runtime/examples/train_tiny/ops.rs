@@ -284,10 +284,12 @@ impl CustomOp1 for CausalSoftmax {
     }
 }
 
-/// The sum over rows of the cross-entropy of `[rows, vocabulary]` logits
-/// against one target each.
+/// The cross-entropy of `[rows, vocabulary]` logits against one target each,
+/// as two sums: weighted, and over the rows of weight 1 alone. Only the first
+/// carries a gradient.
 pub(crate) struct CrossEntropy {
     pub(crate) targets: Arc<Vec<u32>>,
+    pub(crate) weights: Arc<Vec<f32>>,
 }
 
 impl CustomOp1 for CrossEntropy {
@@ -298,27 +300,32 @@ impl CustomOp1 for CrossEntropy {
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
         let logits = values(storage, layout)?;
         let width = logits.len() / self.targets.len();
-        let mut loss = 0_f64;
-        for (row, target) in logits.chunks_exact(width).zip(self.targets.iter()) {
+        let (mut weighted, mut full) = (0_f64, 0_f64);
+        let rows = logits.chunks_exact(width).zip(self.targets.iter());
+        for ((row, target), weight) in rows.zip(self.weights.iter()) {
             let max = row.iter().fold(f32::NEG_INFINITY, |m, x| m.max(*x));
             let sum: f32 = row.iter().map(|x| exp(x - max)).sum();
-            loss += f64::from(sum.ln() + max - row[*target as usize]);
+            let loss = f64::from(sum.ln() + max - row[*target as usize]);
+            weighted += loss * f64::from(*weight);
+            full += if *weight == 1.0 { loss } else { 0.0 };
         }
-        Ok((CpuStorage::F32(vec![loss as f32]), Shape::from(())))
+        let sums = vec![weighted as f32, full as f32];
+        Ok((CpuStorage::F32(sums), Shape::from(2)))
     }
 
     fn bwd(&self, logits: &Tensor, _: &Tensor, grad: &Tensor) -> Result<Option<Tensor>> {
-        let grad = grad.to_scalar::<f32>()?;
+        let grad = grad.to_vec1::<f32>()?[0];
         let dx = with_values(logits, |logits| {
             let width = logits.len() / self.targets.len();
             let mut dx = Vec::with_capacity(logits.len());
-            for (row, target) in logits.chunks_exact(width).zip(self.targets.iter()) {
+            let rows = logits.chunks_exact(width).zip(self.targets.iter());
+            for ((row, target), weight) in rows.zip(self.weights.iter()) {
                 let start = dx.len();
                 let max = row.iter().fold(f32::NEG_INFINITY, |m, x| m.max(*x));
                 dx.extend(row.iter().map(|x| exp(x - max)));
-                let scale = grad / dx[start..].iter().sum::<f32>();
+                let scale = grad * weight / dx[start..].iter().sum::<f32>();
                 dx[start..].iter_mut().for_each(|x| *x *= scale);
-                dx[start + *target as usize] -= grad;
+                dx[start + *target as usize] -= grad * weight;
             }
             Ok(dx)
         })?;

@@ -25,10 +25,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 600)]
     decay: usize,
     /// The learning rate after warming up.
-    #[arg(long, default_value_t = 3e-3)]
+    #[arg(long, default_value_t = 2e-3)]
     rate: f32,
     /// Rows of one step; each half is computed by a thread of its own.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 8)]
     rows: usize,
     /// Tokens of a row.
     #[arg(long, default_value_t = 256)]
@@ -48,6 +48,8 @@ pub(crate) struct Options {
 
 const WARMUP: usize = 100;
 const CLIP: f32 = 1.0;
+/// What a token of a prompt counts, one of an answer counting 1.
+const PROMPT_WEIGHT: f32 = 0.15;
 /// A thread each; fixed, so that sums do not depend on the machine.
 const SHARDS: usize = 2;
 
@@ -61,7 +63,8 @@ impl Options {
     }
 }
 
-/// Packs whole conversations into rows. Loss is asked for on answers only.
+/// Packs whole conversations into rows. Loss is asked for on answers, and a
+/// little on prompts: schemas repeat their keys, which teaches copying too.
 fn batch(
     options: &Options,
     tokenizer: &Tokenizer,
@@ -71,8 +74,8 @@ fn batch(
     let rows = options.rows / SHARDS;
     let stream = (step * SHARDS + shard) as u64;
     let mut writer = Writer::new(options.seed, stream, Names::Training);
-    // Copying first: every other example until step 400, one in twenty later.
-    let copying = if step < 400 { 50 - step / 9 } else { 5 };
+    // Copying first: most examples at the start, one in twenty from step 600 on.
+    let copying = if step < 600 { 65 - step / 10 } else { 5 };
     let mut batch = Batch {
         rows,
         time: options.time,
@@ -80,6 +83,7 @@ fn batch(
         starts: Vec::new(),
         positions: Vec::new(),
         targets: Vec::new(),
+        weights: Vec::new(),
     };
     let encode = |text: &str| -> Result<Vec<u32>, AnyError> {
         Ok(tokenizer.encode_fast(text, false)?.get_ids().to_vec())
@@ -106,13 +110,18 @@ fn batch(
                 pending = Some((prompt, answer));
                 break;
             }
-            for (i, target) in answer.iter().enumerate() {
-                batch
-                    .positions
-                    .push((base + start + prompt.len() + i - 1) as u32);
+            let tokens: Vec<u32> = prompt.iter().chain(&answer).copied().collect();
+            for (i, target) in tokens.iter().enumerate().skip(1) {
+                batch.positions.push((base + start + i - 1) as u32);
                 batch.targets.push(*target);
+                let weight = if i >= prompt.len() {
+                    1.0
+                } else {
+                    PROMPT_WEIGHT
+                };
+                batch.weights.push(weight);
             }
-            batch.tokens.extend(prompt.into_iter().chain(answer));
+            batch.tokens.extend(tokens);
             batch.starts.extend(std::iter::repeat_n(start, length));
         }
         // What is left of the row is padding that nothing looks at.
@@ -126,6 +135,16 @@ fn batch(
 
 type Gradients = BTreeMap<String, Vec<f32>>;
 
+/// What one shard adds to a step.
+struct Share {
+    /// Summed loss of the answers' tokens.
+    loss: f32,
+    answers: usize,
+    /// Sum of all weights, by which the gradient is to be divided.
+    weight: f32,
+    gradients: Gradients,
+}
+
 /// The loss and gradient of one shard.
 fn shard(
     options: &Options,
@@ -133,10 +152,10 @@ fn shard(
     net: &Net,
     step: usize,
     shard: usize,
-) -> Result<(f32, usize, Gradients), AnyError> {
+) -> Result<Share, AnyError> {
     let batch = batch(options, tokenizer, step, shard)?;
     let loss = net.loss(&batch)?;
-    let grads = loss.backward()?;
+    let grads = loss.get(0)?.backward()?;
     let mut gradients = BTreeMap::new();
     for (name, var) in &net.weights {
         let gradient = match grads.get(var) {
@@ -145,7 +164,12 @@ fn shard(
         };
         gradients.insert(name.clone(), gradient);
     }
-    Ok((loss.to_scalar()?, batch.targets.len(), gradients))
+    Ok(Share {
+        loss: loss.to_vec1()?[1],
+        answers: batch.weights.iter().filter(|w| **w == 1.0).count(),
+        weight: batch.weights.iter().sum(),
+        gradients,
+    })
 }
 
 pub(crate) fn train(options: &Options) -> Result<(), AnyError> {
@@ -179,15 +203,16 @@ pub(crate) fn train(options: &Options) -> Result<(), AnyError> {
             handles.into_iter().map(|handle| handle.join()).collect()
         });
         let mut sum: Option<Gradients> = None;
-        let (mut loss, mut count) = (0.0, 0);
+        let (mut loss, mut count, mut weight) = (0.0, 0, 0.0);
         for result in results {
-            let (l, n, gradients) = result.map_err(|_| "a training thread panicked")??;
-            loss += l;
-            count += n;
+            let share: Share = result.map_err(|_| "a training thread panicked")??;
+            loss += share.loss;
+            count += share.answers;
+            weight += share.weight;
             match &mut sum {
-                None => sum = Some(gradients),
+                None => sum = Some(share.gradients),
                 Some(sum) => {
-                    for (name, gradient) in gradients {
+                    for (name, gradient) in share.gradients {
                         if let Some(sum) = sum.get_mut(&name) {
                             sum.iter_mut().zip(gradient).for_each(|(s, g)| *s += g);
                         }
@@ -196,7 +221,7 @@ pub(crate) fn train(options: &Options) -> Result<(), AnyError> {
             }
         }
         let mut gradients = sum.unwrap_or_default();
-        let mean = (count as f32).recip();
+        let mean = weight.recip();
         gradients.values_mut().flatten().for_each(|g| *g *= mean);
         let norm = adam.step(&net.weights, &gradients, options.rate_at(step), CLIP)?;
         tokens += options.rows * options.time;
@@ -287,7 +312,7 @@ fn write_configuration(out: &Path) -> Result<(), AnyError> {
         "num_attention_heads": net::HEADS,
         "num_key_value_heads": net::HEADS,
         "max_position_embeddings": net::CONTEXT,
-        "rms_norm_eps": net::EPS as f64 as f32,
+        "rms_norm_eps": 1e-5,
         "rope_theta": net::THETA,
         "tie_word_embeddings": true,
         "vocab_size": net::VOCABULARY,

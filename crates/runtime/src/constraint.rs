@@ -1,0 +1,76 @@
+//! What the decode loop asks of a constraint.
+
+use fsm_index::{Guide, TokenId};
+
+use crate::Error;
+
+/// Says at each step which tokens may come next.
+pub trait Constraint {
+    /// The tokens that may come next: bit `t % 32` of word `t / 32`. End
+    /// tokens are among them where the text may end.
+    ///
+    /// # Errors
+    ///
+    /// The mask cannot be computed.
+    fn mask(&mut self) -> Result<&[u32], Error>;
+
+    /// How many tokens the mask speaks of.
+    fn width(&self) -> usize;
+
+    /// Takes a token.
+    ///
+    /// # Errors
+    ///
+    /// It may not come here; nothing is changed.
+    fn advance(&mut self, token: u32) -> Result<(), Error>;
+
+    /// Takes back the last `count` tokens.
+    ///
+    /// # Errors
+    ///
+    /// Fewer were taken; nothing is changed.
+    fn rollback(&mut self, count: usize) -> Result<(), Error>;
+
+    /// Whether the text may end here.
+    fn is_accepting(&self) -> bool;
+
+    /// Whether nothing but the end can come.
+    fn is_finished(&self) -> bool;
+
+    /// The tokens that must come next, whatever is chosen, as `encode` cuts
+    /// their bytes; none where nothing is certain. They are not taken yet.
+    fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32>;
+}
+
+impl Constraint for Guide {
+    fn mask(&mut self) -> Result<&[u32], Error> {
+        Ok(Guide::mask(self).words())
+    }
+
+    fn width(&self) -> usize {
+        self.index().vocabulary().width()
+    }
+
+    fn advance(&mut self, token: u32) -> Result<(), Error> {
+        Ok(Guide::advance(self, TokenId::new(token))?)
+    }
+
+    fn rollback(&mut self, count: usize) -> Result<(), Error> {
+        Ok(Guide::rollback(self, count)?)
+    }
+
+    fn is_accepting(&self) -> bool {
+        Guide::is_accepting(self)
+    }
+
+    fn is_finished(&self) -> bool {
+        Guide::is_finished(self)
+    }
+
+    fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32> {
+        let tokens = Guide::forced_tokens(self, |bytes| {
+            encode(bytes).into_iter().map(TokenId::new).collect()
+        });
+        tokens.into_iter().map(TokenId::get).collect()
+    }
+}

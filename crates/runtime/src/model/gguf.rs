@@ -1,0 +1,221 @@
+//! The header of a GGUF file: a model's shape and tokenizer.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use candle_core::quantized::gguf_file::{Content, Value};
+use candle_core::quantized::tokenizer::TokenizerFromGguf;
+
+use super::config::{Architecture, MAX_SIZE, ModelConfig, RopeScaling};
+use super::rotary::Pairing;
+use crate::error::first_line;
+use crate::{Error, ErrorKind};
+
+/// Architectures of GGUF files, and how each pairs a head's dimensions.
+const KNOWN: [(&str, Architecture, Pairing); 3] = [
+    ("llama", Architecture::Llama, Pairing::Neighbours),
+    ("qwen2", Architecture::Qwen2, Pairing::Halves),
+    ("qwen3", Architecture::Qwen3, Pairing::Halves),
+];
+
+pub(super) struct Header {
+    pub(super) content: Content,
+    pub(super) file: BufReader<File>,
+    pub(super) place: String,
+}
+
+impl Header {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let place = path.display().to_string();
+        let file = File::open(path).map_err(|error| {
+            Error::with_source(ErrorKind::Io, format!("{place}: {error}"), error)
+        })?;
+        let mut file = BufReader::new(file);
+        // candle divides by the alignment that the file gives, which may be 0.
+        let content =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Content::read(&mut file)))
+                .unwrap_or_else(|_| candle_core::bail!("the header is malformed"))
+                .map_err(|error| {
+                    let message = format!("{place}: not a GGUF file: {}", first_line(&error));
+                    Error::with_source(ErrorKind::Weights, message, error)
+                })?;
+        Ok(Self {
+            content,
+            file,
+            place,
+        })
+    }
+
+    #[cold]
+    fn error(&self, message: impl std::fmt::Display) -> Error {
+        Error::new(ErrorKind::Config, format!("{}: {message}", self.place))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.content.metadata.get(key) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn whole(&self, key: &str) -> Option<u64> {
+        match self.content.metadata.get(key)? {
+            Value::U8(n) => Some(u64::from(*n)),
+            Value::U16(n) => Some(u64::from(*n)),
+            Value::U32(n) => Some(u64::from(*n)),
+            Value::U64(n) => Some(*n),
+            Value::I32(n) => u64::try_from(*n).ok(),
+            Value::I64(n) => u64::try_from(*n).ok(),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<f64> {
+        match self.content.metadata.get(key)? {
+            Value::F32(number) => Some(f64::from(*number)),
+            Value::F64(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn size(&self, key: &str) -> Result<usize, Error> {
+        match self.whole(key).and_then(|n| usize::try_from(n).ok()) {
+            Some(n) if (1..=MAX_SIZE).contains(&n) => Ok(n),
+            Some(n) => Err(self.error(format!("`{key}` is {n}; it must be from 1 to {MAX_SIZE}"))),
+            None => Err(self.error(format!("`{key}` is missing"))),
+        }
+    }
+
+    /// The shape of the model, and how it pairs dimensions.
+    pub(super) fn config(&self) -> Result<(ModelConfig, Pairing), Error> {
+        let name = self
+            .text("general.architecture")
+            .ok_or_else(|| self.error("`general.architecture` is missing"))?;
+        let known = KNOWN.iter().find(|(known, ..)| *known == name);
+        let Some(&(_, architecture, pairing)) = known else {
+            let names: Vec<&str> = KNOWN.iter().map(|(name, ..)| *name).collect();
+            return Err(self.error(format!(
+                "architecture `{name}` is not known; known are {}",
+                names.join(", ")
+            )));
+        };
+        let key = |part: &str| format!("{name}.{part}");
+        if self.whole(&key("expert_count")).unwrap_or(0) > 0 {
+            return Err(self.error(format!(
+                "`{name}.expert_count` is set; mixtures of experts are not implemented"
+            )));
+        }
+        let rope_scaling = match self.text(&key("rope.scaling.type")) {
+            None | Some("none") => RopeScaling::None,
+            Some("linear") => RopeScaling::Linear {
+                factor: self.number(&key("rope.scaling.factor")).unwrap_or(1.0),
+            },
+            Some(other) => {
+                return Err(self.error(format!(
+                    "`{name}.rope.scaling.type` is `{other}`; implemented are none and linear"
+                )));
+            }
+        };
+        if self.content.tensor_infos.contains_key("rope_freqs.weight") {
+            return Err(self.error(
+                "rotary frequencies are given as a tensor (`rope_freqs.weight`), which is not implemented",
+            ));
+        }
+        let hidden_size = self.size(&key("embedding_length"))?;
+        let heads = self.size(&key("attention.head_count"))?;
+        let head_dim = match self.whole(&key("attention.key_length")) {
+            Some(_) => self.size(&key("attention.key_length"))?,
+            None => hidden_size / heads,
+        };
+        let turned = self
+            .whole(&key("rope.dimension_count"))
+            .unwrap_or(head_dim as u64);
+        if turned != head_dim as u64 {
+            return Err(self.error(format!(
+                "`{name}.rope.dimension_count` is {turned} of {head_dim}; partial rotation is not implemented"
+            )));
+        }
+        let embedding = self.content.tensor_infos.get("token_embd.weight");
+        let Some(&[vocabulary_width, _]) = embedding.map(|info| info.shape.dims()) else {
+            return Err(Error::new(
+                ErrorKind::Weights,
+                format!(
+                    "{}: tensor `token_embd.weight` is missing or not a matrix",
+                    self.place
+                ),
+            ));
+        };
+        let key_value_heads = match self.whole(&key("attention.head_count_kv")) {
+            Some(_) => self.size(&key("attention.head_count_kv"))?,
+            None => heads,
+        };
+        let config = ModelConfig {
+            architecture,
+            hidden_size,
+            intermediate_size: self.size(&key("feed_forward_length"))?,
+            layers: self.size(&key("block_count"))?,
+            heads,
+            key_value_heads,
+            head_dim,
+            vocabulary_width,
+            context_length: self.size(&key("context_length"))?,
+            norm_epsilon: self
+                .number(&key("attention.layer_norm_rms_epsilon"))
+                .ok_or_else(|| {
+                    self.error(format!(
+                        "`{name}.attention.layer_norm_rms_epsilon` is missing"
+                    ))
+                })?,
+            rope_theta: self.number(&key("rope.freq_base")).unwrap_or(10_000.0),
+            rope_scaling,
+            tied_embeddings: !self.content.tensor_infos.contains_key("output.weight"),
+            attention_bias: architecture == Architecture::Qwen2,
+            end_tokens: self.end_tokens(),
+        };
+        config.check(&self.place)?;
+        Ok((config, pairing))
+    }
+
+    /// The tokens that end a text or a turn.
+    fn end_tokens(&self) -> Vec<u32> {
+        let keys = ["tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"];
+        let ids = keys.iter().filter_map(|key| self.whole(key));
+        let mut ids: Vec<u32> = ids.filter_map(|id| u32::try_from(id).ok()).collect();
+        ids.dedup();
+        ids
+    }
+
+    pub(super) fn chat_template(&self) -> Option<String> {
+        self.text("tokenizer.chat_template").map(str::to_owned)
+    }
+
+    /// The tokenizer inside, as the text of a `tokenizer.json`.
+    pub(super) fn tokenizer_json(&self) -> Result<String, Error> {
+        let kind = self.text("tokenizer.ggml.model").unwrap_or("none");
+        if kind != "gpt2" {
+            return Err(Error::new(
+                ErrorKind::Tokenizer,
+                format!(
+                    "{}: its tokenizer is of kind `{kind}`, of which only `gpt2` (byte-level BPE) is read; \
+                     put the model's tokenizer.json beside the file",
+                    self.place
+                ),
+            ));
+        }
+        let failed = |error: String| {
+            Error::new(
+                ErrorKind::Tokenizer,
+                format!(
+                    "{}: the tokenizer inside cannot be read: {error}",
+                    self.place
+                ),
+            )
+        };
+        let tokenizer = tokenizers::Tokenizer::from_gguf(&self.content)
+            .map_err(|error| failed(first_line(&error)))?;
+        tokenizer
+            .to_string(false)
+            .map_err(|error| failed(error.to_string()))
+    }
+}

@@ -1,0 +1,207 @@
+//! Loading a model with its tokenizer from a folder or a file.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::config::{ModelConfig, end_tokens};
+use super::gguf::Header;
+use super::weights::{Gguf, Safetensors};
+use super::{Model, Transformer, WeightFormat, read};
+use crate::tokenizer::Tokenizer;
+use crate::{Error, ErrorKind};
+
+/// A model with what belongs to it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct LoadedModel {
+    /// The weights and what they have seen.
+    pub model: Transformer,
+    /// The tokenizer; its vocabulary knows the model's end tokens and is as
+    /// wide as its logits.
+    pub tokenizer: Tokenizer,
+    /// The Jinja template by which the model's chats are written, if the
+    /// files give one.
+    pub chat_template: Option<String>,
+}
+
+/// How to load a model.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// How matrices are kept in memory.
+    pub weights: WeightFormat,
+}
+
+impl LoadOptions {
+    /// The same, with matrices kept in this format.
+    pub fn with_weights(mut self, weights: WeightFormat) -> Self {
+        self.weights = weights;
+        self
+    }
+}
+
+/// Loads a model from a folder laid out as Hugging Face does (`config.json`,
+/// `tokenizer.json`, `tokenizer_config.json`, `generation_config.json`, and
+/// `model.safetensors` or the shards of `model.safetensors.index.json`), or
+/// from a GGUF file (a `tokenizer.json` beside it goes before the one inside).
+///
+/// # Errors
+///
+/// A file is missing or malformed, the architecture is not known, a tensor is
+/// missing or has another shape, or tokenizer and weights disagree on the
+/// vocabulary. Messages name the file, and the key or tensor in it.
+pub fn load(path: impl AsRef<Path>) -> Result<LoadedModel, Error> {
+    load_with(path, LoadOptions::default())
+}
+
+/// [`load`], with options.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_with(path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadedModel, Error> {
+    let path = path.as_ref();
+    if path.is_dir() {
+        load_folder(path, options)
+    } else {
+        load_gguf(path, options)
+    }
+}
+
+fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
+    let config_path = folder.join("config.json");
+    let config_json = read(&config_path)?;
+    let config = ModelConfig::from_json(&config_json, &config_path.display().to_string())?;
+    let tokenizer_path = folder.join("tokenizer.json");
+    let tokenizer = Tokenizer::from_json(&read(&tokenizer_path)?)
+        .map_err(|error| at_path(&tokenizer_path, error))?;
+    let generation = optional_json(&folder.join("generation_config.json"))?;
+    let tokenizer_config = optional_json(&folder.join("tokenizer_config.json"))?;
+    let template_file = folder.join("chat_template.jinja");
+    let chat_template = match template_file.is_file() {
+        true => String::from_utf8(read(&template_file)?).ok(),
+        false => None,
+    };
+    let mut source = Safetensors::open(folder, options.weights)?;
+    let parts = Parts {
+        config,
+        tokenizer,
+        generation,
+        tokenizer_config,
+        chat_template,
+    };
+    parts.finish(&mut source)
+}
+
+/// A model from the contents of its files.
+#[cfg(feature = "embedded")]
+pub(crate) fn from_bytes(
+    config: &[u8],
+    tokenizer: &[u8],
+    generation: &[u8],
+    tokenizer_config: &[u8],
+    weights: &[u8],
+) -> Result<LoadedModel, Error> {
+    let json = |bytes: &[u8]| {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::with_source(ErrorKind::Config, error.to_string(), error))
+    };
+    let parts = Parts {
+        config: ModelConfig::from_json(config, "config.json")?,
+        tokenizer: Tokenizer::from_json(tokenizer)?,
+        generation: json(generation)?,
+        tokenizer_config: json(tokenizer_config)?,
+        chat_template: None,
+    };
+    parts.finish(&mut Safetensors::from_bytes(
+        weights,
+        "model.safetensors",
+        WeightFormat::Fast,
+    )?)
+}
+
+fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
+    let header = Header::open(path)?;
+    let (config, pairing) = header.config()?;
+    let beside = path.with_file_name("tokenizer.json");
+    let json = match beside.is_file() {
+        true => read(&beside)?,
+        false => header.tokenizer_json()?.into_bytes(),
+    };
+    let tokenizer = Tokenizer::from_json(&json)?;
+    let chat_template = header.chat_template();
+    let mut source = Gguf {
+        content: &header.content,
+        file: header.file,
+        place: header.place,
+        format: options.weights,
+        pairing,
+        embedding: None,
+    };
+    let parts = Parts {
+        config,
+        tokenizer,
+        generation: Value::Null,
+        tokenizer_config: Value::Null,
+        chat_template,
+    };
+    parts.finish(&mut source)
+}
+
+/// Everything but the weights.
+struct Parts {
+    config: ModelConfig,
+    tokenizer: Tokenizer,
+    generation: Value,
+    tokenizer_config: Value,
+    chat_template: Option<String>,
+}
+
+impl Parts {
+    fn finish(self, source: &mut dyn super::weights::Source) -> Result<LoadedModel, Error> {
+        let width = self.config.vocabulary_width;
+        // generation_config.json goes before config.json, as it does in the
+        // library that these files are made for; the token that ends a chat's
+        // turn is in tokenizer_config.json.
+        let mut ends = end_tokens(&self.generation);
+        if ends.is_empty() {
+            ends.clone_from(&self.config.end_tokens);
+        }
+        let name = match self.tokenizer_config.get("eos_token") {
+            Some(Value::String(name)) => Some(name.as_str()),
+            Some(token) => token.get("content").and_then(Value::as_str),
+            None => None,
+        };
+        ends.extend(name.and_then(|name| self.tokenizer.token_to_id(name)));
+        let tokenizer = self.tokenizer.for_model(width, &ends)?;
+        let inside = self
+            .tokenizer_config
+            .get("chat_template")
+            .and_then(Value::as_str);
+        let chat_template = self.chat_template.or_else(|| inside.map(str::to_owned));
+        let model = Transformer::new(self.config, source)?;
+        debug_assert_eq!(model.vocabulary_width(), width);
+        Ok(LoadedModel {
+            model,
+            tokenizer,
+            chat_template,
+        })
+    }
+}
+
+fn at_path(path: &Path, error: Error) -> Error {
+    let message = format!("{}: {error}", path.display());
+    Error::with_source(error.kind(), message, error)
+}
+
+/// A JSON file that need not be there; `null` then.
+fn optional_json(path: &Path) -> Result<Value, Error> {
+    if !path.is_file() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(&read(path)?).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Error::with_source(ErrorKind::Config, message, error)
+    })
+}

@@ -1,0 +1,89 @@
+//! Models: what the decode loop needs of one, and those that this crate runs.
+
+mod cache;
+mod config;
+mod gguf;
+mod load;
+mod rotary;
+mod transformer;
+mod weights;
+
+use std::path::Path;
+
+pub use config::{Architecture, MAX_LAYERS, MAX_SIZE, ModelConfig, RopeScaling};
+#[cfg(feature = "embedded")]
+pub(crate) use load::from_bytes;
+pub use load::{LoadOptions, LoadedModel, load, load_with};
+pub use transformer::Transformer;
+pub use weights::WeightFormat;
+
+use crate::{Error, ErrorKind};
+
+/// A language model that remembers the tokens it has seen.
+pub trait Model {
+    /// Appends `tokens` at `position` and returns the logits after the last of
+    /// them: one value for each token of [`Model::vocabulary_width`].
+    ///
+    /// Several tokens in one call cost far less than one call each. What the
+    /// model remembers from `position` on is forgotten first.
+    ///
+    /// # Errors
+    ///
+    /// No tokens, a token outside the vocabulary, a position beyond
+    /// [`Model::cached`], more tokens than the context holds, or a failure of
+    /// the computation. The model then remembers `position` tokens at most.
+    fn forward(&mut self, tokens: &[u32], position: usize) -> Result<Vec<f32>, Error>;
+
+    /// Forgets all tokens from `length` on. O(1) in the tokens.
+    fn truncate(&mut self, length: usize);
+
+    /// How many tokens are remembered.
+    fn cached(&self) -> usize;
+
+    /// How many tokens can be remembered.
+    fn context_length(&self) -> usize;
+
+    /// How many logits there are.
+    fn vocabulary_width(&self) -> usize;
+}
+
+/// The checks that [`Model::forward`] promises.
+fn check_request(model: &impl Model, tokens: &[u32], position: usize) -> Result<(), Error> {
+    let (width, context) = (model.vocabulary_width(), model.context_length());
+    if tokens.is_empty() {
+        return Err(Error::new(
+            ErrorKind::Model,
+            "no tokens were given to the model",
+        ));
+    }
+    if position > model.cached() {
+        return Err(Error::new(
+            ErrorKind::Model,
+            format!(
+                "position {position} is beyond the {} tokens seen",
+                model.cached()
+            ),
+        ));
+    }
+    let end = position.saturating_add(tokens.len());
+    if end > context {
+        return Err(Error::new(
+            ErrorKind::ContextLength,
+            format!("{end} tokens are more than the {context} of the model's context"),
+        ));
+    }
+    match tokens.iter().find(|token| **token as usize >= width) {
+        None => Ok(()),
+        Some(token) => Err(Error::new(
+            ErrorKind::VocabularyMismatch,
+            format!("token {token} is outside the model's {width} logits"),
+        )),
+    }
+}
+
+/// Reads a file, naming it in the error.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|error| {
+        Error::with_source(ErrorKind::Io, format!("{}: {error}", path.display()), error)
+    })
+}

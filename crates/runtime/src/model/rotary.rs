@@ -1,0 +1,75 @@
+//! Rotary position embedding (Su et al., 2021, <https://arxiv.org/abs/2104.09864>).
+
+use candle_core::{Device, Result, Tensor};
+use candle_nn::rotary_emb::{rope, rope_i};
+
+/// Which dimensions of a head are turned together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pairing {
+    /// `i` and `i + width / 2`, as in the files of Hugging Face.
+    Halves,
+    /// `2 i` and `2 i + 1`, as in GGUF files of Llama.
+    Neighbours,
+}
+
+/// Cosines and sines of the positions reached so far; the table doubles when
+/// it is too short, because contexts can be far longer than texts.
+#[derive(Debug)]
+pub(super) struct Rotary {
+    frequencies: Vec<f32>,
+    pairing: Pairing,
+    most: usize,
+    table: Option<(Tensor, Tensor)>,
+    length: usize,
+}
+
+/// Positions that a table has at first.
+const FIRST: usize = 512;
+
+impl Rotary {
+    pub(super) fn new(frequencies: Vec<f32>, pairing: Pairing, most: usize) -> Self {
+        Self {
+            frequencies,
+            pairing,
+            most,
+            table: None,
+            length: 0,
+        }
+    }
+
+    /// Cosines and sines, `[count, width / 2]` each, of the positions from
+    /// `position` on.
+    pub(super) fn angles(&mut self, position: usize, count: usize) -> Result<(Tensor, Tensor)> {
+        let end = position + count;
+        if end > self.length || self.table.is_none() {
+            let length = end.max(self.length * 2).max(FIRST).min(self.most.max(end));
+            let half = self.frequencies.len();
+            let angles = (0..length).flat_map(|at| {
+                self.frequencies
+                    .iter()
+                    .map(move |frequency| at as f32 * frequency)
+            });
+            let angles =
+                Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &Device::Cpu)?;
+            self.table = Some((angles.cos()?, angles.sin()?));
+            self.length = length;
+        }
+        match &self.table {
+            Some((cos, sin)) => Ok((
+                cos.narrow(0, position, count)?,
+                sin.narrow(0, position, count)?,
+            )),
+            None => candle_core::bail!("the table of angles is missing"),
+        }
+    }
+
+    /// Turns `[heads, tokens, width]`.
+    pub(super) fn turn(&self, x: &Tensor, (cos, sin): (&Tensor, &Tensor)) -> Result<Tensor> {
+        let x = x.unsqueeze(0)?;
+        let turned = match self.pairing {
+            Pairing::Halves => rope(&x, cos, sin)?,
+            Pairing::Neighbours => rope_i(&x, cos, sin)?,
+        };
+        turned.squeeze(0)
+    }
+}

@@ -1,0 +1,331 @@
+//! Where weights come from: safetensors files or a GGUF file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use candle_core::quantized::gguf_file::Content;
+use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
+use candle_core::safetensors::{Load, SliceSafetensors};
+use candle_core::{DType, Device, Tensor};
+use serde_json::Value;
+
+use super::rotary::Pairing;
+use super::transformer::Embedding;
+use crate::error::first_line;
+use crate::{Error, ErrorKind};
+
+/// How matrices are kept in memory. Vectors are always 32-bit floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WeightFormat {
+    /// Floats as 32-bit floats; quantised weights as they are, except that
+    /// Q4_1, Q5_0, Q5_1 and Q8_1, which have no vector code on the CPU, become
+    /// Q8_0: up to 1.8 times the memory, several times the speed.
+    #[default]
+    Fast,
+    /// Floats as 32-bit floats, quantised weights exactly as they are stored.
+    AsStored,
+    /// Everything as 32-bit floats.
+    Float32,
+    /// Every matrix in 8-bit blocks of 32 values with one scale.
+    Q8_0,
+}
+
+/// Gives weights by the names of Hugging Face, checking their shapes.
+pub(super) trait Source {
+    fn pairing(&self) -> Pairing;
+    /// The table of `{name}.weight`.
+    fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error>;
+    /// The matrix `{name}.weight`, rows by columns.
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error>;
+    fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error>;
+}
+
+#[cold]
+fn missing(name: &str, place: &str) -> Error {
+    Error::new(
+        ErrorKind::Weights,
+        format!("{place}: tensor `{name}` is missing"),
+    )
+}
+
+fn check_shape(name: &str, place: &str, found: &[usize], wanted: &[usize]) -> Result<(), Error> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Weights,
+        format!("{place}: tensor `{name}` has shape {found:?}; config.json makes it {wanted:?}"),
+    ))
+}
+
+fn quantise(tensor: &Tensor) -> Result<QMatMul, Error> {
+    let quantised = QTensor::quantize(tensor, GgmlDType::Q8_0)?;
+    Ok(QMatMul::from_qtensor(quantised)?)
+}
+
+/// Tensors of safetensors files, as 32-bit floats.
+pub(super) struct Safetensors {
+    tensors: HashMap<String, Tensor>,
+    place: String,
+    format: WeightFormat,
+}
+
+impl Safetensors {
+    /// Reads `model.safetensors`, or the shards that
+    /// `model.safetensors.index.json` names, one shard in memory at a time.
+    pub(super) fn open(folder: &Path, format: WeightFormat) -> Result<Self, Error> {
+        let single = folder.join("model.safetensors");
+        let index = folder.join("model.safetensors.index.json");
+        let (files, place) = if single.is_file() {
+            (vec![single.clone()], single)
+        } else if index.is_file() {
+            (shards(&index)?, index)
+        } else {
+            return Err(Error::new(
+                ErrorKind::Weights,
+                format!(
+                    "{}: neither model.safetensors nor model.safetensors.index.json is here",
+                    folder.display()
+                ),
+            ));
+        };
+        let mut tensors = HashMap::new();
+        for file in files {
+            let bytes = super::read(&file)?;
+            read_tensors(&bytes, &file.display().to_string(), &mut tensors)?;
+        }
+        Ok(Self {
+            tensors,
+            place: place.display().to_string(),
+            format,
+        })
+    }
+
+    /// Reads one file's bytes.
+    #[cfg(feature = "embedded")]
+    pub(super) fn from_bytes(
+        bytes: &[u8],
+        place: &str,
+        format: WeightFormat,
+    ) -> Result<Self, Error> {
+        let mut tensors = HashMap::new();
+        read_tensors(bytes, place, &mut tensors)?;
+        Ok(Self {
+            tensors,
+            place: place.to_owned(),
+            format,
+        })
+    }
+
+    fn get(&self, name: &str, shape: &[usize]) -> Result<Tensor, Error> {
+        let tensor = self
+            .tensors
+            .get(name)
+            .ok_or_else(|| missing(name, &self.place))?;
+        check_shape(name, &self.place, tensor.dims(), shape)?;
+        Ok(tensor.clone())
+    }
+}
+
+/// The files that an index names, each once. All must be there.
+fn shards(index: &Path) -> Result<Vec<PathBuf>, Error> {
+    let place = index.display();
+    let malformed = |what: &str| Error::new(ErrorKind::Weights, format!("{place}: {what}"));
+    let json: Value = serde_json::from_slice(&super::read(index)?).map_err(|error| {
+        Error::with_source(ErrorKind::Weights, format!("{place}: {error}"), error)
+    })?;
+    let map = json
+        .get("weight_map")
+        .and_then(Value::as_object)
+        .ok_or_else(|| malformed("`weight_map` is missing"))?;
+    // The first tensor of each shard, to say what a missing one takes along.
+    let mut names: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for (tensor, file) in map {
+        let file = file
+            .as_str()
+            .ok_or_else(|| malformed("`weight_map` holds something else than file names"))?;
+        if Path::new(file).components().count() != 1 || file.contains("..") {
+            return Err(malformed(&format!(
+                "`{file}` is not the name of a file in this folder"
+            )));
+        }
+        names.entry(file).or_insert((tensor, 0)).1 += 1;
+    }
+    let folder = index.parent().unwrap_or(Path::new(""));
+    let total = names.len();
+    let mut files = Vec::new();
+    for (file, (tensor, count)) in names {
+        let path = folder.join(file);
+        if !path.is_file() {
+            return Err(Error::new(
+                ErrorKind::Weights,
+                format!(
+                    "{}: this shard, one of {total}, is missing; it holds {count} tensors, `{tensor}` among them",
+                    path.display()
+                ),
+            ));
+        }
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn read_tensors(
+    bytes: &[u8],
+    place: &str,
+    tensors: &mut HashMap<String, Tensor>,
+) -> Result<(), Error> {
+    let malformed = |error: candle_core::Error| {
+        let message = format!("{place}: not a safetensors file: {}", first_line(&error));
+        Error::with_source(ErrorKind::Weights, message, error)
+    };
+    let file = SliceSafetensors::new(bytes).map_err(malformed)?;
+    for (name, view) in file.tensors() {
+        let tensor = view.load(&Device::Cpu).map_err(malformed)?;
+        tensors.insert(name, tensor.to_dtype(DType::F32)?);
+    }
+    Ok(())
+}
+
+impl Source for Safetensors {
+    fn pairing(&self) -> Pairing {
+        Pairing::Halves
+    }
+
+    fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {
+        Ok(Embedding::Plain(
+            self.get(&format!("{name}.weight"), &shape)?,
+        ))
+    }
+
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error> {
+        let tensor = self.get(&format!("{name}.weight"), &shape)?;
+        if self.format == WeightFormat::Q8_0 && shape[1].is_multiple_of(32) {
+            return quantise(&tensor);
+        }
+        Ok(QMatMul::Tensor(tensor))
+    }
+
+    fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error> {
+        self.get(name, &[width])
+    }
+}
+
+/// Tensors of a GGUF file, read when asked for.
+pub(super) struct Gguf<'a> {
+    pub(super) content: &'a Content,
+    pub(super) file: BufReader<File>,
+    pub(super) place: String,
+    pub(super) format: WeightFormat,
+    pub(super) pairing: Pairing,
+    /// A tied embedding is asked for twice and shall be in memory once.
+    pub(super) embedding: Option<Arc<QTensor>>,
+}
+
+/// A part's name in a GGUF file, by its name in files of Hugging Face.
+const GGUF_NAMES: [(&str, &str); 11] = [
+    ("input_layernorm", "attn_norm"),
+    ("post_attention_layernorm", "ffn_norm"),
+    ("self_attn.q_proj", "attn_q"),
+    ("self_attn.k_proj", "attn_k"),
+    ("self_attn.v_proj", "attn_v"),
+    ("self_attn.o_proj", "attn_output"),
+    ("self_attn.q_norm", "attn_q_norm"),
+    ("self_attn.k_norm", "attn_k_norm"),
+    ("mlp.gate_proj", "ffn_gate"),
+    ("mlp.up_proj", "ffn_up"),
+    ("mlp.down_proj", "ffn_down"),
+];
+
+fn gguf_name(name: &str) -> String {
+    match name {
+        "model.embed_tokens.weight" => return "token_embd.weight".to_owned(),
+        "model.norm.weight" => return "output_norm.weight".to_owned(),
+        "lm_head.weight" => return "output.weight".to_owned(),
+        _ => {}
+    }
+    let parts = name
+        .strip_prefix("model.layers.")
+        .and_then(|rest| rest.split_once('.'));
+    let Some((layer, part)) = parts else {
+        return name.to_owned();
+    };
+    for (from, to) in GGUF_NAMES {
+        if let Some(kind) = part.strip_prefix(from) {
+            return format!("blk.{layer}.{to}{kind}");
+        }
+    }
+    name.to_owned()
+}
+
+impl Gguf<'_> {
+    fn read(&mut self, name: &str, shape: &[usize]) -> Result<Arc<QTensor>, Error> {
+        let name = gguf_name(name);
+        let info = self
+            .content
+            .tensor_infos
+            .get(&name)
+            .ok_or_else(|| missing(&name, &self.place))?;
+        check_shape(&name, &self.place, info.shape.dims(), shape)?;
+        let tensor = info
+            .read(
+                &mut self.file,
+                self.content.tensor_data_offset,
+                &Device::Cpu,
+            )
+            .map_err(|error| {
+                let message = format!("{}: tensor `{name}`: {}", self.place, first_line(&error));
+                Error::with_source(ErrorKind::Weights, message, error)
+            })?;
+        let slow = matches!(
+            tensor.dtype(),
+            GgmlDType::Q4_1 | GgmlDType::Q5_0 | GgmlDType::Q5_1 | GgmlDType::Q8_1
+        );
+        let requantise = match self.format {
+            WeightFormat::Fast => slow,
+            WeightFormat::Q8_0 => tensor.dtype() != GgmlDType::Q8_0,
+            WeightFormat::AsStored | WeightFormat::Float32 => false,
+        };
+        let columns = shape.last().copied().unwrap_or(0);
+        if requantise && shape.len() == 2 && columns.is_multiple_of(32) {
+            let floats = tensor.dequantize(&Device::Cpu)?;
+            return Ok(Arc::new(QTensor::quantize(&floats, GgmlDType::Q8_0)?));
+        }
+        Ok(Arc::new(tensor))
+    }
+
+    fn product(&self, tensor: Arc<QTensor>) -> Result<QMatMul, Error> {
+        Ok(match self.format {
+            WeightFormat::Float32 => QMatMul::Tensor(tensor.dequantize(&Device::Cpu)?),
+            _ => QMatMul::from_arc(tensor)?,
+        })
+    }
+}
+
+impl Source for Gguf<'_> {
+    fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
+    fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {
+        let tensor = self.read(&format!("{name}.weight"), &shape)?;
+        self.embedding = Some(tensor.clone());
+        Ok(Embedding::Quantised(self.product(tensor)?))
+    }
+
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error> {
+        let tensor = match (&self.embedding, name) {
+            (Some(tensor), "model.embed_tokens") => tensor.clone(),
+            _ => self.read(&format!("{name}.weight"), &shape)?,
+        };
+        self.product(tensor)
+    }
+
+    fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error> {
+        Ok(self.read(name, &[width])?.dequantize(&Device::Cpu)?)
+    }
+}

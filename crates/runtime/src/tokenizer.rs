@@ -1,0 +1,237 @@
+//! Text to tokens and back.
+
+use fsm_index::{TokenId, TokenKind, Vocabulary};
+use serde_json::Value;
+
+use crate::{Error, ErrorKind};
+
+/// A tokenizer with the bytes of each of its tokens.
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    vocabulary: Vocabulary,
+    /// Whether the first blank of a text is the tokenizer's own doing.
+    strips_leading_blank: bool,
+}
+
+/// Whether encoding adds the tokens that the tokenizer puts around a text, a
+/// token that begins a text most often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Surround {
+    /// As the tokenizer says.
+    Add,
+    /// Not; chat templates write such tokens themselves.
+    Omit,
+}
+
+impl Tokenizer {
+    /// Reads a `tokenizer.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Tokenizer`]: the file is malformed, or of a kind whose
+    /// tokens' bytes are not known.
+    pub fn from_json(json: &[u8]) -> Result<Self, Error> {
+        let inner = tokenizers::Tokenizer::from_bytes(json).map_err(|error| {
+            let message = format!("the tokenizer cannot be read: {error}");
+            Error::with_source(ErrorKind::Tokenizer, message, error)
+        })?;
+        let vocabulary = Vocabulary::from_tokenizer_json(json).map_err(|error| {
+            let message = format!("the tokenizer cannot be used: {error}");
+            Error::with_source(ErrorKind::Tokenizer, message, error)
+        })?;
+        let value: Value = serde_json::from_slice(json).unwrap_or_default();
+        Ok(Self {
+            inner,
+            vocabulary,
+            strips_leading_blank: strips_leading_blank(&value["decoder"]),
+        })
+    }
+
+    /// The same for a model with `width` logits whose texts end with any of
+    /// `ends`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::VocabularyMismatch`]: the tokenizer has tokens that the
+    /// logits have no place for, or an end token is outside of them.
+    pub fn for_model(self, width: usize, ends: &[u32]) -> Result<Self, Error> {
+        let tokens = self.vocabulary.width();
+        let mismatch = |error: fsm_index::Error| {
+            let message = format!(
+                "the tokenizer has {tokens} tokens, the model {width} logits and the end tokens {ends:?}: {error}"
+            );
+            Error::with_source(ErrorKind::VocabularyMismatch, message, error)
+        };
+        let vocabulary = self.vocabulary.with_width(width).map_err(mismatch)?;
+        let vocabulary = match ends {
+            [] => vocabulary,
+            _ => vocabulary
+                .with_ends(ends.iter().copied().map(TokenId::new))
+                .map_err(mismatch)?,
+        };
+        Ok(Self { vocabulary, ..self })
+    }
+
+    /// The tokens' bytes, for building an index.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// The tokenizer itself.
+    pub fn inner(&self) -> &tokenizers::Tokenizer {
+        &self.inner
+    }
+
+    /// The number of the token of that name.
+    pub fn token_to_id(&self, name: &str) -> Option<u32> {
+        self.inner.token_to_id(name)
+    }
+
+    /// The tokens of a text. Names of special tokens in it become those.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Tokenizer`].
+    pub fn encode(&self, text: &str, surround: Surround) -> Result<Vec<u32>, Error> {
+        let encoding = self
+            .inner
+            .encode_fast(text, surround == Surround::Add)
+            .map_err(|error| {
+                let message = format!("the text cannot be encoded: {error}");
+                Error::with_source(ErrorKind::Tokenizer, message, error)
+            })?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The tokens that `bytes` have where they follow `left`: those at the end
+    /// of the tokens of both that spell `bytes` exactly, or none if a token
+    /// spans the border, or a normaliser changes the bytes.
+    ///
+    /// Encoding `bytes` alone would be wrong: some tokenizers put a blank
+    /// before a text, others join its start with what stands before.
+    pub fn encode_after(&self, left: &str, bytes: &[u8]) -> Vec<u32> {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Vec::new();
+        };
+        let Ok(tokens) = self.encode(&format!("{left}{text}"), Surround::Omit) else {
+            return Vec::new();
+        };
+        let mut open = bytes;
+        for (at, token) in tokens.iter().enumerate().rev() {
+            if open.is_empty() {
+                return tokens[at + 1..].to_vec();
+            }
+            let token = self.vocabulary.token_bytes(TokenId::new(*token));
+            match token.and_then(|token| open.strip_suffix(token)) {
+                Some(rest) if rest.len() < open.len() => open = rest,
+                _ => return Vec::new(),
+            }
+        }
+        match open {
+            [] => tokens,
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a token stands for, for people: its text with bytes that are not
+    /// UTF-8 replaced, or the name of a special token.
+    pub fn describe(&self, token: u32) -> String {
+        let token = TokenId::new(token);
+        let bytes = self
+            .vocabulary
+            .token_bytes(token)
+            .or_else(|| self.vocabulary.token_name(token));
+        String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+    }
+
+    /// Whether a token is text, rather than structure.
+    pub fn is_text(&self, token: u32) -> bool {
+        self.vocabulary.kind(TokenId::new(token)) == TokenKind::Text
+    }
+
+    /// Turns tokens into text as they come.
+    pub fn decoder(&self) -> Decoder<'_> {
+        Decoder {
+            tokenizer: self,
+            held: Vec::new(),
+            at_start: self.strips_leading_blank,
+        }
+    }
+
+    /// The text of tokens. Special tokens have none; bytes that are not UTF-8
+    /// are replaced.
+    pub fn decode(&self, tokens: &[u32]) -> String {
+        let mut decoder = self.decoder();
+        let mut text: String = tokens.iter().map(|token| decoder.push(*token)).collect();
+        text.push_str(&decoder.finish());
+        text
+    }
+}
+
+/// Whether a decoder takes the first blank of a text away again.
+fn strips_leading_blank(decoder: &Value) -> bool {
+    match decoder["type"].as_str() {
+        Some("Sequence") => decoder["decoders"]
+            .as_array()
+            .is_some_and(|parts| parts.iter().any(strips_leading_blank)),
+        Some("Strip") => decoder["content"] == " " && decoder["start"].as_u64().unwrap_or(0) > 0,
+        Some("Metaspace") => decoder["prepend_scheme"].as_str().unwrap_or("always") != "never",
+        _ => false,
+    }
+}
+
+/// Turns tokens into text as they come, holding back bytes of a character that
+/// is not complete yet.
+#[derive(Clone, Debug)]
+pub struct Decoder<'a> {
+    tokenizer: &'a Tokenizer,
+    held: Vec<u8>,
+    at_start: bool,
+}
+
+impl Decoder<'_> {
+    /// Takes a token and returns the text that is complete now, which may be
+    /// empty. Special tokens have no text.
+    pub fn push(&mut self, token: u32) -> String {
+        let bytes = self.tokenizer.vocabulary.token_bytes(TokenId::new(token));
+        let mut bytes = bytes.unwrap_or_default();
+        if self.at_start && !bytes.is_empty() {
+            bytes = bytes.strip_prefix(b" ").unwrap_or(bytes);
+            self.at_start = false;
+        }
+        self.held.extend_from_slice(bytes);
+        let mut text = String::new();
+        loop {
+            match std::str::from_utf8(&self.held) {
+                Ok(rest) => {
+                    text.push_str(rest);
+                    self.held.clear();
+                    return text;
+                }
+                Err(error) => {
+                    let (good, rest) = self.held.split_at(error.valid_up_to());
+                    text.push_str(&String::from_utf8_lossy(good));
+                    let wrong = error.error_len();
+                    if wrong.is_some() {
+                        text.push(char::REPLACEMENT_CHARACTER);
+                    }
+                    self.held = rest[wrong.unwrap_or(0)..].to_vec();
+                    if wrong.is_none() {
+                        return text;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes held back at the end, replaced.
+    pub fn finish(self) -> String {
+        String::from_utf8_lossy(&self.held).into_owned()
+    }
+
+    /// A constrained text keeps its first blank: the constraint has seen it.
+    pub(crate) fn keep_leading_blank(&mut self) {
+        self.at_start = false;
+    }
+}

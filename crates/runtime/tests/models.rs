@@ -1,0 +1,488 @@
+//! Loading and running models: against candle's own models as an oracle, over
+//! tiny random weights written to a folder.
+
+#![cfg(feature = "models")]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use candle_core::{DType, Device, Tensor};
+use candle_nn::VarBuilder;
+use candle_transformers::models as stock;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde_json::{Value, json};
+use tokenmold::ErrorKind;
+use tokenmold::model::{LoadOptions, Model, WeightFormat, load, load_with};
+
+const TOKENIZER: &str = include_str!("../model/tokenizer.json");
+const HIDDEN: usize = 32;
+const INNER: usize = 48;
+const LAYERS: usize = 2;
+const HEADS: usize = 4;
+const GROUPS: usize = 2;
+const VOCABULARY: usize = 1030;
+
+/// What the families differ in.
+#[derive(Clone, Copy)]
+struct Family {
+    name: &'static str,
+    head_dim: usize,
+    bias: bool,
+    head_norms: bool,
+    tied: bool,
+}
+
+const LLAMA: Family = Family {
+    name: "llama",
+    head_dim: 8,
+    bias: false,
+    head_norms: false,
+    tied: false,
+};
+const QWEN2: Family = Family {
+    name: "qwen2",
+    bias: true,
+    tied: true,
+    ..LLAMA
+};
+const QWEN3: Family = Family {
+    name: "qwen3",
+    head_dim: 16,
+    head_norms: true,
+    ..LLAMA
+};
+
+fn config(family: Family) -> Value {
+    json!({
+        "model_type": family.name,
+        "hidden_act": "silu",
+        "hidden_size": HIDDEN,
+        "intermediate_size": INNER,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": GROUPS,
+        "head_dim": family.head_dim,
+        "attention_bias": false,
+        "max_position_embeddings": 64,
+        "max_window_layers": LAYERS,
+        "sliding_window": 64,
+        "use_sliding_window": false,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "tie_word_embeddings": family.tied,
+        "vocab_size": VOCABULARY,
+        "eos_token_id": 2,
+    })
+}
+
+fn weights(family: Family) -> HashMap<String, Tensor> {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut random = |shape: &[usize], center: f32, spread: f32| {
+        let count = shape.iter().product();
+        let unit = |rng: &mut ChaCha8Rng| rng.next_u32() as f32 / u32::MAX as f32 * 2.0 - 1.0;
+        let values: Vec<f32> = (0..count)
+            .map(|_| center + spread * unit(&mut rng))
+            .collect();
+        Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
+    };
+    let (query, key) = (HEADS * family.head_dim, GROUPS * family.head_dim);
+    let mut all = HashMap::new();
+    all.insert(
+        "model.embed_tokens.weight".to_owned(),
+        random(&[VOCABULARY, HIDDEN], 0.0, 1.0),
+    );
+    all.insert("model.norm.weight".to_owned(), random(&[HIDDEN], 1.0, 0.3));
+    if !family.tied {
+        all.insert(
+            "lm_head.weight".to_owned(),
+            random(&[VOCABULARY, HIDDEN], 0.0, 0.5),
+        );
+    }
+    for layer in 0..LAYERS {
+        let mut add = |part: &str, tensor: Tensor| {
+            all.insert(format!("model.layers.{layer}.{part}"), tensor);
+        };
+        add("input_layernorm.weight", random(&[HIDDEN], 1.0, 0.3));
+        add(
+            "post_attention_layernorm.weight",
+            random(&[HIDDEN], 1.0, 0.3),
+        );
+        for (part, rows) in [("q_proj", query), ("k_proj", key), ("v_proj", key)] {
+            add(
+                &format!("self_attn.{part}.weight"),
+                random(&[rows, HIDDEN], 0.0, 0.4),
+            );
+            if family.bias {
+                add(&format!("self_attn.{part}.bias"), random(&[rows], 0.0, 0.4));
+            }
+        }
+        if family.head_norms {
+            add(
+                "self_attn.q_norm.weight",
+                random(&[family.head_dim], 1.0, 0.3),
+            );
+            add(
+                "self_attn.k_norm.weight",
+                random(&[family.head_dim], 1.0, 0.3),
+            );
+        }
+        add(
+            "self_attn.o_proj.weight",
+            random(&[HIDDEN, query], 0.0, 0.4),
+        );
+        add("mlp.gate_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
+        add("mlp.up_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
+        add("mlp.down_proj.weight", random(&[HIDDEN, INNER], 0.0, 0.4));
+    }
+    all
+}
+
+fn write_folder(folder: &Path, config: &Value, weights: &HashMap<String, Tensor>) {
+    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    std::fs::write(folder.join("tokenizer.json"), TOKENIZER).unwrap();
+    candle_core::safetensors::save(weights, folder.join("model.safetensors")).unwrap();
+}
+
+fn folder(family: Family) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write_folder(folder.path(), &config(family), &weights(family));
+    folder
+}
+
+/// Two shards and their index.
+fn write_shards(folder: &Path, weights: &HashMap<String, Tensor>) {
+    let mut names: Vec<&String> = weights.keys().collect();
+    names.sort();
+    let mut map = serde_json::Map::new();
+    for (number, part) in names.chunks(names.len().div_ceil(2)).enumerate() {
+        let file = format!("model-{:05}-of-00002.safetensors", number + 1);
+        let shard: HashMap<&str, Tensor> = part
+            .iter()
+            .map(|name| (name.as_str(), weights[*name].clone()))
+            .collect();
+        candle_core::safetensors::save(&shard, folder.join(&file)).unwrap();
+        for name in part {
+            map.insert((*name).clone(), json!(file));
+        }
+    }
+    let index = json!({"metadata": {}, "weight_map": map});
+    std::fs::write(
+        folder.join("model.safetensors.index.json"),
+        index.to_string(),
+    )
+    .unwrap();
+    let single = folder.join("model.safetensors");
+    if single.exists() {
+        std::fs::remove_file(single).unwrap();
+    }
+}
+
+const TOKENS: [u32; 12] = [5, 900, 17, 17, 1029, 300, 1, 44, 612, 8, 77, 300];
+
+fn distance(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max)
+}
+
+fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
+    let vb = VarBuilder::from_tensors(weights(family), DType::F32, &Device::Cpu);
+    let tokens = Tensor::new(&TOKENS[..], &Device::Cpu)
+        .unwrap()
+        .unsqueeze(0)
+        .unwrap();
+    let config = config.to_string();
+    let logits = match family.name {
+        "llama" => {
+            let config: stock::llama::LlamaConfig = serde_json::from_str(&config).unwrap();
+            let config = config.into_config(false);
+            let mut cache =
+                stock::llama::Cache::new(true, DType::F32, &config, &Device::Cpu).unwrap();
+            let model = stock::llama::Llama::load(vb, &config).unwrap();
+            model.forward(&tokens, 0, &mut cache).unwrap()
+        }
+        "qwen2" => {
+            let config: stock::qwen2::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::qwen2::ModelForCausalLM::new(&config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        "qwen3" => {
+            let config: stock::qwen3::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::qwen3::ModelForCausalLM::new(&config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        other => panic!("no stock model {other}"),
+    };
+    logits.flatten_all().unwrap().to_vec1().unwrap()
+}
+
+#[test]
+fn logits_equal_those_of_the_stock_models() {
+    for family in [LLAMA, QWEN2, QWEN3] {
+        let folder = folder(family);
+        let mut loaded = load(folder.path()).unwrap();
+        let ours = loaded.model.forward(&TOKENS, 0).unwrap();
+        let distance = distance(&ours, &stock_logits(family, &config(family)));
+        assert!(distance < 1e-4, "{}: {distance}", family.name);
+    }
+}
+
+#[test]
+fn llama3_rope_scaling_equals_the_stock_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(LLAMA);
+    config["rope_theta"] = json!(50.0);
+    config["rope_scaling"] = json!({
+        "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32,
+    });
+    write_folder(folder.path(), &config, &weights(LLAMA));
+    let mut loaded = load(folder.path()).unwrap();
+    let ours = loaded.model.forward(&TOKENS, 0).unwrap();
+    assert!(distance(&ours, &stock_logits(LLAMA, &config)) < 1e-4);
+    // The scaling matters at these positions.
+    let plain = tempfile::tempdir().unwrap();
+    config["rope_scaling"] = Value::Null;
+    write_folder(plain.path(), &config, &weights(LLAMA));
+    let unscaled = load(plain.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
+    assert!(distance(&ours, &unscaled) > 1e-3);
+}
+
+#[test]
+fn chunks_single_tokens_and_second_tries_agree() {
+    for family in [LLAMA, QWEN2, QWEN3] {
+        let folder = folder(family);
+        let mut model = load(folder.path()).unwrap().model;
+        let at_once = model.forward(&TOKENS, 0).unwrap();
+        assert_eq!(model.cached(), TOKENS.len());
+
+        model.truncate(0);
+        let mut one_by_one = Vec::new();
+        for (position, token) in TOKENS.iter().enumerate() {
+            one_by_one = model.forward(&[*token], position).unwrap();
+        }
+        assert!(distance(&at_once, &one_by_one) < 1e-4, "{}", family.name);
+
+        // Another way from the fifth token on, taken back.
+        model.forward(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 5).unwrap();
+        assert_eq!(model.cached(), 15);
+        model.truncate(5);
+        model.forward(&TOKENS[5..9], 5).unwrap();
+        let redone = model.forward(&TOKENS[9..], 9).unwrap();
+        assert!(distance(&at_once, &redone) < 1e-4, "{}", family.name);
+    }
+}
+
+#[test]
+fn the_cache_grows_past_its_first_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(LLAMA);
+    config["max_position_embeddings"] = json!(1500);
+    write_folder(folder.path(), &config, &weights(LLAMA));
+    let mut model = load(folder.path()).unwrap().model;
+    let tokens: Vec<u32> = (0..1400).map(|i| (i * 7919) % VOCABULARY as u32).collect();
+    let at_once = model.forward(&tokens, 0).unwrap();
+    model.truncate(0);
+    let mut pieces = Vec::new();
+    for (i, piece) in tokens.chunks(100).enumerate() {
+        pieces = model.forward(piece, i * 100).unwrap();
+    }
+    assert!(distance(&at_once, &pieces) < 1e-3);
+}
+
+#[test]
+fn shards_equal_a_single_file() {
+    let folder = folder(LLAMA);
+    let single = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
+    write_shards(folder.path(), &weights(LLAMA));
+    let sharded = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
+    assert_eq!(single, sharded);
+}
+
+#[test]
+fn half_precision_and_quantised_weights_stay_close() {
+    let folder = folder(QWEN2);
+    let exact = load(folder.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
+    let largest = exact.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+
+    let options = LoadOptions::default().with_weights(WeightFormat::Q8_0);
+    let mut quantised = load_with(folder.path(), options).unwrap().model;
+    let quantised = quantised.forward(&TOKENS, 0).unwrap();
+    let error = distance(&exact, &quantised) / largest;
+    assert!(error > 0.0 && error < 0.05, "{error}");
+
+    for (dtype, most) in [(DType::F16, 0.01), (DType::BF16, 0.08)] {
+        let halves = weights(QWEN2)
+            .into_iter()
+            .map(|(name, t)| (name, t.to_dtype(dtype).unwrap()));
+        write_folder(folder.path(), &config(QWEN2), &halves.collect());
+        let half = load(folder.path())
+            .unwrap()
+            .model
+            .forward(&TOKENS, 0)
+            .unwrap();
+        let error = distance(&exact, &half) / largest;
+        assert!(error > 0.0 && error < most, "{dtype:?}: {error}");
+    }
+}
+
+#[test]
+fn end_tokens_come_from_every_file_that_names_them() {
+    let folder = folder(LLAMA);
+    let ends = |folder: &Path| -> Vec<u32> {
+        let loaded = load(folder).unwrap();
+        loaded
+            .tokenizer
+            .vocabulary()
+            .ends()
+            .iter()
+            .map(|end| end.get())
+            .collect()
+    };
+    assert_eq!(ends(folder.path()), [2]);
+    std::fs::write(
+        folder.path().join("generation_config.json"),
+        r#"{"eos_token_id": [0, 2]}"#,
+    )
+    .unwrap();
+    assert_eq!(ends(folder.path()), [0, 2]);
+    let chat = r#"{"eos_token": {"content": "<|im_start|>"}, "chat_template": "{{ messages }}"}"#;
+    std::fs::write(folder.path().join("tokenizer_config.json"), chat).unwrap();
+    assert_eq!(ends(folder.path()), [0, 1, 2]);
+    let template = load(folder.path()).unwrap().chat_template;
+    assert_eq!(template.as_deref(), Some("{{ messages }}"));
+}
+
+/// What a person reads when loading fails.
+#[test]
+fn errors_name_the_file_and_what_is_wrong() {
+    let mut lines = Vec::new();
+    let mut note = |what: &str, folder: &Path, kind: ErrorKind| {
+        let error = load(folder).expect_err(what);
+        assert_eq!(error.kind(), kind, "{what}: {error}");
+        let text = error
+            .to_string()
+            .replace(&folder.display().to_string(), "DIR");
+        lines.push(format!("{what}\n    {text}"));
+    };
+    let with = |change: &dyn Fn(&mut Value)| {
+        let folder = folder(LLAMA);
+        let mut config = config(LLAMA);
+        change(&mut config);
+        std::fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
+        folder
+    };
+
+    let empty = tempfile::tempdir().unwrap();
+    note("an empty folder", empty.path(), ErrorKind::Io);
+    note("no such path", &empty.path().join("nothing"), ErrorKind::Io);
+
+    let broken = folder(LLAMA);
+    std::fs::write(broken.path().join("config.json"), "{").unwrap();
+    note(
+        "a configuration that is not JSON",
+        broken.path(),
+        ErrorKind::Config,
+    );
+    let unknown = with(&|config| config["model_type"] = json!("mamba"));
+    note("an unknown architecture", unknown.path(), ErrorKind::Config);
+    let lacking = with(&|config| {
+        config.as_object_mut().unwrap().remove("rms_norm_eps");
+    });
+    note("a missing value", lacking.path(), ErrorKind::Config);
+    let huge = with(&|config| config["hidden_size"] = json!(1_u64 << 60));
+    note("a value out of range", huge.path(), ErrorKind::Config);
+    let uneven = with(&|config| config["num_key_value_heads"] = json!(3));
+    note("heads that do not divide", uneven.path(), ErrorKind::Config);
+    let rope = with(&|config| config["rope_scaling"] = json!({"rope_type": "yarn", "factor": 4}));
+    note("another rope", rope.path(), ErrorKind::Config);
+    let activation = with(&|config| config["hidden_act"] = json!("gelu"));
+    note("another activation", activation.path(), ErrorKind::Config);
+    let wide = with(&|config| config["intermediate_size"] = json!(INNER + 1));
+    note("a tensor of another shape", wide.path(), ErrorKind::Weights);
+    let deep = with(&|config| config["num_hidden_layers"] = json!(LAYERS + 1));
+    note("a missing tensor", deep.path(), ErrorKind::Weights);
+    let narrow = with(&|config| config["vocab_size"] = json!(1000));
+    note(
+        "fewer logits than tokens",
+        narrow.path(),
+        ErrorKind::VocabularyMismatch,
+    );
+
+    let no_weights = folder(LLAMA);
+    std::fs::remove_file(no_weights.path().join("model.safetensors")).unwrap();
+    note("no weights", no_weights.path(), ErrorKind::Weights);
+    let garbage = folder(LLAMA);
+    std::fs::write(garbage.path().join("model.safetensors"), "not weights").unwrap();
+    note("weights that are none", garbage.path(), ErrorKind::Weights);
+    let sharded = folder(LLAMA);
+    write_shards(sharded.path(), &weights(LLAMA));
+    std::fs::remove_file(sharded.path().join("model-00002-of-00002.safetensors")).unwrap();
+    note("a missing shard", sharded.path(), ErrorKind::Weights);
+    let outside = folder(LLAMA);
+    std::fs::remove_file(outside.path().join("model.safetensors")).unwrap();
+    let index = r#"{"weight_map": {"lm_head.weight": "../elsewhere.safetensors"}}"#;
+    std::fs::write(outside.path().join("model.safetensors.index.json"), index).unwrap();
+    note(
+        "a shard outside the folder",
+        outside.path(),
+        ErrorKind::Weights,
+    );
+    let words = folder(LLAMA);
+    let word_level = json!({"version": "1.0", "added_tokens": [], "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}});
+    std::fs::write(words.path().join("tokenizer.json"), word_level.to_string()).unwrap();
+    note(
+        "a tokenizer of another kind",
+        words.path(),
+        ErrorKind::Tokenizer,
+    );
+    let gguf = folder(LLAMA);
+    let file = gguf.path().join("model.gguf");
+    std::fs::write(&file, "GGUF, not really").unwrap();
+    note("a GGUF file that is none", &file, ErrorKind::Weights);
+
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn requests_that_do_not_fit_are_refused_and_change_nothing() {
+    let folder = folder(LLAMA);
+    let mut model = load(folder.path()).unwrap().model;
+    model.forward(&TOKENS, 0).unwrap();
+    let mut kind = |tokens: &[u32], position: usize| {
+        let error = model.forward(tokens, position).unwrap_err();
+        assert_eq!(model.cached(), TOKENS.len());
+        (error.kind(), error.to_string())
+    };
+    assert_eq!(kind(&[], 3).0, ErrorKind::Model);
+    assert_eq!(kind(&[1], 13).0, ErrorKind::Model);
+    assert_eq!(
+        kind(&[VOCABULARY as u32], 12).0,
+        ErrorKind::VocabularyMismatch
+    );
+    let (kind, message) = kind(&[1; 60], 12);
+    assert_eq!(kind, ErrorKind::ContextLength);
+    assert_eq!(
+        message,
+        "72 tokens are more than the 64 of the model's context"
+    );
+}
