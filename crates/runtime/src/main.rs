@@ -1,5 +1,7 @@
-//! The `tokenmold` program.
+//! The `tokenmold` program: a thin door to the library.
 
-fn main() {
-    println!("tokenmold {}", env!("CARGO_PKG_VERSION"));
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
 }

@@ -1,0 +1,274 @@
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary};
+
+use super::schema::Language;
+use super::style::{Paint, Style};
+use super::{Failure, Output, Verdict, read_stdin, read_vocabulary};
+
+/// Arguments of `tokenmold check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    language: Language,
+
+    /// A `tokenizer.json`, or the model directory that holds it.
+    #[arg(long, value_name = "FILE")]
+    tokenizer: PathBuf,
+}
+
+/// The text to check comes from standard input; one line feed at its end is
+/// the shell's and not part of it.
+pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+    let (regex, schema) = args.language.read()?;
+    let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Index::with_config(&regex, &vocabulary, &Config::default(), &lazy)
+        .map_err(|e| Failure::of(file.display(), e))?;
+    let mut text = read_stdin()?;
+    if text.last() == Some(&b'\n') {
+        text.pop();
+    }
+    let tokens = tokenise(&file, &vocabulary, &text)?;
+    let mut report = Report::new(schema.is_some());
+    report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+    Ok(report.output())
+}
+
+/// The tokenizer's own cut of the text. Where the tokenizer would change the
+/// text (a blank put before it, say), the text is cut into single bytes.
+fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
+    let tokenizer =
+        tokenizers::Tokenizer::from_file(file).map_err(|e| Failure::of(file.display(), e))?;
+    if let Ok(text) = std::str::from_utf8(text) {
+        let encoding = tokenizer
+            .encode_fast(text, false)
+            .map_err(|e| Failure::of("standard input", e))?;
+        let tokens: Vec<TokenId> = encoding
+            .get_ids()
+            .iter()
+            .copied()
+            .map(TokenId::new)
+            .collect();
+        let spelt = tokens
+            .iter()
+            .flat_map(|&t| bytes_of(vocabulary, t))
+            .copied();
+        if spelt.eq(text.bytes()) {
+            return Ok(tokens);
+        }
+    }
+    let single = |byte: u8| {
+        let token = vocabulary.texts().find(|(_, bytes)| *bytes == [byte]);
+        token.map(|(id, _)| id).ok_or_else(|| {
+            Failure::new(format!(
+                "the vocabulary has no token for the byte 0x{byte:02X}"
+            ))
+        })
+    };
+    text.iter().map(|&byte| single(byte)).collect()
+}
+
+fn bytes_of(vocabulary: &Vocabulary, token: TokenId) -> &[u8] {
+    let bytes = vocabulary.token_bytes(token);
+    bytes
+        .or_else(|| vocabulary.token_name(token))
+        .unwrap_or_default()
+}
+
+struct Report {
+    style: Style,
+    is_json: bool,
+    text: String,
+    steps: Vec<Value>,
+    outcome: Value,
+    verdict: Verdict,
+}
+
+impl Report {
+    fn new(is_json: bool) -> Self {
+        Report {
+            style: Style::for_stdout(),
+            is_json,
+            text: String::new(),
+            steps: Vec::new(),
+            outcome: Value::Null,
+            verdict: Verdict::Bad,
+        }
+    }
+
+    fn follow(
+        &mut self,
+        mut guide: Guide,
+        vocabulary: &Vocabulary,
+        text: &[u8],
+        tokens: &[TokenId],
+    ) {
+        let _ = writeln!(
+            self.text,
+            "{}",
+            self.style
+                .paint(Paint::Heading, "   byte  token    allowed  text")
+        );
+        let mut at = 0;
+        for &token in tokens {
+            let bytes = bytes_of(vocabulary, token);
+            let allowed = guide.mask().count();
+            let shown = format!("{:?}", String::from_utf8_lossy(bytes));
+            let taken = guide.advance(token);
+            let paint = if taken.is_ok() {
+                Paint::Good
+            } else {
+                Paint::Bad
+            };
+            let _ = writeln!(
+                self.text,
+                "{at:>7}  {:<8} {allowed:>7}  {}",
+                token.get(),
+                self.style.paint(paint, shown)
+            );
+            self.steps.push(json!({
+                "offset": at,
+                "token": token.get(),
+                "bytes": bytes,
+                "allowed": allowed,
+                "accepted": taken.is_ok(),
+            }));
+            if let Err(error) = taken {
+                let offset = at + error.offset().unwrap_or(0);
+                return self.refused(text, offset, &error.to_string());
+            }
+            at += bytes.len();
+        }
+        if guide.is_accepting() {
+            self.verdict = Verdict::Good;
+            self.outcome = json!({ "accepted": true });
+            let _ = writeln!(self.text, "{}", self.style.paint(Paint::Good, "accepted"));
+        } else {
+            let next = guide.allowed_bytes();
+            let next = String::from_utf8_lossy(&next[..next.len().min(16)]).into_owned();
+            self.refused(
+                text,
+                text.len(),
+                &format!("the text ends too early; one of {next:?} must follow"),
+            );
+        }
+    }
+
+    fn refused(&mut self, text: &[u8], offset: usize, why: &str) {
+        let before = &text[..offset.min(text.len())];
+        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
+        let pointer = self.is_json.then(|| instance_pointer(before));
+        let place = match &pointer {
+            Some(pointer) => {
+                format!("byte {offset} (line {line}, column {column}), at {pointer:?} of the value")
+            }
+            None => format!("byte {offset} (line {line}, column {column})"),
+        };
+        let _ = writeln!(
+            self.text,
+            "{} at {place}: {why}",
+            self.style.paint(Paint::Bad, "refused")
+        );
+        self.outcome = json!({
+            "accepted": false,
+            "offset": offset,
+            "line": line,
+            "column": column,
+            "pointer": pointer,
+            "why": why,
+        });
+    }
+
+    fn output(self) -> Output {
+        let mut json = self.outcome;
+        json["steps"] = self.steps.into();
+        Output {
+            text: self.text,
+            json,
+            verdict: self.verdict,
+            ..Output::default()
+        }
+    }
+}
+
+/// The JSON Pointer (RFC 6901) of the value that the end of `prefix`, the
+/// beginning of a JSON text, lies in. Not JSON: as far as it can be told.
+fn instance_pointer(prefix: &[u8]) -> String {
+    enum Level {
+        Array(usize),
+        Object(Option<String>),
+    }
+    let mut levels: Vec<Level> = Vec::new();
+    let mut at = 0;
+    while at < prefix.len() {
+        match prefix[at] {
+            b'[' => levels.push(Level::Array(0)),
+            b'{' => levels.push(Level::Object(None)),
+            b']' | b'}' => {
+                levels.pop();
+            }
+            b',' => match levels.last_mut() {
+                Some(Level::Array(n)) => *n += 1,
+                Some(Level::Object(key)) => *key = None,
+                None => {}
+            },
+            b'"' => {
+                let from = at;
+                at += 1;
+                while at < prefix.len() && prefix[at] != b'"' {
+                    at += 1 + usize::from(prefix[at] == b'\\');
+                }
+                if let Some(Level::Object(key @ None)) = levels.last_mut()
+                    && at < prefix.len()
+                {
+                    let text = serde_json::from_slice(&prefix[from..=at]);
+                    *key = Some(text.unwrap_or_default());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut pointer = String::new();
+    for level in levels {
+        match level {
+            Level::Array(n) => {
+                let _ = write!(pointer, "/{n}");
+            }
+            Level::Object(Some(key)) => {
+                let _ = write!(pointer, "/{}", key.replace('~', "~0").replace('/', "~1"));
+            }
+            Level::Object(None) => {}
+        }
+    }
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instance_pointer;
+
+    #[test]
+    fn pointers_name_the_value_that_a_text_breaks_off_in() {
+        let cases = [
+            ("", ""),
+            ("{\"a", ""),
+            ("{\"a\": ", "/a"),
+            ("{\"a\": [1, {\"b/c\": \"x,{", "/a/1/b~1c"),
+            ("{\"a\": [1], \"b\": {\"c\": 1}", ""),
+            ("[[], [\"\\\"]\", ", "/1/1"),
+            ("{\"k\\u0041\": ", "/kA"),
+        ];
+        for (prefix, pointer) in cases {
+            assert_eq!(instance_pointer(prefix.as_bytes()), pointer, "{prefix}");
+        }
+    }
+}

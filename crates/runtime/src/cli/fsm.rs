@@ -1,0 +1,101 @@
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+use tokenmold::fsm_index::{Config, Dfa, Symbols, Trace};
+
+use super::{Failure, Output, Verdict};
+
+/// What the symbols of the automaton are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Over {
+    /// Unicode characters.
+    Chars,
+    /// Bytes.
+    Bytes,
+}
+
+/// Arguments of `tokenmold fsm`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A regular expression in the syntax of Rust's `regex` crate, matched
+    /// against whole texts.
+    #[arg(long, value_name = "REGEX")]
+    regex: String,
+
+    /// The symbols: characters or bytes.
+    #[arg(long, value_enum, default_value_t = Over::Chars)]
+    over: Over,
+
+    /// Print Graphviz instead of the table (draw it with `dot -Tsvg`).
+    #[arg(long)]
+    dot: bool,
+
+    /// A text to run through the automaton, a step a line. The exit code says
+    /// whether it was accepted.
+    #[arg(long, value_name = "TEXT")]
+    input: Option<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+    let config = Config {
+        symbols: match args.over {
+            Over::Chars => Symbols::Chars,
+            Over::Bytes => Symbols::Bytes,
+        },
+        ..Config::default()
+    };
+    let dfa = Dfa::with_config(&args.regex, &config).map_err(|e| Failure::of("--regex", e))?;
+    let trace = args.input.as_ref().map(|text| dfa.trace(text));
+    let text = match (&trace, args.dot) {
+        (_, true) => dfa.dot(),
+        (Some(trace), false) => format!("{}\n{trace}\n", dfa.table()),
+        (None, false) => dfa.table(),
+    };
+    let verdict = match &trace {
+        Some(trace) if !trace.accepted => Verdict::Bad,
+        _ => Verdict::Good,
+    };
+    Ok(Output {
+        text,
+        json: describe(&dfa, trace.as_ref()),
+        verdict,
+        ..Output::default()
+    })
+}
+
+fn describe(dfa: &Dfa, trace: Option<&Trace>) -> Value {
+    let labels = dfa.alphabet().labels(usize::MAX);
+    let states: Vec<Value> = (0..dfa.state_count())
+        .map(|state| {
+            let next: Map<String, Value> = labels
+                .iter()
+                .enumerate()
+                .filter_map(|(class, label)| Some((label.clone(), dfa.next(state, class)?.into())))
+                .collect();
+            json!({ "state": state, "final": dfa.is_accepting(state), "next": next })
+        })
+        .collect();
+    let mut described = json!({ "start": dfa.start(), "states": states, "dot": dfa.dot() });
+    if let Some(trace) = trace {
+        let steps: Vec<Value> = trace
+            .steps
+            .iter()
+            .map(|step| {
+                json!({
+                    "offset": step.offset,
+                    "symbol": step.symbol,
+                    "class": step.class,
+                    "anything_else": step.anything_else,
+                    "from": step.from,
+                    "to": step.to,
+                })
+            })
+            .collect();
+        described["trace"] = json!({
+            "accepted": trace.accepted,
+            "state": trace.state,
+            "stopped_at": trace.stopped_at,
+            "steps": steps,
+        });
+    }
+    described
+}

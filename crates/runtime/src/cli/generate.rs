@@ -1,0 +1,444 @@
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokenmold::chat;
+use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
+use tokenmold::generate::{
+    Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
+};
+use tokenmold::model::{self, LoadedModel};
+use tokenmold::sampling::SamplingConfig;
+use tokenmold::tokenizer::Tokenizer;
+
+use super::schema::{SchemaOptions, regex_of};
+use super::style::{Paint, Style};
+use super::{Failure, Format, Output, Verdict, read_json};
+
+/// Arguments of `tokenmold generate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What the model is asked.
+    #[arg(long, value_name = "TEXT")]
+    prompt: String,
+
+    /// What the model is told before that. Default: the schema, if there is one.
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+
+    /// Give the prompt to the model as it is, without the marks of a chat.
+    #[arg(long)]
+    raw: bool,
+
+    #[command(flatten)]
+    source: Source,
+
+    #[command(flatten)]
+    options: SchemaOptions,
+
+    #[command(flatten)]
+    model: ModelArgs,
+
+    #[command(flatten)]
+    sampling: SamplingArgs,
+
+    /// Most tokens to generate.
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    max_tokens: usize,
+
+    /// Let the model say what it likes: to see what the mask is for.
+    #[arg(long)]
+    no_mask: bool,
+
+    /// Ask the model for every token, also where only one text can follow.
+    #[arg(long)]
+    no_forced: bool,
+
+    /// Print the N most probable tokens before and after the mask, as a table.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    show_probabilities: usize,
+}
+
+/// What binds the output, if anything.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct Source {
+    /// A file with a JSON Schema that the output must obey.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// A regular expression that the whole output must match.
+    #[arg(long, value_name = "REGEX")]
+    regex: Option<String>,
+}
+
+/// Which model; the embedded one by default.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Model")]
+struct ModelArgs {
+    /// A model directory as Hugging Face lays it out, or a GGUF file.
+    #[arg(long, value_name = "PATH", conflicts_with = "hub")]
+    model: Option<PathBuf>,
+
+    /// A model by its name on the Hugging Face Hub. Needs a build with the
+    /// feature `hub` and, the first time, a network.
+    #[arg(long, value_name = "NAME")]
+    hub: Option<String>,
+}
+
+/// How tokens are chosen; the most probable one by default.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Sampling")]
+struct SamplingArgs {
+    /// 0: the most probable token. Higher: more variety.
+    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    temperature: f32,
+
+    /// Draw from the K most probable tokens only.
+    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
+    top_k: usize,
+
+    /// Draw from the most probable tokens that together have probability P.
+    #[arg(long, value_name = "P", default_value_t = 1.0)]
+    top_p: f32,
+
+    /// Draw from tokens at least P times as probable as the most probable one.
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    min_p: f32,
+
+    /// Make tokens that were said before less probable; 1 changes nothing.
+    #[arg(long, value_name = "R", default_value_t = 1.0)]
+    repetition_penalty: f32,
+
+    /// The same seed gives the same text.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl SamplingArgs {
+    fn config(&self) -> SamplingConfig {
+        let mut config = SamplingConfig::with_temperature(self.temperature, self.seed);
+        config.top_k = self.top_k;
+        config.top_p = self.top_p;
+        config.min_p = self.min_p;
+        config.repetition_penalty = self.repetition_penalty;
+        config
+    }
+}
+
+impl ModelArgs {
+    fn load(&self) -> Result<LoadedModel, Failure> {
+        if let Some(name) = &self.hub {
+            return load_from_hub(name);
+        }
+        match &self.model {
+            Some(path) => model::load(path).map_err(|e| Failure::of(path.display(), e)),
+            None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
+        }
+    }
+}
+
+#[cfg(feature = "hub")]
+fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
+    let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
+    model::load(&folder).map_err(|e| Failure::of(name, e))
+}
+
+#[cfg(not(feature = "hub"))]
+fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
+    Err(Failure::new(format!(
+        "{name}: this build cannot download models; build it with `--features hub`, \
+         or give a downloaded model by `--model`"
+    )))
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
+    let mut loaded = args.model.load()?;
+    let (regex, schema) = match (&args.source.schema, &args.source.regex) {
+        (Some(path), _) => {
+            let schema = read_json(path)?;
+            let regex =
+                regex_of(&schema, &args.options).map_err(|e| Failure::of(path.display(), e))?;
+            (Some(regex), Some(schema))
+        }
+        (None, regex) => (regex.clone(), None),
+    };
+    let compiled = match regex.filter(|_| !args.no_mask) {
+        Some(regex) => Some(Compiled::new(&regex, &loaded.tokenizer)?),
+        None => None,
+    };
+    let prompt = match args.raw || !speaks_chatml(&loaded) {
+        true => Prompt::Text(args.prompt.clone()),
+        false => {
+            let system = match (&args.system, &schema) {
+                (Some(system), _) => system.clone(),
+                (None, Some(schema)) => chat::schema_system(schema),
+                (None, None) => String::new(),
+            };
+            Prompt::Chat(chat::prompt(&system, &args.prompt))
+        }
+    };
+    let request = Request::new(prompt)
+        .with_max_tokens(args.max_tokens)
+        .with_sampling(args.sampling.config())
+        .with_show_probabilities(args.show_probabilities)
+        .with_forced(match args.no_forced {
+            true => ForcedTokens::Draw,
+            false => ForcedTokens::Append,
+        });
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let mut screen = Screen::new(format, Marks::Colour, &loaded.tokenizer);
+    let mut guide = compiled.as_ref().map(Compiled::guide);
+    let generation = session
+        .generate(
+            &request,
+            guide.as_mut().map(|guide| guide as _),
+            &mut |event| screen.show(event),
+        )
+        .map_err(|e| Failure::new(e.to_string()))?;
+    let json = describe(&generation, compiled.as_ref(), screen.steps);
+    Ok(Output {
+        text: "\n".to_owned(),
+        notes: figures(&generation, compiled.as_ref()),
+        json,
+        verdict: Verdict::Good,
+    })
+}
+
+/// Whether the model's chats are marked as ChatML does, which is also what the
+/// embedded model was trained on.
+fn speaks_chatml(loaded: &LoadedModel) -> bool {
+    let marks = ["<|im_start|>", "<|im_end|>"];
+    marks
+        .iter()
+        .all(|mark| loaded.tokenizer.token_to_id(mark).is_some())
+}
+
+/// A constraint ready for a model's vocabulary, with what it cost.
+pub(crate) struct Compiled {
+    index: Arc<Index>,
+    pub(crate) time: Duration,
+}
+
+impl Compiled {
+    pub(crate) fn new(regex: &str, tokenizer: &Tokenizer) -> Result<Compiled, Failure> {
+        let start = Instant::now();
+        let vocabulary = tokenizer.vocabulary();
+        let lazy = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Index::with_config(regex, vocabulary, &Config::default(), &lazy)
+            .map_err(|e| Failure::of("the constraint", e))?;
+        Ok(Compiled {
+            index: Arc::new(index),
+            time: start.elapsed(),
+        })
+    }
+
+    pub(crate) fn states(&self) -> usize {
+        self.index.stats().states
+    }
+
+    pub(crate) fn guide(&self) -> Guide {
+        Guide::new(self.index.clone())
+    }
+}
+
+/// How forced tokens are told from those that the model chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// By colour alone; without colours the text stays as it is.
+    Colour,
+    /// By colour, or by brackets without colours.
+    Always,
+}
+
+/// Writes tokens as they come.
+pub(crate) struct Screen<'t> {
+    format: Format,
+    marks: Marks,
+    style: Style,
+    in_forced: bool,
+    tokenizer: &'t Tokenizer,
+    /// What machines get of each token.
+    pub(crate) steps: Vec<Value>,
+}
+
+impl<'t> Screen<'t> {
+    pub(crate) fn new(format: Format, marks: Marks, tokenizer: &'t Tokenizer) -> Self {
+        Screen {
+            format,
+            marks,
+            style: Style::for_stdout(),
+            in_forced: false,
+            tokenizer,
+            steps: Vec::new(),
+        }
+    }
+
+    pub(crate) fn show(&mut self, event: &Event<'_>) -> Flow {
+        let Event::Token(token) = event else {
+            return Flow::Continue;
+        };
+        let mut step = json!({ "token": token.token, "text": token.text, "forced": token.forced });
+        if let Some(probabilities) = &token.probabilities {
+            step["before"] = self.list(&probabilities.before);
+            step["after"] = self.list(&probabilities.after);
+        }
+        self.steps.push(step);
+        if self.format == Format::Json {
+            return Flow::Continue;
+        }
+        let shown = match (&token.probabilities, token.forced) {
+            (Some(probabilities), _) => self.table(token.token, probabilities),
+            (None, true) => self.style.paint(Paint::Forced, token.text),
+            (None, false) => token.text.to_owned(),
+        };
+        let bracket = self.bracket(token.forced && token.probabilities.is_none());
+        let mut out = io::stdout().lock();
+        match write!(out, "{bracket}{shown}").and_then(|()| out.flush()) {
+            Ok(()) => Flow::Continue,
+            Err(_) => Flow::Stop,
+        }
+    }
+
+    /// The bracket that begins or ends a run of forced tokens, if brackets are
+    /// the marks.
+    fn bracket(&mut self, forced: bool) -> &'static str {
+        let brackets = self.marks == Marks::Always && !self.style.has_colour();
+        match (std::mem::replace(&mut self.in_forced, forced), forced) {
+            (false, true) if brackets => "«",
+            (true, false) if brackets => "»",
+            _ => "",
+        }
+    }
+
+    /// What is left to print once the text has ended.
+    pub(crate) fn end(&mut self) -> &'static str {
+        self.bracket(false)
+    }
+
+    fn list(&self, tokens: &[tokenmold::sampling::Probability]) -> Value {
+        let one = |p: &tokenmold::sampling::Probability| {
+            json!({
+                "token": p.token,
+                "text": self.tokenizer.describe(p.token),
+                "logit": p.logit,
+                "probability": p.probability,
+            })
+        };
+        tokens.iter().map(one).collect()
+    }
+
+    /// The most probable tokens of a step, side by side.
+    fn table(&self, chosen: u32, probabilities: &Probabilities) -> String {
+        let cell = |p: Option<&tokenmold::sampling::Probability>| match p {
+            Some(p) => {
+                let text = self.tokenizer.describe(p.token);
+                format!("{:>6.1}%  {:<18}", p.probability * 100.0, cut(&text, 18))
+            }
+            None => " ".repeat(27),
+        };
+        let chosen = cut(&self.tokenizer.describe(chosen), 40);
+        let heading = format!("chosen {chosen:<20}    before the mask              after the mask");
+        let mut table = format!("{}\n", self.style.paint(Paint::Heading, heading));
+        let rows = probabilities.before.len().max(probabilities.after.len());
+        for i in 0..rows {
+            let before = probabilities.before.get(i);
+            let kept =
+                before.is_some_and(|b| probabilities.after.iter().any(|a| a.token == b.token));
+            let paint = if kept { Paint::Good } else { Paint::Bad };
+            table += &format!(
+                "{:27}    {}  {}\n",
+                "",
+                self.style.paint(paint, cell(before)),
+                cell(probabilities.after.get(i)).trim_end()
+            );
+        }
+        table
+    }
+}
+
+/// At most `width` characters of `text`.
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// How it ended and what it cost, for people.
+pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
+    let timings = &generation.timings;
+    let forced = generation.forced.iter().filter(|&&f| f).count();
+    let mut lines = vec![format!(
+        "{}: {} tokens ({forced} forced) in {:.0?}, {:.0} tokens a second; {} model steps, prompt of {} tokens in {:.0?}",
+        ending(generation),
+        generation.tokens.len(),
+        timings.total.saturating_sub(timings.prefill),
+        generation.tokens_per_second(),
+        generation.steps,
+        generation.prompt_tokens,
+        timings.prefill,
+    )];
+    if let Some(compiled) = compiled {
+        let stats = compiled.index.stats();
+        let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
+        lines.push(format!(
+            "constraint: compiled in {:.1?}, {} states; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
+            compiled.time, stats.states, generation.masks, each, stats.rows, stats.row_bytes,
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn ending(generation: &Generation) -> &'static str {
+    match (generation.finish, generation.complete) {
+        (Finish::Length, false) => "incomplete (max_tokens reached)",
+        (Finish::Context, false) => "incomplete (the model's context is full)",
+        (_, false) => "incomplete",
+        (Finish::Length, true) => "max_tokens reached",
+        (_, true) => "complete",
+    }
+}
+
+pub(crate) fn describe(
+    generation: &Generation,
+    compiled: Option<&Compiled>,
+    steps: Vec<Value>,
+) -> Value {
+    let timings = &generation.timings;
+    let mut described = json!({
+        "text": generation.text,
+        "value": serde_json::from_str::<Value>(&generation.text).ok(),
+        "complete": generation.complete,
+        "finish": format!("{:?}", generation.finish),
+        "prompt_tokens": generation.prompt_tokens,
+        "tokens": steps,
+        "model_steps": generation.steps,
+        "tokens_per_second": generation.tokens_per_second(),
+        "seconds": {
+            "prefill": timings.prefill.as_secs_f64(),
+            "forward": timings.forward.as_secs_f64(),
+            "mask": timings.mask.as_secs_f64(),
+            "advance": timings.advance.as_secs_f64(),
+            "sampling": timings.sampling.as_secs_f64(),
+            "total": timings.total.as_secs_f64(),
+        },
+    });
+    if let Some(compiled) = compiled {
+        let stats = compiled.index.stats();
+        described["constraint"] = json!({
+            "compile_seconds": compiled.time.as_secs_f64(),
+            "states": stats.states,
+            "masks": generation.masks,
+            "rows": stats.rows,
+            "row_bytes": stats.row_bytes,
+        });
+    }
+    described
+}

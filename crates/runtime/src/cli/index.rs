@@ -1,0 +1,101 @@
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::json;
+use tokenmold::fsm_index::{Config, Dfa, Index, IndexConfig};
+
+use super::schema::Language;
+use super::{Failure, Output, Verdict, read_vocabulary};
+
+/// Arguments of `tokenmold index`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    language: Language,
+
+    /// A `tokenizer.json`, or the model directory that holds it.
+    #[arg(long, value_name = "FILE")]
+    tokenizer: PathBuf,
+
+    /// Where to save the index.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+    let start = Instant::now();
+    let (regex, _) = args.language.read()?;
+    let to_regex = start.elapsed();
+    let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
+
+    let config = Config::default();
+    let start = Instant::now();
+    let automaton = Dfa::with_config(&regex, &config)
+        .and_then(|dfa| dfa.to_bytes(&config))
+        .map_err(|e| Failure::of("the automaton", e))?;
+    let to_automaton = start.elapsed();
+    let start = Instant::now();
+    let index = Index::build(automaton, &vocabulary, &IndexConfig::default())
+        .map_err(|e| Failure::of(file.display(), e))?;
+    let to_index = start.elapsed();
+    let stats = index.stats();
+
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<22} {value}");
+    };
+    line(
+        "regular expression",
+        format!("{} bytes, {to_regex:.1?}", regex.len()),
+    );
+    line(
+        "automaton",
+        format!(
+            "{} states, {} byte classes, {to_automaton:.1?}",
+            stats.states, stats.byte_classes
+        ),
+    );
+    line(
+        "vocabulary",
+        format!(
+            "{} tokens, {} end",
+            vocabulary.width(),
+            vocabulary.ends().len()
+        ),
+    );
+    line(
+        "index",
+        format!(
+            "{} distinct rows, {} bytes, {to_index:.1?}",
+            stats.rows, stats.bytes
+        ),
+    );
+    let mut saved = None;
+    if let Some(out) = &args.out {
+        let bytes = index.to_bytes();
+        std::fs::write(out, &bytes).map_err(|e| Failure::of(out.display(), e))?;
+        line("saved", format!("{}, {} bytes", out.display(), bytes.len()));
+        saved = Some(bytes.len());
+    }
+    Ok(Output {
+        text,
+        json: json!({
+            "regex_bytes": regex.len(),
+            "states": stats.states,
+            "byte_classes": stats.byte_classes,
+            "rows": stats.rows,
+            "row_bytes": stats.row_bytes,
+            "bytes": stats.bytes,
+            "tokens": vocabulary.width(),
+            "saved_bytes": saved,
+            "seconds": {
+                "regex": to_regex.as_secs_f64(),
+                "automaton": to_automaton.as_secs_f64(),
+                "index": to_index.as_secs_f64(),
+            },
+        }),
+        verdict: Verdict::Good,
+        ..Output::default()
+    })
+}

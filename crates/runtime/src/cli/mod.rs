@@ -1,0 +1,198 @@
+//! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage.
+
+mod check;
+mod demo;
+mod fsm;
+mod generate;
+mod index;
+mod parse;
+mod regex;
+mod schema;
+mod style;
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
+use tokenmold::fsm_index::Vocabulary;
+
+/// Makes a language model's output take a required shape, and reads it back.
+///
+/// Without a command it shows the whole of it: a schema goes in, the embedded
+/// model decodes under it, a parsed message comes out.
+#[derive(Debug, Parser)]
+#[command(name = "tokenmold", version, after_help = EXAMPLES)]
+struct Cli {
+    /// Print one JSON document for machines instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tokenmold                                        the main job, on the embedded model
+  tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
+  tokenmold regex --schema person.json             what the schema is as a regular expression
+  tokenmold fsm --regex 'A[0-9]+' --input A42      an automaton, and the trace of a text
+  tokenmold index --schema person.json --tokenizer tokenizer.json --out person.index
+  tokenmold check --schema person.json --tokenizer tokenizer.json < person-ada.json
+  tokenmold parse --response-schema response.json < output.txt
+
+Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Decode with a model under a schema or regular expression.
+    Generate(generate::Args),
+    /// Print the regular expression of a schema.
+    Regex(regex::Args),
+    /// Build the token index of a schema or regular expression.
+    Index(index::Args),
+    /// Show the automaton of a regular expression.
+    Fsm(fsm::Args),
+    /// Read a model's raw output back into a message.
+    Parse(parse::Args),
+    /// Follow a text token by token and say where and why it is refused.
+    Check(check::Args),
+}
+
+/// Runs the program on the arguments of the process.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let format = if cli.json { Format::Json } else { Format::Text };
+    let done = match &cli.command {
+        None => demo::run(format),
+        Some(Command::Generate(args)) => generate::run(args, format),
+        Some(Command::Regex(args)) => regex::run(args),
+        Some(Command::Index(args)) => index::run(args),
+        Some(Command::Fsm(args)) => fsm::run(args),
+        Some(Command::Parse(args)) => parse::run(args),
+        Some(Command::Check(args)) => check::run(args),
+    };
+    match done.and_then(|output| output.print(format)) {
+        Ok(verdict) => verdict.into(),
+        Err(failure) => {
+            failure.print(format);
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// For whom the output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// What the process says of its input by its exit code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    #[default]
+    Good,
+    Bad,
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> ExitCode {
+        match verdict {
+            Verdict::Good => ExitCode::SUCCESS,
+            Verdict::Bad => ExitCode::from(1),
+        }
+    }
+}
+
+/// What a command found, for both kinds of readers.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// The result, for standard output.
+    pub(crate) text: String,
+    /// What is worth knowing beside the result, for standard error.
+    pub(crate) notes: String,
+    pub(crate) json: Value,
+    pub(crate) verdict: Verdict,
+}
+
+impl Output {
+    fn print(&self, format: Format) -> Result<Verdict, Failure> {
+        let mut out = io::stdout().lock();
+        let printed = match format {
+            Format::Text => out.write_all(self.text.as_bytes()).and_then(|()| {
+                out.flush()?;
+                io::stderr().write_all(self.notes.as_bytes())
+            }),
+            Format::Json => writeln!(out, "{:#}", self.json),
+        };
+        match printed.and_then(|()| out.flush()) {
+            // Whoever read the output has seen enough of it.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(self.verdict),
+            Err(error) => Err(Failure::new(format!("standard output: {error}"))),
+            Ok(()) => Ok(self.verdict),
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) struct Failure(String);
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Failure(message.into())
+    }
+
+    /// The failure of something that has a name: a file, a part of the input.
+    pub(crate) fn of(what: impl fmt::Display, error: impl fmt::Display) -> Self {
+        Failure(format!("{what}: {error}"))
+    }
+
+    fn print(&self, format: Format) {
+        match format {
+            Format::Text => eprintln!("error: {}", self.0),
+            Format::Json => println!("{:#}", json!({ "error": self.0 })),
+        }
+    }
+}
+
+/// Reads a file, or standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path == Path::new("-") {
+        return read_stdin();
+    }
+    std::fs::read(path).map_err(|e| Failure::of(path.display(), e))
+}
+
+pub(crate) fn read_stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|e| Failure::of("standard input", e))?;
+    Ok(bytes)
+}
+
+pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
+    let bytes = read(path)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))
+}
+
+/// Reads the vocabulary of a `tokenizer.json`, or of the directory it lies in
+/// together with the end tokens that its configuration files name.
+pub(crate) fn read_vocabulary(path: &Path) -> Result<(PathBuf, Vocabulary), Failure> {
+    let file = if path.is_dir() {
+        path.join("tokenizer.json")
+    } else {
+        path.to_owned()
+    };
+    let json = read(&file)?;
+    let vocabulary =
+        Vocabulary::from_tokenizer_json(&json).map_err(|e| Failure::of(file.display(), e))?;
+    Ok((file, vocabulary))
+}

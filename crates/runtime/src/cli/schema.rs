@@ -1,0 +1,142 @@
+//! The arguments that name a language: a schema with its options, or a regular
+//! expression.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::Value;
+use tokenmold::schema_regex::{
+    self, AnyValue, Escapes, Formats, OpenObjects, Recursion, Whitespace,
+};
+
+use super::{Failure, read_json};
+
+/// How a schema becomes a regular expression.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Schema options")]
+pub(crate) struct SchemaOptions {
+    /// White space between JSON's tokens: `compact`, `single` (at most one
+    /// blank after `,` and `:`), `any` (bounded), or `any:N` (at most N
+    /// characters at each place).
+    #[arg(long, value_name = "STYLE", default_value = "single", value_parser = whitespace)]
+    whitespace: Whitespace,
+
+    /// A regular expression for the white space between JSON's tokens.
+    #[arg(long, value_name = "REGEX", conflicts_with = "whitespace")]
+    whitespace_pattern: Option<String>,
+
+    /// Unroll recursive references to this depth instead of refusing them.
+    #[arg(long, value_name = "N")]
+    recursion_depth: Option<u32>,
+
+    /// How deeply values may nest that the schema leaves unrestricted.
+    #[arg(long, value_name = "N")]
+    any_depth: Option<u32>,
+
+    /// Take objects that do not say `additionalProperties` to have none.
+    #[arg(long)]
+    closed_objects: bool,
+
+    /// What `format` does.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = FormatPolicy::Assert)]
+    formats: FormatPolicy,
+
+    /// Allow every escape that JSON allows in strings.
+    #[arg(long)]
+    all_escapes: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatPolicy {
+    /// Known formats are enforced, unknown ones are annotations.
+    Assert,
+    /// All formats are annotations.
+    Annotate,
+    /// Known formats are enforced, unknown ones refused.
+    Strict,
+}
+
+fn whitespace(text: &str) -> Result<Whitespace, String> {
+    match text {
+        "compact" => Ok(Whitespace::Compact),
+        "single" => Ok(Whitespace::SingleSpace),
+        "any" => Ok(Whitespace::bounded()),
+        _ => text
+            .strip_prefix("any:")
+            .and_then(|n| n.parse().ok())
+            .map(Whitespace::Bounded)
+            .ok_or_else(|| "expected `compact`, `single`, `any` or `any:N`".to_owned()),
+    }
+}
+
+impl SchemaOptions {
+    pub(crate) fn options(&self) -> schema_regex::Options {
+        let mut options = schema_regex::Options::default().whitespace(self.whitespace.clone());
+        if let Some(pattern) = &self.whitespace_pattern {
+            options = options.whitespace(Whitespace::Pattern(pattern.clone()));
+        }
+        if let Some(depth) = self.recursion_depth {
+            options = options.recursion(Recursion::Unroll(depth));
+        }
+        if let Some(depth) = self.any_depth {
+            options = options.any_value(AnyValue::Depth(depth));
+        }
+        if self.closed_objects {
+            options = options.open_objects(OpenObjects::Closed);
+        }
+        if self.all_escapes {
+            options = options.escapes(Escapes::All);
+        }
+        options.formats(match self.formats {
+            FormatPolicy::Assert => Formats::Assert,
+            FormatPolicy::Annotate => Formats::Annotate,
+            FormatPolicy::Strict => Formats::Strict,
+        })
+    }
+}
+
+/// A language: `--schema` or `--regex`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Language {
+    #[command(flatten)]
+    source: Source,
+
+    #[command(flatten)]
+    options: SchemaOptions,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// A file with a JSON Schema, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// A regular expression in the syntax of Rust's `regex` crate.
+    #[arg(long, value_name = "REGEX")]
+    regex: Option<String>,
+}
+
+/// The regular expression of a schema.
+pub(crate) fn regex_of(
+    schema: &Value,
+    options: &SchemaOptions,
+) -> Result<String, schema_regex::Error> {
+    schema_regex::to_regex(&schema_regex::parse(schema)?, &options.options())
+}
+
+impl Language {
+    /// The regular expression, and the schema it came from.
+    pub(crate) fn read(&self) -> Result<(String, Option<Value>), Failure> {
+        match (&self.source.schema, &self.source.regex) {
+            (Some(path), _) => {
+                let schema = read_json(path)?;
+                let regex =
+                    regex_of(&schema, &self.options).map_err(|e| Failure::of(path.display(), e))?;
+                Ok((regex, Some(schema)))
+            }
+            (None, Some(regex)) => Ok((regex.clone(), None)),
+            (None, None) => Err(Failure::new("neither --schema nor --regex is given")),
+        }
+    }
+}
