@@ -92,6 +92,7 @@ impl std::error::Error for Error {
     }
 }
 
+#[cfg(feature = "models")]
 impl From<candle_core::Error> for Error {
     #[cold]
     fn from(error: candle_core::Error) -> Self {
@@ -108,6 +109,7 @@ impl From<fsm_index::Error> for Error {
 }
 
 /// candle's messages may carry a backtrace; one line says what happened.
+#[cfg(feature = "models")]
 pub(crate) fn first_line(error: &dyn fmt::Display) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()

@@ -1,4 +1,8 @@
-//! Structured generation: JSON Schema in, constrained decoding with a model, a parsed message out.
+#![cfg_attr(feature = "embedded", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "embedded"),
+    doc = "Structured generation: JSON Schema in, constrained decoding with a model, a parsed message out."
+)]
 
 pub use fsm_index;
 pub use response_parser;
@@ -10,16 +14,18 @@ pub mod chat;
 pub mod constraint;
 #[cfg(feature = "embedded")]
 pub mod embedded;
-#[cfg(feature = "models")]
+#[cfg(feature = "tokenizers")]
 mod error;
 #[cfg(feature = "models")]
 pub mod generate;
+#[cfg(feature = "hub")]
+pub mod hub;
 #[cfg(feature = "models")]
 pub mod model;
 #[cfg(feature = "models")]
 pub mod sampling;
-#[cfg(feature = "models")]
+#[cfg(feature = "tokenizers")]
 pub mod tokenizer;
 
-#[cfg(feature = "models")]
+#[cfg(feature = "tokenizers")]
 pub use error::{Error, ErrorKind};
