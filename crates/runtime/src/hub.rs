@@ -57,7 +57,16 @@ const INDEX: &str = "model.safetensors.index.json";
 /// [`ErrorKind::Download`]: the name is not of that form, no such model is
 /// there or may be seen, it lacks a file, or the network is not there and the
 /// model not in the cache.
-pub fn download(name: &str, options: &HubOptions) -> Result<PathBuf, Error> {
+pub fn download(name: &str) -> Result<PathBuf, Error> {
+    download_with(name, &HubOptions::default())
+}
+
+/// [`download`], with options.
+///
+/// # Errors
+///
+/// As [`download`].
+pub fn download_with(name: &str, options: &HubOptions) -> Result<PathBuf, Error> {
     let (model, file) = split(name)?;
     let repo = match &options.revision {
         Some(revision) => Repo::with_revision(model.clone(), RepoType::Model, revision.clone()),

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use tokenmold::ErrorKind;
-use tokenmold::hub::{HubOptions, Progress, download};
+use tokenmold::hub::{HubOptions, Progress, download_with};
 use tokenmold::model;
 
 fn options(endpoint: String, cache: &Path) -> HubOptions {
@@ -89,11 +89,11 @@ fn files() -> HashMap<&'static str, &'static [u8]> {
 fn a_model_is_downloaded_once_and_then_used_without_a_server() {
     let cache = tempfile::tempdir().unwrap();
     let address = serve(files());
-    let folder = download("some/model", &options(address, cache.path())).unwrap();
+    let folder = download_with("some/model", &options(address, cache.path())).unwrap();
     assert!(!folder.join("README.md").exists());
     model::load(&folder).unwrap();
     let nowhere = options("http://127.0.0.1:1".to_owned(), cache.path());
-    assert_eq!(download("some/model", &nowhere).unwrap(), folder);
+    assert_eq!(download_with("some/model", &nowhere).unwrap(), folder);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn errors_say_what_could_not_be_had_and_why() {
     let address = serve(files());
     let mut lines = Vec::new();
     let mut refused = |name: &str, address: &str| {
-        let error = download(name, &options(address.to_owned(), cache.path())).unwrap_err();
+        let error = download_with(name, &options(address.to_owned(), cache.path())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Download);
         lines.push(error.to_string());
     };

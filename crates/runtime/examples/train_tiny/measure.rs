@@ -96,7 +96,7 @@ fn answer(
 }
 
 /// The answers that the task permits.
-fn regex(task: &Task) -> Result<String, AnyError> {
+pub(crate) fn regex(task: &Task) -> Result<String, AnyError> {
     let of_schema = |schema: &Value| -> Result<String, AnyError> {
         let options = schema_regex::Options::default().whitespace(Whitespace::Compact);
         Ok(schema_regex::to_regex(

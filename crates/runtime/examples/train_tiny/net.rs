@@ -295,3 +295,12 @@ pub(crate) fn gradient_error(seed: u64) -> Result<f32> {
     }
     Ok(worst)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn gradients_equal_finite_differences() {
+        let error = super::gradient_error(1).expect("the model computes");
+        assert!(error < 0.01, "{error}");
+    }
+}

@@ -1144,3 +1144,65 @@ const TOOLS: &[Tool] = &[
         ],
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure;
+
+    #[test]
+    fn names_are_held_out_of_training() {
+        let words = |names: Names| -> Vec<String> {
+            let mut writer = Writer::new(1, 0, names);
+            (0..2000)
+                .map(|i| writer.proper([PEOPLE, PLACES, THINGS, TITLES][i % 4]))
+                .collect()
+        };
+        assert!(words(Names::Training).iter().all(|word| !held_out(word)));
+        assert!(words(Names::HeldOut).iter().all(|word| held_out(word)));
+    }
+
+    #[test]
+    fn the_names_of_the_demonstration_are_held_out() {
+        let request = tokenmold::embedded::DEMO_REQUEST;
+        for name in ["Hana", "Novak", "Helmet", "Umbrella", "Violin"] {
+            assert!(held_out(name), "{name}");
+            assert!(request.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_text_depends_on_seed_and_stream_alone() {
+        let text = |seed, stream| {
+            let example = Writer::new(seed, stream, Names::Training).example(5);
+            (example.prompt(), example.answer)
+        };
+        assert_eq!(text(1, 7), text(1, 7));
+        assert_ne!(text(1, 7), text(1, 8));
+        assert_ne!(text(1, 7), text(2, 7));
+    }
+
+    #[test]
+    fn right_answers_are_valid_and_the_mask_permits_them() {
+        for stream in 0..150 {
+            let example = Writer::new(3, stream, Names::HeldOut).example(0);
+            let (schema, value) = match &example.task {
+                Task::Copy => continue,
+                Task::Object { schema, expected } => (schema, expected),
+                Task::Call {
+                    tools,
+                    name,
+                    arguments,
+                } => {
+                    let tool = tools.iter().find(|tool| tool["name"] == **name);
+                    (&tool.expect("the tool called is shown")["parameters"], arguments)
+                }
+            };
+            let validator = jsonschema::validator_for(schema).expect("a schema");
+            assert!(validator.is_valid(value), "{schema} {value}");
+            let regex = measure::regex(&example.task).expect("a regular schema");
+            let dfa = fsm_index::Dfa::new(&regex).expect("an automaton");
+            assert!(dfa.accepts(&example.answer), "{regex} {}", example.answer);
+        }
+    }
+}

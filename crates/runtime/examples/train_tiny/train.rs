@@ -19,7 +19,7 @@ use crate::text::{Names, Writer};
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Steps of the optimiser.
-    #[arg(long, default_value_t = 2600)]
+    #[arg(long, default_value_t = 2800)]
     steps: usize,
     /// How many of the last steps lower the learning rate to nothing.
     #[arg(long, default_value_t = 600)]
