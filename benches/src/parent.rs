@@ -27,7 +27,7 @@ pub struct Limits {
 pub enum Outcome {
     /// The engine judged the texts, or refused the schema. The further passes may be missing,
     /// if the child did not outlive them.
-    Judged(Verdict, Option<Extra>),
+    Judged(Box<Verdict>, Option<Box<Extra>>),
     /// No verdict within the time limit.
     TimedOut,
     /// The child used more memory than it may.
@@ -89,7 +89,7 @@ impl Worker {
                 Event::Message(Message::Done(extra)) => {
                     self.running = Some(running);
                     return Ok(match verdict {
-                        Some(verdict) => Outcome::Judged(verdict, Some(extra)),
+                        Some(verdict) => Outcome::Judged(Box::new(verdict), Some(Box::new(extra))),
                         None => Outcome::Crashed("no verdict".into()),
                     });
                 }
@@ -102,7 +102,7 @@ impl Worker {
             let ended = running.end();
             return Ok(match (verdict, outcome) {
                 // What failed came after the verdict: only further times are lost.
-                (Some(verdict), _) => Outcome::Judged(verdict, None),
+                (Some(verdict), _) => Outcome::Judged(Box::new(verdict), None),
                 (None, Outcome::Crashed(text)) if text.is_empty() => Outcome::Crashed(ended),
                 (None, outcome) => outcome,
             });

@@ -172,7 +172,7 @@ impl Collector {
                             .extend(extra.peak_memory.map(|bytes| bytes as f64));
                     }
                 }
-                self.judge(valid, verdict)
+                self.judge(valid, *verdict)
             }
         };
         match failure {
@@ -313,6 +313,7 @@ pub fn table(engines: &[EngineReport]) -> String {
         )
     });
     row("tokens", &|e| e.tokens.to_string());
+    type Part = (&'static str, fn(&Summary) -> f64);
     type Figure = (&'static str, fn(&EngineReport) -> &Summary);
     let figures: [Figure; 9] = [
         ("mask us", |e| &e.mask_us),
@@ -326,7 +327,7 @@ pub fn table(engines: &[EngineReport]) -> String {
         ("memory of a case, KiB", |e| &e.peak_memory),
     ];
     for (name, figure) in figures {
-        let parts: [(&str, fn(&Summary) -> f64); 8] = [
+        let parts: [Part; 8] = [
             ("avg", |s| s.avg),
             ("p25", |s| s.p25),
             ("p50", |s| s.p50),

@@ -165,7 +165,7 @@ mod tests {
         let mut ask = |_: &Case, task: &Task| {
             let mut verdict = None;
             measure(ours.as_ref(), &plan, task, &mut |v| verdict = Some(v));
-            Ok(Outcome::Judged(verdict.unwrap(), None))
+            Ok(Outcome::Judged(Box::new(verdict.unwrap()), None))
         };
         let mut seen = Vec::new();
         let files = run(&cases, &mut ask, &mut |case, answers| {

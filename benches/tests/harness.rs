@@ -150,7 +150,11 @@ fn an_engine_that_allows_everything_accepts_what_is_invalid() {
     let (verdict, _) = judge(&tampered(Tamper::AllowAll));
     assert_eq!(verdict.accepted, [true, true]);
     let mut collector = Collector::new("fake");
-    collector.add("ok", &[true, false], Outcome::Judged(verdict, None));
+    collector.add(
+        "ok",
+        &[true, false],
+        Outcome::Judged(Box::new(verdict), None),
+    );
     let report = collector.finish();
     assert_eq!(
         (
@@ -173,7 +177,11 @@ fn one_wrong_bit_is_found() {
         "{what}"
     );
     let mut collector = Collector::new("fake");
-    collector.add("ok", &[true, false], Outcome::Judged(verdict, None));
+    collector.add(
+        "ok",
+        &[true, false],
+        Outcome::Judged(Box::new(verdict), None),
+    );
     let report = collector.finish();
     assert_eq!((report.passing, report.mask_mismatches), (0, 1));
 }
@@ -193,7 +201,11 @@ fn a_mask_that_allows_what_advance_refuses_is_a_mismatch() {
 fn an_engine_that_never_accepts_rejects_what_is_valid() {
     let (verdict, _) = judge(&tampered(Tamper::RejectAll));
     let mut collector = Collector::new("fake");
-    collector.add("ok", &[true, false], Outcome::Judged(verdict, None));
+    collector.add(
+        "ok",
+        &[true, false],
+        Outcome::Judged(Box::new(verdict), None),
+    );
     let report = collector.finish();
     assert_eq!(
         (
@@ -296,7 +308,7 @@ fn collected() -> Collector {
             complete: true,
             peak_memory,
         };
-        Outcome::Judged(verdict, Some(extra))
+        Outcome::Judged(Box::new(verdict), Some(Box::new(extra)))
     };
     let refused = Verdict {
         refused: Some("not: no".into()),
@@ -307,7 +319,7 @@ fn collected() -> Collector {
     collector.add("no texts", &[], judged(&[]));
     collector.add("wrong", &[true, false], judged(&[true, true]));
     collector.add("rejects", &[true], judged(&[false]));
-    collector.add("refused", &[true], Outcome::Judged(refused, None));
+    collector.add("refused", &[true], Outcome::Judged(Box::new(refused), None));
     collector.add("late", &[false], Outcome::TimedOut);
     collector.add("large", &[false], Outcome::OutOfMemory);
     collector.add("dead", &[true, false], Outcome::Crashed("signal: 6".into()));

@@ -112,13 +112,22 @@ fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for name in names {
         let (mut required, mut optional) = (Counts::default(), Counts::default());
-        let files = suite::run(name, &cases, LIMIT, &mut |case, answers| {
+        let (mut plain, mut asserting) = (child(file, name, false), child(file, name, true));
+        let mut ask = |case: &cases::Case, task: &worker::Task| {
+            let asserts = suite::asserts_formats(case);
+            if asserts {
+                asserting.run(task)
+            } else {
+                plain.run(task)
+            }
+        };
+        let files = suite::run(&cases, &mut ask, &mut |case, answers| {
             let counts = if case.optional {
                 &mut optional
             } else {
                 &mut required
             };
-            for (i, (test, answer)) in case.tests.iter().zip(&answers).enumerate() {
+            for (i, (test, answer)) in case.tests.iter().zip(answers).enumerate() {
                 counts.add(answer);
                 tally.count(*answer == Answer::Right);
                 let expected = if test.valid { "accepted" } else { "rejected" };
