@@ -1,1 +1,18 @@
-//! Shared parts of Tokenmold's measuring programs.
+//! Measuring programs of Tokenmold, side by side with its peers.
+//!
+//! - `maskbench` decodes given texts under given schemas and measures masks.
+//! - `conformance` runs golden cases of the reference implementations and of the official
+//!   JSON Schema test suite.
+//!
+//! What they report, and how to read it, is in `docs/PERFORMANCE.md` and
+//! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
+
+pub mod cases;
+pub mod engines;
+pub mod golden;
+pub mod parent;
+pub mod report;
+pub mod spell;
+pub mod stats;
+pub mod suite;
+pub mod worker;

@@ -352,3 +352,16 @@ fn a_lazy_index_serves_many_threads() {
     });
     assert!(index.stats().rows >= 3);
 }
+
+#[test]
+fn patterns_as_deep_as_the_limit_fit_a_small_stack() {
+    // A group, the sequence in it and its repetition are a level each.
+    let depth = Config::default().nest_limit as usize;
+    let nested = |groups| format!("{}b{}", "(?:a".repeat(groups), "|c)?".repeat(groups));
+    assert_eq!(Dfa::new(&nested(depth)).unwrap_err().kind(), ErrorKind::Syntax);
+    let nested = nested(depth / 4);
+    let compile = move || Dfa::new(&nested).unwrap().accepts("aaab");
+    // As small as the stacks of test and worker threads are by default.
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(compile).unwrap();
+    assert!(!thread.join().unwrap());
+}

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
-use schema_regex::{AnyValue, Formats, IntegerSpelling, OpenObjects, Options, Recursion, parse, to_regex};
+use schema_regex::{
+    AnyValue, Formats, IntegerSpelling, OpenObjects, Options, Recursion, parse, to_regex,
+};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +21,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut verbose = false;
     let mut unless_optional = false;
     while let Some(arg) = args.next() {
-        let mut number = || args.next().and_then(|n| n.parse().ok()).ok_or("a number is missing");
+        let mut number = || {
+            args.next()
+                .and_then(|n| n.parse().ok())
+                .ok_or("a number is missing")
+        };
         match arg.as_str() {
             "--closed" => options = options.open_objects(OpenObjects::Closed),
             "--depth" => options = options.any_value(AnyValue::Depth(number()?)),
@@ -63,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         compiled += 1;
         sizes.push(text.len());
         let config = Config::new()
-            .nfa_size_limit(Some(400 << 20))
+            .nfa_size_limit(Some(60 << 20))
             .hybrid_cache_capacity(64 << 20)
             .onepass(false)
             .dfa(false)
@@ -71,18 +77,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let built = Regex::builder()
             .configure(config)
             .syntax(syntax::Config::new().nest_limit(4_000))
-            .build(&format!("^(?:{text})$"));
+            .build(&format!("^(?:{})$", without_large_counts(&text)));
         let regex = match built {
             Ok(regex) => regex,
             Err(e) => {
                 unbuilt += 1;
-                println!("not built {id}: {e} ({} bytes)", text.len());
+                let why = std::error::Error::source(&e).map_or(String::new(), ToString::to_string);
+                println!("not built {id}: {e}: {why} ({} bytes)", text.len());
                 continue;
             }
         };
         let mut good = true;
+        if start.elapsed() > Duration::from_secs(1) {
+            println!("slow {id}: {:?}, {} bytes", start.elapsed(), text.len());
+        }
         for test in case["tests"].as_array().into_iter().flatten() {
-            let (valid, text) = (test["valid"] == Value::Bool(true), test["text"].as_str().unwrap_or(""));
+            let (valid, text) = (
+                test["valid"] == Value::Bool(true),
+                test["text"].as_str().unwrap_or(""),
+            );
             if regex.is_match(text) != valid {
                 good = false;
                 if valid {
@@ -92,7 +105,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 if verbose || !valid {
                     let shown: String = text.chars().take(300).collect();
-                    println!("{} {id}: {shown}", if valid { "valid rejected" } else { "INVALID ACCEPTED" });
+                    println!(
+                        "{} {id}: {shown}",
+                        if valid {
+                            "valid rejected"
+                        } else {
+                            "INVALID ACCEPTED"
+                        }
+                    );
                 }
             }
         }
@@ -106,11 +126,46 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort();
     sizes.sort_unstable();
     let at = |p: usize| times.get(times.len() * p / 100).map(|t| t.0);
-    println!("slowest: {:?}", times.iter().rev().take(5).collect::<Vec<_>>());
-    println!("compile p50 {:?} p99 {:?}; bytes p50 {:?} p90 {:?} p99 {:?} max {:?}", at(50), at(99), sizes.get(sizes.len() / 2), sizes.get(sizes.len() * 9 / 10), sizes.get(sizes.len() * 99 / 100), sizes.last());
+    println!(
+        "slowest: {:?}",
+        times.iter().rev().take(5).collect::<Vec<_>>()
+    );
+    println!(
+        "compile p50 {:?} p99 {:?}; bytes p50 {:?} p90 {:?} p99 {:?} max {:?}",
+        at(50),
+        at(99),
+        sizes.get(sizes.len() / 2),
+        sizes.get(sizes.len() * 9 / 10),
+        sizes.get(sizes.len() * 99 / 100),
+        sizes.last()
+    );
     println!(
         "{cases} cases, {compiled} compiled, {unbuilt} not built, {passing} passing ({:.1}%), {rejected} valid texts rejected, {accepted} invalid texts accepted",
         100.0 * f64::from(passing as u32) / f64::from(cases as u32)
     );
     Ok(())
+}
+
+/// Counts past 300 become loops: this program only asks for answers on short
+/// texts, and the engine it uses copies the body of a count.
+fn without_large_counts(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        rest = &after[1..];
+        let count = rest.find('}').map(|end| &rest[..end]);
+        let numbers: Option<Vec<u32>> =
+            count.and_then(|c| c.split(',').map(|n| n.parse().ok()).collect());
+        match (numbers.as_deref(), count) {
+            (Some([min, max]), Some(count)) if *max > 300 && !before.ends_with('\\') => {
+                out.push_str(&format!("{{{},}}", min.min(&300)));
+                rest = &rest[count.len() + 1..];
+            }
+            _ => out.push('{'),
+        }
+    }
+    out.push_str(rest);
+    out
 }

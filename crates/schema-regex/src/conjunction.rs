@@ -44,10 +44,23 @@ const PROOF_DEPTH: usize = 4;
 
 impl<'s> Normaliser<'s> {
     pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Self {
-        Normaliser { schema, options, memo: HashMap::new(), conjs: HashMap::new(), open: Vec::new(), steps: 0 }
+        Normaliser {
+            schema,
+            options,
+            memo: HashMap::new(),
+            conjs: HashMap::new(),
+            open: Vec::new(),
+            steps: 0,
+        }
     }
 
-    pub(crate) fn error(&self, kind: ErrorKind, at: NodeId, keyword: &str, message: impl Into<String>) -> Error {
+    pub(crate) fn error(
+        &self,
+        kind: ErrorKind,
+        at: NodeId,
+        keyword: &str,
+        message: impl Into<String>,
+    ) -> Error {
         Error::at(kind, &self.schema.node(at).pointer, keyword, message)
     }
 
@@ -57,7 +70,10 @@ impl<'s> Normaliser<'s> {
             return Err(Error::new(
                 ErrorKind::TooManySteps,
                 self.schema.node(at).pointer.clone(),
-                format!("the schema takes more than {} steps; simplify it or raise Options::max_steps", self.options.max_steps),
+                format!(
+                    "the schema takes more than {} steps; simplify it or raise Options::max_steps",
+                    self.options.max_steps
+                ),
             ));
         }
         Ok(())
@@ -79,7 +95,9 @@ impl<'s> Normaliser<'s> {
     }
 
     fn and(&mut self, a: &[Shape], b: &[Shape], at: NodeId) -> Result<Vec<Shape>, Error> {
-        if let [one] = a && one.is_any() {
+        if let [one] = a
+            && one.is_any()
+        {
             return Ok(b.to_vec());
         }
         let mut out: Vec<Shape> = Vec::new();
@@ -102,7 +120,10 @@ impl<'s> Normaliser<'s> {
             return Err(Error::new(
                 ErrorKind::TooManyAlternatives,
                 self.schema.node(at).pointer.clone(),
-                format!("this location has more than {} alternatives; simplify it or raise Options::max_alternatives", self.options.max_alternatives),
+                format!(
+                    "this location has more than {} alternatives; simplify it or raise Options::max_alternatives",
+                    self.options.max_alternatives
+                ),
             ));
         }
         out.push(shape);
@@ -110,7 +131,8 @@ impl<'s> Normaliser<'s> {
     }
 
     fn or(&self, out: &mut Vec<Shape>, more: &[Shape], at: NodeId) -> Result<(), Error> {
-        more.iter().try_for_each(|shape| self.push(out, shape.clone(), at))
+        more.iter()
+            .try_for_each(|shape| self.push(out, shape.clone(), at))
     }
 
     fn signed(&mut self, signed: Signed) -> Result<Shapes, Error> {
@@ -142,7 +164,9 @@ impl<'s> Normaliser<'s> {
                     for atom in atoms.iter().filter(|a| rank_of(&a.kind) == rank) {
                         result = match &atom.kind {
                             AtomKind::OneOf(nodes) => self.one_of(&out, nodes, signed.node),
-                            kind => self.atom(kind, atom.keyword, signed.node).and_then(|more| self.and(&out, &more, signed.node)),
+                            kind => self
+                                .atom(kind, atom.keyword, signed.node)
+                                .and_then(|more| self.and(&out, &more, signed.node)),
                         }
                         .map(|shapes| out = shapes);
                         if result.is_err() {
@@ -194,24 +218,39 @@ impl<'s> Normaliser<'s> {
     }
 
     fn refusal(&self, at: NodeId, keyword: &str, reason: &str) -> Error {
-        self.error(ErrorKind::Refused, at, keyword, format!("`{keyword}`: {reason}"))
+        self.error(
+            ErrorKind::Refused,
+            at,
+            keyword,
+            format!("`{keyword}`: {reason}"),
+        )
     }
 
     /// The alternatives of one keyword.
-    fn atom(&mut self, kind: &AtomKind, keyword: &'static str, at: NodeId) -> Result<Vec<Shape>, Error> {
+    fn atom(
+        &mut self,
+        kind: &AtomKind,
+        keyword: &'static str,
+        at: NodeId,
+    ) -> Result<Vec<Shape>, Error> {
         let any = Shape::any;
         let here = (at, keyword);
         Ok(vec![match kind {
             AtomKind::Type { kinds, integer } => {
                 if *integer {
-                    Shape::of_kinds(kinds.or(Kinds::NUMBER)).with_numbers(|n| n.integer = Some(true))
+                    Shape::of_kinds(kinds.or(Kinds::NUMBER))
+                        .with_numbers(|n| n.integer = Some(true))
                 } else {
                     Shape::of_kinds(*kinds)
                 }
             }
             AtomKind::Values(values) => return Ok(one_of_values(values)),
-            AtomKind::Minimum { value, exclusive } => any().with_numbers(|n| n.low = Some(bound(value, *exclusive))),
-            AtomKind::Maximum { value, exclusive } => any().with_numbers(|n| n.high = Some(bound(value, *exclusive))),
+            AtomKind::Minimum { value, exclusive } => {
+                any().with_numbers(|n| n.low = Some(bound(value, *exclusive)))
+            }
+            AtomKind::Maximum { value, exclusive } => {
+                any().with_numbers(|n| n.high = Some(bound(value, *exclusive)))
+            }
             AtomKind::MultipleOf(divisor) => {
                 if is_one(divisor) {
                     any().with_numbers(|n| n.integer = Some(true))
@@ -230,7 +269,11 @@ impl<'s> Normaliser<'s> {
             AtomKind::Pattern(id) => match &self.schema.pattern(*id).pattern {
                 Ok(_) => any().with_strings(|s| s.patterns.push((*id, true, here))),
                 Err(e) => {
-                    let error = self.refusal(at, keyword, &format!("{} (byte {} of the pattern)", e.reason, e.offset));
+                    let error = self.refusal(
+                        at,
+                        keyword,
+                        &format!("{} (byte {} of the pattern)", e.reason, e.offset),
+                    );
                     any().with_refusal(Kinds::STRING, error)
                 }
             },
@@ -240,14 +283,22 @@ impl<'s> Normaliser<'s> {
             AtomKind::Format(_) => any(),
             AtomKind::UnknownFormat(reason) => {
                 if self.options.formats == Formats::Strict {
-                    let error = self.refusal(at, keyword, &format!("{reason}; use Formats::Assert to take it as an annotation"));
+                    let error = self.refusal(
+                        at,
+                        keyword,
+                        &format!("{reason}; use Formats::Assert to take it as an annotation"),
+                    );
                     any().with_refusal(Kinds::STRING, error)
                 } else {
                     any()
                 }
             }
             AtomKind::Items(items) => any().with_arrays(|a| {
-                a.prefix = items.prefix.iter().map(|n| Conj::new([Signed::yes(*n)])).collect();
+                a.prefix = items
+                    .prefix
+                    .iter()
+                    .map(|n| Conj::new([Signed::yes(*n)]))
+                    .collect();
                 a.rest = Conj::new([Signed::yes(items.rest)]);
             }),
             AtomKind::MinItems(min) => any().with_arrays(|a| a.min = *min),
@@ -257,11 +308,23 @@ impl<'s> Normaliser<'s> {
                 if *min == 0 && max.is_none() {
                     any()
                 } else {
-                    any().with_arrays(|a| add_contains(a, Contains { item: Signed::yes(*node), min: *min, max: *max, at: here }))
+                    any().with_arrays(|a| {
+                        add_contains(
+                            a,
+                            Contains {
+                                item: Signed::yes(*node),
+                                min: *min,
+                                max: *max,
+                                at: here,
+                            },
+                        );
+                    })
                 }
             }
             AtomKind::Members(_) => any().with_objects(|o| o.members.push(at)),
-            AtomKind::Required(names) => any().with_objects(|o| o.required = names.iter().cloned().collect()),
+            AtomKind::Required(names) => {
+                any().with_objects(|o| o.required = names.iter().cloned().collect())
+            }
             AtomKind::MinProperties(min) => any().with_objects(|o| {
                 o.min = *min;
                 o.count_at = Some(here);
@@ -270,7 +333,9 @@ impl<'s> Normaliser<'s> {
                 o.max = Some(*max);
                 o.count_at = Some(here);
             }),
-            AtomKind::PropertyNames(node) => any().with_objects(|o| o.names.push(Signed::yes(*node))),
+            AtomKind::PropertyNames(node) => {
+                any().with_objects(|o| o.names.push(Signed::yes(*node)))
+            }
             AtomKind::DependentRequired(lists) => {
                 let mut out = vec![any()];
                 for (name, needed) in lists {
@@ -302,7 +367,11 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::OneOf(nodes) => return self.one_of(&[any()], nodes, at),
             AtomKind::Not(node) => return self.signed(Signed::no(*node)).map(|s| s.to_vec()),
-            AtomKind::If { condition, then, otherwise } => {
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let mut out = if *then == ALWAYS && *otherwise == ALWAYS {
                     vec![any()]
                 } else {
@@ -315,19 +384,30 @@ impl<'s> Normaliser<'s> {
                 return Ok(out);
             }
             AtomKind::Ref(node) => return self.signed(Signed::yes(*node)).map(|s| s.to_vec()),
-            AtomKind::Refused { kinds, reason } => any().with_refusal(*kinds, self.refusal(at, keyword, reason)),
+            AtomKind::Refused { kinds, reason } => {
+                any().with_refusal(*kinds, self.refusal(at, keyword, reason))
+            }
         }])
     }
 
     /// The alternatives of the complement of one keyword.
-    fn negated(&mut self, kind: &AtomKind, keyword: &'static str, at: NodeId) -> Result<Vec<Shape>, Error> {
+    fn negated(
+        &mut self,
+        kind: &AtomKind,
+        keyword: &'static str,
+        at: NodeId,
+    ) -> Result<Vec<Shape>, Error> {
         let strings = || Shape::of_kinds(Kinds::STRING);
         let numbers = || Shape::of_kinds(Kinds::NUMBER);
         let arrays = || Shape::of_kinds(Kinds::ARRAY);
         let objects = || Shape::of_kinds(Kinds::OBJECT);
         let here = (at, keyword);
         let refuse = |this: &Self, kinds: Kinds, what: &str| {
-            let error = this.refusal(at, keyword, &format!("{what} cannot be negated (by `not`, `oneOf`, `if` or the like)"));
+            let error = this.refusal(
+                at,
+                keyword,
+                &format!("{what} cannot be negated (by `not`, `oneOf`, `if` or the like)"),
+            );
             Ok(vec![Shape::of_kinds(kinds).with_refusal(kinds, error)])
         };
         Ok(match kind {
@@ -342,8 +422,12 @@ impl<'s> Normaliser<'s> {
                 }
             }
             AtomKind::Values(values) => return self.not_values(values, at, keyword),
-            AtomKind::Minimum { value, exclusive } => vec![numbers().with_numbers(|n| n.high = Some(bound(value, !exclusive)))],
-            AtomKind::Maximum { value, exclusive } => vec![numbers().with_numbers(|n| n.low = Some(bound(value, !exclusive)))],
+            AtomKind::Minimum { value, exclusive } => {
+                vec![numbers().with_numbers(|n| n.high = Some(bound(value, !exclusive)))]
+            }
+            AtomKind::Maximum { value, exclusive } => {
+                vec![numbers().with_numbers(|n| n.low = Some(bound(value, !exclusive)))]
+            }
             AtomKind::MultipleOf(divisor) => {
                 if is_one(divisor) {
                     vec![numbers().with_numbers(|n| n.integer = Some(false))]
@@ -394,9 +478,21 @@ impl<'s> Normaliser<'s> {
                         out.push(arrays().with_arrays(|a| a.min = n + 1));
                     }
                     rest if n == 0 => out.push(arrays().with_arrays(|a| {
-                        add_contains(a, Contains { item: Signed::no(rest), min: 1, max: None, at: here });
+                        add_contains(
+                            a,
+                            Contains {
+                                item: Signed::no(rest),
+                                min: 1,
+                                max: None,
+                                at: here,
+                            },
+                        );
                     })),
-                    _ => out.extend(refuse(self, Kinds::ARRAY, "the schema of items after a prefix")?),
+                    _ => out.extend(refuse(
+                        self,
+                        Kinds::ARRAY,
+                        "the schema of items after a prefix",
+                    )?),
                 }
                 out
             }
@@ -411,12 +507,28 @@ impl<'s> Normaliser<'s> {
                 let mut out = Vec::new();
                 if let Some(fewer) = min.checked_sub(1) {
                     out.push(arrays().with_arrays(|a| {
-                        add_contains(a, Contains { item: Signed::yes(*node), min: 0, max: Some(fewer), at: here });
+                        add_contains(
+                            a,
+                            Contains {
+                                item: Signed::yes(*node),
+                                min: 0,
+                                max: Some(fewer),
+                                at: here,
+                            },
+                        );
                     }));
                 }
                 if let Some(more) = max.and_then(|m| m.checked_add(1)) {
                     out.push(arrays().with_arrays(|a| {
-                        add_contains(a, Contains { item: Signed::yes(*node), min: more, max: None, at: here });
+                        add_contains(
+                            a,
+                            Contains {
+                                item: Signed::yes(*node),
+                                min: more,
+                                max: None,
+                                at: here,
+                            },
+                        );
                     }));
                 }
                 out
@@ -434,14 +546,22 @@ impl<'s> Normaliser<'s> {
                     }));
                 }
                 if members.patterns.iter().any(|(_, node)| *node != ALWAYS) {
-                    out.extend(refuse(self, Kinds::OBJECT, "the schema of a pattern of names")?);
+                    out.extend(refuse(
+                        self,
+                        Kinds::OBJECT,
+                        "the schema of a pattern of names",
+                    )?);
                 }
                 if members.additional != ALWAYS {
                     // Objects with a further member; an enumeration of them
                     // is not needed where the other side admits none.
                     let error = self.refusal(at, "additionalProperties", "the schema of further properties cannot be negated (by `not`, `oneOf`, `if` or the like)");
                     let n = if members.patterns.is_empty() { 1 } else { 0 };
-                    out.push(objects().with_objects(|o| o.min = n).with_refusal(Kinds::OBJECT, error));
+                    out.push(
+                        objects()
+                            .with_objects(|o| o.min = n)
+                            .with_refusal(Kinds::OBJECT, error),
+                    );
                 }
                 out
             }
@@ -495,7 +615,11 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::OneOf(nodes) => return self.not_one_of(nodes, at),
             AtomKind::Not(node) => return self.signed(Signed::yes(*node)).map(|s| s.to_vec()),
-            AtomKind::If { condition, then, otherwise } => {
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let mut out = self.all(&[Signed::yes(*condition), Signed::no(*then)], at)?;
                 let more = self.all(&[Signed::no(*condition), Signed::no(*otherwise)], at)?;
                 self.or(&mut out, &more, at)?;
@@ -503,14 +627,21 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::Ref(node) => return self.signed(Signed::no(*node)).map(|s| s.to_vec()),
             AtomKind::Refused { kinds, reason } => {
-                vec![Shape::of_kinds(*kinds).with_refusal(*kinds, self.refusal(at, keyword, reason))]
+                vec![
+                    Shape::of_kinds(*kinds).with_refusal(*kinds, self.refusal(at, keyword, reason)),
+                ]
             }
         })
     }
 
     /// Exactly one branch: each branch without those others that it is not
     /// known to exclude.
-    fn one_of(&mut self, base: &[Shape], nodes: &[NodeId], at: NodeId) -> Result<Vec<Shape>, Error> {
+    fn one_of(
+        &mut self,
+        base: &[Shape],
+        nodes: &[NodeId],
+        at: NodeId,
+    ) -> Result<Vec<Shape>, Error> {
         let mut branches = Vec::with_capacity(nodes.len());
         for node in nodes {
             branches.push(self.signed(Signed::yes(*node))?);
@@ -550,8 +681,14 @@ impl<'s> Normaliser<'s> {
             for mut shape in own {
                 // What is refused inside is the fault of this `oneOf`.
                 for (_, error) in &mut shape.refused {
-                    if error.message().contains("cannot be negated") && error.keyword() != Some("oneOf") {
-                        let reason = format!("`oneOf`: its branches are not known to exclude each other, and {} at #{} cannot be negated; use `anyOf`, or tell the branches apart by a required property with a `const`", error.keyword().unwrap_or("a keyword"), error.pointer());
+                    if error.message().contains("cannot be negated")
+                        && error.keyword() != Some("oneOf")
+                    {
+                        let reason = format!(
+                            "`oneOf`: its branches are not known to exclude each other, and {} at #{} cannot be negated; use `anyOf`, or tell the branches apart by a required property with a `const`",
+                            error.keyword().unwrap_or("a keyword"),
+                            error.pointer()
+                        );
                         *error = Rc::new(self.error(ErrorKind::Refused, at, "oneOf", reason));
                     }
                 }
@@ -577,7 +714,12 @@ impl<'s> Normaliser<'s> {
         Ok(out)
     }
 
-    fn not_values(&mut self, values: &[Value], at: NodeId, keyword: &'static str) -> Result<Vec<Shape>, Error> {
+    fn not_values(
+        &mut self,
+        values: &[Value],
+        at: NodeId,
+        keyword: &'static str,
+    ) -> Result<Vec<Shape>, Error> {
         let mut kinds = Kinds::ALL;
         let mut numbers: Vec<Decimal> = Vec::new();
         let mut excluded = BTreeSet::new();
@@ -606,7 +748,10 @@ impl<'s> Normaliser<'s> {
             base = base.with_objects(|o| o.min = 1);
         }
         if compound != Kinds::NONE {
-            base = base.with_refusal(compound, self.refusal(at, keyword, "an array or object cannot be excluded"));
+            base = base.with_refusal(
+                compound,
+                self.refusal(at, keyword, "an array or object cannot be excluded"),
+            );
         }
         if numbers.is_empty() {
             base.kinds = kinds;
@@ -630,10 +775,17 @@ impl<'s> Normaliser<'s> {
     }
 
     /// The locations that apply to a member of this name.
-    pub(crate) fn member(&self, objects: &crate::shape::Objects, name: &str, reading: Reading) -> Conj {
+    pub(crate) fn member(
+        &self,
+        objects: &crate::shape::Objects,
+        name: &str,
+        reading: Reading,
+    ) -> Conj {
         let mut parts: Vec<Signed> = Vec::new();
         for node in &objects.members {
-            let Some(members) = self.members_of(*node) else { continue };
+            let Some(members) = self.members_of(*node) else {
+                continue;
+            };
             let mut evaluated = false;
             if let Some(own) = members.names.get(name) {
                 parts.push(Signed::yes(*own));
@@ -649,7 +801,13 @@ impl<'s> Normaliser<'s> {
                 parts.push(self.further(members, reading));
             }
         }
-        parts.extend(objects.extra.iter().filter(|(n, _)| n == name).map(|(_, s)| *s));
+        parts.extend(
+            objects
+                .extra
+                .iter()
+                .filter(|(n, _)| n == name)
+                .map(|(_, s)| *s),
+        );
         for signed in &objects.names {
             if !crate::validate::name_holds(self.schema, self.options, *signed, name) {
                 parts.push(Signed::no(ALWAYS));
@@ -664,7 +822,11 @@ impl<'s> Normaliser<'s> {
             && self.options.open_objects == crate::options::OpenObjects::Closed
             && !members.additional_said
             && (!members.names.is_empty() || !members.patterns.is_empty());
-        if closed { Signed::no(ALWAYS) } else { Signed::yes(members.additional) }
+        if closed {
+            Signed::no(ALWAYS)
+        } else {
+            Signed::yes(members.additional)
+        }
     }
 
     pub(crate) fn members_of(&self, node: NodeId) -> Option<&'s crate::ir::Members> {
@@ -721,7 +883,9 @@ impl<'s> Normaliser<'s> {
     fn no_string(&self, shape: &Shape) -> bool {
         let s = &shape.strings;
         if let Some(allowed) = &s.allowed {
-            return !allowed.iter().any(|text| crate::validate::strings_hold(self.schema, s, text));
+            return !allowed
+                .iter()
+                .any(|text| crate::validate::strings_hold(self.schema, s, text));
         }
         let positive = |x: &&(crate::ir::PatternId, bool, crate::shape::At)| x.1;
         if s.patterns.iter().filter(positive).count() + s.formats.iter().filter(|f| f.1).count() < 2
@@ -738,7 +902,9 @@ impl<'s> Normaliser<'s> {
             return Ok(false);
         }
         if let Some(allowed) = &a.allowed
-            && !allowed.iter().any(|v| crate::validate::shape_holds(self.schema, self.options, shape, v))
+            && !allowed
+                .iter()
+                .any(|v| crate::validate::shape_holds(self.schema, self.options, shape, v))
         {
             return Ok(true);
         }
@@ -757,7 +923,9 @@ impl<'s> Normaliser<'s> {
             return Ok(false);
         }
         if let Some(allowed) = &o.allowed
-            && !allowed.iter().any(|v| crate::validate::shape_holds(self.schema, self.options, shape, v))
+            && !allowed
+                .iter()
+                .any(|v| crate::validate::shape_holds(self.schema, self.options, shape, v))
         {
             return Ok(true);
         }
@@ -768,9 +936,14 @@ impl<'s> Normaliser<'s> {
             }
         }
         // Too few members are possible at all.
-        if o.min > o.required.len() as u64 && o.members.iter().any(|n| {
-            self.members_of(*n).is_some_and(|m| m.patterns.is_empty() && Conj::new([self.further(m, Reading::AsWritten)]).is_never())
-        }) {
+        if o.min > o.required.len() as u64
+            && o.members.iter().any(|n| {
+                self.members_of(*n).is_some_and(|m| {
+                    m.patterns.is_empty()
+                        && Conj::new([self.further(m, Reading::AsWritten)]).is_never()
+                })
+            })
+        {
             let mut possible = BTreeSet::new();
             for node in &o.members {
                 if let Some(members) = self.members_of(*node) {
@@ -802,7 +975,11 @@ impl<'s> Normaliser<'s> {
             self.step(first.node)?;
         }
         // A location that is just being opened proves nothing.
-        if conj.parts().iter().any(|s| self.open.iter().any(|o| o.node == s.node)) {
+        if conj
+            .parts()
+            .iter()
+            .any(|s| self.open.iter().any(|o| o.node == s.node))
+        {
             return Ok(false);
         }
         let shapes = match self.shapes(conj) {
@@ -823,7 +1000,10 @@ pub(crate) fn too_deep(pointer: &str, options: &Options) -> Error {
     Error::new(
         ErrorKind::TooDeep,
         pointer,
-        format!("the schema is nested more than {} deep; flatten it or raise Options::max_depth", options.max_depth),
+        format!(
+            "the schema is nested more than {} deep; flatten it or raise Options::max_depth",
+            options.max_depth
+        ),
     )
 }
 
@@ -842,7 +1022,10 @@ fn rank_of(kind: &AtomKind) -> u8 {
 }
 
 fn bound(value: &Decimal, exclusive: bool) -> Bound {
-    Bound { value: value.clone(), exclusive }
+    Bound {
+        value: value.clone(),
+        exclusive,
+    }
 }
 
 fn is_one(d: &Decimal) -> bool {
@@ -852,7 +1035,10 @@ fn is_one(d: &Decimal) -> bool {
 /// An item condition that no item may meet is a condition on every item.
 fn add_contains(arrays: &mut Arrays, contains: Contains) {
     if contains.max == Some(0) {
-        let flipped = Signed { positive: !contains.item.positive, ..contains.item };
+        let flipped = Signed {
+            positive: !contains.item.positive,
+            ..contains.item
+        };
         arrays.rest = Conj::new([flipped]);
         if contains.min > 0 {
             arrays.allowed = Some(Vec::new());
@@ -869,7 +1055,8 @@ fn object_with(names: BTreeSet<String>) -> Shape {
 
 /// Objects without this member.
 fn object_without(name: &str) -> Shape {
-    Shape::of_kinds(Kinds::OBJECT).with_objects(|o| o.extra.push((name.to_owned(), Signed::no(ALWAYS))))
+    Shape::of_kinds(Kinds::OBJECT)
+        .with_objects(|o| o.extra.push((name.to_owned(), Signed::no(ALWAYS))))
 }
 
 /// Values of any kind that are no object with this member.
@@ -879,7 +1066,8 @@ fn without_member(name: &str) -> Shape {
 
 fn one_of_values(values: &[Value]) -> Vec<Shape> {
     let mut kinds = Kinds::NONE;
-    let (mut numbers, mut strings, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut numbers, mut strings, mut arrays, mut objects) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for value in values {
         kinds = kinds.or(Kinds::of(value));
         match value {

@@ -16,7 +16,11 @@ pub(crate) struct Decimal {
 
 impl Decimal {
     pub(crate) fn zero() -> Self {
-        Decimal { negative: false, digits: Vec::new(), exponent: 0 }
+        Decimal {
+            negative: false,
+            digits: Vec::new(),
+            exponent: 0,
+        }
     }
 
     /// Reads a number as JSON spells it. `None` where it is not one, or its
@@ -27,7 +31,10 @@ impl Decimal {
             None => (false, text),
         };
         let (mantissa, exp) = match rest.find(['e', 'E']) {
-            Some(i) => (&rest[..i], rest[i + 1..].trim_start_matches('+').parse::<i64>().ok()?),
+            Some(i) => (
+                &rest[..i],
+                rest[i + 1..].trim_start_matches('+').parse::<i64>().ok()?,
+            ),
             None => (rest, 0),
         };
         let (int, frac) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -55,7 +62,11 @@ impl Decimal {
         if exponent > MAX_DIGITS || length.checked_sub(exponent)? > MAX_DIGITS {
             return None;
         }
-        Some(Decimal { negative, digits, exponent })
+        Some(Decimal {
+            negative,
+            digits,
+            exponent,
+        })
     }
 
     pub(crate) fn from_number(number: &serde_json::Number) -> Option<Self> {
@@ -127,7 +138,7 @@ impl Decimal {
     /// Whether `self` is a whole multiple of `divisor`, which is positive.
     pub(crate) fn is_multiple_of(&self, divisor: &Decimal) -> Option<bool> {
         let scale = divisor.scale();
-        let Some(modulus) = divisor.scaled(scale) else { return None };
+        let modulus = divisor.scaled(scale)?;
         if modulus == 0 || modulus > u128::from(u64::MAX) {
             return None;
         }
@@ -168,7 +179,9 @@ impl Decimal {
             (false, true) => return Ordering::Greater,
             (false, false) => {}
         }
-        self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits))
+        self.exponent
+            .cmp(&other.exponent)
+            .then_with(|| self.digits.cmp(&other.digits))
     }
 }
 
@@ -199,7 +212,9 @@ mod tests {
 
     #[test]
     fn compares_by_value() {
-        let order = ["-1e3", "-10.5", "-10.25", "-1", "0", "0.001", "0.01", "1", "1.5", "9", "10", "1e20"];
+        let order = [
+            "-1e3", "-10.5", "-10.25", "-1", "0", "0.001", "0.01", "1", "1.5", "9", "10", "1e20",
+        ];
         for (i, a) in order.iter().enumerate() {
             for (j, b) in order.iter().enumerate() {
                 assert_eq!(d(a).cmp(&d(b)), i.cmp(&j), "{a} {b}");

@@ -70,12 +70,13 @@ impl Error {
     /// An error about one keyword: its name is appended to the pointer of the
     /// subschema that holds it.
     #[cold]
-    pub(crate) fn at(kind: ErrorKind, node: &str, keyword: &str, message: impl Into<String>) -> Self {
-        let mut error = Error::new(
-            kind,
-            format!("{node}/{}", escape_token(keyword)),
-            message,
-        );
+    pub(crate) fn at(
+        kind: ErrorKind,
+        node: &str,
+        keyword: &str,
+        message: impl Into<String>,
+    ) -> Self {
+        let mut error = Error::new(kind, format!("{node}/{}", escape_token(keyword)), message);
         error.0.keyword = Some(keyword.to_owned());
         error
     }

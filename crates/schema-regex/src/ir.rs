@@ -132,10 +132,19 @@ pub(crate) struct Items {
 #[derive(Clone, Debug)]
 pub(crate) enum AtomKind {
     /// These kinds; with `integer`, integers too where numbers are not.
-    Type { kinds: Kinds, integer: bool },
+    Type {
+        kinds: Kinds,
+        integer: bool,
+    },
     Values(Vec<Value>),
-    Minimum { value: Decimal, exclusive: bool },
-    Maximum { value: Decimal, exclusive: bool },
+    Minimum {
+        value: Decimal,
+        exclusive: bool,
+    },
+    Maximum {
+        value: Decimal,
+        exclusive: bool,
+    },
     MultipleOf(Decimal),
     MinLength(u64),
     MaxLength(u64),
@@ -147,7 +156,11 @@ pub(crate) enum AtomKind {
     MinItems(u64),
     MaxItems(u64),
     UniqueItems,
-    Contains { node: NodeId, min: u64, max: Option<u64> },
+    Contains {
+        node: NodeId,
+        min: u64,
+        max: Option<u64>,
+    },
     Members(Members),
     Required(Vec<String>),
     MinProperties(u64),
@@ -159,11 +172,18 @@ pub(crate) enum AtomKind {
     AnyOf(Vec<NodeId>),
     OneOf(Vec<NodeId>),
     Not(NodeId),
-    If { condition: NodeId, then: NodeId, otherwise: NodeId },
+    If {
+        condition: NodeId,
+        then: NodeId,
+        otherwise: NodeId,
+    },
     Ref(NodeId),
     /// A keyword that constrains values of these kinds in a way that is not
     /// expressed.
-    Refused { kinds: Kinds, reason: String },
+    Refused {
+        kinds: Kinds,
+        reason: String,
+    },
 }
 
 impl Schema {

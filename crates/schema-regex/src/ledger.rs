@@ -61,8 +61,18 @@ pub struct Keyword {
     pub note: &'static str,
 }
 
-const fn k(name: &'static str, drafts: &'static str, general: General, note: &'static str) -> Keyword {
-    Keyword { name, drafts, general, note }
+const fn k(
+    name: &'static str,
+    drafts: &'static str,
+    general: General,
+    note: &'static str,
+) -> Keyword {
+    Keyword {
+        name,
+        drafts,
+        general,
+        note,
+    }
 }
 
 use General::{Annotation as A, Enforced as E, EnforcedWhere as W, Structure as S};
@@ -70,56 +80,226 @@ use General::{Annotation as A, Enforced as E, EnforcedWhere as W, Structure as S
 /// Every keyword of the drafts 4, 6, 7, 2019-09 and 2020-12, and some that
 /// OpenAPI and other tools add.
 pub const KEYWORDS: &[Keyword] = &[
-    k("$schema", "4-2020", S, "chooses the draft; without it 2020-12, or `ParseOptions::draft`"),
-    k("$id", "6-2020", S, "names a resource that references of the same document find"),
+    k(
+        "$schema",
+        "4-2020",
+        S,
+        "chooses the draft; without it 2020-12, or `ParseOptions::draft`",
+    ),
+    k(
+        "$id",
+        "6-2020",
+        S,
+        "names a resource that references of the same document find",
+    ),
     k("id", "4", S, "as `$id`, in draft 4 alone"),
-    k("$anchor", "2019-2020", S, "names a place that references find"),
+    k(
+        "$anchor",
+        "2019-2020",
+        S,
+        "names a place that references find",
+    ),
     k("$dynamicAnchor", "2020", S, "as `$anchor` for `$ref`"),
     k("$recursiveAnchor", "2019", S, "see `$recursiveRef`"),
-    k("$defs", "2019-2020", S, "read where a reference leads into it"),
+    k(
+        "$defs",
+        "2019-2020",
+        S,
+        "read where a reference leads into it",
+    ),
     k("definitions", "4-7", S, "as `$defs`, in every draft"),
-    k("$vocabulary", "2019-2020", A, "of meta-schemas; not looked at"),
+    k(
+        "$vocabulary",
+        "2019-2020",
+        A,
+        "of meta-schemas; not looked at",
+    ),
     k("$comment", "7-2020", A, ""),
-    k("$ref", "4-2020", W, "inside the document. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say. Recursion by `Options::recursion`. Other documents are refused"),
-    k("$dynamicRef", "2020", W, "where the document has no dynamic anchor: then it is a `$ref`"),
-    k("$recursiveRef", "2019", W, "where the document has no recursive anchor: then it is a `$ref`"),
-    k("type", "4-2020", E, "`integer` is spelled without a fraction, or with one of zeros by `Options::integers`"),
-    k("enum", "4-2020", E, "members that the rest of the schema forbids are left out. Arrays and objects are spelled in the order they have in the schema; a negated `enum` with a non-empty array or object is refused"),
+    k(
+        "$ref",
+        "4-2020",
+        W,
+        "inside the document. Siblings are intersected; in drafts 4 to 7 they are ignored, as these say. Recursion by `Options::recursion`. Other documents are refused",
+    ),
+    k(
+        "$dynamicRef",
+        "2020",
+        W,
+        "where the document has no dynamic anchor: then it is a `$ref`",
+    ),
+    k(
+        "$recursiveRef",
+        "2019",
+        W,
+        "where the document has no recursive anchor: then it is a `$ref`",
+    ),
+    k(
+        "type",
+        "4-2020",
+        E,
+        "`integer` is spelled without a fraction, or with one of zeros by `Options::integers`",
+    ),
+    k(
+        "enum",
+        "4-2020",
+        E,
+        "members that the rest of the schema forbids are left out. Arrays and objects are spelled in the order they have in the schema; a negated `enum` with a non-empty array or object is refused",
+    ),
     k("const", "6-2020", E, "as an `enum` of one"),
-    k("multipleOf", "4-2020", W, "where the digits form a small automaton (powers of ten and their like, small integers) or the range holds few multiples; refused when negated, but for 1"),
-    k("minimum", "4-2020", E, "exact on decimals of any length; a bounded number has no exponent"),
+    k(
+        "multipleOf",
+        "4-2020",
+        W,
+        "where the digits form a small automaton (powers of ten and their like, small integers) or the range holds few multiples; refused when negated, but for 1",
+    ),
+    k(
+        "minimum",
+        "4-2020",
+        E,
+        "exact on decimals of any length; a bounded number has no exponent",
+    ),
     k("maximum", "4-2020", E, "as `minimum`"),
-    k("exclusiveMinimum", "4-2020", E, "as a number, and as draft 4's flag"),
-    k("exclusiveMaximum", "4-2020", E, "as a number, and as draft 4's flag"),
-    k("minLength", "4-2020", W, "counts characters (code points); with `pattern` or `format` where the two meet in a small expression"),
+    k(
+        "exclusiveMinimum",
+        "4-2020",
+        E,
+        "as a number, and as draft 4's flag",
+    ),
+    k(
+        "exclusiveMaximum",
+        "4-2020",
+        E,
+        "as a number, and as draft 4's flag",
+    ),
+    k(
+        "minLength",
+        "4-2020",
+        W,
+        "counts characters (code points); with `pattern` or `format` where the two meet in a small expression",
+    ),
     k("maxLength", "4-2020", W, "as `minLength`"),
-    k("pattern", "4-2020", W, "an ECMA-262 search over the decoded string, lookahead at the beginning included. Refused: other look-around, back references, word boundaries, anchors inside repetitions, and meetings of several patterns past `Options::max_automaton_states`"),
-    k("format", "4-2020", W, "date-time, date, time (leap seconds in UTC only), duration, email (no quoted local part), hostname (long names narrowed), ipv4, ipv6, uuid, uri, uri-reference, json-pointer, relative-json-pointer. Others are annotations, or refused by `Formats::Strict`"),
-    k("items", "4-2020", E, "as a schema and, before 2020-12, as an array"),
+    k(
+        "pattern",
+        "4-2020",
+        W,
+        "an ECMA-262 search over the decoded string, lookahead at the beginning included. Refused: other look-around, back references, word boundaries, anchors inside repetitions, and meetings of several patterns past `Options::max_automaton_states`",
+    ),
+    k(
+        "format",
+        "4-2020",
+        W,
+        "date-time, date, time (leap seconds in UTC only), duration, email (no quoted local part), hostname (long names narrowed), ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference, json-pointer, relative-json-pointer, regex (a simple subset). Others are annotations, or refused by `Formats::Strict`",
+    ),
+    k(
+        "items",
+        "4-2020",
+        E,
+        "as a schema and, before 2020-12, as an array",
+    ),
     k("prefixItems", "2020", E, ""),
-    k("additionalItems", "4-2019", E, "where `items` is an array; nothing elsewhere, as the drafts say"),
+    k(
+        "additionalItems",
+        "4-2019",
+        E,
+        "where `items` is an array; nothing elsewhere, as the drafts say",
+    ),
     k("minItems", "4-2020", E, ""),
     k("maxItems", "4-2020", E, ""),
-    k("uniqueItems", "4-2020", W, "where arrays have at most one item or items are of a few listed values; `false` is no constraint"),
-    k("contains", "6-2020", W, "one item condition on a list without prefix, without bounds on its length beyond one item"),
-    k("minContains", "2019-2020", W, "with `contains`: 0, 1, or any where `maxItems` is not said"),
-    k("maxContains", "2019-2020", W, "with `contains`: where the condition can be negated"),
-    k("unevaluatedItems", "2019-2020", W, "where no keyword beside it applies schemas in place"),
+    k(
+        "uniqueItems",
+        "4-2020",
+        W,
+        "where arrays have at most one item or items are of a few listed values; `false` is no constraint",
+    ),
+    k(
+        "contains",
+        "6-2020",
+        W,
+        "one item condition on a list without prefix, without bounds on its length beyond one item",
+    ),
+    k(
+        "minContains",
+        "2019-2020",
+        W,
+        "with `contains`: 0, 1, or any where `maxItems` is not said",
+    ),
+    k(
+        "maxContains",
+        "2019-2020",
+        W,
+        "with `contains`: where the condition can be negated",
+    ),
+    k(
+        "unevaluatedItems",
+        "2019-2020",
+        W,
+        "where no keyword beside it applies schemas in place",
+    ),
     k("properties", "4-2020", E, "in order of appearance"),
-    k("required", "4-2020", E, "names that are not in `properties` come after them, in order of appearance"),
-    k("additionalProperties", "4-2020", E, "names compared by decoded value. That no name is written twice cannot be said by a regular expression, so an additional name may repeat"),
-    k("patternProperties", "4-2020", W, "where the patterns meet in small automata"),
-    k("propertyNames", "6-2020", W, "where names are enumerated or the condition meets the patterns in a small automaton; refused when negated"),
-    k("minProperties", "4-2020", W, "counted as written; where listed optional names and the count give a small expression"),
+    k(
+        "required",
+        "4-2020",
+        E,
+        "names that are not in `properties` come after them, in order of appearance",
+    ),
+    k(
+        "additionalProperties",
+        "4-2020",
+        E,
+        "names compared by decoded value. That no name is written twice cannot be said by a regular expression, so an additional name may repeat",
+    ),
+    k(
+        "patternProperties",
+        "4-2020",
+        W,
+        "where the patterns meet in small automata",
+    ),
+    k(
+        "propertyNames",
+        "6-2020",
+        W,
+        "where names are enumerated or the condition meets the patterns in a small automaton; refused when negated",
+    ),
+    k(
+        "minProperties",
+        "4-2020",
+        W,
+        "counted as written; where listed optional names and the count give a small expression",
+    ),
     k("maxProperties", "4-2020", W, "as `minProperties`"),
     k("dependentRequired", "2019-2020", E, ""),
     k("dependentSchemas", "2019-2020", W, "as `anyOf`"),
     k("dependencies", "4-7", W, "both forms, in every draft"),
-    k("unevaluatedProperties", "2019-2020", W, "where no keyword beside it applies schemas in place"),
-    k("allOf", "4-2020", E, "a true intersection, keyword by keyword"),
-    k("anyOf", "4-2020", E, "distributed over what stands beside it"),
-    k("oneOf", "4-2020", W, "where branches exclude each other (by type, range, required name, `const`) or can be negated"),
-    k("not", "4-2020", W, "where each keyword inside can be negated: types, values, ranges, lengths, patterns, required names, properties, combinations of these"),
+    k(
+        "unevaluatedProperties",
+        "2019-2020",
+        W,
+        "where no keyword beside it applies schemas in place",
+    ),
+    k(
+        "allOf",
+        "4-2020",
+        E,
+        "a true intersection, keyword by keyword",
+    ),
+    k(
+        "anyOf",
+        "4-2020",
+        E,
+        "distributed over what stands beside it",
+    ),
+    k(
+        "oneOf",
+        "4-2020",
+        W,
+        "where branches exclude each other (by type, range, required name, `const`) or can be negated",
+    ),
+    k(
+        "not",
+        "4-2020",
+        W,
+        "where each keyword inside can be negated: types, values, ranges, lengths, patterns, required names, properties, combinations of these",
+    ),
     k("if", "7-2020", W, "where the condition can be negated"),
     k("then", "7-2020", W, "with `if`"),
     k("else", "7-2020", W, "with `if`"),
@@ -133,8 +313,18 @@ pub const KEYWORDS: &[Keyword] = &[
     k("contentEncoding", "7-2020", A, ""),
     k("contentMediaType", "7-2020", A, ""),
     k("contentSchema", "2019-2020", A, ""),
-    k("nullable", "OpenAPI 3.0", A, "no keyword of JSON Schema: write `\"type\": [\"string\", \"null\"]`"),
-    k("discriminator", "OpenAPI", A, "the branches of `oneOf` say the same"),
+    k(
+        "nullable",
+        "OpenAPI 3.0",
+        A,
+        "no keyword of JSON Schema: write `\"type\": [\"string\", \"null\"]`",
+    ),
+    k(
+        "discriminator",
+        "OpenAPI",
+        A,
+        "the branches of `oneOf` say the same",
+    ),
     k("example", "OpenAPI", A, ""),
     k("externalDocs", "OpenAPI", A, ""),
     k("xml", "OpenAPI", A, ""),
@@ -162,10 +352,13 @@ pub fn markdown() -> String {
             General::Annotation => "annotation",
             General::Structure => "structure",
         };
-        out.push_str(&format!("| `{}` | {} | {general} | {} |\n", keyword.name, keyword.drafts, keyword.note));
+        out.push_str(&format!(
+            "| `{}` | {} | {general} | {} |\n",
+            keyword.name, keyword.drafts, keyword.note
+        ));
     }
     out.push_str(
-        "\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 1), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open).\n",
+        "\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open).\n",
     );
     out
 }

@@ -16,7 +16,8 @@ mod validate;
 pub use error::{Error, ErrorKind};
 pub use ir::Schema;
 pub use options::{
-    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, Recursion, Whitespace,
+    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, Recursion,
+    Whitespace,
 };
 pub use parse::{Draft, parse, parse_with};
 pub use print::to_regex;

@@ -75,7 +75,7 @@ impl Default for Options {
         Options {
             whitespace: Whitespace::SingleSpace,
             recursion: Recursion::Refuse,
-            any_value: AnyValue::Depth(1),
+            any_value: AnyValue::Depth(2),
             open_objects: OpenObjects::Open,
             formats: Formats::Assert,
             escapes: Escapes::Standard,
@@ -178,7 +178,10 @@ pub enum AnyValue {
     /// An error that names the location.
     Refuse,
     /// Any value with at most this many levels of arrays and objects: 0 admits
-    /// scalars alone. The text grows about fourfold with each level.
+    /// scalars alone. Members that an object with declared ones admits without
+    /// saying so have one level less. The text grows about fourfold with each
+    /// level; where it would pass [`Options::max_regex_bytes`], fewer levels
+    /// are printed. The default is 2.
     Depth(u32),
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Node, NodeId, PatternEntry, PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Node, NodeId, PatternEntry, PatternId,
+    Schema,
 };
 use crate::ledger::{self, Status};
 use crate::options::ParseOptions;
@@ -68,7 +69,10 @@ pub fn parse(schema: &Value) -> Result<Schema, Error> {
 ///
 /// As [`parse`].
 pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
-    let declared = schema.get("$schema").and_then(Value::as_str).and_then(Draft::by_uri);
+    let declared = schema
+        .get("$schema")
+        .and_then(Value::as_str)
+        .and_then(Draft::by_uri);
     let draft = declared.unwrap_or(options.draft);
     let mut reader = Reader {
         draft,
@@ -88,11 +92,19 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
         node.body = body;
         node.notes = notes;
     }
-    Ok(Schema { nodes: reader.nodes, patterns: reader.patterns, draft })
+    Ok(Schema {
+        nodes: reader.nodes,
+        patterns: reader.patterns,
+        draft,
+    })
 }
 
 fn builtin(body: Body) -> Node {
-    Node { pointer: String::new(), body, notes: Vec::new() }
+    Node {
+        pointer: String::new(),
+        body,
+        notes: Vec::new(),
+    }
 }
 
 struct Reader<'a> {
@@ -122,7 +134,12 @@ impl Here<'_, '_> {
     }
 
     fn invalid(&self, keyword: &str, message: &str) -> Error {
-        Error::at(ErrorKind::Invalid, &self.place.pointer, keyword, format!("`{keyword}` {message}"))
+        Error::at(
+            ErrorKind::Invalid,
+            &self.place.pointer,
+            keyword,
+            format!("`{keyword}` {message}"),
+        )
     }
 
     fn note(&mut self, keyword: &str, status: Status) {
@@ -146,17 +163,29 @@ impl<'a> Reader<'a> {
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
                 place.pointer,
-                format!("the schema reaches more than {} subschemas; raise ParseOptions::max_nodes", self.max_nodes),
+                format!(
+                    "the schema reaches more than {} subschemas; raise ParseOptions::max_nodes",
+                    self.max_nodes
+                ),
             ));
         }
         let id = NodeId(self.nodes.len() as u32);
         self.known.insert(address, id);
-        self.nodes.push(Node { pointer: place.pointer.clone(), body: Body::Always, notes: Vec::new() });
+        self.nodes.push(Node {
+            pointer: place.pointer.clone(),
+            body: Body::Always,
+            notes: Vec::new(),
+        });
         self.todo.push_back((id, place));
         Ok(id)
     }
 
-    fn child(&mut self, here: &Here<'a, '_>, value: &'a Value, tokens: &[&str]) -> Result<NodeId, Error> {
+    fn child(
+        &mut self,
+        here: &Here<'a, '_>,
+        value: &'a Value,
+        tokens: &[&str],
+    ) -> Result<NodeId, Error> {
         let place = self.resolver.child(here.place, value, tokens);
         if !matches!(value, Value::Object(_) | Value::Bool(_)) {
             return Err(Error::new(
@@ -173,14 +202,26 @@ impl<'a> Reader<'a> {
         self.node(place)
     }
 
-    fn children(&mut self, here: &Here<'a, '_>, keyword: &str, value: &'a Value) -> Result<Vec<NodeId>, Error> {
+    fn children(
+        &mut self,
+        here: &Here<'a, '_>,
+        keyword: &str,
+        value: &'a Value,
+    ) -> Result<Vec<NodeId>, Error> {
         let Some(items) = value.as_array() else {
-            return Err(here.invalid(keyword, &format!("must be an array of schemas, not {}", name_of(value))));
+            return Err(here.invalid(
+                keyword,
+                &format!("must be an array of schemas, not {}", name_of(value)),
+            ));
         };
         if items.is_empty() && keyword != "items" && keyword != "prefixItems" {
             return Err(here.invalid(keyword, "must have at least one schema"));
         }
-        items.iter().enumerate().map(|(i, v)| self.child(here, v, &[keyword, &i.to_string()])).collect()
+        items
+            .iter()
+            .enumerate()
+            .map(|(i, v)| self.child(here, v, &[keyword, &i.to_string()]))
+            .collect()
     }
 
     fn pattern(&mut self, source: &str) -> PatternId {
@@ -188,7 +229,10 @@ impl<'a> Reader<'a> {
             return id;
         }
         let id = PatternId(self.patterns.len() as u32);
-        self.patterns.push(PatternEntry { source: source.to_owned(), pattern: Pattern::parse(source) });
+        self.patterns.push(PatternEntry {
+            source: source.to_owned(),
+            pattern: Pattern::parse(source),
+        });
         self.pattern_ids.insert(source.to_owned(), id);
         id
     }
@@ -228,26 +272,57 @@ impl<'a> Reader<'a> {
                 self.keyword(&mut here, key, value)?;
             }
         }
-        let body = if here.atoms.is_empty() { Body::Always } else { Body::Atoms(here.atoms) };
+        let body = if here.atoms.is_empty() {
+            Body::Always
+        } else {
+            Body::Atoms(here.atoms)
+        };
         Ok((body, here.notes))
     }
 
-    fn keyword(&mut self, here: &mut Here<'a, '_>, key: &'a str, value: &'a Value) -> Result<(), Error> {
+    fn keyword(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &'a str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
         let before = here.notes.len();
         match key {
             "type" => here_type(here, value)?,
+            "enum" | "const" if nests_deeply(value) => {
+                return Err(Error::at(
+                    ErrorKind::TooDeep,
+                    &here.place.pointer,
+                    key,
+                    format!("`{key}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
+                ));
+            }
             "enum" => match value {
                 Value::Array(values) => here.push("enum", AtomKind::Values(values.clone())),
-                other => return Err(here.invalid(key, &format!("must be an array, not {}", name_of(other)))),
+                other => {
+                    return Err(
+                        here.invalid(key, &format!("must be an array, not {}", name_of(other)))
+                    );
+                }
             },
             "const" => here.push("const", AtomKind::Values(vec![value.clone()])),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => bound(here, key, value)?,
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                bound(here, key, value)?;
+            }
             "multipleOf" => {
                 let divisor = decimal(here, key, value)?;
                 if divisor.is_negative() || divisor.is_zero() {
                     return Err(here.invalid(key, "must be greater than 0"));
                 }
-                here.push("multipleOf", AtomKind::MultipleOf(divisor));
+                if divisor.is_multiple_of(&divisor).is_some() {
+                    here.push("multipleOf", AtomKind::MultipleOf(divisor));
+                } else {
+                    here.refuse(
+                        "multipleOf",
+                        Kinds::NUMBER,
+                        "the divisor has too many digits".to_owned(),
+                    );
+                }
             }
             "minLength" => {
                 let n = count(here, key, value)?;
@@ -262,11 +337,16 @@ impl<'a> Reader<'a> {
                 let id = self.pattern(source);
                 here.push("pattern", AtomKind::Pattern(id));
                 if let Err(e) = &self.patterns[id.0 as usize].pattern {
-                    here.note(key, Status::Refused(format!("{} (byte {})", e.reason, e.offset)));
+                    here.note(
+                        key,
+                        Status::Refused(format!("{} (byte {})", e.reason, e.offset)),
+                    );
                 }
             }
             "format" => format(here, key, value)?,
-            "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => self.items(here, key, value)?,
+            "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
+                self.items(here, key, value)?;
+            }
             "minItems" => {
                 let n = count(here, key, value)?;
                 here.push("minItems", AtomKind::MinItems(n));
@@ -278,7 +358,11 @@ impl<'a> Reader<'a> {
             "uniqueItems" => match value {
                 Value::Bool(true) => here.push("uniqueItems", AtomKind::UniqueItems),
                 Value::Bool(false) => {}
-                other => return Err(here.invalid(key, &format!("must be a boolean, not {}", name_of(other)))),
+                other => {
+                    return Err(
+                        here.invalid(key, &format!("must be a boolean, not {}", name_of(other)))
+                    );
+                }
             },
             "contains" => {
                 let node = self.child(here, value, &[key])?;
@@ -290,7 +374,10 @@ impl<'a> Reader<'a> {
                 let max = limit("maxContains")?;
                 here.push("contains", AtomKind::Contains { node, min, max });
             }
-            "properties" | "patternProperties" | "additionalProperties" | "unevaluatedProperties" => {
+            "properties"
+            | "patternProperties"
+            | "additionalProperties"
+            | "unevaluatedProperties" => {
                 self.members(here, key, value)?;
             }
             "required" => {
@@ -309,7 +396,9 @@ impl<'a> Reader<'a> {
                 let node = self.child(here, value, &[key])?;
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
-            "dependentRequired" | "dependentSchemas" | "dependencies" => self.dependent(here, key, value)?,
+            "dependentRequired" | "dependentSchemas" | "dependencies" => {
+                self.dependent(here, key, value)?;
+            }
             "allOf" => {
                 let nodes = self.children(here, key, value)?;
                 here.push("allOf", AtomKind::AllOf(nodes));
@@ -334,7 +423,11 @@ impl<'a> Reader<'a> {
             }
             "$ref" => self.reference(here, key, value)?,
             "$dynamicRef" | "$recursiveRef" => {
-                let keyword = if key == "$dynamicRef" { "$dynamicRef" } else { "$recursiveRef" };
+                let keyword = if key == "$dynamicRef" {
+                    "$dynamicRef"
+                } else {
+                    "$recursiveRef"
+                };
                 let text = string(here, key, value)?;
                 if self.resolver.has_dynamic_anchors() {
                     here.refuse(keyword, Kinds::ALL, "a dynamic reference in a document with dynamic anchors is not resolved; use `$ref`".to_owned());
@@ -342,6 +435,8 @@ impl<'a> Reader<'a> {
                     self.reference_to(here, keyword, text)?;
                 }
             }
+            "minContains" | "maxContains"
+                if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
             _ => here.note(key, ledger::status_of_other(key)),
         }
         if here.notes.len() == before {
@@ -350,16 +445,29 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn reference(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+    fn reference(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
         let text = string(here, key, value)?;
         self.reference_to(here, "$ref", text)
     }
 
-    fn reference_to(&mut self, here: &mut Here<'a, '_>, keyword: &'static str, text: &str) -> Result<(), Error> {
+    fn reference_to(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        keyword: &'static str,
+        text: &str,
+    ) -> Result<(), Error> {
         match self.resolver.resolve(here.place.resource, text) {
             Ok(target) => {
                 if !matches!(target.value, Value::Object(_) | Value::Bool(_)) {
-                    return Err(here.invalid(keyword, &format!("leads to {}, which is not a schema", name_of(target.value))));
+                    return Err(here.invalid(
+                        keyword,
+                        &format!("leads to {}, which is not a schema", name_of(target.value)),
+                    ));
                 }
                 let node = self.node(target)?;
                 here.push(keyword, AtomKind::Ref(node));
@@ -382,13 +490,23 @@ impl<'a> Reader<'a> {
             }
         }
         let [condition, then, otherwise] = parts;
-        here.push("if", AtomKind::If { condition, then, otherwise });
+        here.push(
+            "if",
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            },
+        );
         Ok(())
     }
 
     /// `items` in both forms, with what goes with it.
     fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        if key == "unevaluatedItems" && value != &Value::Bool(true) && has_applicators(here.map, &["contains"]) {
+        if key == "unevaluatedItems"
+            && value != &Value::Bool(true)
+            && has_applicators(here.map, &["contains"])
+        {
             here.refuse("unevaluatedItems", Kinds::ARRAY, "beside keywords that apply schemas in place it is not followed; use `items: false`".to_owned());
             return Ok(());
         }
@@ -419,15 +537,27 @@ impl<'a> Reader<'a> {
         if !said && let Some(more) = here.map.get("unevaluatedItems") {
             rest = self.child(here, more, &["unevaluatedItems"])?;
         }
-        let keyword = if here.map.contains_key("items") { "items" } else { "prefixItems" };
+        let keyword = if here.map.contains_key("items") {
+            "items"
+        } else {
+            "prefixItems"
+        };
         if !prefix.is_empty() || rest != ALWAYS {
             here.push(keyword, AtomKind::Items(Items { prefix, rest }));
         }
         Ok(())
     }
 
-    fn members(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        if key == "unevaluatedProperties" && value != &Value::Bool(true) && has_applicators(here.map, &["dependentSchemas", "dependencies"]) {
+    fn members(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
+        if key == "unevaluatedProperties"
+            && value != &Value::Bool(true)
+            && has_applicators(here.map, &["dependentSchemas", "dependencies"])
+        {
             here.refuse("unevaluatedProperties", Kinds::OBJECT, "beside keywords that apply schemas in place it is not followed; use `additionalProperties`".to_owned());
             return Ok(());
         }
@@ -444,7 +574,10 @@ impl<'a> Reader<'a> {
         };
         if let Some(list) = here.map.get("properties") {
             let Some(map) = list.as_object() else {
-                return Err(here.invalid("properties", &format!("must be an object, not {}", name_of(list))));
+                return Err(here.invalid(
+                    "properties",
+                    &format!("must be an object, not {}", name_of(list)),
+                ));
             };
             for (name, schema) in map {
                 let node = self.child(here, schema, &["properties", name])?;
@@ -454,7 +587,10 @@ impl<'a> Reader<'a> {
         }
         if let Some(list) = here.map.get("patternProperties") {
             let Some(map) = list.as_object() else {
-                return Err(here.invalid("patternProperties", &format!("must be an object, not {}", name_of(list))));
+                return Err(here.invalid(
+                    "patternProperties",
+                    &format!("must be an object, not {}", name_of(list)),
+                ));
             };
             for (source, schema) in map {
                 let node = self.child(here, schema, &["patternProperties", source])?;
@@ -469,12 +605,23 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        let keyword = if here.map.contains_key("properties") { "properties" } else if here.map.contains_key("patternProperties") { "patternProperties" } else { "additionalProperties" };
+        let keyword = if here.map.contains_key("properties") {
+            "properties"
+        } else if here.map.contains_key("patternProperties") {
+            "patternProperties"
+        } else {
+            "additionalProperties"
+        };
         here.push(keyword, AtomKind::Members(members));
         Ok(())
     }
 
-    fn dependent(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+    fn dependent(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        key: &str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
         let keyword = match key {
             "dependentRequired" => "dependentRequired",
             "dependentSchemas" => "dependentSchemas",
@@ -487,10 +634,16 @@ impl<'a> Reader<'a> {
         let mut schemas = Vec::new();
         for (name, item) in map {
             match item {
-                Value::Array(_) if key != "dependentSchemas" => lists.push((name.clone(), strings(here, key, item)?)),
+                Value::Array(_) if key != "dependentSchemas" => {
+                    lists.push((name.clone(), strings(here, key, item)?));
+                }
                 // Draft 3 had a single name.
-                Value::String(one) if key == "dependencies" => lists.push((name.clone(), vec![one.clone()])),
-                _ if key != "dependentRequired" => schemas.push((name.clone(), self.child(here, item, &[key, name])?)),
+                Value::String(one) if key == "dependencies" => {
+                    lists.push((name.clone(), vec![one.clone()]));
+                }
+                _ if key != "dependentRequired" => {
+                    schemas.push((name.clone(), self.child(here, item, &[key, name])?));
+                }
                 _ => return Err(here.invalid(key, "must have arrays of names as its values")),
             }
         }
@@ -506,10 +659,19 @@ impl<'a> Reader<'a> {
 
 /// Whether keywords stand beside that could evaluate members or items.
 fn has_applicators(map: &Map<String, Value>, more: &[&str]) -> bool {
-    ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not"]
-        .iter()
-        .chain(more)
-        .any(|k| map.contains_key(*k))
+    [
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "not",
+    ]
+    .iter()
+    .chain(more)
+    .any(|k| map.contains_key(*k))
 }
 
 fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
@@ -523,7 +685,10 @@ fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
             &one
         }
         other => {
-            return Err(here.invalid("type", &format!("must be a name or a list of names, not {}", name_of(other))));
+            return Err(here.invalid(
+                "type",
+                &format!("must be a name or a list of names, not {}", name_of(other)),
+            ));
         }
     };
     for name in names {
@@ -540,7 +705,13 @@ fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
             }
         }
     }
-    here.push("type", AtomKind::Type { kinds, integer: integer && !kinds.has(Kinds::NUMBER) });
+    here.push(
+        "type",
+        AtomKind::Type {
+            kinds,
+            integer: integer && !kinds.has(Kinds::NUMBER),
+        },
+    );
     Ok(())
 }
 
@@ -552,19 +723,43 @@ fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error>
         ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
         ("minimum", _) => {
             let value = decimal(here, key, value)?;
-            here.push("minimum", AtomKind::Minimum { value, exclusive: flag("exclusiveMinimum") });
+            here.push(
+                "minimum",
+                AtomKind::Minimum {
+                    value,
+                    exclusive: flag("exclusiveMinimum"),
+                },
+            );
         }
         ("maximum", _) => {
             let value = decimal(here, key, value)?;
-            here.push("maximum", AtomKind::Maximum { value, exclusive: flag("exclusiveMaximum") });
+            here.push(
+                "maximum",
+                AtomKind::Maximum {
+                    value,
+                    exclusive: flag("exclusiveMaximum"),
+                },
+            );
         }
         ("exclusiveMinimum", _) => {
             let value = decimal(here, key, value)?;
-            here.push("exclusiveMinimum", AtomKind::Minimum { value, exclusive: true });
+            here.push(
+                "exclusiveMinimum",
+                AtomKind::Minimum {
+                    value,
+                    exclusive: true,
+                },
+            );
         }
         _ => {
             let value = decimal(here, key, value)?;
-            here.push("exclusiveMaximum", AtomKind::Maximum { value, exclusive: true });
+            here.push(
+                "exclusiveMaximum",
+                AtomKind::Maximum {
+                    value,
+                    exclusive: true,
+                },
+            );
         }
     }
     Ok(())
@@ -580,9 +775,16 @@ fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error
             here.push("format", AtomKind::Format(format));
         }
         None => {
-            let what = if NOT_ENFORCED.contains(&name) { "not enforced" } else { "unknown" };
+            let what = if NOT_ENFORCED.contains(&name) {
+                "not enforced"
+            } else {
+                "unknown"
+            };
             here.note(key, Status::Annotation);
-            here.push("format", AtomKind::UnknownFormat(format!("the format `{name}` is {what}")));
+            here.push(
+                "format",
+                AtomKind::UnknownFormat(format!("the format `{name}` is {what}")),
+            );
         }
     }
     Ok(())
@@ -590,7 +792,9 @@ fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error
 
 fn decimal(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Decimal, Error> {
     match value {
-        Value::Number(n) => Decimal::from_number(n).ok_or_else(|| here.invalid(key, "has too many digits")),
+        Value::Number(n) => {
+            Decimal::from_number(n).ok_or_else(|| here.invalid(key, "has too many digits"))
+        }
         other => Err(here.invalid(key, &format!("must be a number, not {}", name_of(other)))),
     }
 }
@@ -598,18 +802,56 @@ fn decimal(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Decimal, Err
 /// A number that is not negative and whole; `3.0` is one.
 fn count(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<u64, Error> {
     let whole = value.as_u64().or_else(|| {
-        value.as_f64().filter(|f| f.fract() == 0.0 && *f >= 0.0 && *f < 1e15).map(|f| f as u64)
+        value
+            .as_f64()
+            .filter(|f| f.fract() == 0.0 && *f >= 0.0 && *f < 1e15)
+            .map(|f| f as u64)
     });
-    whole.ok_or_else(|| here.invalid(key, &format!("must be a whole number, 0 or more, not {}", shown(value))))
+    whole.ok_or_else(|| {
+        here.invalid(
+            key,
+            &format!("must be a whole number, 0 or more, not {}", shown(value)),
+        )
+    })
 }
 
 fn string<'v>(here: &Here<'_, '_>, key: &str, value: &'v Value) -> Result<&'v str, Error> {
-    value.as_str().ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
+    value
+        .as_str()
+        .ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
 }
 
 fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>, Error> {
-    let bad = || here.invalid(key, &format!("must be an array of strings, not {}", name_of(value)));
-    value.as_array().ok_or_else(bad)?.iter().map(|v| v.as_str().map(str::to_owned).ok_or_else(bad)).collect()
+    let bad = || {
+        here.invalid(
+            key,
+            &format!("must be an array of strings, not {}", name_of(value)),
+        )
+    };
+    value
+        .as_array()
+        .ok_or_else(bad)?
+        .iter()
+        .map(|v| v.as_str().map(str::to_owned).ok_or_else(bad))
+        .collect()
+}
+
+/// The deepest nesting of a listed value.
+const MAX_VALUE_DEPTH: usize = 200;
+
+fn nests_deeply(value: &Value) -> bool {
+    let mut todo = vec![(value, 0)];
+    while let Some((value, depth)) = todo.pop() {
+        if depth > MAX_VALUE_DEPTH {
+            return true;
+        }
+        match value {
+            Value::Array(items) => todo.extend(items.iter().map(|v| (v, depth + 1))),
+            Value::Object(map) => todo.extend(map.values().map(|v| (v, depth + 1))),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn name_of(value: &Value) -> &'static str {
@@ -629,4 +871,3 @@ fn shown(value: &Value) -> String {
         other => name_of(other).to_owned(),
     }
 }
-

@@ -44,34 +44,55 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(root: &'a Value, draft: Draft) -> Self {
         let mut resolver = Resolver {
             draft,
-            resources: vec![Resource { value: root, pointer: String::new(), uri: String::new() }],
+            resources: vec![Resource {
+                value: root,
+                pointer: String::new(),
+                uri: String::new(),
+            }],
             by_address: HashMap::new(),
             index: None,
         };
         if let Some(id) = id_of(root, draft) {
             resolver.resources[0].uri = without_fragment(id).to_owned();
         }
-        resolver.by_address.insert(std::ptr::from_ref(root), ResourceId(0));
+        resolver
+            .by_address
+            .insert(std::ptr::from_ref(root), ResourceId(0));
         resolver
     }
 
     pub(crate) fn root(&self) -> Place<'a> {
-        Place { value: self.resources[0].value, pointer: String::new(), resource: ResourceId(0) }
+        Place {
+            value: self.resources[0].value,
+            pointer: String::new(),
+            resource: ResourceId(0),
+        }
     }
 
     /// The child of a place, in a new resource where it has an `$id`.
-    pub(crate) fn child(&mut self, parent: &Place<'a>, value: &'a Value, tokens: &[&str]) -> Place<'a> {
+    pub(crate) fn child(
+        &mut self,
+        parent: &Place<'a>,
+        value: &'a Value,
+        tokens: &[&str],
+    ) -> Place<'a> {
         let mut pointer = parent.pointer.clone();
         for token in tokens {
             pointer.push('/');
             pointer.push_str(&escape_token(token));
         }
         let resource = self.resource_of(value, &pointer, parent.resource);
-        Place { value, pointer, resource }
+        Place {
+            value,
+            pointer,
+            resource,
+        }
     }
 
     fn resource_of(&mut self, value: &'a Value, pointer: &str, parent: ResourceId) -> ResourceId {
-        let Some(id) = id_of(value, self.draft) else { return parent };
+        let Some(id) = id_of(value, self.draft) else {
+            return parent;
+        };
         if without_fragment(id).is_empty() {
             return parent;
         }
@@ -81,7 +102,11 @@ impl<'a> Resolver<'a> {
         }
         let uri = join_uri(&self.resources[parent.0 as usize].uri, without_fragment(id));
         let new = ResourceId(self.resources.len() as u32);
-        self.resources.push(Resource { value, pointer: pointer.to_owned(), uri });
+        self.resources.push(Resource {
+            value,
+            pointer: pointer.to_owned(),
+            uri,
+        });
         self.by_address.insert(address, new);
         new
     }
@@ -93,7 +118,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// Where `reference` leads from `from`; an error is a reason.
-    pub(crate) fn resolve(&mut self, from: ResourceId, reference: &str) -> Result<Place<'a>, String> {
+    pub(crate) fn resolve(
+        &mut self,
+        from: ResourceId,
+        reference: &str,
+    ) -> Result<Place<'a>, String> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = if uri.is_empty() {
             self.place_of(from)
@@ -125,20 +154,26 @@ impl<'a> Resolver<'a> {
                 // pointer that leads nowhere in it is read from the root.
                 None if uri.is_empty() && from.0 != 0 => {
                     let root = self.root();
-                    self.walk(&root, &fragment).ok_or_else(|| format!("`{reference}` points nowhere"))
+                    self.walk(&root, &fragment)
+                        .ok_or_else(|| format!("`{reference}` points nowhere"))
                 }
                 None => Err(format!("`{reference}` points nowhere")),
             };
         }
         self.build_index();
         let index = self.index.as_ref();
-        let by_anchor = index.and_then(|i| i.anchors.get(&(base.resource.0, fragment.clone())).cloned());
+        let by_anchor =
+            index.and_then(|i| i.anchors.get(&(base.resource.0, fragment.clone())).cloned());
         by_anchor.ok_or_else(|| format!("`{reference}` names no anchor of this document"))
     }
 
     fn place_of(&self, resource: ResourceId) -> Place<'a> {
         let r = &self.resources[resource.0 as usize];
-        Place { value: r.value, pointer: r.pointer.clone(), resource }
+        Place {
+            value: r.value,
+            pointer: r.pointer.clone(),
+            resource,
+        }
     }
 
     fn walk(&mut self, base: &Place<'a>, pointer: &str) -> Option<Place<'a>> {
@@ -168,7 +203,10 @@ impl<'a> Resolver<'a> {
                     let uri = self.resources[place.resource.0 as usize].uri.clone();
                     let owner = self.by_address.get(&std::ptr::from_ref(place.value));
                     if owner == Some(&place.resource) {
-                        index.by_uri.entry(uri.clone()).or_insert_with(|| place.clone());
+                        index
+                            .by_uri
+                            .entry(uri.clone())
+                            .or_insert_with(|| place.clone());
                     }
                     // A plain name in `$id` is an anchor of the older drafts.
                     if let Some(id) = id_of(place.value, self.draft) {
@@ -178,7 +216,10 @@ impl<'a> Resolver<'a> {
                             let key = (place.resource.0, name.to_owned());
                             index.anchors.entry(key).or_insert_with(|| place.clone());
                         }
-                        index.by_uri.entry(id.to_owned()).or_insert_with(|| place.clone());
+                        index
+                            .by_uri
+                            .entry(id.to_owned())
+                            .or_insert_with(|| place.clone());
                     }
                     for key in ["$anchor", "$dynamicAnchor"] {
                         if let Some(name) = map.get(key).and_then(Value::as_str) {
@@ -212,7 +253,8 @@ fn id_of(value: &Value, draft: Draft) -> Option<&str> {
     if draft < Draft::Draft201909 && map.contains_key("$ref") {
         return None;
     }
-    map.get(if draft == Draft::Draft4 { "id" } else { "$id" })?.as_str()
+    map.get(if draft == Draft::Draft4 { "id" } else { "$id" })?
+        .as_str()
 }
 
 fn without_fragment(uri: &str) -> &str {
@@ -228,7 +270,13 @@ fn join_uri(base: &str, reference: &str) -> String {
         Some((s, r)) if has_scheme(base) => (s, r),
         _ => ("", base),
     };
-    let prefix = |tail: String| if scheme.is_empty() { tail } else { format!("{scheme}:{tail}") };
+    let prefix = |tail: String| {
+        if scheme.is_empty() {
+            tail
+        } else {
+            format!("{scheme}:{tail}")
+        }
+    };
     if reference.starts_with("//") {
         return prefix(reference.to_owned());
     }

@@ -21,11 +21,17 @@ pub(crate) struct Signed {
 
 impl Signed {
     pub(crate) fn yes(node: NodeId) -> Self {
-        Signed { node, positive: true }
+        Signed {
+            node,
+            positive: true,
+        }
     }
 
     pub(crate) fn no(node: NodeId) -> Self {
-        Signed { node, positive: false }
+        Signed {
+            node,
+            positive: false,
+        }
     }
 
     fn is_trivial(self) -> bool {
@@ -175,7 +181,10 @@ impl Shape {
     }
 
     pub(crate) fn of_kinds(kinds: Kinds) -> Shape {
-        Shape { kinds, ..Shape::any() }
+        Shape {
+            kinds,
+            ..Shape::any()
+        }
     }
 
     pub(crate) fn is_any(&self) -> bool {
@@ -214,16 +223,25 @@ impl Shape {
             return None;
         }
         let mut out = self.clone();
-        if kinds.has(Kinds::NUMBER) && !Rc::ptr_eq(&self.numbers, &other.numbers) && *other.numbers != Numbers::default() {
+        if kinds.has(Kinds::NUMBER)
+            && !Rc::ptr_eq(&self.numbers, &other.numbers)
+            && *other.numbers != Numbers::default()
+        {
             meet_numbers(Rc::make_mut(&mut out.numbers), &other.numbers);
         }
-        if kinds.has(Kinds::STRING) && !Rc::ptr_eq(&self.strings, &other.strings) && *other.strings != Strings::default() {
+        if kinds.has(Kinds::STRING)
+            && !Rc::ptr_eq(&self.strings, &other.strings)
+            && *other.strings != Strings::default()
+        {
             meet_strings(Rc::make_mut(&mut out.strings), &other.strings);
         }
         if kinds.has(Kinds::ARRAY) && !Rc::ptr_eq(&self.arrays, &other.arrays) {
             meet_arrays(Rc::make_mut(&mut out.arrays), &other.arrays);
         }
-        if kinds.has(Kinds::OBJECT) && !Rc::ptr_eq(&self.objects, &other.objects) && *other.objects != Objects::default() {
+        if kinds.has(Kinds::OBJECT)
+            && !Rc::ptr_eq(&self.objects, &other.objects)
+            && *other.objects != Objects::default()
+        {
             meet_objects(Rc::make_mut(&mut out.objects), &other.objects);
         }
         // What is said of a kind that is gone is forgotten, so that equal
@@ -233,18 +251,26 @@ impl Shape {
             kinds = kinds.without(Kinds::NUMBER);
         }
         let s = &out.strings;
-        if kinds.has(Kinds::STRING) && (s.max.is_some_and(|m| m < s.min) || s.allowed.as_ref().is_some_and(Vec::is_empty)) {
+        if kinds.has(Kinds::STRING)
+            && (s.max.is_some_and(|m| m < s.min) || s.allowed.as_ref().is_some_and(Vec::is_empty))
+        {
             kinds = kinds.without(Kinds::STRING);
         }
         let a = &out.arrays;
-        if kinds.has(Kinds::ARRAY) && (a.max.is_some_and(|m| m < a.min) || a.allowed.as_ref().is_some_and(Vec::is_empty)) {
+        if kinds.has(Kinds::ARRAY)
+            && (a.max.is_some_and(|m| m < a.min) || a.allowed.as_ref().is_some_and(Vec::is_empty))
+        {
             kinds = kinds.without(Kinds::ARRAY);
         }
         let o = &out.objects;
         if kinds.has(Kinds::OBJECT)
-            && (o.max.is_some_and(|m| m < o.min.max(o.required.len() as u64))
+            && (o
+                .max
+                .is_some_and(|m| m < o.min.max(o.required.len() as u64))
                 || o.allowed.as_ref().is_some_and(Vec::is_empty)
-                || o.extra.iter().any(|(k, s)| s.is_impossible() && o.required.contains(k)))
+                || o.extra
+                    .iter()
+                    .any(|(k, s)| s.is_impossible() && o.required.contains(k)))
         {
             kinds = kinds.without(Kinds::OBJECT);
         }
@@ -280,21 +306,35 @@ impl Shape {
 
 impl Numbers {
     pub(crate) fn plainly_empty(&self) -> bool {
-        if self.allowed.as_ref().is_some_and(|a| !a.iter().any(|(d, _)| self.holds(d))) {
+        if self
+            .allowed
+            .as_ref()
+            .is_some_and(|a| !a.iter().any(|(d, _)| self.holds(d)))
+        {
             return true;
         }
         match (&self.low, &self.high) {
-            (Some(l), Some(h)) => l.value > h.value || (l.value == h.value && (l.exclusive || h.exclusive)),
+            (Some(l), Some(h)) => {
+                l.value > h.value || (l.value == h.value && (l.exclusive || h.exclusive))
+            }
             _ => false,
         }
     }
 
     /// Whether a number satisfies everything but `allowed`.
     pub(crate) fn holds(&self, n: &Decimal) -> bool {
-        self.low.as_ref().is_none_or(|b| *n > b.value || (*n == b.value && !b.exclusive))
-            && self.high.as_ref().is_none_or(|b| *n < b.value || (*n == b.value && !b.exclusive))
+        self.low
+            .as_ref()
+            .is_none_or(|b| *n > b.value || (*n == b.value && !b.exclusive))
+            && self
+                .high
+                .as_ref()
+                .is_none_or(|b| *n < b.value || (*n == b.value && !b.exclusive))
             && self.integer.is_none_or(|want| n.is_integer() == want)
-            && self.multiples.iter().all(|(m, _)| n.is_multiple_of(m) != Some(false))
+            && self
+                .multiples
+                .iter()
+                .all(|(m, _)| n.is_multiple_of(m) != Some(false))
     }
 }
 
@@ -306,9 +346,10 @@ fn meet_numbers(a: &mut Numbers, b: &Numbers) {
         }
     }
     if let Some(high) = &b.high {
-        let tighter = a.high.as_ref().is_none_or(|h| {
-            high.value < h.value || (high.value == h.value && high.exclusive)
-        });
+        let tighter = a
+            .high
+            .as_ref()
+            .is_none_or(|h| high.value < h.value || (high.value == h.value && high.exclusive));
         if tighter {
             a.high = Some(high.clone());
         }
@@ -324,13 +365,20 @@ fn meet_numbers(a: &mut Numbers, b: &Numbers) {
         }
     }
     a.allowed = match (a.allowed.take(), &b.allowed) {
-        (Some(x), Some(y)) => Some(x.into_iter().filter(|(d, _)| y.iter().any(|(e, _)| d == e)).collect()),
+        (Some(x), Some(y)) => Some(
+            x.into_iter()
+                .filter(|(d, _)| y.iter().any(|(e, _)| d == e))
+                .collect(),
+        ),
         (x, y) => x.or_else(|| y.clone()),
     };
 }
 
 fn meet_strings(a: &mut Strings, b: &Strings) {
-    if b.min > a.min || (b.max.is_some() && a.max.is_none_or(|m| b.max.is_some_and(|n| n < m))) || a.length_at.is_none() {
+    if b.min > a.min
+        || (b.max.is_some() && a.max.is_none_or(|m| b.max.is_some_and(|n| n < m)))
+        || a.length_at.is_none()
+    {
         a.length_at = b.length_at.or(a.length_at);
     }
     a.min = a.min.max(b.min);
@@ -359,7 +407,9 @@ fn meet_strings(a: &mut Strings, b: &Strings) {
     a.patterns.sort_unstable_by_key(|p| (p.0, p.1));
     a.formats.sort_unstable_by_key(|f| (f.0, f.1));
     // A condition and its opposite: nothing is left.
-    if a.patterns.windows(2).any(|w| w[0].0 == w[1].0) || a.formats.windows(2).any(|w| w[0].0 == w[1].0) {
+    if a.patterns.windows(2).any(|w| w[0].0 == w[1].0)
+        || a.formats.windows(2).any(|w| w[0].0 == w[1].0)
+    {
         a.allowed = Some(Vec::new());
     }
 }
@@ -414,7 +464,11 @@ fn meet_objects(a: &mut Objects, b: &Objects) {
 
 fn meet_values(a: &mut Option<Vec<Value>>, b: &Option<Vec<Value>>) {
     *a = match (a.take(), b) {
-        (Some(x), Some(y)) => Some(x.into_iter().filter(|v| y.iter().any(|w| crate::validate::equal(v, w))).collect()),
+        (Some(x), Some(y)) => Some(
+            x.into_iter()
+                .filter(|v| y.iter().any(|w| crate::validate::equal(v, w)))
+                .collect(),
+        ),
         (x, y) => x.or_else(|| y.clone()),
     };
 }

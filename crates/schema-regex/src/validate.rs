@@ -29,7 +29,11 @@ impl Schema {
     /// evaluated, [`ErrorKind::TooDeep`] where references or the value nest
     /// more than 400 deep.
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
-        Check { schema: self, options }.node(ROOT, value, 0)
+        Check {
+            schema: self,
+            options,
+        }
+        .node(ROOT, value, 0)
     }
 }
 
@@ -75,9 +79,21 @@ impl Check<'_> {
         }
     }
 
-    fn atom(&self, kind: &AtomKind, keyword: &str, at: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
+    fn atom(
+        &self,
+        kind: &AtomKind,
+        keyword: &str,
+        at: NodeId,
+        value: &Value,
+        depth: usize,
+    ) -> Result<bool, Error> {
         let refused = |reason: &str| {
-            Err(Error::at(ErrorKind::Refused, &self.schema.node(at).pointer, keyword, format!("`{keyword}`: {reason}")))
+            Err(Error::at(
+                ErrorKind::Refused,
+                &self.schema.node(at).pointer,
+                keyword,
+                format!("`{keyword}`: {reason}"),
+            ))
         };
         let number = || match value {
             Value::Number(n) => Decimal::from_number(n),
@@ -88,11 +104,18 @@ impl Check<'_> {
         let count = |c: usize| c as u64;
         Ok(match kind {
             AtomKind::Type { kinds, integer } => {
-                kinds.has(Kinds::of(value)) || (*integer && number().is_some_and(|n| n.is_integer()))
+                kinds.has(Kinds::of(value))
+                    || (*integer && number().is_some_and(|n| n.is_integer()))
             }
             AtomKind::Values(values) => values.iter().any(|v| equal(v, value)),
-            AtomKind::Minimum { value: low, exclusive } => number().is_none_or(|n| n > *low || (n == *low && !exclusive)),
-            AtomKind::Maximum { value: high, exclusive } => number().is_none_or(|n| n < *high || (n == *high && !exclusive)),
+            AtomKind::Minimum {
+                value: low,
+                exclusive,
+            } => number().is_none_or(|n| n > *low || (n == *low && !exclusive)),
+            AtomKind::Maximum {
+                value: high,
+                exclusive,
+            } => number().is_none_or(|n| n < *high || (n == *high && !exclusive)),
             AtomKind::MultipleOf(divisor) => match number().map(|n| n.is_multiple_of(divisor)) {
                 Some(Some(yes)) => yes,
                 Some(None) => return refused("the divisor is too large"),
@@ -106,7 +129,9 @@ impl Check<'_> {
                 (None, _) => true,
             },
             AtomKind::Format(format) => match value.as_str() {
-                Some(text) if self.options.formats != Formats::Annotate => re_holds(&format.re(), text),
+                Some(text) if self.options.formats != Formats::Annotate => {
+                    re_holds(&format.re(), text)
+                }
                 _ => true,
             },
             AtomKind::UnknownFormat(reason) => match (value, self.options.formats) {
@@ -135,9 +160,15 @@ impl Check<'_> {
                 None => true,
             },
             AtomKind::Members(members) => return self.members(members, value, depth),
-            AtomKind::Required(names) => value.as_object().is_none_or(|o| names.iter().all(|n| o.contains_key(n))),
-            AtomKind::MinProperties(min) => value.as_object().is_none_or(|o| count(o.len()) >= *min),
-            AtomKind::MaxProperties(max) => value.as_object().is_none_or(|o| count(o.len()) <= *max),
+            AtomKind::Required(names) => value
+                .as_object()
+                .is_none_or(|o| names.iter().all(|n| o.contains_key(n))),
+            AtomKind::MinProperties(min) => {
+                value.as_object().is_none_or(|o| count(o.len()) >= *min)
+            }
+            AtomKind::MaxProperties(max) => {
+                value.as_object().is_none_or(|o| count(o.len()) <= *max)
+            }
             AtomKind::PropertyNames(node) => {
                 for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
                     if !self.node(*node, &Value::String(name.clone()), depth)? {
@@ -147,22 +178,36 @@ impl Check<'_> {
                 true
             }
             AtomKind::DependentRequired(lists) => value.as_object().is_none_or(|o| {
-                lists.iter().all(|(name, needed)| !o.contains_key(name) || needed.iter().all(|n| o.contains_key(n)))
+                lists.iter().all(|(name, needed)| {
+                    !o.contains_key(name) || needed.iter().all(|n| o.contains_key(n))
+                })
             }),
             AtomKind::DependentSchemas(list) => {
                 for (name, node) in list {
-                    if value.as_object().is_some_and(|o| o.contains_key(name)) && !self.node(*node, value, depth)? {
+                    if value.as_object().is_some_and(|o| o.contains_key(name))
+                        && !self.node(*node, value, depth)?
+                    {
                         return Ok(false);
                     }
                 }
                 true
             }
-            AtomKind::AllOf(nodes) => return self.matching(nodes, value, depth).map(|n| n == nodes.len()),
+            AtomKind::AllOf(nodes) => {
+                return self.matching(nodes, value, depth).map(|n| n == nodes.len());
+            }
             AtomKind::AnyOf(nodes) => return self.matching(nodes, value, depth).map(|n| n > 0),
             AtomKind::OneOf(nodes) => return self.matching(nodes, value, depth).map(|n| n == 1),
             AtomKind::Not(node) => return self.node(*node, value, depth).map(|yes| !yes),
-            AtomKind::If { condition, then, otherwise } => {
-                let branch = if self.node(*condition, value, depth)? { then } else { otherwise };
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let branch = if self.node(*condition, value, depth)? {
+                    then
+                } else {
+                    otherwise
+                };
                 return self.node(*branch, value, depth);
             }
             AtomKind::Ref(node) => return self.node(*node, value, depth),
@@ -199,7 +244,11 @@ impl Check<'_> {
                 let holds = match &self.schema.pattern(*id).pattern {
                     Ok(pattern) => pattern_holds(pattern, name),
                     Err(e) => {
-                        return Err(Error::new(ErrorKind::Refused, self.schema.node(*node).pointer.clone(), e.reason.clone()));
+                        return Err(Error::new(
+                            ErrorKind::Refused,
+                            self.schema.node(*node).pointer.clone(),
+                            e.reason.clone(),
+                        ));
                     }
                 };
                 if holds {
@@ -220,11 +269,15 @@ impl Check<'_> {
 /// Equality of JSON Schema: numbers by value, objects without order.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::Number(x), Value::Number(y)) => match (Decimal::from_number(x), Decimal::from_number(y)) {
-            (Some(x), Some(y)) => x == y,
-            _ => x == y,
-        },
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(p, q)| equal(p, q)),
+        (Value::Number(x), Value::Number(y)) => {
+            match (Decimal::from_number(x), Decimal::from_number(y)) {
+                (Some(x), Some(y)) => x == y,
+                _ => x == y,
+            }
+        }
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(p, q)| equal(p, q))
+        }
         (Value::Object(x), Value::Object(y)) => {
             x.len() == y.len() && x.iter().all(|(k, p)| y.get(k).is_some_and(|q| equal(p, q)))
         }
@@ -233,7 +286,10 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 pub(crate) fn all_different(items: &[Value]) -> bool {
-    items.iter().enumerate().all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
+    items
+        .iter()
+        .enumerate()
+        .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
 }
 
 fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
@@ -241,7 +297,11 @@ fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
 }
 
 pub(crate) fn pattern_holds(pattern: &Pattern, text: &str) -> bool {
-    re_holds(&pattern.main, text) && pattern.looks.iter().all(|(re, want)| re_holds(re, text) == *want)
+    re_holds(&pattern.main, text)
+        && pattern
+            .looks
+            .iter()
+            .all(|(re, want)| re_holds(re, text) == *want)
 }
 
 /// Whether a string satisfies what a shape says of strings.
@@ -249,23 +309,39 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
     let length = text.chars().count() as u64;
     length >= strings.min
         && strings.max.is_none_or(|m| length <= m)
-        && strings.allowed.as_ref().is_none_or(|a| a.iter().any(|s| s == text))
+        && strings
+            .allowed
+            .as_ref()
+            .is_none_or(|a| a.iter().any(|s| s == text))
         && !strings.excluded.contains(text)
-        && strings.patterns.iter().all(|(id, want, _)| match &schema.pattern(*id).pattern {
-            Ok(pattern) => pattern_holds(pattern, text) == *want,
-            Err(_) => false,
-        })
-        && strings.formats.iter().all(|(format, want, _)| re_holds(&format.re(), text) == *want)
+        && strings
+            .patterns
+            .iter()
+            .all(|(id, want, _)| match &schema.pattern(*id).pattern {
+                Ok(pattern) => pattern_holds(pattern, text) == *want,
+                Err(_) => false,
+            })
+        && strings
+            .formats
+            .iter()
+            .all(|(format, want, _)| re_holds(&format.re(), text) == *want)
 }
 
 /// Whether a name satisfies a condition on names; an error counts as no.
 pub(crate) fn name_holds(schema: &Schema, options: &Options, signed: Signed, name: &str) -> bool {
-    Check { schema, options }.signed(signed, &Value::String(name.to_owned()), 0).unwrap_or(false)
+    Check { schema, options }
+        .signed(signed, &Value::String(name.to_owned()), 0)
+        .unwrap_or(false)
 }
 
 /// Whether an array or object satisfies what a shape says of it; an error
 /// counts as no.
-pub(crate) fn shape_holds(schema: &Schema, options: &Options, shape: &Shape, value: &Value) -> bool {
+pub(crate) fn shape_holds(
+    schema: &Schema,
+    options: &Options,
+    shape: &Shape,
+    value: &Value,
+) -> bool {
     let check = Check { schema, options };
     shape_holds_checked(&check, shape, value).unwrap_or(false)
 }
@@ -275,7 +351,10 @@ fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Resul
         Value::Array(items) => {
             let a = &shape.arrays;
             let n = items.len() as u64;
-            if n < a.min || a.max.is_some_and(|m| n > m) || (a.unique.is_some() && !all_different(items)) {
+            if n < a.min
+                || a.max.is_some_and(|m| n > m)
+                || (a.unique.is_some() && !all_different(items))
+            {
                 return Ok(false);
             }
             for (i, item) in items.iter().enumerate() {
@@ -297,7 +376,10 @@ fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Resul
         Value::Object(map) => {
             let o = &shape.objects;
             let n = map.len() as u64;
-            if n < o.min || o.max.is_some_and(|m| n > m) || !o.required.iter().all(|k| map.contains_key(k)) {
+            if n < o.min
+                || o.max.is_some_and(|m| n > m)
+                || !o.required.iter().all(|k| map.contains_key(k))
+            {
                 return Ok(false);
             }
             let normaliser = crate::conjunction::Normaliser::new(check.schema, check.options);

@@ -51,7 +51,7 @@ impl Symbols {
 pub struct Config {
     /// What the symbols are. Default: characters.
     pub symbols: Symbols,
-    /// Nesting of groups in the pattern, in levels. Default 1,000.
+    /// Nesting of groups in the pattern, in levels. Default 4,000.
     pub nest_limit: u32,
     /// States of the automaton before determinisation. Default 4,000,000.
     pub max_nfa_states: usize,
@@ -68,7 +68,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             symbols: Symbols::Chars,
-            nest_limit: 1_000,
+            nest_limit: 4_000,
             max_nfa_states: 4_000_000,
             max_states: 500_000,
             max_table_bytes: 512 << 20,

@@ -190,6 +190,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         });
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
     let mut screen = Screen::new(format, Marks::Colour, &loaded.tokenizer);
+    screen.tables = args.show_probabilities > 0;
     let mut guide = compiled.as_ref().map(Compiled::guide);
     let generation = session
         .generate(
@@ -262,6 +263,8 @@ pub(crate) struct Screen<'t> {
     marks: Marks,
     style: Style,
     in_forced: bool,
+    /// Whether each token gets a table of its own instead of a running text.
+    tables: bool,
     tokenizer: &'t Tokenizer,
     /// What machines get of each token.
     pub(crate) steps: Vec<Value>,
@@ -274,6 +277,7 @@ impl<'t> Screen<'t> {
             marks,
             style: Style::for_stdout(),
             in_forced: false,
+            tables: false,
             tokenizer,
             steps: Vec::new(),
         }
@@ -294,6 +298,12 @@ impl<'t> Screen<'t> {
         }
         let shown = match (&token.probabilities, token.forced) {
             (Some(probabilities), _) => self.table(token.token, probabilities),
+            (None, true) if self.tables => {
+                let text = self
+                    .style
+                    .paint(Paint::Forced, self.tokenizer.describe(token.token));
+                format!("forced {text}\n")
+            }
             (None, true) => self.style.paint(Paint::Forced, token.text),
             (None, false) => token.text.to_owned(),
         };

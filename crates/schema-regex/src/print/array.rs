@@ -81,7 +81,13 @@ fn wrap(body: &Body, inside: &str) -> String {
 }
 
 /// `prefix` items and then those of `rest`, `min..=max` in all.
-fn sequence(prefix: &[String], rest: Option<&str>, min: u64, max: Option<u64>, comma: &str) -> Body {
+fn sequence(
+    prefix: &[String],
+    rest: Option<&str>,
+    min: u64,
+    max: Option<u64>,
+    comma: &str,
+) -> Body {
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let n = prefix.len() as u64;
     // From the end: what follows the last prefix item.
@@ -96,7 +102,10 @@ fn sequence(prefix: &[String], rest: Option<&str>, min: u64, max: Option<u64>, c
                     out.push_str(&format!("(?:{comma}{item})"));
                     push_count(&mut out, count(lo.saturating_sub(1)), hi.map(count));
                 }
-                return Body { empty: min == 0, some: Some(out) };
+                return Body {
+                    empty: min == 0,
+                    some: Some(out),
+                };
             }
             let mut out = format!("(?:{comma}{item})");
             push_count(&mut out, count(lo), hi.map(count));
@@ -111,30 +120,50 @@ fn sequence(prefix: &[String], rest: Option<&str>, min: u64, max: Option<u64>, c
         }
         let lead = if i == 0 { "" } else { comma };
         let text = format!("{lead}{item}{tail}");
-        tail = if i == 0 || min > i { text } else { format!("(?:{text})?") };
+        tail = if i == 0 || min > i {
+            text
+        } else {
+            format!("(?:{text})?")
+        };
     }
     let some = (!tail.is_empty()).then_some(tail);
-    Body { empty: min == 0, some }
+    Body {
+        empty: min == 0,
+        some,
+    }
 }
 
 /// Arrays with an item of some kind: items before it, it, items after it.
-fn contains(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>) -> Result<Option<String>, Error> {
-    let Some(Contains { item, min, max: most, at }) = arrays.contains.first().cloned() else {
+fn contains(
+    printer: &mut Printer<'_>,
+    arrays: &Arrays,
+    max: Option<u64>,
+) -> Result<Option<String>, Error> {
+    let Some(Contains {
+        item,
+        min,
+        max: most,
+        at,
+    }) = arrays.contains.first().cloned()
+    else {
         return Ok(None);
     };
     let refuse = |printer: &Printer<'_>, why: &str| {
-        Err(printer.normaliser.error(
-            ErrorKind::Refused,
-            at.0,
-            at.1,
-            format!("`{}`: {why}", at.1),
-        ))
+        Err(printer
+            .normaliser
+            .error(ErrorKind::Refused, at.0, at.1, format!("`{}`: {why}", at.1)))
     };
     if arrays.contains.len() > 1 {
-        return refuse(printer, "several conditions on the items of one array are not expressed");
+        return refuse(
+            printer,
+            "several conditions on the items of one array are not expressed",
+        );
     }
     let with = |more: Signed| Conj::new(arrays.rest.parts().iter().copied().chain([more]));
-    let flipped = Signed { positive: !item.positive, ..item };
+    let flipped = Signed {
+        positive: !item.positive,
+        ..item
+    };
     let comma = printer.space.comma.clone();
     let inside = printer.space.inside.clone();
     if !arrays.prefix.is_empty() {
@@ -146,7 +175,10 @@ fn contains(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>) -> Res
             return Ok(None);
         }
         let rest = printer.value(&arrays.rest)?;
-        return Ok(Some(wrap(&sequence(&[], rest.as_deref(), arrays.min, max, &comma), &inside)));
+        return Ok(Some(wrap(
+            &sequence(&[], rest.as_deref(), arrays.min, max, &comma),
+            &inside,
+        )));
     };
     // Fewest and most items in all must follow from the count of items that
     // meet the condition.
@@ -201,7 +233,11 @@ fn contains(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>) -> Res
         // Starting with an item that counts, or with one that does not.
         if most > 0 {
             let mut first = format!("{yes}{nos}{more}");
-            push_count(&mut first, count(min.saturating_sub(1)), Some(count(most - 1)));
+            push_count(
+                &mut first,
+                count(min.saturating_sub(1)),
+                Some(count(most - 1)),
+            );
             if most == 1 {
                 first = format!("{yes}{nos}");
             }
@@ -213,14 +249,25 @@ fn contains(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>) -> Res
             more = String::new();
         }
         ways.push(format!("{no}{nos}{more}"));
-        let body = Body { empty: min == 0, some: alternation(ways) };
+        let body = Body {
+            empty: min == 0,
+            some: alternation(ways),
+        };
         return Ok(Some(wrap(&body, &inside)));
     }
-    refuse(printer, "with these bounds on the number of items it is not expressed")
+    refuse(
+        printer,
+        "with these bounds on the number of items it is not expressed",
+    )
 }
 
 /// Arrays of different items, where there are few: every order is written out.
-fn unique(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>, node: NodeId) -> Result<Option<String>, Error> {
+fn unique(
+    printer: &mut Printer<'_>,
+    arrays: &Arrays,
+    max: Option<u64>,
+    node: NodeId,
+) -> Result<Option<String>, Error> {
     let refuse = |printer: &Printer<'_>, why: &str| {
         Err(printer.normaliser.error(
             ErrorKind::Refused,
@@ -230,13 +277,22 @@ fn unique(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>, node: No
         ))
     };
     if !arrays.prefix.is_empty() || !arrays.contains.is_empty() {
-        return refuse(printer, "beside `prefixItems` or `contains` it is not expressed");
+        return refuse(
+            printer,
+            "beside `prefixItems` or `contains` it is not expressed",
+        );
     }
     let Some(values) = finite_values(printer, &arrays.rest)? else {
-        return refuse(printer, "that items differ cannot be said where they are not of a few listed values");
+        return refuse(
+            printer,
+            "that items differ cannot be said where they are not of a few listed values",
+        );
     };
     if values.len() > MAX_UNIQUE {
-        return refuse(printer, "the items may be of more values than can be written out in every order");
+        return refuse(
+            printer,
+            "the items may be of more values than can be written out in every order",
+        );
     }
     let most = max.unwrap_or(u64::MAX).min(values.len() as u64);
     if most < arrays.min {
@@ -244,7 +300,10 @@ fn unique(printer: &mut Printer<'_>, arrays: &Arrays, max: Option<u64>, node: No
     }
     let comma = printer.space.comma.clone();
     let some = orders(&values, arrays.min, most, "", &comma);
-    let body = Body { empty: arrays.min == 0, some };
+    let body = Body {
+        empty: arrays.min == 0,
+        some,
+    };
     Ok(Some(wrap(&body, &printer.space.inside)))
 }
 
@@ -284,20 +343,31 @@ fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<St
         if !shape.refused.is_empty() {
             return Ok(None);
         }
-        for (kind, word) in [(Kinds::NULL, "null"), (Kinds::FALSE, "false"), (Kinds::TRUE, "true")] {
+        for (kind, word) in [
+            (Kinds::NULL, "null"),
+            (Kinds::FALSE, "false"),
+            (Kinds::TRUE, "true"),
+        ] {
             if shape.kinds.has(kind) {
                 push(word.to_owned());
             }
         }
         if shape.kinds.has(Kinds::NUMBER) {
-            let Some(allowed) = &shape.numbers.allowed else { return Ok(None) };
+            let Some(allowed) = &shape.numbers.allowed else {
+                return Ok(None);
+            };
             for (d, _) in allowed.iter().filter(|(d, _)| shape.numbers.holds(d)) {
                 push(super::number::spelled(d, false, printer.options));
             }
         }
         if shape.kinds.has(Kinds::STRING) {
-            let Some(allowed) = &shape.strings.allowed else { return Ok(None) };
-            for text in allowed.iter().filter(|t| crate::validate::strings_hold(printer.schema, &shape.strings, t)) {
+            let Some(allowed) = &shape.strings.allowed else {
+                return Ok(None);
+            };
+            for text in allowed
+                .iter()
+                .filter(|t| crate::validate::strings_hold(printer.schema, &shape.strings, t))
+            {
                 push(printer.quoted(text));
             }
         }

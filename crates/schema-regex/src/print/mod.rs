@@ -40,6 +40,19 @@ use crate::strings::spell;
 /// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
 /// Pointer of the place.
 pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
+    let mut options = options.clone();
+    loop {
+        match (print_once(schema, &options), options.any_value) {
+            // Unrestricted values give way first.
+            (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
+                options.any_value = AnyValue::Depth(depth.min(4) - 1);
+            }
+            (result, _) => return result,
+        }
+    }
+}
+
+fn print_once(schema: &Schema, options: &Options) -> Result<String, Error> {
     let space = Space::new(&options.whitespace)?;
     let mut printer = Printer {
         normaliser: Normaliser::new(schema, options),
@@ -62,7 +75,11 @@ pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
             "",
             "no value of the schema fits in the unrolling depth; raise Recursion::Unroll",
         )),
-        None => Err(Error::new(ErrorKind::Unsatisfiable, "", "no value satisfies the schema")),
+        None => Err(Error::new(
+            ErrorKind::Unsatisfiable,
+            "",
+            "no value satisfies the schema",
+        )),
     }
 }
 
@@ -148,12 +165,16 @@ impl Printer<'_> {
     }
 
     pub(crate) fn pointer_of(&self, conj: &Conj) -> &str {
-        conj.parts().first().map_or("", |s| self.schema.node(s.node).pointer.as_str())
+        conj.parts()
+            .first()
+            .map_or("", |s| self.schema.node(s.node).pointer.as_str())
     }
 
     /// Where we are: the innermost open location.
     pub(crate) fn here(&self) -> String {
-        self.open.last().map_or(String::new(), |c| self.pointer_of(c).to_owned())
+        self.open
+            .last()
+            .map_or(String::new(), |c| self.pointer_of(c).to_owned())
     }
 
     fn recursive_error(&self, conj: &Conj) -> Error {
@@ -170,7 +191,10 @@ impl Printer<'_> {
                         ErrorKind::Recursive,
                         &node.pointer,
                         atom.keyword,
-                        format!("`{}` is recursive, which no regular expression can follow; choose a depth with Recursion::Unroll", atom.keyword),
+                        format!(
+                            "`{}` is recursive, which no regular expression can follow; choose a depth with Recursion::Unroll",
+                            atom.keyword
+                        ),
                     );
                 }
             }
@@ -200,7 +224,11 @@ impl Printer<'_> {
                 total += text.len();
                 push(text);
             };
-            for (kind, word) in [(Kinds::NULL, "null"), (Kinds::FALSE, "false"), (Kinds::TRUE, "true")] {
+            for (kind, word) in [
+                (Kinds::NULL, "null"),
+                (Kinds::FALSE, "false"),
+                (Kinds::TRUE, "true"),
+            ] {
                 if shape.kinds.has(kind) {
                     refuse_kind(shape, kind)?;
                     add(word.to_owned());
@@ -252,6 +280,11 @@ impl Printer<'_> {
 
     /// A value that the schema does not restrict.
     pub(crate) fn any_value(&mut self) -> Result<Rc<str>, Error> {
+        self.any_value_less(0)
+    }
+
+    /// A value that the schema does not restrict, with fewer levels.
+    pub(crate) fn any_value_less(&mut self, less: u32) -> Result<Rc<str>, Error> {
         let AnyValue::Depth(depth) = self.options.any_value else {
             return Err(Error::new(
                 ErrorKind::Recursive,
@@ -259,13 +292,18 @@ impl Printer<'_> {
                 "the schema leaves a value unrestricted here (or below), which no regular expression can follow to any depth; restrict it or choose AnyValue::Depth",
             ));
         };
+        let depth = depth.saturating_sub(less);
         while self.any.len() <= depth as usize {
             let number = spell::print(&crate::strings::numbers::any_number(), spell::Place::Raw);
             let string = self.any_string();
             let text = match self.any.last() {
                 None => format!("(?:null|true|false|{number}|{string})"),
                 Some(inner) => {
-                    let Space { inside, comma, colon } = &self.space;
+                    let Space {
+                        inside,
+                        comma,
+                        colon,
+                    } = &self.space;
                     let member = format!("{string}{colon}{inner}");
                     format!(
                         "(?:null|true|false|{number}|{string}|\\[{inside}(?:{inner}(?:{comma}{inner})*{inside})?\\]|\\{{{inside}(?:{member}(?:{comma}{member})*{inside})?\\}})"
@@ -298,12 +336,17 @@ impl Printer<'_> {
             Value::Number(n) => match crate::decimal::Decimal::from_number(n) {
                 Some(d) => number::spelled(&d, n.to_string().ends_with(".0"), self.options),
                 None => {
-                    return Err(Error::new(ErrorKind::Refused, self.here(), format!("the number {n} has too many digits")));
+                    return Err(Error::new(
+                        ErrorKind::Refused,
+                        self.here(),
+                        format!("the number {n} has too many digits"),
+                    ));
                 }
             },
             Value::String(s) => self.quoted(s),
             Value::Array(items) => {
-                let texts: Result<Vec<String>, Error> = items.iter().map(|v| self.literal(v, depth + 1)).collect();
+                let texts: Result<Vec<String>, Error> =
+                    items.iter().map(|v| self.literal(v, depth + 1)).collect();
                 let Space { inside, comma, .. } = &self.space;
                 let texts = texts?;
                 if texts.is_empty() {
@@ -313,10 +356,18 @@ impl Printer<'_> {
                 }
             }
             Value::Object(map) => {
-                let Space { inside, comma, colon } = &self.space;
+                let Space {
+                    inside,
+                    comma,
+                    colon,
+                } = &self.space;
                 let mut texts = Vec::new();
                 for (name, member) in map {
-                    texts.push(format!("{}{colon}{}", self.quoted(name), self.literal(member, depth + 1)?));
+                    texts.push(format!(
+                        "{}{colon}{}",
+                        self.quoted(name),
+                        self.literal(member, depth + 1)?
+                    ));
                 }
                 if texts.is_empty() {
                     format!("\\{{{inside}\\}}")
@@ -359,7 +410,11 @@ pub(crate) struct Space {
 
 impl Space {
     fn new(policy: &Whitespace) -> Result<Space, Error> {
-        let plain = |comma: &str, colon: &str| Space { inside: String::new(), comma: comma.into(), colon: colon.into() };
+        let plain = |comma: &str, colon: &str| Space {
+            inside: String::new(),
+            comma: comma.into(),
+            colon: colon.into(),
+        };
         let around = |space: &str| Space {
             inside: space.into(),
             comma: format!("{space},{space}"),
@@ -378,12 +433,20 @@ impl Space {
 fn custom_space(pattern: &str) -> Result<String, Error> {
     use regex_syntax::hir::{Class, Hir, HirKind};
     let bad = |why: String| {
-        Error::new(ErrorKind::BadOption, "", format!("the whitespace pattern `{pattern}` {why}; use for example `[ \\n]{{0,4}}`"))
+        Error::new(
+            ErrorKind::BadOption,
+            "",
+            format!("the whitespace pattern `{pattern}` {why}; use for example `[ \\n]{{0,4}}`"),
+        )
     };
-    let hir = regex_syntax::Parser::new().parse(pattern).map_err(|e| match e {
-        regex_syntax::Error::Parse(e) => bad(format!("is not a regular expression: {}", e.kind())),
-        _ => bad("is not a regular expression".to_owned()),
-    })?;
+    let hir = regex_syntax::Parser::new()
+        .parse(pattern)
+        .map_err(|e| match e {
+            regex_syntax::Error::Parse(e) => {
+                bad(format!("is not a regular expression: {}", e.kind()))
+            }
+            _ => bad("is not a regular expression".to_owned()),
+        })?;
     if !hir.properties().look_set().is_empty() {
         return Err(bad("has an anchor or a boundary".to_owned()));
     }
@@ -392,17 +455,23 @@ fn custom_space(pattern: &str) -> Result<String, Error> {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => true,
             HirKind::Literal(l) => l.0.iter().all(|b| is_space(char::from(*b))),
-            HirKind::Class(Class::Unicode(c)) => c.ranges().iter().all(|r| (r.start()..=r.end()).all(is_space)),
-            HirKind::Class(Class::Bytes(c)) => {
-                c.ranges().iter().all(|r| (r.start()..=r.end()).all(|b| is_space(char::from(b))))
-            }
+            HirKind::Class(Class::Unicode(c)) => c
+                .ranges()
+                .iter()
+                .all(|r| (r.start()..=r.end()).all(is_space)),
+            HirKind::Class(Class::Bytes(c)) => c
+                .ranges()
+                .iter()
+                .all(|r| (r.start()..=r.end()).all(|b| is_space(char::from(b)))),
             HirKind::Repetition(r) => only_space(&r.sub),
             HirKind::Capture(c) => only_space(&c.sub),
             HirKind::Concat(subs) | HirKind::Alternation(subs) => subs.iter().all(only_space),
         }
     }
     if !only_space(&hir) {
-        return Err(bad("matches more than JSON whitespace (blank, tab, line feed, carriage return)".to_owned()));
+        return Err(bad(
+            "matches more than JSON whitespace (blank, tab, line feed, carriage return)".to_owned(),
+        ));
     }
     // Printed anew, so that flags and named groups of the original are gone.
     Ok(format!("(?:{hir})"))

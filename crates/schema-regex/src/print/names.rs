@@ -97,7 +97,11 @@ impl Printer<'_> {
             return Ok(known.clone());
         }
         let plain = self.options.escapes != Escapes::All
-            && key.iter().all(|n| n.chars().all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\') && n.len() <= 200);
+            && key.iter().all(|n| {
+                n.chars()
+                    .all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\')
+                    && n.len() <= 200
+            });
         let text = if plain {
             let mut trie = Trie::default();
             for name in &key {
@@ -121,9 +125,12 @@ impl Printer<'_> {
             out.push_str(")\"");
             out
         } else {
-            let limit = self.options.max_automaton_states.max(10_000);
+            let limit = self.options.max_automaton_states;
             match Language::NotIn(key.clone()).into_re(limit) {
-                Some(re) => format!("\"{}\"", spell::print(&re, Place::InString(self.options.escapes))),
+                Some(re) => format!(
+                    "\"{}\"",
+                    spell::print(&re, Place::InString(self.options.escapes))
+                ),
                 None => {
                     return Err(Error::new(
                         ErrorKind::Refused,

@@ -5,7 +5,9 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::options::{IntegerSpelling, Options};
 use crate::shape::Shape;
-use crate::strings::numbers::{Fraction, any_number, intersect, listed, listed_multiples, multiples, range};
+use crate::strings::numbers::{
+    Fraction, any_number, intersect, listed, listed_multiples, multiples, range,
+};
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place};
 
@@ -39,7 +41,11 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
     if let (Some(low), Some(high), [(first, _), ..]) = (&n.low, &n.high, n.multiples.as_slice())
         && let Some(list) = listed_multiples(low, high, first, fraction)
     {
-        re = Some(Re::alt(list.iter().filter(|d| n.holds(d)).map(|d| listed(d, fraction))));
+        re = Some(Re::alt(
+            list.iter()
+                .filter(|d| n.holds(d))
+                .map(|d| listed(d, fraction)),
+        ));
     }
     let re = match re {
         Some(re) => re,
@@ -55,11 +61,13 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
                     )
                 };
                 let limit = options.max_automaton_states;
-                let multiple = multiples(divisor, fraction, limit).map_err(|_| refuse("the divisor"))?;
+                let multiple =
+                    multiples(divisor, fraction, limit).map_err(|_| refuse("the divisor"))?;
                 re = if i == 0 && unbounded && fraction != Fraction::Required {
                     multiple
                 } else {
-                    intersect(&re, &multiple, limit).map_err(|_| refuse("the divisor with what stands beside it"))?
+                    intersect(&re, &multiple, limit)
+                        .map_err(|_| refuse("the divisor with what stands beside it"))?
                 };
             }
             re

@@ -13,7 +13,11 @@ use crate::strings::automaton::Product;
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place, push_count};
 
-pub(super) fn print(printer: &mut Printer<'_>, conj: &Conj, shape: &Shape) -> Result<Option<String>, Error> {
+pub(super) fn print(
+    printer: &mut Printer<'_>,
+    conj: &Conj,
+    shape: &Shape,
+) -> Result<Option<String>, Error> {
     let objects = shape.objects.clone();
     if let Some(allowed) = &objects.allowed {
         let mut texts = Vec::new();
@@ -37,7 +41,10 @@ pub(super) fn print(printer: &mut Printer<'_>, conj: &Conj, shape: &Shape) -> Re
                     ErrorKind::Refused,
                     *node,
                     "patternProperties",
-                    format!("`patternProperties`: the pattern `{}`: {} (byte {})", entry.source, e.reason, e.offset),
+                    format!(
+                        "`patternProperties`: the pattern `{}`: {} (byte {})",
+                        entry.source, e.reason, e.offset
+                    ),
                 ));
             }
         }
@@ -50,7 +57,9 @@ pub(super) fn print(printer: &mut Printer<'_>, conj: &Conj, shape: &Shape) -> Re
         if few && !required {
             continue;
         }
-        let member = printer.normaliser.member(&objects, name, Reading::AsOptions);
+        let member = printer
+            .normaliser
+            .member(&objects, name, Reading::AsOptions);
         match printer.value(&member)? {
             Some(value) => {
                 let text = format!("{}{}{value}", printer.quoted(name), printer.space.colon);
@@ -60,7 +69,11 @@ pub(super) fn print(printer: &mut Printer<'_>, conj: &Conj, shape: &Shape) -> Re
             None => {}
         }
     }
-    let further = if few { None } else { further(printer, &objects, &names)? };
+    let further = if few {
+        None
+    } else {
+        further(printer, &objects, &names)?
+    };
     let Space { inside, comma, .. } = &printer.space;
     let sequence = Sequence {
         required_after: required_after(&listed),
@@ -86,7 +99,12 @@ pub(super) fn print(printer: &mut Printer<'_>, conj: &Conj, shape: &Shape) -> Re
 fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String> {
     let mut wanted: BTreeSet<&str> = BTreeSet::new();
     for node in &objects.members {
-        for name in printer.normaliser.members_of(*node).into_iter().flat_map(|m| &m.order) {
+        for name in printer
+            .normaliser
+            .members_of(*node)
+            .into_iter()
+            .flat_map(|m| &m.order)
+        {
             wanted.insert(name);
         }
     }
@@ -95,13 +113,24 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
     if wanted.is_empty() {
         return Vec::new();
     }
-    let mut order = Order { schema: printer.schema, max_depth: printer.options.max_depth, seen: HashSet::new(), properties: Vec::new(), others: Vec::new() };
+    let mut order = Order {
+        schema: printer.schema,
+        max_depth: printer.options.max_depth,
+        seen: HashSet::new(),
+        properties: Vec::new(),
+        others: Vec::new(),
+    };
     for part in conj.parts() {
         order.visit(part.node, 0);
     }
     let mut out = Vec::new();
     let mut taken: HashSet<&str> = HashSet::new();
-    let all = order.properties.iter().chain(&order.others).copied().chain(wanted.iter().copied());
+    let all = order
+        .properties
+        .iter()
+        .chain(&order.others)
+        .copied()
+        .chain(wanted.iter().copied());
     for name in all {
         if wanted.contains(name) && taken.insert(name) {
             out.push(name.to_owned());
@@ -123,15 +152,20 @@ impl Order<'_> {
         if depth > self.max_depth || !self.seen.insert(id) {
             return;
         }
-        let ir::Body::Atoms(atoms) = &self.schema.node(id).body else { return };
+        let ir::Body::Atoms(atoms) = &self.schema.node(id).body else {
+            return;
+        };
         for atom in atoms {
             match &atom.kind {
-                AtomKind::Members(members) => self.properties.extend(members.order.iter().map(String::as_str)),
+                AtomKind::Members(members) => self
+                    .properties
+                    .extend(members.order.iter().map(String::as_str)),
                 AtomKind::Required(names) => self.others.extend(names.iter().map(String::as_str)),
                 AtomKind::DependentRequired(lists) => {
                     for (name, names) in lists {
-                        self.others.push(name);
+                        // What is needed stands before what needs it.
                         self.others.extend(names.iter().map(String::as_str));
+                        self.others.push(name);
                     }
                 }
                 AtomKind::DependentSchemas(list) => {
@@ -146,7 +180,11 @@ impl Order<'_> {
                     }
                 }
                 AtomKind::Not(node) | AtomKind::Ref(node) => self.visit(*node, depth + 1),
-                AtomKind::If { condition, then, otherwise } => {
+                AtomKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
                     for node in [condition, then, otherwise] {
                         self.visit(*node, depth + 1);
                     }
@@ -158,10 +196,19 @@ impl Order<'_> {
 }
 
 /// One member that no name declares: the texts of its name and value together.
-fn further(printer: &mut Printer<'_>, objects: &Objects, names: &[String]) -> Result<Option<Rc<str>>, Error> {
+fn further(
+    printer: &mut Printer<'_>,
+    objects: &Objects,
+    names: &[String],
+) -> Result<Option<Rc<str>>, Error> {
     let mut patterns: Vec<PatternId> = Vec::new();
     for node in &objects.members {
-        for (id, _) in printer.normaliser.members_of(*node).into_iter().flat_map(|m| &m.patterns) {
+        for (id, _) in printer
+            .normaliser
+            .members_of(*node)
+            .into_iter()
+            .flat_map(|m| &m.patterns)
+        {
             if !patterns.contains(id) {
                 patterns.push(*id);
             }
@@ -170,52 +217,101 @@ fn further(printer: &mut Printer<'_>, objects: &Objects, names: &[String]) -> Re
     let colon = printer.space.colon.clone();
     if patterns.is_empty() && objects.names.is_empty() {
         let conj = further_conj(printer, objects, &[]);
-        let Some(value) = printer.value(&conj)? else { return Ok(None) };
+        // Members that the schema admits without a word have one level less.
+        let unsaid = !names.is_empty()
+            && objects.members.iter().all(|n| {
+                printer
+                    .normaliser
+                    .members_of(*n)
+                    .is_none_or(|m| !m.additional_said)
+            });
+        let value = if conj.is_any() && unsaid {
+            Some(printer.any_value_less(1)?)
+        } else {
+            printer.value(&conj)?
+        };
+        let Some(value) = value else { return Ok(None) };
         let name = printer.name_not_in(names)?;
         return printer.checked(format!("{name}{colon}{value}")).map(Some);
     }
     // Nothing may be left at all: then the patterns need no automaton.
-    let allowed_names = if objects.names.is_empty() { None } else { Some(name_language(printer, objects)?) };
+    let allowed_names = if objects.names.is_empty() {
+        None
+    } else {
+        Some(name_language(printer, objects)?)
+    };
     if allowed_names == Some(Re::Never) {
         return Ok(None);
     }
-    let plain: Option<Vec<Re>> = patterns.iter().map(|id| plain_pattern(printer, *id)).collect();
+    let plain: Option<Vec<Re>> = patterns
+        .iter()
+        .map(|id| plain_pattern(printer, *id))
+        .collect();
     // A single pattern and nothing else admitted: the pattern as it was
     // written.
     if let (Some([re]), [id], None) = (plain.as_deref(), patterns.as_slice(), &allowed_names)
-        && printer.value(&further_conj(printer, objects, &[]))?.is_none()
+        && printer
+            .value(&further_conj(printer, objects, &[]))?
+            .is_none()
         && !names.iter().any(|n| printer.normaliser.matches(*id, n))
     {
         let conj = further_conj(printer, objects, &[*id]);
-        let Some(value) = printer.value(&conj)? else { return Ok(None) };
+        let Some(value) = printer.value(&conj)? else {
+            return Ok(None);
+        };
         let name = spell::print(re, Place::InString(printer.options.escapes));
-        return printer.checked(format!("\"{name}\"{colon}{value}")).map(Some);
+        return printer
+            .checked(format!("\"{name}\"{colon}{value}"))
+            .map(Some);
     }
     // One condition on names, and nothing else.
     if let (Some(re), true) = (&allowed_names, patterns.is_empty())
-        && !names.iter().any(|n| crate::strings::automaton::matches(re, n).unwrap_or(true))
+        && !names
+            .iter()
+            .any(|n| crate::strings::automaton::matches(re, n).unwrap_or(true))
     {
         let conj = further_conj(printer, objects, &[]);
-        let Some(value) = printer.value(&conj)? else { return Ok(None) };
+        let Some(value) = printer.value(&conj)? else {
+            return Ok(None);
+        };
         let name = spell::print(re, Place::InString(printer.options.escapes));
-        return printer.checked(format!("\"{name}\"{colon}{value}")).map(Some);
+        return printer
+            .checked(format!("\"{name}\"{colon}{value}"))
+            .map(Some);
     }
     let mut parts: Vec<Re> = Vec::new();
     // For each pattern the bits that must be set and those that must not.
     let mut bits: Vec<(u64, u64)> = Vec::new();
     let refuse = |printer: &Printer<'_>| {
-        let keyword = if patterns.is_empty() { "propertyNames" } else { "patternProperties" };
-        let at = objects.members.iter().find(|n| printer.normaliser.members_of(**n).is_some_and(|m| !m.patterns.is_empty()));
-        let reason = format!("`{keyword}`: telling the names apart needs too large an automaton; use fewer or simpler patterns, or raise Options::max_automaton_states");
+        let keyword = if patterns.is_empty() {
+            "propertyNames"
+        } else {
+            "patternProperties"
+        };
+        let at = objects.members.iter().find(|n| {
+            printer
+                .normaliser
+                .members_of(**n)
+                .is_some_and(|m| !m.patterns.is_empty())
+        });
+        let reason = format!(
+            "`{keyword}`: telling the names apart needs too large an automaton; use fewer or simpler patterns, or raise Options::max_automaton_states"
+        );
         match at {
-            Some(node) => printer.normaliser.error(ErrorKind::Refused, *node, keyword, reason),
+            Some(node) => printer
+                .normaliser
+                .error(ErrorKind::Refused, *node, keyword, reason),
             None => Error::new(ErrorKind::Refused, printer.here(), reason),
         }
     };
     for id in &patterns {
-        let Ok(pattern) = &printer.schema.pattern(*id).pattern else { continue };
+        let Ok(pattern) = &printer.schema.pattern(*id).pattern else {
+            continue;
+        };
         let (mut yes, mut no) = (0u64, 0u64);
-        for (re, positive) in std::iter::once((&pattern.main, true)).chain(pattern.looks.iter().map(|(r, p)| (r, *p))) {
+        for (re, positive) in
+            std::iter::once((&pattern.main, true)).chain(pattern.looks.iter().map(|(r, p)| (r, *p)))
+        {
             if parts.len() >= 60 {
                 return Err(refuse(printer));
             }
@@ -243,7 +339,8 @@ fn further(printer: &mut Printer<'_>, objects: &Objects, names: &[String]) -> Re
         1u64 << (parts.len() - 1)
     };
     let all: Vec<&Re> = parts.iter().collect();
-    let product = Product::new(&all, printer.options.max_automaton_states).map_err(|_| refuse(printer))?;
+    let product =
+        Product::new(&all, printer.options.max_automaton_states).map_err(|_| refuse(printer))?;
     // Names with the same conditions on their values go together.
     let mut groups: Vec<(Conj, Vec<u64>)> = Vec::new();
     for verdict in product.verdicts() {
@@ -264,20 +361,31 @@ fn further(printer: &mut Printer<'_>, objects: &Objects, names: &[String]) -> Re
     }
     let mut ways: Vec<String> = Vec::new();
     for (conj, verdicts) in groups {
-        let Some(value) = printer.value(&conj)? else { continue };
+        let Some(value) = printer.value(&conj)? else {
+            continue;
+        };
         // All that are not declared, whatever they match.
-        let every = product.verdicts().iter().filter(|v| *v & declared_bit == 0).all(|v| verdicts.contains(v));
+        let every = product
+            .verdicts()
+            .iter()
+            .filter(|v| *v & declared_bit == 0)
+            .all(|v| verdicts.contains(v));
         let name = if every {
             printer.name_not_in(names)?.to_string()
         } else {
             let re = match as_written(&product, &verdicts, &parts) {
                 Some(re) => re,
-                None => product.to_re(|v| verdicts.contains(&v)).map_err(|_| refuse(printer))?,
+                None => product
+                    .to_re(|v| verdicts.contains(&v))
+                    .map_err(|_| refuse(printer))?,
             };
             if re == Re::Never {
                 continue;
             }
-            format!("\"{}\"", spell::print(&re, Place::InString(printer.options.escapes)))
+            format!(
+                "\"{}\"",
+                spell::print(&re, Place::InString(printer.options.escapes))
+            )
         };
         ways.push(format!("{name}{colon}{value}"));
     }
@@ -292,12 +400,22 @@ fn further(printer: &mut Printer<'_>, objects: &Objects, names: &[String]) -> Re
 fn as_written(product: &Product, verdicts: &[u64], parts: &[Re]) -> Option<Re> {
     let all = product.verdicts();
     (0..parts.len())
-        .find(|i| all.iter().all(|v| (v & (1 << i) != 0) == verdicts.contains(v)))
+        .find(|i| {
+            all.iter()
+                .all(|v| (v & (1 << i) != 0) == verdicts.contains(v))
+        })
         .map(|i| parts[i].clone())
 }
 
 fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
-    printer.schema.pattern(id).pattern.as_ref().ok()?.plain().cloned()
+    printer
+        .schema
+        .pattern(id)
+        .pattern
+        .as_ref()
+        .ok()?
+        .plain()
+        .cloned()
 }
 
 /// The locations that apply to a name that is not declared and matches these
@@ -305,9 +423,14 @@ fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
 fn further_conj(printer: &Printer<'_>, objects: &Objects, matched: &[PatternId]) -> Conj {
     let mut parts: Vec<Signed> = Vec::new();
     for node in &objects.members {
-        let Some(members) = printer.normaliser.members_of(*node) else { continue };
+        let Some(members) = printer.normaliser.members_of(*node) else {
+            continue;
+        };
         let before = parts.len();
-        let own = members.patterns.iter().filter(|(id, _)| matched.contains(id));
+        let own = members
+            .patterns
+            .iter()
+            .filter(|(id, _)| matched.contains(id));
         parts.extend(own.map(|(_, node)| Signed::yes(*node)));
         let evaluated = members.patterns.iter().any(|(id, _)| matched.contains(id));
         if parts.len() == before && !evaluated {
@@ -325,8 +448,8 @@ fn name_language(printer: &mut Printer<'_>, objects: &Objects) -> Result<Re, Err
     let mut ways = Vec::new();
     for shape in shapes.iter().filter(|s| s.kinds.has(Kinds::STRING)) {
         super::refuse_kind(shape, Kinds::STRING)?;
-        let language: Language =
-            string::language(printer.schema, &shape.strings, limit).map_err(|e| string::tangled(printer, e))?;
+        let language: Language = string::language(printer.schema, &shape.strings, limit)
+            .map_err(|e| string::tangled(printer, e))?;
         match language.into_re(limit) {
             Some(re) => ways.push(re),
             None => {
@@ -381,12 +504,19 @@ impl Sequence<'_> {
     /// `None` where the bounds on the count cannot be met.
     fn print(mut self, min: u64, max: Option<u64>) -> Result<Option<Body>, Long> {
         let required = self.required_after[0];
-        let possible = if self.further.is_some() { None } else { Some(self.listed.len() as u64) };
+        let possible = if self.further.is_some() {
+            None
+        } else {
+            Some(self.listed.len() as u64)
+        };
         if max.is_some_and(|m| m < required.max(min)) || possible.is_some_and(|p| p < min) {
             return Ok(None);
         }
         if max == Some(0) || possible == Some(0) {
-            return Ok(Some(Body { empty: true, some: None }));
+            return Ok(Some(Body {
+                empty: true,
+                some: None,
+            }));
         }
         let empty = min == 0 && required == 0;
         let some = self.counted(0, false, min.max(1), max)?;
@@ -398,7 +528,13 @@ impl Sequence<'_> {
 
     /// Members from the `i`th on, `min..=max` of them; where `started`, each
     /// has a comma before it, elsewhere the first has none.
-    fn counted(&mut self, i: usize, started: bool, min: u64, max: Option<u64>) -> Result<Option<String>, Long> {
+    fn counted(
+        &mut self,
+        i: usize,
+        started: bool,
+        min: u64,
+        max: Option<u64>,
+    ) -> Result<Option<String>, Long> {
         let required = self.required_after[i];
         let left = (self.listed.len() - i) as u64;
         let mut min = min.max(required);
@@ -422,7 +558,9 @@ impl Sequence<'_> {
         }
         if max.is_none() && min == 1 && required == 0 {
             let lead = if started { self.comma } else { "" };
-            return Ok(self.nonempty(&self.elements(i)).map(|text| format!("{lead}{text}")));
+            return Ok(self
+                .nonempty(&self.elements(i))
+                .map(|text| format!("{lead}{text}")));
         }
         if i == self.listed.len() {
             return Ok(self.tail(started, min, max));
@@ -435,11 +573,17 @@ impl Sequence<'_> {
             return Ok(known.clone());
         }
         let (fewer_min, fewer_max) = (min.saturating_sub(1), max.map(|m| m - 1));
-        let with = self.counted(i + 1, true, fewer_min, fewer_max)?.map(|rest| {
-            let lead = if started { self.comma } else { "" };
-            format!("{lead}{}{rest}", self.listed[i].text)
-        });
-        let without = if self.listed[i].required { None } else { self.counted(i + 1, started, min, max)? };
+        let with = self
+            .counted(i + 1, true, fewer_min, fewer_max)?
+            .map(|rest| {
+                let lead = if started { self.comma } else { "" };
+                format!("{lead}{}{rest}", self.listed[i].text)
+            });
+        let without = if self.listed[i].required {
+            None
+        } else {
+            self.counted(i + 1, started, min, max)?
+        };
         let text = match (with, without) {
             (Some(a), Some(b)) if b.is_empty() => Some(format!("(?:{a})?")),
             (Some(a), Some(b)) => Some(format!("(?:{a}|{b})")),
@@ -455,7 +599,9 @@ impl Sequence<'_> {
     /// Further members alone.
     fn tail(&self, started: bool, min: u64, max: Option<u64>) -> Option<String> {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let Some(further) = self.further else { return (min == 0).then(String::new) };
+        let Some(further) = self.further else {
+            return (min == 0).then(String::new);
+        };
         let more = format!("(?:{}{further})", self.comma);
         if max == Some(0) {
             return Some(String::new());
@@ -468,7 +614,11 @@ impl Sequence<'_> {
         let mut out = further.to_owned();
         if max != Some(1) {
             out.push_str(&more);
-            push_count(&mut out, count(min.saturating_sub(1)), max.map(|m| count(m - 1)));
+            push_count(
+                &mut out,
+                count(min.saturating_sub(1)),
+                max.map(|m| count(m - 1)),
+            );
         }
         Some(if min == 0 { format!("(?:{out})?") } else { out })
     }

@@ -27,7 +27,9 @@ impl Language {
             Language::Re(re) => Some(re),
             Language::NotIn(names) => {
                 let listed = Re::alt(names.iter().map(|n| Re::literal(n)));
-                Product::new(&[&listed], limit).and_then(|p| p.to_re(|v| v == 0)).ok()
+                Product::new(&[&listed], limit)
+                    .and_then(|p| p.to_re(|v| v == 0))
+                    .ok()
             }
         }
     }
@@ -42,22 +44,33 @@ pub(crate) struct TooTangled {
 
 pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
     let strings = shape.strings.clone();
-    let language = match language(printer.schema, &strings, printer.options.max_automaton_states) {
+    let language = match language(
+        printer.schema,
+        &strings,
+        printer.options.max_automaton_states,
+    ) {
         Ok(language) => language,
         Err(e) => return Err(tangled(printer, e)),
     };
     match language {
         Language::Re(Re::Never) => Ok(None),
-        Language::Re(re) => {
-            Ok(Some(format!("\"{}\"", spell::print(&re, Place::InString(printer.options.escapes)))))
-        }
-        Language::NotIn(names) => printer.name_not_in(&names).map(|text| Some(text.to_string())),
+        Language::Re(re) => Ok(Some(format!(
+            "\"{}\"",
+            spell::print(&re, Place::InString(printer.options.escapes))
+        ))),
+        Language::NotIn(names) => printer
+            .name_not_in(&names)
+            .map(|text| Some(text.to_string())),
     }
 }
 
 pub(super) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     match e.at {
-        Some((node, keyword)) => printer.normaliser.error(ErrorKind::Refused, node, keyword, e.reason),
+        Some((node, keyword)) => {
+            printer
+                .normaliser
+                .error(ErrorKind::Refused, node, keyword, e.reason)
+        }
         None => Error::new(ErrorKind::Refused, printer.here(), e.reason),
     }
 }
@@ -65,7 +78,9 @@ pub(super) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
 /// All that is said of a string, as one language.
 pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Language, TooTangled> {
     if let Some(allowed) = &s.allowed {
-        let kept = allowed.iter().filter(|text| crate::validate::strings_hold(schema, s, text));
+        let kept = allowed
+            .iter()
+            .filter(|text| crate::validate::strings_hold(schema, s, text));
         return Ok(Language::Re(Re::alt(kept.map(|text| Re::literal(text)))));
     }
     // Each condition on the whole string, and whether it holds or must not.
@@ -79,7 +94,9 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
         named.push("format");
     }
     for (id, positive, place) in &s.patterns {
-        let Ok(pattern) = &schema.pattern(*id).pattern else { continue };
+        let Ok(pattern) = &schema.pattern(*id).pattern else {
+            continue;
+        };
         at = Some(*place);
         named.push("pattern");
         match (pattern.plain(), positive) {
@@ -92,7 +109,11 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
                 // Not all of several conditions: one automaton says it.
                 let mut all: Vec<&Re> = vec![&pattern.main];
                 all.extend(pattern.looks.iter().map(|(re, _)| re));
-                let wanted = pattern.looks.iter().enumerate().fold(1u64, |w, (i, (_, yes))| w | u64::from(*yes) << (i + 1));
+                let wanted = pattern
+                    .looks
+                    .iter()
+                    .enumerate()
+                    .fold(1u64, |w, (i, (_, yes))| w | u64::from(*yes) << (i + 1));
                 let re = Product::new(&all, limit).and_then(|p| p.to_re(|v| v != wanted)).map_err(|_| TooTangled {
                     at,
                     reason: "`pattern`: its complement needs too large an automaton; raise Options::max_automaton_states or rewrite it".to_owned(),
@@ -105,14 +126,20 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
     let bounded = s.min > 0 || s.max.is_some();
     if parts.is_empty() && s.excluded.is_empty() {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        return Ok(Language::Re(Re::any_char().repeat(count(s.min), s.max.map(count))));
+        return Ok(Language::Re(
+            Re::any_char().repeat(count(s.min), s.max.map(count)),
+        ));
     }
     if parts.is_empty() && !bounded {
         return Ok(Language::NotIn(s.excluded.iter().cloned().collect()));
     }
     if bounded {
         at = s.length_at.or(at);
-        named.push(if s.max.is_some() { "maxLength" } else { "minLength" });
+        named.push(if s.max.is_some() {
+            "maxLength"
+        } else {
+            "minLength"
+        });
     }
     if !s.excluded.is_empty() {
         named.push("excluded values");
@@ -144,13 +171,17 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
         }
     }
     if !carried {
-        let (Ok(min), Ok(max)) = (u32::try_from(s.min), s.max.map(u32::try_from).transpose()) else {
+        let (Ok(min), Ok(max)) = (u32::try_from(s.min), s.max.map(u32::try_from).transpose())
+        else {
             return Err(too_tangled(at, &named));
         };
         parts.push((Re::any_char().repeat(min, max), true));
     }
     let all: Vec<&Re> = parts.iter().map(|(re, _)| re).collect();
-    let wanted = parts.iter().enumerate().fold(0u64, |w, (i, (_, yes))| w | u64::from(*yes) << i);
+    let wanted = parts
+        .iter()
+        .enumerate()
+        .fold(0u64, |w, (i, (_, yes))| w | u64::from(*yes) << i);
     if all.len() > 60 {
         return Err(too_tangled(at, &named));
     }
@@ -158,11 +189,23 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
     // A condition that follows from another changes nothing: the one that is
     // left is printed as it was written, not as an automaton.
     for (i, (re, positive)) in parts.iter().enumerate() {
-        if *positive && product.verdicts().iter().all(|v| (v & (1 << i) != 0) == (*v == wanted)) {
-            return Ok(Language::Re(if product.verdicts().contains(&wanted) { re.clone() } else { Re::Never }));
+        if *positive
+            && product
+                .verdicts()
+                .iter()
+                .all(|v| (v & (1 << i) != 0) == (*v == wanted))
+        {
+            return Ok(Language::Re(if product.verdicts().contains(&wanted) {
+                re.clone()
+            } else {
+                Re::Never
+            }));
         }
     }
-    product.to_re(|v| v == wanted).map(Language::Re).map_err(|_| too_tangled(at, &named))
+    product
+        .to_re(|v| v == wanted)
+        .map(Language::Re)
+        .map_err(|_| too_tangled(at, &named))
 }
 
 fn too_tangled(at: Option<At>, named: &[&str]) -> TooTangled {

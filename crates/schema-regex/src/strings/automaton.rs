@@ -65,7 +65,11 @@ impl Alphabet {
             ranges[symbol as usize].push(ClassUnicodeRange::new(a, b));
         }
         let sets = ranges.into_iter().map(ClassUnicode::new).collect();
-        Alphabet { starts, symbols, sets }
+        Alphabet {
+            starts,
+            symbols,
+            sets,
+        }
     }
 
     fn symbols_of(&self, class: &CharSet) -> Vec<u32> {
@@ -73,7 +77,12 @@ impl Alphabet {
         for r in class.ranges() {
             let from = self.starts.partition_point(|&s| s < u32::from(r.start()));
             let to = self.starts.partition_point(|&s| s <= u32::from(r.end()));
-            out.extend(self.symbols[from..to].iter().copied().filter(|&s| s != u32::MAX));
+            out.extend(
+                self.symbols[from..to]
+                    .iter()
+                    .copied()
+                    .filter(|&s| s != u32::MAX),
+            );
         }
         out.sort_unstable();
         out.dedup();
@@ -177,8 +186,17 @@ impl Builder<'_> {
 
 impl Nfa {
     fn new(re: &Re, alphabet: &Alphabet, limit: usize) -> Result<Nfa, TooBig> {
-        let nfa = Nfa { epsilon: Vec::new(), edges: Vec::new(), start: 0, accept: 0 };
-        let mut builder = Builder { nfa, alphabet, limit };
+        let nfa = Nfa {
+            epsilon: Vec::new(),
+            edges: Vec::new(),
+            start: 0,
+            accept: 0,
+        };
+        let mut builder = Builder {
+            nfa,
+            alphabet,
+            limit,
+        };
         let start = builder.state()?;
         let accept = builder.add(re, start)?;
         let mut nfa = builder.nfa;
@@ -221,7 +239,11 @@ struct Table {
 fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut sets: Vec<Vec<u32>> = Vec::new();
-    let mut table = Table { next: Vec::new(), accept: Vec::new(), width };
+    let mut table = Table {
+        next: Vec::new(),
+        accept: Vec::new(),
+        width,
+    };
     let mut mark = vec![false; nfa.epsilon.len()];
     let mut first = vec![nfa.start];
     nfa.closure(&mut first, &mut mark);
@@ -310,7 +332,13 @@ impl Product {
                 let target: Vec<u32> = state
                     .iter()
                     .zip(&tables)
-                    .map(|(&s, t)| if s == DEAD { DEAD } else { t.next[s as usize * t.width + symbol] })
+                    .map(|(&s, t)| {
+                        if s == DEAD {
+                            DEAD
+                        } else {
+                            t.next[s as usize * t.width + symbol]
+                        }
+                    })
                     .collect();
                 let id = match known.get(&target) {
                     Some(&id) => id,
@@ -328,7 +356,11 @@ impl Product {
             }
             i += 1;
         }
-        Ok(Product { alphabet, next, verdicts })
+        Ok(Product {
+            alphabet,
+            next,
+            verdicts,
+        })
     }
 
     /// The sets of expressions that some text matches, each as bits.
@@ -343,7 +375,7 @@ impl Product {
     pub(crate) fn to_re(&self, wanted: impl Fn(u64) -> bool) -> Result<Re, TooBig> {
         let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
         let (next, accept) = minimise(&self.next, &accept, self.alphabet.sets.len());
-        eliminate(&next, &accept, &self.alphabet)
+        eliminate(&next, &accept, &self.alphabet.sets)
     }
 }
 
@@ -359,7 +391,11 @@ fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>
         for s in 0..n {
             let mut key = Vec::with_capacity(width + 1);
             key.push(block[s]);
-            key.extend(next[s * width..(s + 1) * width].iter().map(|&t| block[t as usize]));
+            key.extend(
+                next[s * width..(s + 1) * width]
+                    .iter()
+                    .map(|&t| block[t as usize]),
+            );
             let id = known.len() as u32;
             refined.push(*known.entry(key).or_insert(id));
         }
@@ -404,15 +440,50 @@ fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>
     (out_next, out_accept)
 }
 
+/// A complete automaton given as a table, as an expression.
+pub(crate) fn re_of_table(
+    next: &[u32],
+    accept: &[bool],
+    start: usize,
+    sets: &[CharSet],
+) -> Result<Re, TooBig> {
+    // The start comes first, and what it does not reach is left out.
+    let width = sets.len();
+    let mut number: HashMap<usize, u32> = HashMap::from([(start, 0)]);
+    let mut reached = vec![start];
+    let (mut out_next, mut out_accept) = (Vec::new(), Vec::new());
+    let mut i = 0;
+    while i < reached.len() {
+        let s = reached[i];
+        out_accept.push(accept[s]);
+        for symbol in 0..width {
+            let t = next[s * width + symbol] as usize;
+            let fresh = reached.len() as u32;
+            let id = *number.entry(t).or_insert_with(|| {
+                reached.push(t);
+                fresh
+            });
+            out_next.push(id);
+        }
+        i += 1;
+    }
+    let (next, accept) = minimise(&out_next, &out_accept, width);
+    eliminate(&next, &accept, sets)
+}
+
 /// The largest expression that elimination may produce, in nodes.
 const MAX_RE_SIZE: usize = 60_000;
 
-fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, TooBig> {
+/// The deepest nesting that elimination may produce, so that whatever walks an
+/// expression has a bounded stack.
+const MAX_RE_DEPTH: usize = 600;
+
+fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooBig> {
     let n = accept.len();
     if n == 0 {
         return Ok(Re::Never);
     }
-    let width = alphabet.sets.len();
+    let width = sets.len();
     // States 0..n, then a new start n and a new end n + 1.
     let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
     let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
@@ -421,7 +492,10 @@ fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, T
         for symbol in 0..width {
             let t = next[s * width + symbol];
             if t != DEAD {
-                classes.entry(t as usize).or_insert_with(CharSet::empty).union(&alphabet.sets[symbol]);
+                classes
+                    .entry(t as usize)
+                    .or_insert_with(CharSet::empty)
+                    .union(&sets[symbol]);
             }
         }
         let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
@@ -438,8 +512,10 @@ fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, T
     out[n].insert(0, Re::Empty);
     sources[0].push(n);
     let mut left: Vec<usize> = (0..n).collect();
-    let mut sizes: Vec<HashMap<usize, usize>> =
-        out.iter().map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect()).collect();
+    let mut sizes: Vec<HashMap<usize, usize>> = out
+        .iter()
+        .map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect())
+        .collect();
     while !left.is_empty() {
         // The state whose elimination copies least goes first.
         let mut best = (usize::MAX, 0);
@@ -470,7 +546,9 @@ fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, T
         before.sort_unstable();
         before.retain(|&p| p != s);
         for p in before {
-            let Some(head) = out[p].remove(&s) else { continue };
+            let Some(head) = out[p].remove(&s) else {
+                continue;
+            };
             sizes[p].remove(&s);
             for (t, tail) in &edges {
                 let path = Re::concat([head.clone(), around.clone(), tail.clone()]);
@@ -482,7 +560,7 @@ fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, T
                     }
                 };
                 let size = joined.size();
-                if size > MAX_RE_SIZE {
+                if size > MAX_RE_SIZE || joined.depth() > MAX_RE_DEPTH {
                     return Err(TooBig);
                 }
                 sizes[p].insert(*t, size);
@@ -500,7 +578,7 @@ fn eliminate(next: &[u32], accept: &[bool], alphabet: &Alphabet) -> Result<Re, T
 /// sizes.
 pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
     let alphabet = Alphabet::new(&[re]);
-    let nfa = Nfa::new(re, &alphabet, 200_000)?;
+    let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
     let mut mark = vec![false; nfa.epsilon.len()];
     let mut set = vec![nfa.start];
     nfa.closure(&mut set, &mut mark);
@@ -509,7 +587,12 @@ pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
         let symbol = alphabet.symbols[at];
         let mut target: Vec<u32> = Vec::new();
         for &s in &set {
-            target.extend(nfa.edges[s as usize].iter().filter(|e| e.0 == symbol).map(|e| e.1));
+            target.extend(
+                nfa.edges[s as usize]
+                    .iter()
+                    .filter(|e| e.0 == symbol)
+                    .map(|e| e.1),
+            );
         }
         target.sort_unstable();
         target.dedup();

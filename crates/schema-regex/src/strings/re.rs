@@ -44,7 +44,11 @@ impl Re {
     }
 
     pub(crate) fn class(set: CharSet) -> Re {
-        if set.ranges().is_empty() { Re::Never } else { Re::Class(set) }
+        if set.ranges().is_empty() {
+            Re::Never
+        } else {
+            Re::Class(set)
+        }
     }
 
     pub(crate) fn chars(ranges: &[(char, char)]) -> Re {
@@ -159,6 +163,36 @@ impl Re {
         }
     }
 
+    /// How many characters the expression spells once counts are written out:
+    /// what an automaton of it is proportional to. Saturates.
+    pub(crate) fn expanded_size(&self) -> usize {
+        match self {
+            Re::Never | Re::Empty => 1,
+            Re::Class(_) => 1,
+            Re::Concat(parts) | Re::Alt(parts) => parts
+                .iter()
+                .fold(1, |n: usize, p| n.saturating_add(p.expanded_size())),
+            Re::Repeat(inner, min, max) => {
+                let turns = max.unwrap_or(*min).max(1) as usize;
+                inner
+                    .expanded_size()
+                    .saturating_mul(turns)
+                    .saturating_add(1)
+            }
+        }
+    }
+
+    /// The deepest nesting of nodes.
+    pub(crate) fn depth(&self) -> usize {
+        match self {
+            Re::Never | Re::Empty | Re::Class(_) => 1,
+            Re::Concat(parts) | Re::Alt(parts) => {
+                1 + parts.iter().map(Re::depth).max().unwrap_or(0)
+            }
+            Re::Repeat(inner, ..) => 1 + inner.depth(),
+        }
+    }
+
     /// The number of nodes, a measure of size.
     pub(crate) fn size(&self) -> usize {
         match self {
@@ -177,12 +211,17 @@ impl Re {
             Re::Class(_) => (1, Some(1)),
             Re::Concat(parts) => parts.iter().fold((0, Some(0)), |(lo, hi), p| {
                 let (a, b) = p.length_range();
-                (lo.saturating_add(a), hi.zip(b).map(|(x, y)| x.saturating_add(y)))
+                (
+                    lo.saturating_add(a),
+                    hi.zip(b).map(|(x, y)| x.saturating_add(y)),
+                )
             }),
             Re::Alt(parts) => {
                 let mut ranges = parts.iter().map(Re::length_range);
                 let first = ranges.next().unwrap_or((0, Some(0)));
-                ranges.fold(first, |(lo, hi), (a, b)| (lo.min(a), hi.zip(b).map(|(x, y)| x.max(y))))
+                ranges.fold(first, |(lo, hi), (a, b)| {
+                    (lo.min(a), hi.zip(b).map(|(x, y)| x.max(y)))
+                })
             }
             Re::Repeat(inner, min, max) => {
                 let (a, b) = inner.length_range();

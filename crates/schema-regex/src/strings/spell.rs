@@ -30,7 +30,11 @@ enum Level {
 
 /// Prints `re` so that the text can stand in a sequence.
 pub(crate) fn print(re: &Re, place: Place) -> String {
-    let mut printer = Printer { place, out: String::new(), any: String::new() };
+    let mut printer = Printer {
+        place,
+        out: String::new(),
+        any: String::new(),
+    };
     printer.re(re, Level::Concat);
     printer.out
 }
@@ -146,7 +150,11 @@ pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
     let mut set = all_chars();
     set.difference(&char_set(&[(' ', '!'), ('#', '['), (']', '\x7F')]));
     let parts = class_parts(&set, Place::InString(escapes));
-    parts.iter().map(|(p, _)| p.as_str()).collect::<Vec<_>>().join("|")
+    parts
+        .iter()
+        .map(|(p, _)| p.as_str())
+        .collect::<Vec<_>>()
+        .join("|")
 }
 
 /// The content of a JSON string with this value.
@@ -171,9 +179,16 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     let mut escaped = Vec::new();
     let mut short = String::new();
     let slash = if escapes == Escapes::All { "/" } else { "" };
-    for (c, name) in
-        [('"', "\""), ('\\', "\\\\"), ('/', slash), ('\u{8}', "b"), ('\u{c}', "f"), ('\n', "n"), ('\r', "r"), ('\t', "t")]
-    {
+    for (c, name) in [
+        ('"', "\""),
+        ('\\', "\\\\"),
+        ('/', slash),
+        ('\u{8}', "b"),
+        ('\u{c}', "f"),
+        ('\n', "n"),
+        ('\r', "r"),
+        ('\t', "t"),
+    ] {
         if super::re::set_contains(set, c) {
             short.push_str(name);
         }
@@ -188,7 +203,11 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     let mut wide = set.clone();
     match escapes {
         Escapes::Shortest => {
-            wide.intersect(&char_set(&[('\0', '\x07'), ('\x0B', '\x0B'), ('\x0E', '\x1F')]));
+            wide.intersect(&char_set(&[
+                ('\0', '\x07'),
+                ('\x0B', '\x0B'),
+                ('\x0E', '\x1F'),
+            ]));
         }
         Escapes::Standard => {
             wide.intersect(&char_set(&[('\0', '\x1F'), ('\u{80}', char::MAX)]));
@@ -228,7 +247,11 @@ fn raw_class(set: &CharSet) -> String {
     if use_inverse {
         out.push('^');
     }
-    for r in if use_inverse { inverse.ranges() } else { set.ranges() } {
+    for r in if use_inverse {
+        inverse.ranges()
+    } else {
+        set.ranges()
+    } {
         push_raw(&mut out, r.start(), true);
         if r.end() != r.start() {
             if u32::from(r.end()) > u32::from(r.start()) + 1 {
@@ -242,7 +265,11 @@ fn raw_class(set: &CharSet) -> String {
 }
 
 fn push_raw(out: &mut String, c: char, in_class: bool) {
-    let special = if in_class { "[]^-&~\\" } else { "\\.+*?()|[]{}^$" };
+    let special = if in_class {
+        "[]^-&~\\"
+    } else {
+        "\\.+*?()|[]{}^$"
+    };
     match c {
         _ if special.contains(c) => {
             out.push('\\');
@@ -344,7 +371,11 @@ fn hex_split(a: u32, b: u32, digits: u32, prefix: &str, out: &mut Vec<String>) {
     };
     let full = |from: u32, to: u32, out: &mut Vec<String>| {
         if from <= to {
-            out.push(format!("{prefix}{}{}", hex_class(from, to), tail_any(digits - 1)));
+            out.push(format!(
+                "{prefix}{}{}",
+                hex_class(from, to),
+                tail_any(digits - 1)
+            ));
         }
     };
     let (a_rest, b_rest) = (a % unit, b % unit);
@@ -354,13 +385,25 @@ fn hex_split(a: u32, b: u32, digits: u32, prefix: &str, out: &mut Vec<String>) {
         if a_full && b_full {
             full(first, last, out);
         } else {
-            hex_split(a_rest, b_rest, digits - 1, &format!("{prefix}{}", hex_class(first, first)), out);
+            hex_split(
+                a_rest,
+                b_rest,
+                digits - 1,
+                &format!("{prefix}{}", hex_class(first, first)),
+                out,
+            );
         }
         return;
     }
     let mut from = first;
     if !a_full {
-        hex_split(a_rest, unit - 1, digits - 1, &format!("{prefix}{}", hex_class(first, first)), out);
+        hex_split(
+            a_rest,
+            unit - 1,
+            digits - 1,
+            &format!("{prefix}{}", hex_class(first, first)),
+            out,
+        );
         from += 1;
     }
     let to = if b_full { last } else { last - 1 };
@@ -368,7 +411,13 @@ fn hex_split(a: u32, b: u32, digits: u32, prefix: &str, out: &mut Vec<String>) {
         full(from, to, out);
     }
     if !b_full {
-        hex_split(0, b_rest, digits - 1, &format!("{prefix}{}", hex_class(last, last)), out);
+        hex_split(
+            0,
+            b_rest,
+            digits - 1,
+            &format!("{prefix}{}", hex_class(last, last)),
+            out,
+        );
     }
 }
 
@@ -417,7 +466,13 @@ mod tests {
 
     #[test]
     fn hex_ranges_are_exact() {
-        for (a, b) in [(0, 0x1F), (0x80, 0xD7FF), (0xE000, 0xFFFF), (0x12AB, 0x12AB), (0x0FF0, 0x2001)] {
+        for (a, b) in [
+            (0, 0x1F),
+            (0x80, 0xD7FF),
+            (0xE000, 0xFFFF),
+            (0x12AB, 0x12AB),
+            (0x0FF0, 0x2001),
+        ] {
             let mut parts = Vec::new();
             hex_range(a, b, &mut parts);
             let re = whole(&parts.join("|"));
@@ -439,11 +494,26 @@ mod tests {
             let json = serde_json::to_string(&raw).unwrap();
             assert!(re.is_match(&json[1..json.len() - 1]), "{json}");
             let mut units = [0; 2];
-            let escaped: String =
-                c.encode_utf16(&mut units).iter().map(|u| format!("\\u{u:04x}")).collect();
-            assert_eq!(re.is_match(&escaped), c < ' ' || c > '\x7F', "{escaped}");
+            let escaped: String = c
+                .encode_utf16(&mut units)
+                .iter()
+                .map(|u| format!("\\u{u:04x}"))
+                .collect();
+            assert_eq!(
+                re.is_match(&escaped),
+                !(' '..='\x7F').contains(&c),
+                "{escaped}"
+            );
         }
-        for bad in ["\\ud800", "\\udc00", "\\ud800\\ud800", "\\/", "\\a", "\t", ""] {
+        for bad in [
+            "\\ud800",
+            "\\udc00",
+            "\\ud800\\ud800",
+            "\\/",
+            "\\a",
+            "\t",
+            "",
+        ] {
             assert!(!re.is_match(bad), "{bad}");
         }
         let all = whole(&any_char(Escapes::All));
@@ -459,9 +529,15 @@ mod tests {
         let re = whole(&print(&Re::Class(set), Place::InString(Escapes::Standard)));
         for c in (0x1_0000..=0x1_3000u32).filter_map(char::from_u32) {
             let mut units = [0; 2];
-            let escaped: String =
-                c.encode_utf16(&mut units).iter().map(|u| format!("\\u{u:04x}")).collect();
-            assert_eq!(re.is_match(&escaped), ('\u{10123}'..='\u{12345}').contains(&c));
+            let escaped: String = c
+                .encode_utf16(&mut units)
+                .iter()
+                .map(|u| format!("\\u{u:04x}"))
+                .collect();
+            assert_eq!(
+                re.is_match(&escaped),
+                ('\u{10123}'..='\u{12345}').contains(&c)
+            );
         }
     }
 }

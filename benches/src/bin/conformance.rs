@@ -1,0 +1,218 @@
+//! Runs golden cases of the reference implementations, and the official JSON Schema suite.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use tokenmold_benches::cases;
+use tokenmold_benches::engines::{self, PropertyOrder, Setup};
+use tokenmold_benches::golden::{self, Tally};
+use tokenmold_benches::parent::{Limits, Worker};
+use tokenmold_benches::spell::byte_vocabulary;
+use tokenmold_benches::suite::{self, Answer, Counts};
+use tokenmold_benches::worker::{self, Message, Plan};
+
+/// Runs a file of cases and prints each that fails, with what was expected and what was got.
+///
+/// Ends with 0 if all pass, 1 if some fail, 2 for a kind of cases that is not supported or a
+/// wrong command line. The last line is `N passed, N failed`.
+#[derive(Parser, Debug)]
+struct Arguments {
+    /// What the cases are of.
+    kind: Kind,
+
+    /// The cases, a JSON object a line.
+    file: PathBuf,
+
+    /// For json-schema: an engine to ask (default: our own). May be given several times;
+    /// the last line then sums all engines up.
+    #[arg(long = "engine")]
+    engines: Vec<String>,
+
+    /// Be the process of that engine.
+    #[arg(long, hide = true)]
+    worker: Option<String>,
+
+    /// Take `format` for an assertion, in that process.
+    #[arg(long, hide = true)]
+    assert_formats: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Response schemas, against transformers 5.0.
+    ResponseSchema,
+    /// Response templates.
+    ResponseTemplate,
+    /// Chat templates.
+    ChatTemplate,
+    /// AgentScope's text parsers.
+    Agentscope,
+    /// The official JSON Schema test suite.
+    JsonSchema,
+}
+
+/// What a case of the suite may cost.
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(20),
+    memory: 8 << 30,
+};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if let Some(name) = &arguments.worker {
+        return work(name, arguments.assert_formats);
+    }
+    if !arguments.engines.is_empty() && arguments.kind != Kind::JsonSchema {
+        eprintln!("conformance: --engine is for json-schema");
+        return ExitCode::from(2);
+    }
+    let tally = match arguments.kind {
+        Kind::ResponseSchema => golden::response_schema(&arguments.file, &mut |difference| {
+            println!("{}", difference.id);
+            println!("  expected {}", difference.expected);
+            println!("  got      {}", difference.got);
+        }),
+        Kind::JsonSchema => {
+            let names = match arguments.engines.as_slice() {
+                [] => vec!["tokenmold".to_owned()],
+                names => names.to_vec(),
+            };
+            if let Some(name) = names.iter().find(|n| !engines::NAMES.contains(&n.as_str())) {
+                let known = engines::NAMES.join(", ");
+                eprintln!("conformance: no engine {name} is compiled in; there are {known}");
+                return ExitCode::from(2);
+            }
+            json_schema(&arguments.file, &names)
+        }
+        Kind::ResponseTemplate | Kind::ChatTemplate | Kind::Agentscope => {
+            let kind = arguments.kind.to_possible_value();
+            let kind = kind
+                .map(|value| value.get_name().to_owned())
+                .unwrap_or_default();
+            eprintln!("conformance: cases of {kind} are not supported yet");
+            return ExitCode::from(2);
+        }
+    };
+    match tally {
+        Ok(tally) => {
+            println!("{} passed, {} failed", tally.passed, tally.failed);
+            ExitCode::from(u8::from(tally.failed > 0))
+        }
+        Err(message) => {
+            eprintln!("conformance: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {
+    let cases = cases::read(file)?;
+    let mut tally = Tally::default();
+    for name in names {
+        let (mut required, mut optional) = (Counts::default(), Counts::default());
+        let files = suite::run(name, &cases, LIMIT, &mut |case, answers| {
+            let counts = if case.optional {
+                &mut optional
+            } else {
+                &mut required
+            };
+            for (i, (test, answer)) in case.tests.iter().zip(&answers).enumerate() {
+                counts.add(answer);
+                tally.count(*answer == Answer::Right);
+                let expected = if test.valid { "accepted" } else { "rejected" };
+                let got = match answer {
+                    Answer::Right => continue,
+                    Answer::Wrong { accepted: true } => "accepted".to_owned(),
+                    Answer::Wrong { accepted: false } => "rejected".to_owned(),
+                    Answer::Refused(reason) => {
+                        format!("refused: {}", reason.lines().next().unwrap_or_default())
+                    }
+                };
+                println!("{} text {i}: {}", case.id, test.text);
+                println!("  expected {expected}");
+                println!("  got      {got}");
+            }
+        })?;
+        let width = files.keys().map(String::len).max().unwrap_or(0).max(8);
+        println!("{name}");
+        println!(
+            "  {:width$}  {:>6} {:>6} {:>8}",
+            "file", "right", "wrong", "refused"
+        );
+        let all = [
+            ("required".to_owned(), required),
+            ("optional".to_owned(), optional),
+        ];
+        for (file, counts) in files.into_iter().chain(all) {
+            let Counts {
+                right,
+                wrong,
+                refused,
+            } = counts;
+            println!("  {file:width$}  {right:>6} {wrong:>6} {refused:>8}");
+        }
+        let percent = 100.0 * required.right as f64 / required.total().max(1) as f64;
+        println!(
+            "  required: {} of {} right ({percent:.1} %)",
+            required.right,
+            required.total()
+        );
+    }
+    Ok(tally)
+}
+
+/// A process of that engine, which may be ended.
+fn child(file: &Path, name: &str, assert_formats: bool) -> Worker {
+    let (file, name) = (file.to_owned(), name.to_owned());
+    let command = move || {
+        let program = std::env::current_exe().unwrap_or_else(|_| "conformance".into());
+        let mut command = Command::new(program);
+        command
+            .arg("json-schema")
+            .arg(&file)
+            .args(["--worker", &name]);
+        if assert_formats {
+            command.arg("--assert-formats");
+        }
+        command
+    };
+    Worker::new(command, LIMITS)
+}
+
+/// The child's side.
+fn work(name: &str, assert_formats: bool) -> ExitCode {
+    // Panics are told to the parent, which counts them.
+    std::panic::set_hook(Box::new(|_| {}));
+    let setup = Setup {
+        vocabulary: byte_vocabulary(),
+        property_order: PropertyOrder::Schema,
+        assert_formats,
+    };
+    let engine = match engines::engine(name, &setup) {
+        Ok(engine) => engine,
+        Err(reason) => {
+            println!(
+                "{}",
+                serde_json::to_string(&Message::Fatal(reason)).unwrap_or_default()
+            );
+            return ExitCode::from(1);
+        }
+    };
+    let words = setup.vocabulary.width().div_ceil(32);
+    // Verdicts alone are wanted: no pass is made for further times.
+    let plan = Plan {
+        words,
+        seed: 0,
+        checked_per_mille: 0,
+        limit: Duration::ZERO,
+    };
+    let served = worker::serve(
+        engine.as_ref(),
+        &plan,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    );
+    ExitCode::from(u8::from(served.is_err()))
+}

@@ -1,0 +1,263 @@
+//! Decodes given texts under given schemas, with our engine and its peers, and measures.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use clap::Parser;
+use fsm_index::Vocabulary;
+use tokenmold_benches::cases::{self, Case};
+use tokenmold_benches::engines::{self, PropertyOrder, Setup};
+use tokenmold_benches::parent::{Limits, Worker};
+use tokenmold_benches::report::{Collector, EngineReport, Report, table};
+use tokenmold_benches::spell::Speller;
+use tokenmold_benches::worker::{self, Message, Plan, Task};
+
+/// Of 1,000 positions, how many have every bit of our mask compared with brute force.
+const CHECKED_PER_MILLE: u32 = 10;
+
+/// Walks texts under schemas token by token and measures masks, engine by engine.
+///
+/// Each engine runs in a process of its own, which is ended when a case exceeds the time or
+/// the memory that it may take. A case passes when every valid text is accepted and every
+/// invalid one is not.
+#[derive(Parser, Debug)]
+struct Arguments {
+    /// A `tokenizer.json`; every engine gets the same tokens.
+    #[arg(long)]
+    tokenizer: PathBuf,
+
+    /// Cases, one a line: {"id", "schema", "tests": [{"valid", "text"}]}.
+    #[arg(long, required_unless_present = "worker")]
+    cases: Option<PathBuf>,
+
+    /// An engine to run (default: all that are compiled in). May be given several times.
+    #[arg(long = "engine")]
+    engines: Vec<String>,
+
+    /// Only so many cases, chosen by a shuffle.
+    #[arg(long)]
+    sample: Option<usize>,
+
+    /// Seeds the shuffle and the choice of the positions that are checked.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Time that a case may take, in seconds.
+    #[arg(long, default_value_t = 20.0)]
+    limit_seconds: f64,
+
+    /// Memory that an engine's process may take, in GiB.
+    #[arg(long, default_value_t = 8.0)]
+    memory_gb: f64,
+
+    /// The order of properties that our own engine accepts.
+    #[arg(long, value_enum, default_value_t = PropertyOrder::Schema)]
+    property_order: PropertyOrder,
+
+    /// Also write the report as JSON.
+    #[arg(long)]
+    report: Option<PathBuf>,
+
+    /// Be the process of that engine.
+    #[arg(long, hide = true)]
+    worker: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.worker {
+        Some(name) => work(&arguments, name),
+        None => lead(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("maskbench: {message}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn limit(arguments: &Arguments) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(arguments.limit_seconds)
+        .map_err(|e| format!("--limit-seconds {}: {e}", arguments.limit_seconds))
+}
+
+fn load(path: &Path) -> Result<(Vec<u8>, Vocabulary), String> {
+    let json = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let vocabulary = Vocabulary::from_tokenizer_json(&json);
+    let vocabulary = vocabulary.map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok((json, vocabulary))
+}
+
+/// The child's side.
+fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
+    // Panics are told to the parent, which counts them.
+    std::panic::set_hook(Box::new(|_| {}));
+    let engine = load(&arguments.tokenizer).and_then(|(_, vocabulary)| {
+        let setup = Setup {
+            vocabulary,
+            property_order: arguments.property_order,
+            assert_formats: true,
+        };
+        Ok((
+            engines::engine(name, &setup)?,
+            setup.vocabulary.width().div_ceil(32),
+        ))
+    });
+    let (engine, words) = match engine {
+        Ok(made) => made,
+        Err(reason) => {
+            let message = serde_json::to_string(&Message::Fatal(reason));
+            println!("{}", message.map_err(|e| e.to_string())?);
+            return Ok(ExitCode::from(1));
+        }
+    };
+    let plan = Plan {
+        words,
+        seed: arguments.seed,
+        checked_per_mille: CHECKED_PER_MILLE,
+        limit: limit(arguments)?,
+    };
+    worker::serve(
+        engine.as_ref(),
+        &plan,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The parent's side.
+fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
+    let names = match arguments.engines.as_slice() {
+        [] => engines::NAMES
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        names => names.to_vec(),
+    };
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !engines::NAMES.contains(&name.as_str()))
+    {
+        let message = format!("no engine {unknown} is compiled in; there are");
+        return Err(format!("{message} {}", engines::NAMES.join(", ")));
+    }
+    let file = arguments.cases.as_deref().unwrap_or(Path::new(""));
+    let all = cases::read(file)?;
+    let cases_in_file = all.len();
+    let chosen = match arguments.sample {
+        Some(count) => cases::sample(all, count, arguments.seed),
+        None => all,
+    };
+    let (json, vocabulary) = load(&arguments.tokenizer)?;
+    let speller = Speller::from_tokenizer_json(&json, &vocabulary)
+        .map_err(|e| format!("{}: {e}", arguments.tokenizer.display()))?;
+    let tasks = chosen
+        .into_iter()
+        .map(|case| task(&speller, case))
+        .collect::<Vec<_>>();
+
+    let mut report = Report {
+        tokenizer: arguments.tokenizer.display().to_string(),
+        vocabulary: vocabulary.width(),
+        file: file.display().to_string(),
+        cases_in_file,
+        seed: arguments.seed,
+        limit_seconds: arguments.limit_seconds,
+        memory_gb: arguments.memory_gb,
+        property_order: format!("{:?}", arguments.property_order).to_lowercase(),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        engines: Vec::new(),
+    };
+    for name in &names {
+        report.engines.push(run(arguments, name, &tasks)?);
+    }
+    print!("{}", table(&report.engines));
+    if let Some(path) = &arguments.report {
+        let text = serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?;
+        std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    let broken = |e: &EngineReport| e.aborted.is_some() || e.mask_mismatches > 0;
+    Ok(if report.engines.iter().any(broken) {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// A case with its texts as tokens, and what the texts are.
+fn task(speller: &Speller, case: Case) -> (Task, Vec<bool>) {
+    let mut task = Task {
+        id: case.id,
+        schema: case.schema,
+        texts: Vec::new(),
+    };
+    let mut valid = Vec::new();
+    for (i, test) in case.tests.into_iter().enumerate() {
+        match speller.spell(&test.text) {
+            Some(tokens) => {
+                task.texts.push(tokens);
+                valid.push(test.valid);
+            }
+            None => eprintln!(
+                "{}: the vocabulary cannot spell text {i}; left out",
+                task.id
+            ),
+        }
+    }
+    (task, valid)
+}
+
+/// Runs all cases on one engine. What there is is reported even if the engine stops early.
+fn run(
+    arguments: &Arguments,
+    name: &str,
+    tasks: &[(Task, Vec<bool>)],
+) -> Result<EngineReport, String> {
+    let limits = Limits {
+        time: limit(arguments)?,
+        memory: (arguments.memory_gb * (1u64 << 30) as f64) as u64,
+    };
+    let program = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
+    let order = format!("{:?}", arguments.property_order).to_lowercase();
+    let line: Vec<String> = [
+        ("--worker", name.to_owned()),
+        ("--tokenizer", arguments.tokenizer.display().to_string()),
+        ("--seed", arguments.seed.to_string()),
+        ("--limit-seconds", arguments.limit_seconds.to_string()),
+        ("--property-order", order),
+    ]
+    .into_iter()
+    .flat_map(|(key, value)| [key.to_owned(), value])
+    .collect();
+    let mut worker = Worker::new(
+        move || {
+            let mut command = Command::new(&program);
+            command.args(&line);
+            command
+        },
+        limits,
+    );
+    let mut collector = Collector::new(name);
+    for (i, (task, valid)) in tasks.iter().enumerate() {
+        match worker.run(task) {
+            Ok(outcome) => collector.add(&task.id, valid, outcome),
+            Err(reason) => {
+                eprintln!("{name}: {reason}");
+                collector.abort(reason);
+                break;
+            }
+        }
+        if (i + 1) % 100 == 0 || i + 1 == tasks.len() {
+            let (cases, passing) = collector.progress();
+            eprintln!(
+                "{name}: {cases} of {} cases, {passing} passing",
+                tasks.len()
+            );
+        }
+    }
+    Ok(collector.finish())
+}

@@ -1,0 +1,109 @@
+//! The engines that are measured, behind one trait.
+
+#[cfg(feature = "peers")]
+pub mod llguidance;
+#[cfg(feature = "peers")]
+pub mod outlines_core;
+pub mod tokenmold;
+
+use fsm_index::Vocabulary;
+use serde_json::Value;
+
+/// A maker of masks: compiles schemas for one vocabulary.
+pub trait Engine {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// The engine does not support the schema, and says why.
+    fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String>;
+}
+
+/// A compiled schema, which any number of texts may use one after the other.
+pub trait Constraint {
+    /// The beginning of a text.
+    ///
+    /// # Errors
+    ///
+    /// The engine gives up.
+    fn session(&self) -> Result<Box<dyn Session + '_>, String>;
+}
+
+/// One text under a constraint.
+pub trait Session {
+    /// Writes which tokens may come next: bit `t % 32` of word `t / 32` for token `t`.
+    ///
+    /// # Errors
+    ///
+    /// The engine gives up.
+    fn mask(&mut self, words: &mut [u32]) -> Result<(), String>;
+
+    /// Takes a token.
+    ///
+    /// # Errors
+    ///
+    /// The token may not come here, or the engine gives up.
+    fn advance(&mut self, token: u32) -> Result<(), String>;
+
+    /// Whether the text may end here.
+    fn is_accepting(&mut self) -> bool;
+
+    /// The mask again, by trying every token on its own; `None` if the engine has no such
+    /// slow way.
+    fn brute_force(&mut self) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// Which order of properties our own engine asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum PropertyOrder {
+    /// The order of the schema.
+    #[default]
+    Schema,
+    /// Any order.
+    Any,
+}
+
+/// What an engine is made from.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The tokens.
+    pub vocabulary: Vocabulary,
+    /// For our own engine.
+    pub property_order: PropertyOrder,
+    /// Whether our own engine takes `format` for an assertion; peers have their own mind.
+    pub assert_formats: bool,
+}
+
+/// The names of the engines that are compiled in, our own first.
+pub const NAMES: &[&str] = &[
+    "tokenmold",
+    #[cfg(feature = "peers")]
+    "llguidance",
+    #[cfg(feature = "peers")]
+    "outlines-core",
+];
+
+/// Makes the engine of that name.
+///
+/// # Errors
+///
+/// There is none, it is not compiled in, or it cannot be made from this vocabulary.
+pub fn engine(name: &str, setup: &Setup) -> Result<Box<dyn Engine>, String> {
+    match name {
+        "tokenmold" => Ok(Box::new(tokenmold::Tokenmold::new(setup)?)),
+        #[cfg(feature = "peers")]
+        "llguidance" => Ok(Box::new(llguidance::LlGuidance::new(setup)?)),
+        #[cfg(feature = "peers")]
+        "outlines-core" => Ok(Box::new(outlines_core::OutlinesCore::new(setup)?)),
+        #[cfg(not(feature = "peers"))]
+        "llguidance" | "outlines-core" => Err(format!(
+            "{name} is not compiled in; build with --features peers"
+        )),
+        _ => Err(format!(
+            "there is no engine {name}; there are {}",
+            NAMES.join(", ")
+        )),
+    }
+}

@@ -1,0 +1,91 @@
+//! Summaries of many measurements.
+
+use serde::{Deserialize, Serialize};
+
+/// Average, percentiles and maximum of a set of measurements, in their unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many measurements there are; with none, everything is zero.
+    pub count: usize,
+    /// The arithmetic mean.
+    pub avg: f64,
+    /// The first quartile.
+    pub p25: f64,
+    /// The median.
+    pub p50: f64,
+    /// The third quartile.
+    pub p75: f64,
+    /// The 90th percentile.
+    pub p90: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The 99.9th percentile.
+    pub p999: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Summary {
+    /// Summarises `values`. O(n log n).
+    pub fn new(mut values: Vec<f64>) -> Summary {
+        values.sort_by(f64::total_cmp);
+        let Some(&max) = values.last() else {
+            return Summary::default();
+        };
+        let at = |percent| percentile(&values, percent).unwrap_or_default();
+        Summary {
+            count: values.len(),
+            avg: values.iter().sum::<f64>() / values.len() as f64,
+            p25: at(25.0),
+            p50: at(50.0),
+            p75: at(75.0),
+            p90: at(90.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            max,
+        }
+    }
+
+    /// Summarises nanoseconds in microseconds.
+    pub fn of_nanoseconds(values: &[u64]) -> Summary {
+        Summary::new(values.iter().map(|&ns| ns as f64 / 1000.0).collect())
+    }
+}
+
+/// The smallest of the sorted `values` that at least `percent` % of them do not exceed (the
+/// nearest-rank definition).
+pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
+    // Rounded to a millionth of a rank, so that 99.9 % of 1000 is rank 999 and not 1000.
+    let rank = (percent * values.len() as f64 / 100.0 - 1e-6).ceil() as usize;
+    values.get(rank.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(percentile(&ten, 50.0), Some(5.0));
+        assert_eq!(percentile(&ten, 25.0), Some(3.0));
+        assert_eq!(percentile(&ten, 90.0), Some(9.0));
+        assert_eq!(percentile(&ten, 99.0), Some(10.0));
+        assert_eq!(percentile(&ten, 0.0), Some(1.0));
+        assert_eq!(percentile(&[7.0], 99.9), Some(7.0));
+        assert_eq!(percentile(&[], 50.0), None);
+        let thousand: Vec<f64> = (1..=1000).map(f64::from).collect();
+        assert_eq!(percentile(&thousand, 99.9), Some(999.0));
+    }
+
+    #[test]
+    fn a_summary_does_not_depend_on_the_order() {
+        let summary = Summary::new(vec![3.0, 1.0, 2.0]);
+        assert_eq!(
+            (summary.count, summary.avg, summary.p50, summary.max),
+            (3, 2.0, 2.0, 3.0)
+        );
+        assert_eq!(Summary::new(Vec::new()), Summary::default());
+        assert_eq!(Summary::of_nanoseconds(&[1500]).max, 1.5);
+    }
+}

@@ -1,0 +1,226 @@
+//! The programs, as they are called.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// A byte-level tokenizer: the 256 bytes, a few words, an end token.
+fn tokenizer() -> Value {
+    // The printable stand-ins that byte-level tokenizers give the bytes.
+    let mut next = 0x100;
+    let mut vocabulary = serde_json::Map::new();
+    for byte in 0..=255u8 {
+        let plain = matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+        let shown = if plain {
+            char::from(byte)
+        } else {
+            char::from_u32(next).unwrap()
+        };
+        next += u32::from(!plain);
+        vocabulary.insert(shown.to_string(), json!(byte));
+    }
+    for (id, word) in ["tr", "ue", "true", "\":"].into_iter().enumerate() {
+        vocabulary.insert(word.to_owned(), json!(256 + id));
+    }
+    json!({
+        "version": "1.0",
+        "added_tokens": [{
+            "id": 260, "content": "<|end_of_text|>", "single_word": false, "lstrip": false,
+            "rstrip": false, "normalized": false, "special": true
+        }],
+        "normalizer": null,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+        "post_processor": null,
+        "decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+            "vocab": vocabulary,
+            "merges": [["t", "r"], ["u", "e"], ["tr", "ue"], ["\"", ":"]]
+        }
+    })
+}
+
+const CASES: &str = r##"{"id": "flag", "schema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": false}, "tests": [{"valid": true, "text": "{\"ok\": true}"}, {"valid": false, "text": "{\"ok\": \"true\"}"}]}
+{"id": "wrong label", "schema": {"type": "integer"}, "tests": [{"valid": true, "text": "\"5\""}]}
+{"id": "nowhere", "schema": {"$ref": "#/nowhere"}, "tests": [{"valid": true, "text": "1"}]}
+{"id": "no text", "schema": {"const": "<|end_of_text|>"}, "tests": []}
+{"id": "name of a special token", "schema": {"const": "<|end_of_text|>"}, "tests": [{"valid": true, "text": "\"<|end_of_text|>\""}]}
+"##;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("tokenizer.json"),
+        tokenizer().to_string(),
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("cases.jsonl"), CASES).unwrap();
+    folder
+}
+
+fn maskbench(folder: &Path, further: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_maskbench"));
+    command.current_dir(folder);
+    command
+        .args(["--tokenizer", "tokenizer.json", "--cases", "cases.jsonl"])
+        .args(further);
+    command.output().unwrap()
+}
+
+fn report(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("report.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn maskbench_runs_cases_and_reports() {
+    let folder = folder();
+    let further = ["--engine", "tokenmold", "--report", "report.json"];
+    let output = maskbench(folder.path(), &further);
+    assert!(output.status.success(), "{output:?}");
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.contains("mask us p99.9") && table.contains("3 (60.0 %)"),
+        "{table}"
+    );
+    let report = report(folder.path());
+    assert_eq!(report["vocabulary"], 261);
+    let engine = &report["engines"][0];
+    assert_eq!(engine["name"], "tokenmold");
+    assert_eq!(engine["cases"], 5);
+    assert_eq!(engine["passing"], 3);
+    assert_eq!(engine["refused"], 1);
+    assert_eq!(engine["valid_rejected"], 1);
+    assert_eq!(engine["invalid_accepted"], 0);
+    assert_eq!(engine["cases_both"], 1);
+    assert_eq!(engine["mask_mismatches"], 0);
+    let failed: Vec<&Value> = engine["failures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|failure| &failure["id"])
+        .collect();
+    assert_eq!(failed, ["wrong label", "nowhere"]);
+}
+
+#[cfg(feature = "peers")]
+#[test]
+fn every_engine_is_asked_the_same() {
+    let folder = folder();
+    let output = maskbench(folder.path(), &["--report", "report.json"]);
+    assert!(output.status.success(), "{output:?}");
+    let report = report(folder.path());
+    for (engine, name) in report["engines"].as_array().unwrap().iter().zip([
+        "tokenmold",
+        "llguidance",
+        "outlines-core",
+    ]) {
+        assert_eq!(engine["name"], name);
+        assert_eq!(engine["passing"], 3, "{engine}");
+        assert_eq!(engine["crashes"], 0);
+    }
+}
+
+#[test]
+fn a_sample_is_the_same_for_a_seed() {
+    let folder = folder();
+    let further = [
+        "--engine",
+        "tokenmold",
+        "--sample",
+        "2",
+        "--seed",
+        "7",
+        "--report",
+        "report.json",
+    ];
+    let run = || {
+        assert!(maskbench(folder.path(), &further).status.success());
+        let mut report = report(folder.path());
+        let engine = &mut report["engines"][0];
+        assert_eq!(engine["cases"], 2);
+        engine["failures"].take()
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn maskbench_says_what_is_wrong_with_its_input() {
+    let folder = folder();
+    let complaint = |further: &[&str]| {
+        let output = maskbench(folder.path(), further);
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(complaint(&["--engine", "nobody"]).contains("no engine nobody"));
+    assert!(complaint(&["--limit-seconds=-1"]).contains("--limit-seconds"));
+    let aborted = complaint(&["--engine", "tokenmold", "--property-order", "any"]);
+    assert!(aborted.contains("not built yet"), "{aborted}");
+    std::fs::write(folder.path().join("cases.jsonl"), "{}\n").unwrap();
+    assert!(complaint(&[]).contains("line 1"));
+    std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
+    std::fs::write(folder.path().join("cases.jsonl"), CASES).unwrap();
+    assert!(complaint(&[]).contains("tokenizer.json"));
+}
+
+fn conformance(kind: &str, file: &Path, further: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
+    let output = command.arg(kind).arg(file).args(further).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn conformance_of_response_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("golden.jsonl");
+    let right = r#"{"id": "a", "schema": {"type": "integer"}, "input": "5", "expected": 5}"#;
+    let wrong = r#"{"id": "b", "schema": {"type": "number"}, "input": "5", "expected": 5}"#;
+    std::fs::write(&file, format!("{right}\n")).unwrap();
+    let (code, output, _) = conformance("response-schema", &file, &[]);
+    assert_eq!((code, output.as_str()), (Some(0), "1 passed, 0 failed\n"));
+    std::fs::write(&file, format!("{right}\n{wrong}\n")).unwrap();
+    let (code, output, _) = conformance("response-schema", &file, &[]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        output,
+        "b\n  expected 5\n  got      5.0\n1 passed, 1 failed\n"
+    );
+}
+
+#[test]
+fn conformance_with_the_official_suite() {
+    let folder = folder();
+    let (code, output, _) = conformance("json-schema", &folder.path().join("cases.jsonl"), &[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        output.contains("wrong label text 0: \"5\"\n  expected accepted\n  got      rejected\n")
+    );
+    assert!(output.ends_with("3 passed, 2 failed\n"), "{output}");
+}
+
+#[test]
+fn conformance_tells_what_it_cannot_do() {
+    let nothing = PathBuf::from("nothing.jsonl");
+    for kind in ["response-template", "chat-template", "agentscope"] {
+        let (code, _, complaint) = conformance(kind, &nothing, &[]);
+        assert_eq!(code, Some(2));
+        assert!(complaint.contains("not supported yet"), "{complaint}");
+    }
+    assert_eq!(conformance("response-schema", &nothing, &[]).0, Some(2));
+    assert_eq!(conformance("poetry", &nothing, &[]).0, Some(2));
+    assert_eq!(
+        conformance("json-schema", &nothing, &["--engine", "nobody"]).0,
+        Some(2)
+    );
+    assert_eq!(
+        conformance("response-schema", &nothing, &["--engine", "tokenmold"]).0,
+        Some(2)
+    );
+}

@@ -1,0 +1,400 @@
+//! The `tokenmold` program, as a person or a script meets it.
+#![cfg(feature = "cli")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+const PERSON: &str = r#"{
+  "type": "object",
+  "properties": {
+    "name": {"type": "string", "minLength": 1, "maxLength": 20},
+    "age": {"type": "integer", "minimum": 0, "maximum": 150}
+  },
+  "required": ["name", "age"],
+  "additionalProperties": false
+}"#;
+
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
+    }
+}
+
+fn run(args: &[&str], stdin: &str) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenmold"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A program that does not read its input may have ended by now.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The embedded model's own tokenizer, as a file.
+fn tokenizer() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
+    path.display().to_string()
+}
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Files(tempfile::tempdir().unwrap())
+    }
+
+    fn put(&self, name: &str, text: &str) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+#[test]
+fn help_is_for_learning() {
+    let help = run(&["--help"], "");
+    assert_eq!(help.code, Some(0));
+    for command in ["generate", "regex", "index", "fsm", "parse", "check"] {
+        assert!(help.out.contains(command), "{command}");
+        let one = run(&[command, "--help"], "");
+        assert_eq!(one.code, Some(0));
+        assert!(one.out.contains("Usage: tokenmold"), "{command}");
+    }
+    insta::assert_snapshot!(help.out);
+}
+
+#[test]
+fn exit_codes_tell_bad_usage_from_bad_input() {
+    assert_eq!(run(&["fsm"], "").code, Some(2));
+    assert_eq!(run(&["no-such-command"], "").code, Some(2));
+    assert_eq!(
+        run(
+            &["generate", "--prompt", "x", "--schema", "a", "--regex", "b"],
+            ""
+        )
+        .code,
+        Some(2)
+    );
+    assert_eq!(run(&["index", "--tokenizer", "x"], "").code, Some(2));
+    assert_eq!(run(&["fsm", "--regex", "a("], "").code, Some(1));
+}
+
+#[test]
+fn without_a_command_the_whole_job_is_shown() {
+    let shown = run(&[], "");
+    assert_eq!((shown.code, shown.err.as_str()), (Some(0), ""));
+    for part in [
+        "A schema goes in",
+        "without the mask",
+        "with the mask",
+        "valid by the schema",
+        "states",
+        "masks",
+    ] {
+        assert!(shown.out.contains(part), "{part} in {}", shown.out);
+    }
+    assert!(shown.out.contains('«'), "forced tokens are marked");
+    let shown = run(&["--json"], "").json();
+    let answer = shown["with_mask"]["value"].clone();
+    assert_eq!(
+        shown["message"],
+        json!({ "role": "assistant", "content": answer })
+    );
+    let validator = jsonschema::validator_for(&shown["schema"]).unwrap();
+    assert!(validator.is_valid(&answer), "{answer}");
+    assert_eq!(shown["with_mask"]["complete"], true);
+}
+
+#[test]
+fn a_schema_prints_as_a_regular_expression() {
+    let files = Files::new();
+    let schema = files.put("person.json", PERSON);
+    let ran = run(
+        &["regex", "--schema", &schema, "--whitespace", "compact"],
+        "",
+    );
+    assert_eq!(ran.code, Some(0));
+    let dfa = tokenmold::fsm_index::Dfa::new(ran.out.trim_end()).unwrap();
+    assert!(dfa.accepts(r#"{"name":"Ada","age":36}"#));
+    assert!(!dfa.accepts(r#"{"name":"","age":36}"#) && !dfa.accepts(r#"{"name":"Ada","age":151}"#));
+    let again = run(&["--json", "regex", "--schema", "-"], PERSON).json();
+    assert_eq!(
+        again["ledger"][0],
+        json!({"pointer": "/type", "keyword": "type", "status": "enforced", "reason": null})
+    );
+    let ledger = run(&["regex", "--ledger", "--schema", &schema], "");
+    assert!(
+        ledger.out.contains("/properties/name/maxLength"),
+        "{}",
+        ledger.out
+    );
+}
+
+#[test]
+fn an_automaton_is_shown_and_traced() {
+    let shown = run(&["fsm", "--regex", "A[0-9]+", "--input", "A42"], "");
+    assert_eq!(shown.code, Some(0));
+    insta::assert_snapshot!(shown.out);
+    let refused = run(&["fsm", "--regex", "A[0-9]+", "--input", "A4x"], "");
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.out.contains("refused at byte 2"), "{}", refused.out);
+    let dot = run(&["fsm", "--regex", "A[0-9]+", "--dot"], "");
+    assert!(dot.out.starts_with("digraph"), "{}", dot.out);
+    let json = run(
+        &["--json", "fsm", "--regex", "A[0-9]+", "--input", "Ax"],
+        "",
+    )
+    .json();
+    assert_eq!(json["trace"]["stopped_at"], 1);
+    assert_eq!(json["states"][1]["next"], json!({"[0-9]": 2}));
+}
+
+#[test]
+fn an_index_is_built_and_saved() {
+    let files = Files::new();
+    let (schema, out) = (files.put("person.json", PERSON), files.put("index", ""));
+    let args = [
+        "--json",
+        "index",
+        "--schema",
+        &schema,
+        "--tokenizer",
+        &tokenizer(),
+        "--out",
+        &out,
+    ];
+    let built = run(&args, "");
+    assert_eq!(built.code, Some(0), "{}", built.err);
+    let bytes = std::fs::read(&out).unwrap();
+    assert_eq!(built.json()["saved_bytes"], bytes.len());
+    let json = std::fs::read(tokenizer()).unwrap();
+    let vocabulary = tokenmold::fsm_index::Vocabulary::from_tokenizer_json(&json).unwrap();
+    let index = tokenmold::fsm_index::Index::from_bytes(&bytes, &vocabulary).unwrap();
+    assert_eq!(built.json()["rows"], index.stats().rows);
+}
+
+#[test]
+fn check_says_where_and_why_a_text_is_refused() {
+    let files = Files::new();
+    let schema = files.put("person.json", PERSON);
+    let tokenizer = tokenizer();
+    let args = [
+        "--json",
+        "check",
+        "--schema",
+        &schema,
+        "--tokenizer",
+        &tokenizer,
+    ];
+    let good = run(&args, "{\"name\": \"Zoë\", \"age\": 7}\n");
+    assert_eq!(
+        (good.code, &good.json()["accepted"]),
+        (Some(0), &json!(true))
+    );
+    let bad = run(&args, r#"{"name": "Ada", "age": 151}"#);
+    assert_eq!(bad.code, Some(1));
+    let why = bad.json();
+    assert_eq!(
+        (&why["offset"], &why["pointer"]),
+        (&json!(25), &json!("/age"))
+    );
+    let short = run(&args, r#"{"name": "Ada""#);
+    assert_eq!((short.code, &short.json()["offset"]), (Some(1), &json!(14)));
+    let text = run(&args[1..], "{\"name\": 5}");
+    assert!(
+        text.out.contains("at \"/name\" of the value"),
+        "{}",
+        text.out
+    );
+    // Bytes that no tokenizer writes are followed one by one.
+    let regex = run(
+        &["check", "--regex", "(?s-u:.)+", "--tokenizer", &tokenizer],
+        "x",
+    );
+    assert_eq!(regex.code, Some(1), "a pattern of bytes is refused by name");
+}
+
+#[test]
+fn parse_reads_a_message_back() {
+    let files = Files::new();
+    let schema = files.put(
+        "response.json",
+        r#"{"type": "object", "properties": {
+            "role": {"const": "assistant"},
+            "thinking": {"type": "string", "x-regex": "<think>\\s*(.*?)\\s*</think>"},
+            "tool_calls": {"type": "array", "x-regex-iterator": "<tool_call>(.*?)</tool_call>",
+                "items": {"x-parser": "json"}}}}"#,
+    );
+    let text = "<think>\nwarm?\n</think><tool_call>{\"name\": \"weather\"}</tool_call>";
+    let parsed = run(&["parse", "--response-schema", &schema], text);
+    assert_eq!(parsed.code, Some(0), "{}", parsed.err);
+    assert_eq!(
+        parsed.json(),
+        json!({"role": "assistant", "thinking": "warm?", "tool_calls": [{"name": "weather"}]})
+    );
+    let bad = run(
+        &["parse", "--response-schema", &schema],
+        "<tool_call>{</tool_call>",
+    );
+    assert_eq!(bad.code, Some(1));
+    assert!(
+        bad.err.contains("/properties/tool_calls/items"),
+        "{}",
+        bad.err
+    );
+}
+
+#[test]
+fn generate_obeys_a_schema_whatever_the_seed() {
+    let files = Files::new();
+    let schema = files.put("person.json", PERSON);
+    let validator = jsonschema::validator_for(&serde_json::from_str(PERSON).unwrap()).unwrap();
+    for seed in ["1", "2", "3"] {
+        let args = [
+            "--json",
+            "generate",
+            "--schema",
+            &schema,
+            "--prompt",
+            "Tove Marsk is 41 years old.",
+            "--temperature",
+            "1.5",
+            "--top-p",
+            "0.95",
+            "--seed",
+            seed,
+        ];
+        let (one, two) = (run(&args, "").json(), run(&args, "").json());
+        assert_eq!(one["text"], two["text"], "a seed gives one text");
+        assert_eq!(one["complete"], true);
+        assert!(validator.is_valid(&one["value"]), "{}", one["text"]);
+    }
+}
+
+#[test]
+fn generate_marks_what_is_incomplete_and_shows_probabilities() {
+    let args = [
+        "--json",
+        "generate",
+        "--regex",
+        "[a-z]{50}",
+        "--prompt",
+        "x",
+        "--max-tokens",
+        "3",
+    ];
+    let cut = run(&args, "").json();
+    assert_eq!(
+        (&cut["complete"], &cut["finish"]),
+        (&json!(false), &json!("Length"))
+    );
+    let table = run(
+        &[
+            "generate",
+            "--regex",
+            "(yes|no)",
+            "--prompt",
+            "x",
+            "--show-probabilities",
+            "2",
+        ],
+        "",
+    );
+    assert_eq!(table.code, Some(0), "{}", table.err);
+    assert!(table.out.contains("before the mask"), "{}", table.out);
+    let free = run(
+        &[
+            "--json",
+            "generate",
+            "--regex",
+            "(yes|no)",
+            "--prompt",
+            "x",
+            "--no-mask",
+            "--max-tokens",
+            "4",
+        ],
+        "",
+    );
+    assert!(free.json()["constraint"].is_null());
+}
+
+#[test]
+fn bad_input_is_told_by_name() {
+    let files = Files::new();
+    let not_json = files.put("schema.json", "{\"type\": ");
+    let refused = files.put(
+        "refused.json",
+        r#"{"properties": {"a": {"type": "array", "uniqueItems": true}}, "type": "object"}"#,
+    );
+    let wordpiece = files.put(
+        "wordpiece.json",
+        r#"{"model": {"type": "WordPiece", "vocab": {}}}"#,
+    );
+    let poor = files.put(
+        "poor.json",
+        r#"{"model": {"type": "BPE", "vocab": {"a": 0}}, "decoder": {"type": "ByteLevel"}}"#,
+    );
+    let person = files.put("person.json", PERSON);
+    let long = "word ".repeat(3000);
+    let tokenizer = tokenizer();
+    let folder = files.0.path().display().to_string();
+    let cases: [(&[&str], &str); 8] = [
+        (&["regex", "--schema", &not_json], "is not JSON"),
+        (
+            &["regex", "--schema", "no-such-file.json"],
+            "no-such-file.json",
+        ),
+        (
+            &["regex", "--schema", &refused],
+            "#/properties/a/uniqueItems",
+        ),
+        (
+            &["index", "--schema", &person, "--tokenizer", &wordpiece],
+            "WordPiece",
+        ),
+        (
+            &["index", "--schema", &person, "--tokenizer", &poor],
+            "no tokens for the bytes",
+        ),
+        (
+            &["index", "--schema", &person, "--tokenizer", &person],
+            "tokenizer.json",
+        ),
+        (&["generate", "--prompt", &long], "context"),
+        (
+            &["generate", "--prompt", "x", "--model", &folder],
+            "config.json",
+        ),
+    ];
+    for (args, part) in cases {
+        let ran = run(args, "");
+        assert_eq!(ran.code, Some(1), "{args:?}: {}", ran.out);
+        assert!(
+            ran.err.starts_with("error: ") && ran.err.contains(part),
+            "{args:?}: {}",
+            ran.err
+        );
+        let json = run(&[&["--json"], args].concat(), "").json();
+        assert!(json["error"].as_str().unwrap().contains(part), "{json}");
+    }
+    let ran = run(&["index", "--regex", "a|é", "--tokenizer", &tokenizer], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}

@@ -1,0 +1,757 @@
+//! Schemas with texts that they admit and texts that they do not.
+
+mod common;
+
+use schema_regex::{
+    AnyValue, ErrorKind, Escapes, Formats, IntegerSpelling, OpenObjects, Options, Recursion,
+    Whitespace, parse, to_regex,
+};
+use serde_json::{Value, json};
+
+#[track_caller]
+fn check_with(options: &Options, schema: Value, good: &[&str], bad: &[&str]) {
+    let parsed = parse(&schema).unwrap_or_else(|e| panic!("{schema}: {e}"));
+    let text = to_regex(&parsed, options).unwrap_or_else(|e| panic!("{schema}: {e}"));
+    let regex = common::whole(&text);
+    for case in good {
+        assert!(regex.is_match(case), "{schema} should admit {case}\n{text}");
+        let value: Value = serde_json::from_str(case).unwrap();
+        assert!(
+            parsed.is_valid(&value, options).unwrap(),
+            "{schema}: {case} is not valid"
+        );
+    }
+    for case in bad {
+        assert!(
+            !regex.is_match(case),
+            "{schema} should not admit {case}\n{text}"
+        );
+    }
+}
+
+#[track_caller]
+fn check(schema: Value, good: &[&str], bad: &[&str]) {
+    check_with(&Options::default(), schema, good, bad);
+}
+
+#[track_caller]
+fn refused(schema: Value, kind: ErrorKind, pointer: &str) {
+    refused_with(&Options::default(), schema, kind, pointer);
+}
+
+#[track_caller]
+fn refused_with(options: &Options, schema: Value, kind: ErrorKind, pointer: &str) {
+    match parse(&schema).and_then(|s| to_regex(&s, options)) {
+        Ok(text) => panic!("{schema} gave {text}"),
+        Err(e) => assert_eq!((e.kind(), e.pointer()), (kind, pointer), "{e}"),
+    }
+}
+
+#[test]
+fn types() {
+    check(json!({"type": "null"}), &["null"], &["", "nul", "0"]);
+    check(
+        json!({"type": "boolean"}),
+        &["true", "false"],
+        &["null", "True"],
+    );
+    check(
+        json!({"type": ["integer", "null"]}),
+        &["0", "-12", "null"],
+        &["1.5", "01", "1e3", "\"1\""],
+    );
+    check(
+        json!({"type": "number"}),
+        &["0", "-1.5", "1e-3", "1E+10"],
+        &["1.", ".5", "+1", "00", "NaN"],
+    );
+    check(
+        json!({"type": "array"}),
+        &["[]", "[1, [2]]", "[{\"a\": [1]}]"],
+        &["[1,]", "[", "{}"],
+    );
+    check(
+        json!({"type": "object"}),
+        &["{}", "{\"a\": 1, \"b\": [2]}"],
+        &["{\"a\"}", "{,}", "{1: 2}"],
+    );
+    check(json!(true), &["1", "{}", "[null]"], &["", "x"]);
+    refused(json!(false), ErrorKind::Unsatisfiable, "");
+}
+
+#[test]
+fn keywords_leave_other_types_free() {
+    check(
+        json!({"minLength": 3}),
+        &["1", "null", "\"abc\"", "[]"],
+        &["\"ab\""],
+    );
+    check(
+        json!({"properties": {"a": {"type": "integer"}}}),
+        &["1", "{\"a\": 1}", "{}", "{\"b\": \"x\"}"],
+        &["{\"a\": \"x\"}"],
+    );
+    check(
+        json!({"required": ["a"]}),
+        &["7", "{\"a\": 1}", "{\"a\": 1, \"b\": 2}"],
+        &["{}", "{\"b\": 1}"],
+    );
+}
+
+#[test]
+fn strings() {
+    check(
+        json!({"type": "string"}),
+        &[
+            "\"\"",
+            "\"é\"",
+            "\"\\u00e9\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\n\\\"\\\\\"",
+            "\"\\u001f\"",
+            "\"\u{7f}\"",
+        ],
+        &[
+            "\"\t\"",
+            "\"\\ud83d\"",
+            "\"\\ude00\"",
+            "\"\\x\"",
+            "\"a",
+            "\"\\u00e\"",
+            "\"\n\"",
+        ],
+    );
+    check(
+        json!({"type": "string", "minLength": 2, "maxLength": 3}),
+        &["\"ab\"", "\"\\u00e9\\\\b\"", "\"\\ud83d\\ude00é\""],
+        &["\"a\"", "\"abcd\"", "\"\\u00e9\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "^[a-z]+$", "maxLength": 3}),
+        &["\"abc\""],
+        &["\"abcd\"", "\"\"", "\"AB\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "b"}),
+        &["\"abc\"", "\"b\""],
+        &["\"ac\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "b", "maxLength": 2}),
+        &["\"ab\"", "\"b\"", "\"bb\""],
+        &["\"abc\"", "\"a\""],
+    );
+    check(
+        json!({"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "z$"}]}),
+        &["\"az\"", "\"a--z\""],
+        &["\"a\"", "\"z\"", "\"za\""],
+    );
+    check(
+        json!({"type": "string", "not": {"pattern": "^a"}}),
+        &["\"ba\"", "\"\""],
+        &["\"a\"", "\"ab\""],
+    );
+    check(
+        json!({"type": "string", "not": {"enum": ["ab", "é"]}}),
+        &["\"a\"", "\"abc\"", "\"\"", "\"e\""],
+        &["\"ab\"", "\"é\"", "\"\\u00e9\""],
+    );
+    check(
+        json!({"type": "string", "pattern": "^(?!admin$)[a-z]+$"}),
+        &["\"adm\"", "\"admins\""],
+        &["\"admin\"", "\"\""],
+    );
+    check(
+        json!({"type": "string", "format": "date"}),
+        &["\"2024-02-29\""],
+        &["\"2023-02-30\"", "\"2023-02-29\"", "\"2023-2-1\""],
+    );
+    check_with(
+        &Options::default().formats(Formats::Annotate),
+        json!({"type": "string", "format": "date"}),
+        &["\"x\""],
+        &["1"],
+    );
+    check(
+        json!({"type": "string", "format": "made-up"}),
+        &["\"x\""],
+        &["1"],
+    );
+    refused_with(
+        &Options::default().formats(Formats::Strict),
+        json!({"type": "string", "format": "made-up"}),
+        ErrorKind::Refused,
+        "/format",
+    );
+    check_with(
+        &Options::default().escapes(Escapes::All),
+        json!({"const": "a/b"}),
+        &["\"a/b\"", "\"\\u0061\\/b\""],
+        &["\"ab\""],
+    );
+    check_with(
+        &Options::default().escapes(Escapes::Shortest),
+        json!({"type": "string"}),
+        &["\"é\\n\""],
+        &["\"\\u00e9\"", "\"\\u000a\""],
+    );
+    refused(
+        json!({"type": "string", "pattern": "\\bx"}),
+        ErrorKind::Refused,
+        "/pattern",
+    );
+}
+
+#[test]
+fn numbers() {
+    check(
+        json!({"type": "integer", "minimum": -5, "maximum": 12}),
+        &["-5", "0", "9", "12"],
+        &["-6", "13", "1.0", "-0", "05"],
+    );
+    check(
+        json!({"type": "number", "exclusiveMinimum": 0, "maximum": 1.5}),
+        &["0.1", "1", "1.5", "1.50", "0.0001"],
+        &["0", "0.0", "1.51", "1e-1"],
+    );
+    check(
+        json!({"type": "integer", "multipleOf": 5, "minimum": 3}),
+        &["5", "100"],
+        &["0", "4", "7", "-5"],
+    );
+    check(
+        json!({"type": "number", "multipleOf": 0.01}),
+        &["1", "1.5", "1.25", "1.250", "-3.10"],
+        &["1.255", "1e1"],
+    );
+    check(
+        json!({"type": "integer", "multipleOf": 7, "minimum": 0, "maximum": 50}),
+        &["0", "49"],
+        &["50", "56", "8"],
+    );
+    check_with(
+        &Options::default().integers(IntegerSpelling::ZeroFraction),
+        json!({"type": "integer", "minimum": 1}),
+        &["1", "2.0"],
+        &["0.0", "2.5"],
+    );
+    check(
+        json!({"enum": [1, 2.5, 3.0]}),
+        &["1", "2.5", "3", "3.0"],
+        &["1.5", "2"],
+    );
+    check(
+        json!({"type": "integer", "not": {"const": 3}}),
+        &["2", "4", "-3", "30"],
+        &["3"],
+    );
+    check(
+        json!({"type": "number", "not": {"type": "integer"}}),
+        &["1.5", "-0.25"],
+        &["1", "1.0"],
+    );
+    refused(
+        json!({"type": "integer", "minimum": 3, "maximum": 2}),
+        ErrorKind::Unsatisfiable,
+        "",
+    );
+    check(
+        json!({"minimum": 5, "exclusiveMinimum": true, "$schema": "http://json-schema.org/draft-04/schema#"}),
+        &["6", "5.1", "\"x\""],
+        &["5"],
+    );
+}
+
+#[test]
+fn objects() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "null"}, "c": {"type": "boolean"}}, "required": ["b"], "additionalProperties": false});
+    check(
+        schema,
+        &[
+            "{\"b\": null}",
+            "{\"a\":1,\"b\":null}",
+            "{\"b\": null, \"c\": true}",
+        ],
+        &[
+            "{}",
+            "{\"a\": 1}",
+            "{\"b\": null,}",
+            "{\"b\": null, \"a\": 1}",
+            "{\"b\": null, \"d\": 1}",
+            "{\"b\":  null}",
+        ],
+    );
+    let optional = json!({"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}, "c": {"const": 3}, "d": {"const": 4}}, "additionalProperties": {"const": 5}});
+    check(
+        optional,
+        &[
+            "{}",
+            "{\"a\": 1}",
+            "{\"d\": 4}",
+            "{\"b\": 2, \"d\": 4}",
+            "{\"a\": 1, \"b\": 2, \"c\": 3, \"d\": 4, \"e\": 5, \"f\": 5}",
+            "{\"aa\": 5}",
+            "{\"\": 5}",
+            "{\"a\": 1, \"\\u00e9\": 5}",
+        ],
+        &[
+            "{\"a\": 5}",
+            "{\"b\": 2, \"a\": 1}",
+            "{, \"a\": 1}",
+            "{\"a\": 1 \"b\": 2}",
+            "{\"e\": 1}",
+        ],
+    );
+    check(
+        json!({"type": "object", "properties": {"ab": {}, "ac": {}, "b": {}}, "additionalProperties": {"type": "null"}}),
+        &[
+            "{\"a\": null}",
+            "{\"abc\": null}",
+            "{\"c\": null}",
+            "{\"ba\": null}",
+        ],
+        &["{\"a\": 1}"],
+    );
+    check(
+        json!({"type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false}),
+        &["{}", "{\"x-a\": 1}", "{\"x-\": 1, \"x-b\": 2}"],
+        &["{\"y\": 1}", "{\"x-a\": null}"],
+    );
+    check(
+        json!({"type": "object", "patternProperties": {"^x-": {"type": "integer"}}}),
+        &["{\"y\": \"s\"}", "{\"x-a\": 1, \"x\": null}"],
+        &["{\"x-a\": \"s\"}"],
+    );
+    check(
+        json!({"type": "object", "properties": {"x-a": {"minimum": 3}}, "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false}),
+        &["{\"x-a\": 3}", "{\"x-b\": 1}"],
+        &["{\"x-a\": 2}", "{\"x-a\": null}"],
+    );
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1, "maxProperties": 2}),
+        &["{\"a\": 1}", "{\"a\": 1, \"b\": 2}"],
+        &["{}", "{\"a\": 1, \"b\": 2, \"c\": 3}"],
+    );
+    check(
+        json!({"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 1}, "c": {"const": 1}}, "additionalProperties": false, "minProperties": 2}),
+        &[
+            "{\"a\": 1, \"c\": 1}",
+            "{\"b\": 1, \"c\": 1}",
+            "{\"a\": 1, \"b\": 1, \"c\": 1}",
+        ],
+        &["{}", "{\"a\": 1}", "{\"c\": 1}"],
+    );
+    check(
+        json!({"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 1}, "c": {"const": 1}}, "additionalProperties": false, "maxProperties": 1}),
+        &["{}", "{\"a\": 1}", "{\"c\": 1}"],
+        &["{\"a\": 1, \"c\": 1}"],
+    );
+    check(
+        json!({"type": "object", "propertyNames": {"pattern": "^[a-z]+$"}, "additionalProperties": {"type": "null"}}),
+        &["{}", "{\"ab\": null}"],
+        &["{\"A\": null}", "{\"\": null}"],
+    );
+    check(
+        json!({"type": "object", "properties": {"a": {"const": 1}, "b": false}, "required": ["a"]}),
+        &["{\"a\": 1}", "{\"a\": 1, \"c\": 2}"],
+        &["{\"a\": 1, \"b\": 2}"],
+    );
+    check(
+        json!({"type": "object", "dependentRequired": {"a": ["b"]}, "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false}),
+        &["{}", "{\"b\": 2}", "{\"a\": 1, \"b\": 2}"],
+        &["{\"a\": 1}"],
+    );
+    check_with(
+        &Options::default().open_objects(OpenObjects::Closed),
+        json!({"type": "object", "properties": {"a": {"const": 1}}}),
+        &["{}", "{\"a\": 1}"],
+        &["{\"b\": 1}"],
+    );
+    refused(
+        json!({"type": "object", "properties": {"a": false}, "required": ["a"]}),
+        ErrorKind::Unsatisfiable,
+        "",
+    );
+    let many: serde_json::Map<String, Value> = (0..200)
+        .map(|i| (format!("p{i}"), json!({"type": "integer"})))
+        .collect();
+    let parsed =
+        parse(&json!({"type": "object", "properties": many, "additionalProperties": false}))
+            .unwrap();
+    let text = to_regex(&parsed, &Options::default()).unwrap();
+    assert!(text.len() < 100_000, "{}", text.len());
+    assert!(common::whole(&text).is_match("{\"p7\": 1, \"p199\": 2}"));
+}
+
+#[test]
+fn arrays() {
+    check(
+        json!({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 3}),
+        &["[1, 2]", "[1,2,3]"],
+        &["[]", "[1]", "[1, 2, 3, 4]", "[1, \"a\"]"],
+    );
+    check(
+        json!({"type": "array", "prefixItems": [{"const": 1}, {"const": 2}], "items": {"const": 3}}),
+        &["[]", "[1]", "[1, 2]", "[1, 2, 3, 3]"],
+        &["[2]", "[1, 3]", "[1, 2, 4]"],
+    );
+    check(
+        json!({"type": "array", "prefixItems": [{"const": 1}, {"const": 2}], "items": false, "minItems": 1}),
+        &["[1]", "[1, 2]"],
+        &["[]", "[1, 2, 3]"],
+    );
+    check(
+        json!({"type": "array", "items": [{"const": 1}], "additionalItems": {"const": 2}, "$schema": "http://json-schema.org/draft-07/schema#"}),
+        &["[1, 2, 2]"],
+        &["[2]"],
+    );
+    check(json!({"type": "array", "maxItems": 0}), &["[]"], &["[1]"]);
+    check(json!({"type": "array", "items": false}), &["[]"], &["[1]"]);
+    check(
+        json!({"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 5}}),
+        &["[7]", "[1, 5, 2]"],
+        &["[]", "[1]", "[1, 2]"],
+    );
+    check(
+        json!({"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 5}, "minContains": 2, "maxContains": 2}),
+        &["[7, 8]", "[1, 5, 2, 6]"],
+        &["[7]", "[7, 8, 9]"],
+    );
+    check(
+        json!({"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 5}, "maxContains": 1}),
+        &["[7]", "[1, 5, 2]", "[5, 1]"],
+        &["[7, 8]", "[1]", "[]"],
+    );
+    check(
+        json!({"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": true, "minItems": 1}),
+        &["[\"a\"]", "[\"c\", \"a\", \"b\"]"],
+        &["[]", "[\"a\", \"a\"]"],
+    );
+    check(
+        json!({"type": "array", "uniqueItems": false, "items": {"type": "null"}}),
+        &["[null, null]"],
+        &["[1]"],
+    );
+    refused(
+        json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true}),
+        ErrorKind::Refused,
+        "/uniqueItems",
+    );
+}
+
+#[test]
+fn combinations() {
+    check(
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": false, "anyOf": [{"properties": {"a": {"minimum": 5}}}, {"properties": {"a": {"const": 0}}}]}),
+        &["{\"a\": 5}", "{\"a\": 0}"],
+        &["{\"a\": 3}", "{}"],
+    );
+    check(
+        json!({"allOf": [{"type": "integer", "minimum": 3}, {"maximum": 5}, {"not": {"const": 4}}]}),
+        &["3", "5"],
+        &["4", "2", "6"],
+    );
+    check(
+        json!({"allOf": [{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"properties": {"a": {"maximum": 2}, "b": {"type": "null"}}, "required": ["b"]}]}),
+        &["{\"a\": 1, \"b\": null}"],
+        &["{\"a\": 3, \"b\": null}", "{\"a\": 1}"],
+    );
+    check(
+        json!({"oneOf": [{"type": "integer"}, {"type": "string"}]}),
+        &["1", "\"a\""],
+        &["null", "1.5"],
+    );
+    check(
+        json!({"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 10}]}),
+        &["3", "10.5"],
+        &["10", "12", "3.5"],
+    );
+    check(
+        json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false}),
+        &["{\"a\": 1}", "{\"b\": 2}"],
+        &["{}", "{\"a\": 1, \"b\": 2}"],
+    );
+    check(
+        json!({"if": {"properties": {"k": {"const": "x"}}, "required": ["k"]}, "then": {"required": ["v"]}, "type": "object", "properties": {"k": {"enum": ["x", "y"]}, "v": {"const": 1}}, "additionalProperties": false}),
+        &["{\"k\": \"y\"}", "{}", "{\"k\": \"x\", \"v\": 1}"],
+        &["{\"k\": \"x\"}"],
+    );
+    check(
+        json!({"enum": [1, "a", null, [1], {"a": 1}], "type": ["integer", "array"]}),
+        &["1", "[1]"],
+        &["\"a\"", "null", "{\"a\": 1}"],
+    );
+    check(
+        json!({"enum": ["red", "green"], "not": {"const": "red"}}),
+        &["\"green\""],
+        &["\"red\""],
+    );
+    check(
+        json!({"not": {"type": ["object", "array"]}}),
+        &["1", "\"a\""],
+        &["{}", "[]"],
+    );
+}
+
+#[test]
+fn references() {
+    check(
+        json!({"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n", "maximum": 5}),
+        &["5"],
+        &["6", "\"a\""],
+    );
+    check(
+        json!({"definitions": {"n": {"type": "integer"}}, "allOf": [{"$ref": "#/definitions/n"}]}),
+        &["5"],
+        &["1.5"],
+    );
+    check(
+        json!({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/definitions/n", "maximum": 5}}, "type": "object", "required": ["a"]}),
+        &["{\"a\": 6}"],
+        &["{\"a\": null}"],
+    );
+    check(
+        json!({"$id": "http://example.com/root", "$defs": {"x": {"$id": "other", "$anchor": "here", "type": "null"}}, "anyOf": [{"$ref": "other"}, {"$ref": "other#here"}, {"$ref": "http://example.com/other"}]}),
+        &["null"],
+        &["1"],
+    );
+    check(
+        json!({"$defs": {"a/b~c%d": {"type": "null"}}, "$ref": "#/$defs/a~1b~0c%25d"}),
+        &["null"],
+        &["1"],
+    );
+    refused(json!({"$ref": "#/$defs/none"}), ErrorKind::Invalid, "/$ref");
+    refused(
+        json!({"$ref": "http://example.com/x"}),
+        ErrorKind::Refused,
+        "/$ref",
+    );
+    refused(json!({"$ref": "#"}), ErrorKind::Cyclic, "");
+    let list = json!({"type": "object", "properties": {"v": {"const": 1}, "next": {"$ref": "#"}}, "required": ["v"], "additionalProperties": false});
+    refused(list.clone(), ErrorKind::Recursive, "/properties/next/$ref");
+    check_with(
+        &Options::default().recursion(Recursion::Unroll(2)),
+        list,
+        &[
+            "{\"v\": 1}",
+            "{\"v\": 1, \"next\": {\"v\": 1}}",
+            "{\"v\": 1, \"next\": {\"v\": 1, \"next\": {\"v\": 1}}}",
+        ],
+        &["{}"],
+    );
+    let endless =
+        json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
+    refused_with(
+        &Options::default().recursion(Recursion::Unroll(2)),
+        endless,
+        ErrorKind::Unsatisfiable,
+        "",
+    );
+}
+
+#[test]
+fn whitespace() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"const": 1}}}, "required": ["a"], "additionalProperties": false});
+    let with = |w| Options::default().whitespace(w);
+    check_with(
+        &with(Whitespace::Compact),
+        schema.clone(),
+        &["{\"a\":[1,1]}"],
+        &["{\"a\": [1,1]}"],
+    );
+    check_with(
+        &with(Whitespace::SingleSpace),
+        schema.clone(),
+        &["{\"a\":[1,1]}", "{\"a\": [1, 1]}"],
+        &["{ \"a\":[1]}", "{\"a\":  [1]}"],
+    );
+    check_with(
+        &with(Whitespace::bounded()),
+        schema.clone(),
+        &["{\n  \"a\" : [\n    1,\t1 ]\r\n}"],
+        &["{\"a\":         [1]}", " {\"a\":[1]}"],
+    );
+    check_with(
+        &with(Whitespace::Pattern(" {0,2}".into())),
+        schema.clone(),
+        &["{  \"a\": [1  ,1] }"],
+        &["{\"a\":\n[1]}"],
+    );
+    for bad in ["(", "^ ", "x", "\\s", "\\b"] {
+        refused_with(
+            &with(Whitespace::Pattern(bad.into())),
+            schema.clone(),
+            ErrorKind::BadOption,
+            "",
+        );
+    }
+}
+
+#[test]
+fn limits_have_their_errors() {
+    let wide: Vec<Value> = (0..300)
+        .map(|i| json!({"const": format!("value number {i}")}))
+        .collect();
+    refused_with(
+        &Options::default().max_regex_bytes(1_000),
+        json!({"anyOf": wide.clone()}),
+        ErrorKind::TooLong,
+        "",
+    );
+    refused_with(
+        &Options::default().max_alternatives(100),
+        json!({"anyOf": wide.clone()}),
+        ErrorKind::TooManyAlternatives,
+        "",
+    );
+    refused_with(
+        &Options::default().max_steps(50),
+        json!({"allOf": [{"anyOf": wide.clone()}, {"anyOf": wide}]}),
+        ErrorKind::TooManySteps,
+        "",
+    );
+    let mut deep = json!({"type": "integer"});
+    for _ in 0..10 {
+        deep = json!({"type": "array", "items": deep});
+    }
+    assert!(
+        to_regex(
+            &parse(&deep).unwrap(),
+            &Options::default().any_value(AnyValue::Depth(0))
+        )
+        .is_ok()
+    );
+    let error = to_regex(&parse(&deep).unwrap(), &Options::default().max_depth(5)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooDeep);
+    let options = schema_regex::ParseOptions::default().max_nodes(7);
+    assert_eq!(
+        schema_regex::parse_with(&deep, &options)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::TooManyNodes
+    );
+    refused_with(
+        &Options::default().any_value(AnyValue::Refuse),
+        json!({"type": "array"}),
+        ErrorKind::Recursive,
+        "",
+    );
+    let tangled =
+        json!({"type": "string", "allOf": [{"pattern": "a.{9}$"}, {"pattern": "b.{8}$"}]});
+    refused_with(
+        &Options::default().max_automaton_states(50),
+        tangled,
+        ErrorKind::Refused,
+        "/allOf/1/pattern",
+    );
+}
+
+#[test]
+fn long_and_deep_input_is_bounded() {
+    // A name that is long and open beside: the names that differ from it.
+    let name = "n".repeat(5_000);
+    let long = json!({"type": "object", "properties": {name.as_str(): {"type": "null"}}});
+    match to_regex(&parse(&long).unwrap(), &Options::default()) {
+        Ok(text) => assert!(text.len() < 4_000_000),
+        Err(e) => assert_eq!(e.kind(), ErrorKind::Refused, "{e}"),
+    }
+    refused(
+        json!({"multipleOf": 1.2345678901234567e-300}),
+        ErrorKind::Refused,
+        "/multipleOf",
+    );
+    refused(
+        json!({"type": "string", "pattern": "^(?:a{1000}){1000}$"}),
+        ErrorKind::Refused,
+        "/pattern",
+    );
+    let mut value = json!(1);
+    for _ in 0..300 {
+        value = json!([value]);
+    }
+    assert_eq!(
+        parse(&json!({"const": value})).unwrap_err().kind(),
+        ErrorKind::TooDeep
+    );
+    // A chain of references, and one that never descends.
+    let chain: serde_json::Map<String, Value> = (0..500)
+        .map(|i| {
+            (
+                format!("d{i}"),
+                json!({"$ref": format!("#/$defs/d{}", i + 1)}),
+            )
+        })
+        .collect();
+    let schema = parse(&json!({"$defs": chain, "$ref": "#/$defs/d0"}));
+    assert!(schema.is_err());
+    let ring: serde_json::Map<String, Value> = (0..50)
+        .map(|i| {
+            (
+                format!("d{i}"),
+                json!({"$ref": format!("#/$defs/d{}", (i + 1) % 50)}),
+            )
+        })
+        .collect();
+    let ring = parse(&json!({"$defs": ring, "$ref": "#/$defs/d0"})).unwrap();
+    assert_eq!(
+        to_regex(&ring, &Options::default()).unwrap_err().kind(),
+        ErrorKind::Cyclic
+    );
+}
+
+#[test]
+fn bad_schemas_are_named() {
+    for (schema, pointer) in [
+        (json!(3), ""),
+        (json!({"type": "strin"}), "/type"),
+        (json!({"minLength": "3"}), "/minLength"),
+        (json!({"minItems": -1}), "/minItems"),
+        (json!({"properties": {"a": 5}}), "/properties/a"),
+        (json!({"properties": []}), "/properties"),
+        (json!({"items": "x"}), "/items"),
+        (json!({"required": "a"}), "/required"),
+        (json!({"anyOf": []}), "/anyOf"),
+        (json!({"anyOf": {}}), "/anyOf"),
+        (json!({"enum": 1}), "/enum"),
+        (json!({"pattern": 1}), "/pattern"),
+        (json!({"multipleOf": 0}), "/multipleOf"),
+        (json!({"uniqueItems": 1}), "/uniqueItems"),
+        (
+            json!({"properties": {"a~/": {"type": 1}}}),
+            "/properties/a~0~1/type",
+        ),
+    ] {
+        match parse(&schema) {
+            Ok(_) => panic!("{schema}"),
+            Err(e) => assert_eq!(
+                (e.kind(), e.pointer()),
+                (ErrorKind::Invalid, pointer),
+                "{e}"
+            ),
+        }
+    }
+}
+
+#[test]
+fn messages() {
+    let message = |schema: Value| {
+        parse(&schema)
+            .and_then(|s| to_regex(&s, &Options::default()))
+            .unwrap_err()
+            .to_string()
+    };
+    let messages: Vec<String> = [
+        json!({"properties": {"a": {"type": "strin"}}}),
+        json!({"properties": {"a": {"minLength": "3"}}}),
+        json!({"pattern": "x(?=y)"}),
+        json!({"$ref": "other.json"}),
+        json!({"properties": {"a": {"$ref": "#"}}}),
+        json!({"type": "array", "uniqueItems": true}),
+        json!({"oneOf": [{"multipleOf": 3}, {"multipleOf": 7}]}),
+        json!({"type": "string", "minimum": 3, "enum": [1]}),
+    ]
+    .into_iter()
+    .map(message)
+    .collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
