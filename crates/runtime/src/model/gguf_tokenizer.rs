@@ -136,11 +136,11 @@ impl Header {
         let Some(Metadata::Array(values)) = self.content.metadata.get(key) else {
             return Err(self.tokenizer_error(format!("`{key}` is missing")));
         };
-        let text = |value| match value {
-            &Metadata::String(ref text) => Some(text.as_str()),
+        let texts = values.iter().map(|value| match value {
+            Metadata::String(text) => Some(text.as_str()),
             _ => None,
-        };
-        let all: Option<Vec<&str>> = values.iter().map(text).collect();
+        });
+        let all: Option<Vec<&str>> = texts.collect();
         all.ok_or_else(|| self.tokenizer_error(format!("`{key}` holds something else than text")))
     }
 

@@ -60,7 +60,9 @@ fn check_shape(name: &str, place: &str, found: &[usize], wanted: &[usize]) -> Re
     }
     Err(Error::new(
         ErrorKind::Weights,
-        format!("{place}: tensor `{name}` has shape {found:?}; the configuration makes it {wanted:?}"),
+        format!(
+            "{place}: tensor `{name}` has shape {found:?}; the configuration makes it {wanted:?}"
+        ),
     ))
 }
 
