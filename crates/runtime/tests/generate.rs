@@ -215,7 +215,7 @@ fn a_vocabulary_that_cannot_spell_the_language_is_refused_naming_the_bytes() {
     let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)]).unwrap();
     let error: Error = Index::new("ab[xy]", &vocabulary).unwrap_err().into();
     assert_eq!(error.kind(), ErrorKind::Constraint);
-    assert!(error.to_string().contains("'x'"), "{error}");
+    assert!(error.to_string().contains("`x`, `y`"), "{error}");
 }
 
 #[test]

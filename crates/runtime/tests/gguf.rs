@@ -58,10 +58,11 @@ fn metadata() -> HashMap<&'static str, Value> {
         ("llama.block_count", Value::U32(LAYERS as u32)),
         ("llama.context_length", Value::U32(64)),
         ("llama.embedding_length", Value::U32(HIDDEN as u32)),
-        ("llama.feed_forward_length", Value::U32(96)),
+        ("llama.feed_forward_length", Value::U32(128)),
         ("llama.rope.dimension_count", Value::U32(16)),
         ("llama.rope.freq_base", Value::F32(1000.0)),
         ("tokenizer.ggml.model", Value::String("gpt2".to_owned())),
+        ("tokenizer.ggml.pre", Value::String("smollm".to_owned())),
         ("tokenizer.ggml.tokens", strings(tokens())),
         ("tokenizer.ggml.token_type", Value::Array(types)),
         (
@@ -79,6 +80,16 @@ fn metadata() -> HashMap<&'static str, Value> {
 }
 
 fn write(path: &Path, metadata: &HashMap<&'static str, Value>, dtype: GgmlDType) {
+    write_wide(path, metadata, dtype, 260);
+}
+
+/// The same for a vocabulary of `width` tokens.
+fn write_wide(
+    path: &Path,
+    metadata: &HashMap<&'static str, Value>,
+    dtype: GgmlDType,
+    width: usize,
+) {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let mut random = |shape: &[usize], center: f32, spread: f32| {
         let unit = |rng: &mut ChaCha8Rng| rng.next_u32() as f32 / u32::MAX as f32 * 2.0 - 1.0;
@@ -97,7 +108,7 @@ fn write(path: &Path, metadata: &HashMap<&'static str, Value>, dtype: GgmlDType)
     let mut tensors: Vec<(String, QTensor)> = vec![
         (
             "token_embd.weight".to_owned(),
-            random(&[260, HIDDEN], 0.0, 1.0),
+            random(&[width, HIDDEN], 0.0, 1.0),
         ),
         ("output_norm.weight".to_owned(), random(&[HIDDEN], 1.0, 0.3)),
     ];
@@ -111,9 +122,9 @@ fn write(path: &Path, metadata: &HashMap<&'static str, Value>, dtype: GgmlDType)
         add("attn_k", random(&[HIDDEN / 2, HIDDEN], 0.0, 0.3));
         add("attn_v", random(&[HIDDEN / 2, HIDDEN], 0.0, 0.3));
         add("attn_output", random(&[HIDDEN, HIDDEN], 0.0, 0.3));
-        add("ffn_gate", random(&[96, HIDDEN], 0.0, 0.3));
-        add("ffn_up", random(&[96, HIDDEN], 0.0, 0.3));
-        add("ffn_down", random(&[HIDDEN, 96], 0.0, 0.3));
+        add("ffn_gate", random(&[128, HIDDEN], 0.0, 0.3));
+        add("ffn_up", random(&[128, HIDDEN], 0.0, 0.3));
+        add("ffn_down", random(&[HIDDEN, 128], 0.0, 0.3));
     }
     let metadata: Vec<(&str, &Value)> = metadata.iter().map(|(key, value)| (*key, value)).collect();
     let tensors: Vec<(&str, &QTensor)> =
@@ -164,19 +175,12 @@ fn logits_equal_those_of_the_stock_model() {
             assert!(distance(&at_once, &again) < 1e-4, "{dtype:?}");
             at_once
         };
-        assert!(
-            distance(&logits(WeightFormat::AsStored), &stock) < 1e-4,
-            "{dtype:?}"
-        );
-        // Products with quantised weights quantise the other side too.
-        assert!(
-            distance(&logits(WeightFormat::Fast), &stock) < 0.05,
-            "{dtype:?}"
-        );
-        assert!(
-            distance(&logits(WeightFormat::Float32), &stock) < 0.05,
-            "{dtype:?}"
-        );
+        let error = |format| distance(&logits(format), &stock);
+        let stored = error(WeightFormat::AsStored);
+        assert!(stored < 1e-4, "{dtype:?}: {stored}");
+        // Products with quantised weights round the other side too.
+        let (fast, floats) = (error(WeightFormat::Fast), error(WeightFormat::Float32));
+        assert!(fast < 0.1 && floats < 0.1, "{dtype:?}: {fast}, {floats}");
     }
 }
 
@@ -191,6 +195,15 @@ fn the_tokenizer_inside_is_read() {
     assert_eq!(tokenizer.encode("the", Surround::Omit).unwrap(), [257]);
     assert_eq!(tokenizer.encode("the", Surround::Add).unwrap(), [258, 257]);
     assert_eq!(tokenizer.encode("<|end|>", Surround::Omit).unwrap(), [259]);
+    // Nothing is put before a text, and digits stand alone.
+    let text = "12 the";
+    let tokens: Vec<String> = tokenizer
+        .encode(text, Surround::Omit)
+        .unwrap()
+        .iter()
+        .map(|token| tokenizer.describe(*token))
+        .collect();
+    assert_eq!(tokens, ["1", "2", " ", "the"]);
     let text = "other thé ✓\n";
     let tokens = tokenizer.encode(text, Surround::Omit).unwrap();
     assert_eq!(tokenizer.decode(&tokens), text);
@@ -225,7 +238,7 @@ fn errors_name_the_file_and_what_is_wrong() {
         m.insert("llama.expert_count", Value::U32(8));
     });
     note("a tensor of another shape", ErrorKind::Weights, &|m| {
-        m.insert("llama.feed_forward_length", Value::U32(128));
+        m.insert("llama.feed_forward_length", Value::U32(96));
     });
     note("a missing tensor", ErrorKind::Weights, &|m| {
         m.insert("llama.block_count", Value::U32(3));
@@ -233,5 +246,77 @@ fn errors_name_the_file_and_what_is_wrong() {
     note("another kind of tokenizer", ErrorKind::Tokenizer, &|m| {
         m.insert("tokenizer.ggml.model", Value::String("llama".to_owned()));
     });
+    note("another rule for cutting", ErrorKind::Tokenizer, &|m| {
+        m.insert("tokenizer.ggml.pre", Value::String("gigachat".to_owned()));
+    });
+    note("no tokens", ErrorKind::Tokenizer, &|m| {
+        m.remove("tokenizer.ggml.tokens");
+    });
+    note("a merge that is none", ErrorKind::Tokenizer, &|m| {
+        let merges = vec![Value::String("th".to_owned())];
+        m.insert("tokenizer.ggml.merges", Value::Array(merges));
+    });
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// The rules for cutting, against the tokenizers that they stand for.
+#[test]
+fn texts_are_cut_as_by_the_real_tokenizers() {
+    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
+        eprintln!("TOKENMOLD_DATA is not set: skipping the real tokenizers");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, pre) in [("llama3_1", "llama-bpe"), ("qwen3", "qwen2")] {
+        let real = Path::new(&data)
+            .join("tokenizers")
+            .join(name)
+            .join("tokenizer.json");
+        let real = std::fs::read(real).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&real).unwrap();
+        let mut tokens: Vec<(u64, String)> = json["model"]["vocab"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(token, id)| (id.as_u64().unwrap(), token.clone()))
+            .collect();
+        tokens.sort();
+        let strings = |all: Vec<String>| Value::Array(all.into_iter().map(Value::String).collect());
+        let merges = json["model"]["merges"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|merge| match merge {
+                serde_json::Value::String(merge) => merge.clone(),
+                pair => format!(
+                    "{} {}",
+                    pair[0].as_str().unwrap(),
+                    pair[1].as_str().unwrap()
+                ),
+            });
+        let mut metadata = metadata();
+        let types = tokens.iter().map(|_| Value::I32(1)).collect();
+        metadata.insert("tokenizer.ggml.pre", Value::String(pre.to_owned()));
+        metadata.insert("tokenizer.ggml.merges", strings(merges.collect()));
+        metadata.insert("tokenizer.ggml.token_type", Value::Array(types));
+        let count = tokens.len();
+        metadata.insert(
+            "tokenizer.ggml.tokens",
+            strings(tokens.into_iter().map(|t| t.1).collect()),
+        );
+        let path = folder.path().join(format!("{name}.gguf"));
+        write_wide(&path, &metadata, GgmlDType::Q8_0, count);
+        let ours = load(&path).unwrap().tokenizer;
+        let real = tokenmold::tokenizer::Tokenizer::from_json(&real).unwrap();
+        for text in [
+            "Hello'LL  world 12345\n\n  foo\tbar",
+            "{\"name\": \"Zoë\", \"n\": [1, 22.5, -3e10]}\r\n",
+            " leading, ünïcode ✓ 你好 𝔘 e\u{301}",
+        ] {
+            let encode = |tokenizer: &tokenmold::tokenizer::Tokenizer| {
+                tokenizer.encode(text, Surround::Omit).unwrap()
+            };
+            assert_eq!(encode(&ours), encode(&real), "{name}: {text:?}");
+        }
+    }
 }

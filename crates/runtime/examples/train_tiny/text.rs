@@ -1195,7 +1195,10 @@ mod tests {
                     arguments,
                 } => {
                     let tool = tools.iter().find(|tool| tool["name"] == **name);
-                    (&tool.expect("the tool called is shown")["parameters"], arguments)
+                    (
+                        &tool.expect("the tool called is shown")["parameters"],
+                        arguments,
+                    )
                 }
             };
             let validator = jsonschema::validator_for(schema).expect("a schema");

@@ -237,10 +237,10 @@ pub(crate) fn train(options: &Options) -> Result<(), AnyError> {
                 began.elapsed().as_secs_f64()
             );
         }
-        if let Some(folder) = &options.checkpoint {
-            if (step + 1) % 200 == 0 {
-                save(folder, &net, &adam, &curve)?;
-            }
+        if let Some(folder) = &options.checkpoint
+            && (step + 1) % 200 == 0
+        {
+            save(folder, &net, &adam, &curve)?;
         }
     }
     candle_core::safetensors::save(&net.halves()?, options.out.join("model.safetensors"))?;

@@ -1,11 +1,10 @@
-//! The header of a GGUF file: a model's shape and tokenizer.
+//! The header of a GGUF file: a model's shape.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 use candle_core::quantized::gguf_file::{Content, Value};
-use candle_core::quantized::tokenizer::TokenizerFromGguf;
 
 use super::config::{Architecture, MAX_SIZE, ModelConfig, RopeScaling};
 use super::rotary::Pairing;
@@ -52,14 +51,14 @@ impl Header {
         Error::new(ErrorKind::Config, format!("{}: {message}", self.place))
     }
 
-    fn text(&self, key: &str) -> Option<&str> {
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
         match self.content.metadata.get(key) {
             Some(Value::String(text)) => Some(text),
             _ => None,
         }
     }
 
-    fn whole(&self, key: &str) -> Option<u64> {
+    pub(super) fn whole(&self, key: &str) -> Option<u64> {
         match self.content.metadata.get(key)? {
             Value::U8(n) => Some(u64::from(*n)),
             Value::U16(n) => Some(u64::from(*n)),
@@ -188,34 +187,5 @@ impl Header {
 
     pub(super) fn chat_template(&self) -> Option<String> {
         self.text("tokenizer.chat_template").map(str::to_owned)
-    }
-
-    /// The tokenizer inside, as the text of a `tokenizer.json`.
-    pub(super) fn tokenizer_json(&self) -> Result<String, Error> {
-        let kind = self.text("tokenizer.ggml.model").unwrap_or("none");
-        if kind != "gpt2" {
-            return Err(Error::new(
-                ErrorKind::Tokenizer,
-                format!(
-                    "{}: its tokenizer is of kind `{kind}`, of which only `gpt2` (byte-level BPE) is read; \
-                     put the model's tokenizer.json beside the file",
-                    self.place
-                ),
-            ));
-        }
-        let failed = |error: String| {
-            Error::new(
-                ErrorKind::Tokenizer,
-                format!(
-                    "{}: the tokenizer inside cannot be read: {error}",
-                    self.place
-                ),
-            )
-        };
-        let tokenizer = tokenizers::Tokenizer::from_gguf(&self.content)
-            .map_err(|error| failed(first_line(&error)))?;
-        tokenizer
-            .to_string(false)
-            .map_err(|error| failed(error.to_string()))
     }
 }

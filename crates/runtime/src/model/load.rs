@@ -127,7 +127,7 @@ fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
     let beside = path.with_file_name("tokenizer.json");
     let json = match beside.is_file() {
         true => read(&beside)?,
-        false => header.tokenizer_json()?.into_bytes(),
+        false => header.tokenizer_json()?,
     };
     let tokenizer = Tokenizer::from_json(&json)?;
     let chat_template = header.chat_template();

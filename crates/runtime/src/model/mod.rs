@@ -3,6 +3,7 @@
 mod cache;
 mod config;
 mod gguf;
+mod gguf_tokenizer;
 mod load;
 mod rotary;
 mod transformer;

@@ -26,7 +26,9 @@ pub enum WeightFormat {
     /// Q8_0: up to 1.8 times the memory, several times the speed.
     #[default]
     Fast,
-    /// Floats as 32-bit floats, quantised weights exactly as they are stored.
+    /// Floats as 32-bit floats, quantised weights exactly as they are stored
+    /// (but those four as Q8_0 where a row has an odd number of blocks, which
+    /// their code does not take).
     AsStored,
     /// Everything as 32-bit floats.
     Float32,
@@ -58,7 +60,9 @@ fn check_shape(name: &str, place: &str, found: &[usize], wanted: &[usize]) -> Re
     }
     Err(Error::new(
         ErrorKind::Weights,
-        format!("{place}: tensor `{name}` has shape {found:?}; config.json makes it {wanted:?}"),
+        format!(
+            "{place}: tensor `{name}` has shape {found:?}; the configuration makes it {wanted:?}"
+        ),
     ))
 }
 
@@ -285,12 +289,14 @@ impl Gguf<'_> {
             tensor.dtype(),
             GgmlDType::Q4_1 | GgmlDType::Q5_0 | GgmlDType::Q5_1 | GgmlDType::Q8_1
         );
+        let columns = shape.last().copied().unwrap_or(0);
         let requantise = match self.format {
             WeightFormat::Fast => slow,
             WeightFormat::Q8_0 => tensor.dtype() != GgmlDType::Q8_0,
-            WeightFormat::AsStored | WeightFormat::Float32 => false,
+            // Products with these formats take blocks of 32 in twos.
+            WeightFormat::AsStored => slow && !columns.is_multiple_of(64),
+            WeightFormat::Float32 => false,
         };
-        let columns = shape.last().copied().unwrap_or(0);
         if requantise && shape.len() == 2 && columns.is_multiple_of(32) {
             let floats = tensor.dequantize(&Device::Cpu)?;
             return Ok(Arc::new(QTensor::quantize(&floats, GgmlDType::Q8_0)?));

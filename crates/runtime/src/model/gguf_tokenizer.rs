@@ -1,0 +1,192 @@
+//! The tokenizer inside a GGUF file, written out as a `tokenizer.json`.
+
+use candle_core::quantized::gguf_file::Value as Metadata;
+use serde_json::{Map, Value, json};
+
+use super::gguf::Header;
+use crate::{Error, ErrorKind};
+
+/// How texts are cut before merges apply, by the name that the file gives it
+/// in `tokenizer.ggml.pre`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    Gpt2,
+    SmolLm,
+    Llama3,
+    Qwen2,
+}
+
+const KNOWN: [(&str, Cut); 7] = [
+    ("gpt-2", Cut::Gpt2),
+    ("smollm", Cut::SmolLm),
+    ("llama-bpe", Cut::Llama3),
+    ("llama-v3", Cut::Llama3),
+    ("llama3", Cut::Llama3),
+    ("smaug-bpe", Cut::Llama3),
+    ("qwen2", Cut::Qwen2),
+];
+
+/// Kinds of tokens in `tokenizer.ggml.token_type`.
+const CONTROL: u64 = 3;
+const USER_DEFINED: u64 = 4;
+
+impl Cut {
+    /// The pattern, where one is given with the digits that make a number's
+    /// piece; GPT-2's own is known to the byte-level pre-tokenizer.
+    fn pattern(self) -> Option<String> {
+        let digits = match self {
+            Self::Llama3 => r"\p{N}{1,3}",
+            Self::Qwen2 => r"\p{N}",
+            Self::Gpt2 | Self::SmolLm => return None,
+        };
+        Some(format!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        ))
+    }
+
+    fn pre_tokenizer(self) -> Value {
+        let bytes = |use_regex: bool| json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": use_regex});
+        let first = match self.pattern() {
+            Some(pattern) => {
+                json!({"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false})
+            }
+            None if self == Self::SmolLm => json!({"type": "Digits", "individual_digits": true}),
+            None => return bytes(true),
+        };
+        let second = bytes(self.pattern().is_none());
+        json!({"type": "Sequence", "pretokenizers": [first, second]})
+    }
+}
+
+impl Header {
+    /// The tokenizer inside, as a `tokenizer.json`.
+    pub(super) fn tokenizer_json(&self) -> Result<Vec<u8>, Error> {
+        let kind = self.text("tokenizer.ggml.model").unwrap_or("none");
+        if kind != "gpt2" {
+            return Err(self.tokenizer_error(format!(
+                "it is of kind `{kind}`, and only `gpt2` (byte-level BPE) is read"
+            )));
+        }
+        let pre = self.text("tokenizer.ggml.pre").unwrap_or("none");
+        let known = KNOWN.iter().find(|(name, _)| *name == pre);
+        let Some((_, cut)) = known else {
+            let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+            return Err(self.tokenizer_error(format!(
+                "it cuts texts by the rule `{pre}` (`tokenizer.ggml.pre`); known are {}",
+                names.join(", ")
+            )));
+        };
+
+        let tokens = self.strings("tokenizer.ggml.tokens")?;
+        let merges = self.strings("tokenizer.ggml.merges")?;
+        let mut vocabulary = Map::new();
+        for (id, token) in tokens.iter().enumerate() {
+            if vocabulary.insert((*token).to_owned(), json!(id)).is_some() {
+                return Err(self.tokenizer_error(format!("token `{token}` is in it twice")));
+            }
+        }
+        let mut pairs = Vec::new();
+        for merge in merges {
+            match merge.split_once(' ') {
+                Some((left, right)) => pairs.push(json!([left, right])),
+                None => return Err(self.tokenizer_error(format!("`{merge}` is not a merge"))),
+            }
+        }
+        let llama = *cut == Cut::Llama3;
+        let mut tokenizer = json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": self.added_tokens(&tokens),
+            "normalizer": null,
+            "pre_tokenizer": cut.pre_tokenizer(),
+            "post_processor": self.post_processor(&tokens, llama),
+            "decoder": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+            "model": {
+                "type": "BPE",
+                "dropout": null,
+                "unk_token": null,
+                "continuing_subword_prefix": null,
+                "end_of_word_suffix": null,
+                "fuse_unk": false,
+                "byte_fallback": false,
+                "ignore_merges": llama,
+                "vocab": vocabulary,
+                "merges": pairs,
+            },
+        });
+        if *cut == Cut::Qwen2 {
+            tokenizer["normalizer"] = json!({"type": "NFC"});
+        }
+        serde_json::to_vec(&tokenizer).map_err(|error| self.tokenizer_error(error.to_string()))
+    }
+
+    #[cold]
+    fn tokenizer_error(&self, message: String) -> Error {
+        Error::new(
+            ErrorKind::Tokenizer,
+            format!(
+                "{}: the tokenizer inside cannot be used: {message}; put the model's tokenizer.json beside the file",
+                self.place
+            ),
+        )
+    }
+
+    fn strings(&self, key: &str) -> Result<Vec<&str>, Error> {
+        let Some(Metadata::Array(values)) = self.content.metadata.get(key) else {
+            return Err(self.tokenizer_error(format!("`{key}` is missing")));
+        };
+        let texts = values.iter().map(|value| match value {
+            Metadata::String(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let all: Option<Vec<&str>> = texts.collect();
+        all.ok_or_else(|| self.tokenizer_error(format!("`{key}` holds something else than text")))
+    }
+
+    /// Control tokens, and tokens that the model's makers added as text.
+    fn added_tokens(&self, tokens: &[&str]) -> Vec<Value> {
+        let types = match self.content.metadata.get("tokenizer.ggml.token_type") {
+            Some(Metadata::Array(types)) => types.as_slice(),
+            _ => &[],
+        };
+        let kind = |value: &Metadata| match value {
+            Metadata::I32(kind) => u64::try_from(*kind).unwrap_or(0),
+            Metadata::U32(kind) => u64::from(*kind),
+            _ => 0,
+        };
+        let added = tokens.iter().zip(types).enumerate();
+        let added = added.filter_map(|(id, (token, value))| match kind(value) {
+            CONTROL => Some((id, token, true)),
+            USER_DEFINED => Some((id, token, false)),
+            _ => None,
+        });
+        let json = |(id, token, special): (usize, &&str, bool)| {
+            json!({
+                "id": id, "content": token, "single_word": false, "lstrip": false,
+                "rstrip": false, "normalized": false, "special": special,
+            })
+        };
+        added.map(json).collect()
+    }
+
+    /// Puts the token that begins a text before it, if the file says so or its
+    /// rule does.
+    fn post_processor(&self, tokens: &[&str], rule: bool) -> Value {
+        let begins = match self.content.metadata.get("tokenizer.ggml.add_bos_token") {
+            Some(Metadata::Bool(begins)) => *begins,
+            _ => rule,
+        };
+        let id = self.whole("tokenizer.ggml.bos_token_id");
+        let token = id.and_then(|id| tokens.get(usize::try_from(id).ok()?));
+        match (begins, id, token) {
+            (true, Some(id), Some(token)) => json!({
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": token, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [{"SpecialToken": {"id": token, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+                "special_tokens": {*token: {"id": token, "ids": [id], "tokens": [token]}},
+            }),
+            _ => Value::Null,
+        }
+    }
+}
