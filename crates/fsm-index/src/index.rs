@@ -127,25 +127,15 @@ impl Index {
     /// # Errors
     ///
     /// The vocabulary cannot spell any accepted text (the message names the
-    /// bytes that are not tokens); or it lacks bytes that the automaton needs,
-    /// and the index is lazy, so that dead ends cannot be told ahead; or the
-    /// rows of an eager index exceed `max_row_bytes`.
+    /// bytes that are not tokens), or the rows of an eager index exceed
+    /// `max_row_bytes`.
     pub fn build(
         automaton: ByteDfa,
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index, Error> {
         let mut index = Index::empty(automaton, vocabulary, config);
-        let missing = index.missing_bytes();
-        if !missing.is_empty() {
-            if config.fill == Fill::Lazy {
-                return Err(cannot_spell(
-                    &missing,
-                    "so a lazy index could run into a dead end; build it eagerly or extend the vocabulary",
-                ));
-            }
-            index.prune(&missing)?;
-        }
+        index.settle_spelling()?;
         if config.fill == Fill::Eager {
             index.fill()?;
         }
@@ -202,10 +192,7 @@ impl Index {
         row_of: &[u32],
     ) -> Result<Index, Error> {
         let mut index = Index::empty(automaton, vocabulary, &IndexConfig::default());
-        let missing = index.missing_bytes();
-        if !missing.is_empty() {
-            index.prune(&missing)?;
-        }
+        index.settle_spelling()?;
         let pooled: Vec<Arc<Row>> = rows
             .into_iter()
             .map(|row| index.pool.intern(row, usize::MAX).unwrap_or_else(Arc::new))
@@ -360,7 +347,55 @@ impl Index {
         }
     }
 
-    /// The bytes that some accepted text needs and that are no tokens.
+    /// Finds out whether dead ends are possible because bytes are no tokens.
+    ///
+    /// Mostly not: a state that can be finished by bytes that are tokens is no
+    /// dead end, whatever else is missing. That is cheap to see; only where it
+    /// is not so does it take a walk at every state.
+    fn settle_spelling(&mut self) -> Result<(), Error> {
+        let missing = self.missing_bytes();
+        if missing.is_empty() || self.finishes_without(&missing) {
+            return Ok(());
+        }
+        self.prune(&missing)
+    }
+
+    /// Whether every state can reach acceptance without the `missing` bytes.
+    fn finishes_without(&self, missing: &[u8]) -> bool {
+        let states = self.automaton.state_count() + 1;
+        let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); states];
+        for number in 1..states {
+            let mut seen = None;
+            for byte in (0..=255u8).filter(|b| missing.binary_search(b).is_err()) {
+                let to = self
+                    .automaton
+                    .step(self.automaton.state(number), byte, &mut ());
+                if !to.is_dead() && seen != Some(to) {
+                    seen = Some(to);
+                    incoming[self.automaton.number(to)].push(number as u32);
+                }
+            }
+        }
+        let live = self.reach(&incoming);
+        live.iter().skip(1).all(|&live| live)
+    }
+
+    /// The states from which the incoming edges lead to acceptance.
+    fn reach(&self, incoming: &[Vec<u32>]) -> Vec<bool> {
+        let mut live = self.automaton.accepting().to_vec();
+        let mut stack: Vec<usize> = (0..live.len()).filter(|&s| live[s]).collect();
+        while let Some(state) = stack.pop() {
+            for &from in &incoming[state] {
+                if !std::mem::replace(&mut live[from as usize], true) {
+                    stack.push(from as usize);
+                }
+            }
+        }
+        live
+    }
+
+    /// The bytes that some accepted text needs and that are no tokens, in
+    /// ascending order.
     fn missing_bytes(&self) -> Vec<u8> {
         let table = self.automaton.next_table();
         let classes = self.automaton.classes();
@@ -395,17 +430,9 @@ impl Index {
                 }
             });
         }
-        let mut spellable = self.automaton.accepting().to_vec();
-        let mut stack: Vec<usize> = (0..states).filter(|&s| spellable[s]).collect();
-        while let Some(state) = stack.pop() {
-            for &from in &incoming[state] {
-                if !std::mem::replace(&mut spellable[from as usize], true) {
-                    stack.push(from as usize);
-                }
-            }
-        }
+        let spellable = self.reach(&incoming);
         if !spellable[self.automaton.number(self.automaton.start())] {
-            return Err(cannot_spell(missing, "so no accepted text can be spelt"));
+            return Err(cannot_spell(missing));
         }
         self.spellable = Some(spellable.into());
         Ok(())
@@ -413,7 +440,7 @@ impl Index {
 }
 
 #[cold]
-fn cannot_spell(missing: &[u8], consequence: &str) -> Error {
+fn cannot_spell(missing: &[u8]) -> Error {
     let mut names: Vec<String> = missing
         .iter()
         .take(16)
@@ -428,7 +455,7 @@ fn cannot_spell(missing: &[u8], consequence: &str) -> Error {
     Error::new(
         ErrorKind::CannotSpell,
         format!(
-            "the vocabulary has no tokens for the bytes {}, {consequence}",
+            "the vocabulary has no tokens for the bytes {}, so no accepted text can be spelt",
             names.join(", ")
         ),
     )

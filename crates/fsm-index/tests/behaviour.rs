@@ -124,18 +124,6 @@ fn errors_say_where_and_what() {
         shown(Index::new("[a-z]c", &vocabulary).unwrap_err()),
         shown(
             Index::with_config(
-                "[a-z]",
-                &vocabulary,
-                &default,
-                &IndexConfig {
-                    fill: Fill::Lazy,
-                    ..IndexConfig::default()
-                },
-            )
-            .unwrap_err(),
-        ),
-        shown(
-            Index::with_config(
                 "[ab]",
                 &vocabulary,
                 &default,
@@ -315,6 +303,25 @@ fn a_vocabulary_without_an_end_token_finishes_by_itself() {
 }
 
 #[test]
+fn missing_bytes_leave_out_only_what_needs_them() {
+    let vocabulary = words(&["a", "b", "ab", "bc"]);
+    // `c` is no token by itself, but `bc` is one.
+    let allowed = |pattern| guide(pattern, &vocabulary).allowed_tokens();
+    assert_eq!(allowed("a*b|ac"), ids(&[0, 1, 2]));
+    assert_eq!(allowed("abc|b"), ids(&[0, 1]));
+    assert_eq!(allowed("abca|bx|b"), ids(&[0, 1]));
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Index::with_config("(a|b)c|b", &vocabulary, &Config::default(), &lazy).unwrap();
+    let mut guide = Guide::new(Arc::new(index));
+    // After `a` only `c` could come, which no token begins with.
+    assert_eq!(guide.allowed_tokens(), ids(&[1, 3]));
+    assert!(guide.advance(TokenId::new(0)).is_err());
+}
+
+#[test]
 fn the_same_rows_whatever_the_threads() {
     let vocabulary = bytes_and(&["ab", "abc", "zz"]);
     let build = |threads| {
@@ -358,10 +365,16 @@ fn patterns_as_deep_as_the_limit_fit_a_small_stack() {
     // A group, the sequence in it and its repetition are a level each.
     let depth = Config::default().nest_limit as usize;
     let nested = |groups| format!("{}b{}", "(?:a".repeat(groups), "|c)?".repeat(groups));
-    assert_eq!(Dfa::new(&nested(depth)).unwrap_err().kind(), ErrorKind::Syntax);
+    assert_eq!(
+        Dfa::new(&nested(depth)).unwrap_err().kind(),
+        ErrorKind::Syntax
+    );
     let nested = nested(depth / 4);
     let compile = move || Dfa::new(&nested).unwrap().accepts("aaab");
     // As small as the stacks of test and worker threads are by default.
-    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(compile).unwrap();
+    let thread = std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(compile)
+        .unwrap();
     assert!(!thread.join().unwrap());
 }
