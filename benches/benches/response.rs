@@ -60,7 +60,7 @@ fn json_alone(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("json");
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("response-parser", |b| {
-        b.iter(|| schema.parse(black_box(&text)).unwrap())
+        b.iter(|| schema.parse(black_box(&text)).unwrap());
     });
     group.bench_function("serde_json", |b| {
         b.iter(|| serde_json::from_str::<Value>(black_box(&text)).unwrap());
