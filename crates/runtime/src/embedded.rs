@@ -30,19 +30,20 @@ pub fn load() -> Result<LoadedModel, Error> {
 pub const DEMO_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
-    "customer": {"type": "string"},
-    "items": {"type": "array", "items": {"type": "string"}},
-    "quantity": {"type": "integer", "minimum": 1, "maximum": 99},
-    "priority": {"enum": ["low", "normal", "high", "urgent"]},
-    "deliver_on": {"type": "string", "format": "date"},
-    "paid": {"type": "boolean"}
+    "zone": {"type": "string"},
+    "width": {"type": "string"},
+    "source": {"type": "string"},
+    "code": {"type": "number"},
+    "offset": {"type": "string"}
   },
-  "required": ["customer", "items", "quantity", "priority", "deliver_on", "paid"],
+  "required": ["zone", "width", "source", "code", "offset"],
   "additionalProperties": false
 }"#;
 
-/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text.
-pub const DEMO_REQUEST: &str = "Order for Hana Novak, 12 pieces, items Helmet, Umbrella and Violin, high priority, deliver on 2027-03-14 and not paid yet.";
+/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text, and
+/// it is one of those that the model alone gets wrong.
+pub const DEMO_REQUEST: &str = "I want width WT-4419, code 8.74, zone Gialcha Audit, \
+     offset Quendrirkpreast, source Summer Jolfum.";
 
 /// The prompt that asks the model for an object of `schema`.
 pub fn object_prompt(schema: &Value, request: &str) -> String {
