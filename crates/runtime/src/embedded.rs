@@ -41,8 +41,9 @@ pub const DEMO_SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text.
-pub const DEMO_REQUEST: &str = "Order for Hana Novak, 12 pieces, items Helmet, Umbrella and Violin, high priority, deliver on 2027-03-14 and not paid yet.";
+/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text. The
+/// model alone leaves a key out; under the mask it gets all of them right.
+pub const DEMO_REQUEST: &str = "Please ship to Hana Novak, deliver on 14 March 2027, not paid yet, 7 pieces, items Helmet, Umbrella and Violin and normal priority.";
 
 /// The prompt that asks the model for an object of `schema`.
 pub fn object_prompt(schema: &Value, request: &str) -> String {
