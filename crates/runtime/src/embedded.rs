@@ -30,20 +30,20 @@ pub fn load() -> Result<LoadedModel, Error> {
 pub const DEMO_SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
-    "zone": {"type": "string"},
-    "width": {"type": "string"},
-    "source": {"type": "string"},
-    "code": {"type": "number"},
-    "offset": {"type": "string"}
+    "customer": {"type": "string"},
+    "items": {"type": "array", "items": {"type": "string"}},
+    "quantity": {"type": "integer", "minimum": 1, "maximum": 99},
+    "priority": {"enum": ["low", "normal", "high", "urgent"]},
+    "deliver_on": {"type": "string", "format": "date"},
+    "paid": {"type": "boolean"}
   },
-  "required": ["zone", "width", "source", "code", "offset"],
+  "required": ["customer", "items", "quantity", "priority", "deliver_on", "paid"],
   "additionalProperties": false
 }"#;
 
-/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text, and
-/// it is one of those that the model alone gets wrong.
-pub const DEMO_REQUEST: &str = "I want width WT-4419, code 8.74, zone Gialcha Audit, \
-     offset Quendrirkpreast, source Summer Jolfum.";
+/// A request for [`DEMO_SCHEMA`]. Its names are not in the training text. The
+/// model alone leaves a key out; under the mask it gets all of them right.
+pub const DEMO_REQUEST: &str = "Please ship to Hana Novak, deliver on 14 March 2027, not paid yet, 7 pieces, items Helmet, Umbrella and Violin and normal priority.";
 
 /// The prompt that asks the model for an object of `schema`.
 pub fn object_prompt(schema: &Value, request: &str) -> String {

@@ -230,8 +230,9 @@ impl Decoder<'_> {
         String::from_utf8_lossy(&self.held).into_owned()
     }
 
-    /// A constrained text keeps its first blank: the constraint has seen it.
-    pub(crate) fn keep_leading_blank(&mut self) {
+    /// Keeps the first blank of the text, whatever the tokenizer does to it: a
+    /// constraint has seen it.
+    pub fn keep_leading_blank(&mut self) {
         self.at_start = false;
     }
 }

@@ -76,6 +76,22 @@ fn the_text_is_one_of_the_constraint_whatever_is_drawn() {
 }
 
 #[test]
+fn the_demonstration_ends_in_a_valid_object() {
+    let mut loaded = embedded::load().unwrap();
+    let schema: serde_json::Value = serde_json::from_str(embedded::DEMO_SCHEMA).unwrap();
+    let parsed = schema_regex::parse(&schema).unwrap();
+    let regex = schema_regex::to_regex(&parsed, &schema_regex::Options::default()).unwrap();
+    let mut guide = guide(&regex, &loaded);
+    let prompt = embedded::object_prompt(&schema, embedded::DEMO_REQUEST);
+    let request = Request::new(Prompt::Chat(prompt)).with_max_tokens(200);
+    let generation = run(&mut loaded, &request, Some(&mut guide));
+    assert!(generation.complete, "{}", generation.text);
+    let value: serde_json::Value = serde_json::from_str(&generation.text).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert!(validator.is_valid(&value), "{value}");
+}
+
+#[test]
 fn what_is_forced_is_read_in_one_step() {
     let mut loaded = embedded::load().unwrap();
     let mut constant = guide(r#"\{"answer":"forty two"\}"#, &loaded);
