@@ -147,6 +147,11 @@ fn strings() {
         &["\"a\"", "\"z\"", "\"za\""],
     );
     check(
+        json!({"type": "string", "not": {"pattern": "a+b"}}),
+        &["\"ba\u{D7FF}\u{E000}\"", "\"aa\""],
+        &["\"\u{D7FF}aab\""],
+    );
+    check(
         json!({"type": "string", "not": {"pattern": "^a"}}),
         &["\"ba\"", "\"\""],
         &["\"a\"", "\"ab\""],

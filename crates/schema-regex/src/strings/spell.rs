@@ -238,6 +238,12 @@ fn raw_class(set: &CharSet) -> String {
         push_raw(&mut out, one.start(), false);
         return out;
     }
+    // Between U+D7FF and U+E000 there is no character, so a range across loses
+    // nothing; without it the inverse would begin and end with these two.
+    let mut set = set.clone();
+    if super::re::set_contains(&set, '\u{D7FF}') && super::re::set_contains(&set, '\u{E000}') {
+        set.union(&char_set(&[('\u{D7FF}', '\u{E000}')]));
+    }
     let mut inverse = set.clone();
     inverse.negate();
     let use_inverse = set.ranges().last().is_some_and(|r| r.end() == char::MAX)
