@@ -55,11 +55,8 @@ impl Tokenmold {
 impl Engine for Tokenmold {
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
         let automaton = self.automaton(schema)?;
-        // A lazy index cannot tell dead ends ahead where bytes are missing; an eager one can.
-        let missing = !self.vocabulary.missing_bytes().is_empty();
-        let fill = if missing { Fill::Eager } else { Fill::Lazy };
         let config = IndexConfig {
-            fill,
+            fill: Fill::Lazy,
             ..IndexConfig::default()
         };
         let index =

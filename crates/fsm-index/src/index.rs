@@ -316,10 +316,14 @@ impl Index {
             .filter(|&s| self.is_spellable(s))
             .collect();
         let fill = |walker: &mut Walker, &state: &Cursor| {
+            let cell = &self.rows[self.automaton.number(state)];
+            if cell.get().is_some() {
+                return Ok(()); // Another row was patched from it.
+            }
             let row = self.compute(state, walker);
             match self.pool.intern(row, self.config.max_row_bytes) {
                 Ok(row) => {
-                    let _ = self.rows[self.automaton.number(state)].set(row);
+                    let _ = cell.set(row);
                     Ok(())
                 }
                 Err(_) => Err(Error::new(

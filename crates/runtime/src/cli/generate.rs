@@ -13,9 +13,9 @@ use tokenmold::model::{self, LoadedModel};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::tokenizer::Tokenizer;
 
-use super::schema::{SchemaOptions, regex_of};
+use super::schema::{SchemaOptions, read_source};
 use super::style::{Paint, Style};
-use super::{Failure, Format, Output, Verdict, read_json};
+use super::{Failure, Format, Output, Verdict};
 
 /// Arguments of `tokenmold generate`.
 #[derive(Debug, clap::Args)]
@@ -156,15 +156,8 @@ fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
 
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
-    let (regex, schema) = match (&args.source.schema, &args.source.regex) {
-        (Some(path), _) => {
-            let schema = read_json(path)?;
-            let regex =
-                regex_of(&schema, &args.options).map_err(|e| Failure::of(path.display(), e))?;
-            (Some(regex), Some(schema))
-        }
-        (None, regex) => (regex.clone(), None),
-    };
+    let Source { schema, regex } = &args.source;
+    let (regex, schema) = read_source(schema.as_deref(), regex.as_deref(), &args.options)?;
     let compiled = match regex.filter(|_| !args.no_mask) {
         Some(regex) => Some(Compiled::new(&regex, &loaded.tokenizer)?),
         None => None,

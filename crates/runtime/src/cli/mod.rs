@@ -183,8 +183,8 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, Failure> {
         .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))
 }
 
-/// Reads the vocabulary of a `tokenizer.json`, or of the directory it lies in
-/// together with the end tokens that its configuration files name.
+/// Reads the vocabulary of a `tokenizer.json`, named itself or by the
+/// directory it lies in.
 pub(crate) fn read_vocabulary(path: &Path) -> Result<(PathBuf, Vocabulary), Failure> {
     let file = if path.is_dir() {
         path.join("tokenizer.json")

@@ -1,7 +1,7 @@
 //! The arguments that name a language: a schema with its options, or a regular
 //! expression.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::Value;
@@ -117,26 +117,30 @@ struct Source {
     regex: Option<String>,
 }
 
-/// The regular expression of a schema.
-pub(crate) fn regex_of(
-    schema: &Value,
+/// The regular expression that `--schema` or `--regex` gives, if one of them is
+/// there, and the schema it came from.
+pub(crate) fn read_source(
+    schema: Option<&Path>,
+    regex: Option<&str>,
     options: &SchemaOptions,
-) -> Result<String, schema_regex::Error> {
-    schema_regex::to_regex(&schema_regex::parse(schema)?, &options.options())
+) -> Result<(Option<String>, Option<Value>), Failure> {
+    let Some(path) = schema else {
+        return Ok((regex.map(str::to_owned), None));
+    };
+    let json = read_json(path)?;
+    let regex = schema_regex::parse(&json)
+        .and_then(|schema| schema_regex::to_regex(&schema, &options.options()))
+        .map_err(|e| Failure::of(path.display(), e))?;
+    Ok((Some(regex), Some(json)))
 }
 
 impl Language {
     /// The regular expression, and the schema it came from.
     pub(crate) fn read(&self) -> Result<(String, Option<Value>), Failure> {
-        match (&self.source.schema, &self.source.regex) {
-            (Some(path), _) => {
-                let schema = read_json(path)?;
-                let regex =
-                    regex_of(&schema, &self.options).map_err(|e| Failure::of(path.display(), e))?;
-                Ok((regex, Some(schema)))
-            }
-            (None, Some(regex)) => Ok((regex.clone(), None)),
-            (None, None) => Err(Failure::new("neither --schema nor --regex is given")),
+        let Source { schema, regex } = &self.source;
+        match read_source(schema.as_deref(), regex.as_deref(), &self.options)? {
+            (Some(regex), schema) => Ok((regex, schema)),
+            (None, _) => Err(Failure::new("neither --schema nor --regex is given")),
         }
     }
 }
