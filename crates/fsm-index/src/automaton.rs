@@ -1,3 +1,5 @@
+use crate::SpecialId;
+
 /// A deterministic machine over bytes: what every mask is computed from.
 ///
 /// The trait keeps two kinds of state apart. A [`State`](Self::State) belongs
@@ -11,9 +13,14 @@
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
 /// continuation of the bytes so far is accepted. A token may therefore be
-/// allowed as soon as its last byte leaves the cursor alive.
+/// allowed as soon as its last byte leaves the cursor alive. The language may
+/// not be empty: the start can always be finished.
+///
+/// The methods after [`step`](Self::step) that have a default are hints: the
+/// default is always right, and only slower. A hint that says too much makes
+/// masks wrong.
 pub trait ByteAutomaton: Send + Sync {
-    /// What a guide remembers.
+    /// What a guide remembers. Cloned once a token, to be able to go back.
     type State: Clone + Send + Sync;
     /// Working memory of one walk.
     type Scratch: Send;
@@ -39,22 +46,95 @@ pub trait ByteAutomaton: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), usize>;
 
+    /// Appends a shortest text (in bytes) that leads from `state` to
+    /// acceptance; nothing where the text may end.
+    fn completion(&self, state: &Self::State, out: &mut Vec<u8>);
+
     /// Begins a walk at `state`. Cursors of earlier walks with this scratch
     /// are no longer valid.
     fn enter(&self, state: &Self::State, scratch: &mut Self::Scratch) -> Cursor;
 
-    /// The cursor after one more byte.
+    /// The cursor after one more byte. Stepping from [`Cursor::DEAD`] stays
+    /// there.
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
 
+    /// The special tokens that this automaton reads as symbols of their own,
+    /// by their names in the vocabulary. A [`SpecialId`] is a place in this
+    /// list.
+    fn specials(&self) -> &[Box<str>] {
+        &[]
+    }
+
+    /// Appends the special tokens that may come at `state`.
+    fn allowed_specials(&self, _state: &Self::State, _out: &mut Vec<SpecialId>) {}
+
+    /// Commits a special token; `false`, and `state` unchanged, if it may not
+    /// come.
+    fn advance_special(&self, _state: &mut Self::State, _special: SpecialId) -> bool {
+        false
+    }
+
     /// The same machine as a table, if it is one: a walk then takes one load
-    /// a byte and no call. The default says that it is not.
+    /// a byte and no call.
     fn table(&self) -> Option<DenseTable<'_>> {
         None
+    }
+
+    /// Whether text of one class of code points is read in a loop at `cursor`,
+    /// for tokens of at most `horizon` bytes.
+    fn text_loop(
+        &self,
+        _cursor: Cursor,
+        _horizon: usize,
+        _scratch: &mut Self::Scratch,
+    ) -> Option<TextLoop> {
+        None
+    }
+
+    /// The code points of a class that [`text_loop`](Self::text_loop) named:
+    /// inclusive ranges, ascending, without surrogates.
+    fn text_class(&self, _class: ClassId) -> &[(u32, u32)] {
+        &[]
+    }
+
+    /// A cursor at which nearly the same texts may come as at `cursor`: its
+    /// mask is then taken and patched by a walk over the difference, which
+    /// ends where both cursors have become the same number.
+    fn resembles(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<Cursor> {
+        None
+    }
+
+    /// Appends a key of what the mask at `cursor` can depend on, if no token
+    /// is longer than `horizon` bytes and a walk looks at no more than the
+    /// `depth` topmost levels of the automaton's stack (1 is the top alone).
+    /// Cursors with equal keys must have equal masks as long as
+    /// [`depth_used`](Self::depth_used) stays within `depth`, and
+    /// [`is_accepting`](Self::is_accepting) must be equal too. `false` (and
+    /// `out` left as it was) means: do not keep this mask.
+    ///
+    /// Keys may be told apart by `depth`: a key of one depth is never compared
+    /// with one of another.
+    fn mask_key(
+        &self,
+        _cursor: Cursor,
+        _depth: usize,
+        _horizon: usize,
+        _scratch: &mut Self::Scratch,
+        _out: &mut Vec<u32>,
+    ) -> bool {
+        false
+    }
+
+    /// How many levels of the stack the walk since the last
+    /// [`enter`](Self::enter) has looked at, at most. An automaton without a
+    /// stack says 1.
+    fn depth_used(&self, _scratch: &Self::Scratch) -> usize {
+        1
     }
 }
 
 /// A position of one walk. See [`ByteAutomaton`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cursor(pub u32);
 
 impl Cursor {
@@ -65,6 +145,30 @@ impl Cursor {
     pub fn is_dead(self) -> bool {
         self == Cursor::DEAD
     }
+}
+
+/// A class of code points of one automaton. See [`ByteAutomaton::text_class`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u32);
+
+/// Where text leads, by whole characters: after *any* character of `class` the
+/// cursor is `next`.
+///
+/// In the inside of a free string `next` is the cursor itself. Under a limit
+/// of length it is another one each time; `steady` then says for how long that
+/// makes no difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextLoop {
+    /// The class; characters outside it may come too, and lead anywhere.
+    pub class: ClassId,
+    /// The cursor after any one character of the class. Never dead.
+    pub next: Cursor,
+    /// How many characters of the class may be read one after another such
+    /// that the texts of at most `horizon` bytes that may come after each of
+    /// them are the same as now, texts that begin with a character of the class
+    /// aside. 0 is always right;
+    /// [`u32::MAX`] says "for ever".
+    pub steady: u32,
 }
 
 /// A [`ByteAutomaton`] as a table of byte classes and next cursors.

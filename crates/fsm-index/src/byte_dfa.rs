@@ -1,3 +1,6 @@
+use std::collections::VecDeque;
+use std::sync::OnceLock;
+
 use crate::vocabulary::CharRanges;
 use crate::{ByteAutomaton, Cursor, DenseTable};
 
@@ -6,7 +9,7 @@ use crate::{ByteAutomaton, Cursor, DenseTable};
 ///
 /// Memory: 4 bytes a state and byte class. Every state but the dead one can
 /// still reach acceptance.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ByteDfa {
     classes: [u8; 256],
     stride: usize,
@@ -17,15 +20,18 @@ pub struct ByteDfa {
     start: u32,
     /// By the number of the state; states in the middle of a character and
     /// those behind the end of the list have none.
-    loops: Vec<Option<TextLoop>>,
+    loops: Vec<Option<MainText>>,
     /// The classes that loops speak of.
     loop_classes: Vec<CharRanges>,
+    /// How many bytes each state is from acceptance, found when first asked
+    /// for; the dead one is infinitely far.
+    distances: OnceLock<Box<[u32]>>,
 }
 
 /// Where most text leads from a state: all characters of a class go to `next`,
 /// which in the inside of a string is the state itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TextLoop {
+pub(crate) struct MainText {
     /// A number into [`ByteDfa::loop_classes`].
     pub(crate) class: u32,
     pub(crate) next: Cursor,
@@ -48,13 +54,14 @@ impl ByteDfa {
             start,
             loops: Vec::new(),
             loop_classes: Vec::new(),
+            distances: OnceLock::new(),
         }
     }
 
     /// Adds what is known of text loops, by the numbers of the states.
     pub(crate) fn with_loops(
         mut self,
-        loops: Vec<Option<TextLoop>>,
+        loops: Vec<Option<MainText>>,
         loop_classes: Vec<CharRanges>,
     ) -> Self {
         self.loops = loops;
@@ -63,7 +70,7 @@ impl ByteDfa {
     }
 
     /// Where most text leads from `state`, if that is known.
-    pub(crate) fn text_loop(&self, state: Cursor) -> Option<TextLoop> {
+    pub(crate) fn main_text(&self, state: Cursor) -> Option<MainText> {
         self.loops.get(self.number(state)).copied().flatten()
     }
 
@@ -87,7 +94,7 @@ impl ByteDfa {
         size_of::<Self>()
             + self.next.len() * 4
             + self.accepting.len()
-            + self.loops.len() * size_of::<Option<TextLoop>>()
+            + self.loops.len() * size_of::<Option<MainText>>()
             + classes.sum::<usize>()
     }
 
@@ -95,6 +102,32 @@ impl ByteDfa {
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let mut state = self.start();
         self.advance(&mut state, text.as_ref(), &mut ()).is_ok() && self.is_accepting(&state)
+    }
+
+    /// The distances to acceptance, breadth first along reversed edges.
+    fn measure(&self) -> Box<[u32]> {
+        let mut incoming = vec![Vec::new(); self.accepting.len()];
+        for (from, row) in self.next.chunks_exact(self.stride).enumerate().skip(1) {
+            for &to in row.iter().filter(|&&to| to != 0) {
+                incoming[self.number(Cursor(to))].push(from);
+            }
+        }
+        let mut distances = vec![u32::MAX; self.accepting.len()].into_boxed_slice();
+        let mut queue: VecDeque<usize> = (0..self.accepting.len())
+            .filter(|&s| self.accepting[s])
+            .collect();
+        for &state in &queue {
+            distances[state] = 0;
+        }
+        while let Some(to) = queue.pop_front() {
+            for &from in &incoming[to] {
+                if distances[from] == u32::MAX {
+                    distances[from] = distances[to] + 1;
+                    queue.push_back(from);
+                }
+            }
+        }
+        distances
     }
 
     /// The number of a state: 1 to [`ByteDfa::state_count`], 0 for the dead one.
@@ -144,6 +177,21 @@ impl ByteAutomaton for ByteDfa {
         }
         *state = at;
         Ok(())
+    }
+
+    fn completion(&self, state: &Cursor, out: &mut Vec<u8>) {
+        let distances = self.distances.get_or_init(|| self.measure());
+        let mut at = *state;
+        while distances[self.number(at)] != 0 {
+            // Every live state but an accepting one has a nearer successor.
+            let nearer =
+                (0..=255u8).map(|b| (distances[self.number(self.step(at, b, &mut ()))], b));
+            let Some((_, byte)) = nearer.min() else {
+                return;
+            };
+            out.push(byte);
+            at = self.step(at, byte, &mut ());
+        }
     }
 
     fn enter(&self, state: &Cursor, _: &mut ()) -> Cursor {

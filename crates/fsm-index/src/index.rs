@@ -224,13 +224,13 @@ impl Index {
             return self.walk_spellable(state, spellable, walker);
         }
         if self.config.text_runs != TextRuns::Never
-            && let Some(text) = self.automaton.text_loop(state)
+            && let Some(text) = self.automaton.main_text(state)
         {
             if let Some(row) = self.put_together(state, text.class, walker) {
                 return row;
             }
             let known = text.next;
-            if known != state && self.automaton.text_loop(known).map(|l| l.next) == Some(known) {
+            if known != state && self.automaton.main_text(known).map(|l| l.next) == Some(known) {
                 return self.patch(state, known, walker);
             }
         }

@@ -17,7 +17,7 @@ mod token;
 mod vocabulary;
 mod walk;
 
-pub use automaton::{ByteAutomaton, Cursor, DenseTable};
+pub use automaton::{ByteAutomaton, ClassId, Cursor, DenseTable, TextLoop};
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "regex")]
 pub use dfa::{Alphabet, Config, Dfa, Step, Symbols, Trace};
@@ -25,7 +25,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::Guide;
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
-pub use token::TokenId;
+pub use token::{SpecialId, TokenId};
 pub use vocabulary::{
     AddedTokens, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary, VocabularyBuilder,
 };

@@ -51,7 +51,7 @@ impl RunRows {
             if stretches.last().is_none_or(|s| s.1 != rests) {
                 stretches.push((chars, rests));
             }
-            match automaton.text_loop(at) {
+            match automaton.main_text(at) {
                 Some(text) if text.class == class => {
                     if text.next == at {
                         break;

@@ -44,3 +44,8 @@ impl fmt::Display for TokenId {
         write!(f, "{}", self.0)
     }
 }
+
+/// A special token as an automaton knows it: a place in
+/// [`ByteAutomaton::specials`](crate::ByteAutomaton::specials).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SpecialId(pub u32);

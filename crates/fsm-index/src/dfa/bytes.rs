@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::{Alphabet, Config, Dfa, NONE, Symbols};
-use crate::byte_dfa::TextLoop;
+use crate::byte_dfa::MainText;
 use crate::vocabulary::CharRanges;
 use crate::{ByteDfa, Cursor, Error};
 
@@ -178,7 +178,7 @@ impl Dfa {
 
     /// For each state the target that takes the most characters, if they are
     /// many enough for text.
-    fn text_loops(&self, stride: usize) -> (Vec<Option<TextLoop>>, Vec<CharRanges>) {
+    fn text_loops(&self, stride: usize) -> (Vec<Option<MainText>>, Vec<CharRanges>) {
         if self.alphabet.symbols() == Symbols::Bytes {
             return (Vec::new(), Vec::new());
         }
@@ -213,7 +213,7 @@ impl Dfa {
                 id
             });
             let next = Cursor((next + 1) * stride as u32);
-            loops.push(Some(TextLoop { class, next }));
+            loops.push(Some(MainText { class, next }));
         }
         (loops, classes)
     }
