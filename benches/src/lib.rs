@@ -8,6 +8,7 @@
 //! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
 
 pub mod cases;
+pub mod chat_template;
 pub mod engines;
 pub mod golden;
 pub mod parent;

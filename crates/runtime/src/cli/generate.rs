@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokenmold::chat;
+use tokenmold::chat::chatml;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
     Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
@@ -167,10 +167,10 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         false => {
             let system = match (&args.system, &schema) {
                 (Some(system), _) => system.clone(),
-                (None, Some(schema)) => chat::schema_system(schema),
+                (None, Some(schema)) => chatml::schema_system(schema),
                 (None, None) => String::new(),
             };
-            Prompt::Chat(chat::prompt(&system, &args.prompt))
+            Prompt::Chat(chatml::prompt(&system, &args.prompt))
         }
     };
     let request = Request::new(prompt)
