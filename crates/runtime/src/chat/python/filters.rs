@@ -149,7 +149,7 @@ pub(super) fn apply(
         "int" => int(value, args),
         "float" => {
             let [default] = args.bind(["default"])?;
-            let parsed = match view(value) {
+            let parsed = match view(defined(value)?) {
                 View::Text(text) => parse_float(text),
                 _ => float(value),
             };
@@ -462,7 +462,7 @@ fn int(value: &Value, args: Arguments) -> Result<Value, Error> {
         Some(base) => whole("int", &base)?,
         None => 10,
     };
-    let parsed = match view(value) {
+    let parsed = match view(defined(value)?) {
         View::Text(text) => parse_int(text, base).or_else(|| {
             // A number with a fraction is cut.
             let number = parse_float(text).filter(|n| n.is_finite());
@@ -527,7 +527,7 @@ fn parse_float(text: &str) -> Option<f64> {
 
 fn indent(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<Value, Error> {
     let [width, first, blank] = args.bind(["width", "first", "blank"])?;
-    let text = plain(state, value)?;
+    let text = plain(state, defined(value)?)?;
     let unit = match &width {
         None => "    ".to_owned(),
         Some(width) => match view(width) {
@@ -580,8 +580,13 @@ fn round(value: &Value, args: Arguments) -> Result<Value, Error> {
     let scale = 10f64.powi(precision);
     let rounded = match method.as_str() {
         "common" => {
-            if integer(value).is_some() && precision >= 0 {
-                return Ok(value.clone());
+            if let Some(whole) = integer(value) {
+                let rounded = match precision {
+                    0.. => Some(whole),
+                    _ => round_whole(whole, precision.unsigned_abs()),
+                };
+                let rounded = rounded.and_then(|n| i64::try_from(n).ok());
+                return Ok(rounded.map_or_else(|| value.clone(), Value::from));
             }
             match precision {
                 // To even, by the exact decimal value.
@@ -599,6 +604,20 @@ fn round(value: &Value, args: Arguments) -> Result<Value, Error> {
     Ok(Value::from(rounded))
 }
 
+/// Rounds to a power of ten, halves to even.
+fn round_whole(number: i128, zeros: u32) -> Option<i128> {
+    let Some(scale) = 10i128.checked_pow(zeros) else {
+        return Some(0);
+    };
+    let (floor, rest) = (number.div_euclid(scale), number.rem_euclid(scale));
+    let up = match (rest * 2).cmp(&scale) {
+        Ordering::Less => 0,
+        Ordering::Equal => floor.rem_euclid(2),
+        Ordering::Greater => 1,
+    };
+    (floor + up).checked_mul(scale)
+}
+
 /// `map`: an attribute or a filter of each item.
 fn map(state: &mut State<'_, '_>, value: &Value, mut args: Arguments) -> Result<Value, Error> {
     let items = iterate(value)?;
@@ -608,11 +627,7 @@ fn map(state: &mut State<'_, '_>, value: &Value, mut args: Arguments) -> Result<
         let attribute = attribute.unwrap_or_default();
         for item in items {
             charge(state, 1)?;
-            let found = operators::path(&item, &attribute)?;
-            out.push(match (&default, found.is_undefined()) {
-                (Some(default), true) => default.clone(),
-                _ => found,
-            });
+            out.push(operators::path_or(&item, &attribute, default.as_ref())?);
         }
         return generator(state, out);
     }
@@ -820,7 +835,7 @@ fn ordering(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
                 }
                 _ => key,
             };
-            tuple(vec![grouper, list(items)?])
+            sequence(SequenceKind::Group, vec![grouper, list(items)?])
         })
         .collect();
     made_list(state, groups?)
@@ -927,7 +942,7 @@ fn truncate(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
 }
 
 fn wordwrap(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<Value, Error> {
-    let [width, break_long, separator, _hyphens] =
+    let [width, break_long, separator, hyphens] =
         args.bind(["width", "break_long_words", "wrapstring", "break_on_hyphens"])?;
     let width = match width {
         Some(width) => whole("wordwrap", &width)?,
@@ -940,39 +955,77 @@ fn wordwrap(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
         .filter(|v| !v.is_none())
         .map_or_else(|| "\n".to_owned(), |s| str(&s));
     let text = plain(state, value)?;
+    let hyphens = hyphens.is_none_or(|v| v.is_true());
     let mut wrapped: Vec<String> = Vec::new();
     for line in lines(&text, LineEnds::Drop) {
-        let mut current = String::new();
-        let mut used = 0;
-        let mut any = false;
-        for word in line.split(' ') {
-            let mut word = word;
-            let mut size = word.chars().count();
-            let gap = usize::from(!current.is_empty());
-            if used + gap + size > width && !current.is_empty() {
-                wrapped.push(std::mem::take(&mut current));
-                used = 0;
-                any = true;
-            } else if gap == 1 {
-                current.push(' ');
-                used += 1;
-            }
-            while breaks && size > width {
-                let at = word.char_indices().nth(width).map_or(word.len(), |(at, _)| at);
-                wrapped.push(word[..at].to_owned());
-                any = true;
-                word = &word[at..];
-                size -= width;
-            }
-            current.push_str(word);
-            used += size;
-        }
-        if !current.is_empty() || !any {
-            wrapped.push(current);
+        let before = wrapped.len();
+        wrap_line(line, width, breaks, hyphens, &mut wrapped);
+        if wrapped.len() == before {
+            wrapped.push(String::new());
         }
     }
     charge(state, text.len() + wrapped.len().saturating_mul(separator.len()))?;
     Ok(Value::from(wrapped.join(&separator)))
+}
+
+/// Python's `textwrap.wrap` for one line.
+fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Vec<String>) {
+    // Words and the blanks between them, the next one last.
+    let mut chunks: Vec<String> = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let blank = is_space(first);
+        let end = rest.find(|c| is_space(c) != blank).unwrap_or(rest.len());
+        let (mut chunk, after) = rest.split_at(end);
+        rest = after;
+        while hyphens && !blank {
+            // A word may be cut behind a hyphen between letters.
+            let at = chunk.match_indices('-').map(|(at, _)| at).find(|at| {
+                let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+                letter(chunk[..*at].chars().next_back()) && letter(chunk[at + 1..].chars().next())
+            });
+            let Some(at) = at else { break };
+            chunks.push(chunk[..=at].to_owned());
+            chunk = &chunk[at + 1..];
+        }
+        chunks.push(chunk.to_owned());
+    }
+    chunks.reverse();
+    let is_blank = |chunk: &String| chunk.chars().all(is_space);
+    let mut first = true;
+    while let Some(next) = chunks.last() {
+        if is_blank(next) && !first {
+            chunks.pop();
+        }
+        let mut current: Vec<String> = Vec::new();
+        let mut used = 0;
+        while let Some(next) = chunks.last() {
+            let size = next.chars().count();
+            if used + size > width {
+                break;
+            }
+            used += size;
+            current.extend(chunks.pop());
+        }
+        if let Some(long) = chunks.last().filter(|next| next.chars().count() > width).cloned() {
+            if breaks {
+                let left = width - used;
+                let at = long.char_indices().nth(left).map_or(long.len(), |(at, _)| at);
+                current.push(long[..at].to_owned());
+                chunks.pop();
+                chunks.push(long[at..].to_owned());
+            } else if current.is_empty() {
+                current.extend(chunks.pop());
+            }
+        }
+        if current.last().is_some_and(is_blank) {
+            current.pop();
+        }
+        if !current.is_empty() {
+            out.push(current.concat());
+            first = false;
+        }
+    }
 }
 
 fn filesize(value: &Value, binary: bool) -> Result<String, Error> {

@@ -106,6 +106,11 @@ pub(super) fn has(type_name: &str, method: &str) -> bool {
         }
 }
 
+/// Whether it is a method that templates must not use.
+pub(super) fn is_mutating(method: &str) -> bool {
+    MUTATING.contains(&method)
+}
+
 #[cold]
 fn unsafe_method(kind: &str, name: &str) -> Error {
     Error::new(
@@ -265,6 +270,12 @@ fn text_method(
     name: &str,
     args: Arguments,
 ) -> Result<Value, Error> {
+    let named = ["split", "rsplit", "splitlines", "expandtabs", "format"].contains(&name);
+    if !named && !args.named.is_empty() {
+        return Err(type_error(format!(
+            "str.{name}() takes no keyword arguments"
+        )));
+    }
     let plain = |args: Arguments| args.bind::<0>([]).map(|_| ());
     let all = |is: fn(char) -> bool| !receiver.is_empty() && receiver.chars().all(is);
     Ok(match name {
@@ -272,7 +283,7 @@ fn text_method(
             plain(args)?;
             let text = match name {
                 "lower" => receiver.to_lowercase(),
-                "casefold" => receiver.to_lowercase().replace('ß', "ss").replace('ς', "σ"),
+                "casefold" => text::casefold(receiver),
                 "upper" => receiver.to_uppercase(),
                 "capitalize" => capitalize(receiver),
                 "title" => title(receiver),

@@ -16,7 +16,7 @@ use super::{
 
 /// Adds the operators under the names that templates are written out with.
 pub(super) fn install(env: &mut Environment<'static>) {
-    let all: [(&'static str, Native); 31] = [
+    let all: [(&'static str, Native); 32] = [
         ("__tm_sum", sum),
         ("__tm_concat", concat),
         ("__tm_product", product),
@@ -80,6 +80,16 @@ pub(super) fn install(env: &mut Environment<'static>) {
             }
             let items = iterate(&value)?;
             super::made_list(state, items)
+        }),
+        ("__tm_rows", |state, args| {
+            // What is taken apart into several names, item by item.
+            let [value] = args.bind_all(["value"])?;
+            let mut rows = Vec::new();
+            for item in iterate(&value)? {
+                let row = iterate(&item)?;
+                rows.push(super::made_list(state, row)?);
+            }
+            super::made_list(state, rows)
         }),
         ("__tm_filter", |state, mut args| {
             let (name, value) = (args.shift(), args.shift());
@@ -436,9 +446,18 @@ pub(super) fn attribute(
         )));
     }
     if methods::has(type_name(value), name) {
-        return Ok(value::method(name, value));
+        return Ok(bound(name, value));
     }
     Ok(entry(value, &Value::from(name)))
+}
+
+/// A method; undefined where the sandbox hides it.
+fn bound(name: &str, value: &Value) -> Value {
+    let hidden = methods::is_mutating(name) && type_name(value) != "str";
+    match hidden {
+        true => Value::UNDEFINED,
+        false => value::method(name, value),
+    }
 }
 
 /// The entry under a key; undefined if there is none.
@@ -448,6 +467,8 @@ fn entry(value: &Value, key: &Value) -> Value {
         View::Namespace(namespace) => key.as_str().and_then(|name| namespace.get(name)),
         View::Sequence(sequence) => match sequence.kind {
             SequenceKind::Generator | SequenceKind::View(_) => None,
+            SequenceKind::Group if key.as_str() == Some("grouper") => sequence.items.first().cloned(),
+            SequenceKind::Group if key.as_str() == Some("list") => sequence.items.get(1).cloned(),
             _ => integer(key).and_then(|at| {
                 let at = index(at, sequence.items.len())?;
                 sequence.items.get(at).cloned()
@@ -489,7 +510,7 @@ fn item(source: Option<&str>, value: &Value, key: &Value) -> Result<Value, Error
         && let View::Text(name) = view(key)
         && methods::has(type_name(value), name)
     {
-        return Ok(value::method(name, value));
+        return Ok(bound(name, value));
     }
     Ok(found)
 }
@@ -511,11 +532,12 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
         View::Sequence(sequence) if indexable(sequence.kind) => {
             charge(state, sequence.items.len() * ITEM)?;
             let kind = match sequence.kind {
-                SequenceKind::Tuple => SequenceKind::Tuple,
+                SequenceKind::Tuple | SequenceKind::Group => SequenceKind::Tuple,
                 _ => SequenceKind::List,
             };
             (sequence.items.clone(), Some(kind))
         }
+        View::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
         // Jinja looks the slice up as a key, and finds nothing.
         _ => return Ok(Value::UNDEFINED),
     };
@@ -565,14 +587,30 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
 fn indexable(kind: SequenceKind) -> bool {
     matches!(
         kind,
-        SequenceKind::List | SequenceKind::Tuple | SequenceKind::Range { .. }
+        SequenceKind::List
+            | SequenceKind::Tuple
+            | SequenceKind::Group
+            | SequenceKind::Range { .. }
     )
 }
 
 /// A path of attributes, `a.b.0`, as `map(attribute=...)` takes it.
 pub(super) fn path(value: &Value, path: &Value) -> Result<Value, Error> {
+    path_or(value, path, None)
+}
+
+/// The same with a value in place of each step that leads nowhere.
+pub(super) fn path_or(
+    value: &Value,
+    path: &Value,
+    default: Option<&Value>,
+) -> Result<Value, Error> {
+    let or_default = |found: Value| match default {
+        Some(default) if found.is_undefined() => default.clone(),
+        _ => found,
+    };
     if let Some(at) = integer(path) {
-        return item(None, value, &Value::from(at as i64));
+        return Ok(or_default(item(None, value, &Value::from(at as i64))?));
     }
     let mut value = value.clone();
     for part in text_of("attribute", path)?.split('.') {
@@ -581,7 +619,7 @@ pub(super) fn path(value: &Value, path: &Value) -> Result<Value, Error> {
             _ => Value::from(part),
         };
         defined(&value)?;
-        value = item(None, &value, &key)?;
+        value = or_default(item(None, &value, &key)?);
     }
     Ok(value)
 }

@@ -89,8 +89,13 @@ pub(super) fn apply(
         "callable" => is_callable(value),
         "defined" => !value.is_undefined(),
         "undefined" => value.is_undefined(),
-        "even" => whole(&name, value)?.rem_euclid(2) == 0,
-        "odd" => whole(&name, value)?.rem_euclid(2) == 1,
+        "even" | "odd" => {
+            let rest = match value::float(value) {
+                Some(number) => number.rem_euclid(2.0),
+                None => whole(&name, value)? as f64,
+            };
+            rest == f64::from(u8::from(name == "odd"))
+        }
         "true" => matches!(view(value), View::Bool(true)),
         "false" => matches!(view(value), View::Bool(false)),
         "float" => matches!(view(value), View::Float(_)),

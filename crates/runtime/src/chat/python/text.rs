@@ -32,7 +32,7 @@ fn write_repr(out: &mut String, value: &Value) {
         View::Sequence(sequence) => {
             let (open, close) = match sequence.kind {
                 SequenceKind::List => ("[".to_owned(), "]"),
-                SequenceKind::Tuple => ("(".to_owned(), ")"),
+                SequenceKind::Tuple | SequenceKind::Group => ("(".to_owned(), ")"),
                 SequenceKind::View(name) => (format!("{name}(["), "])"),
                 SequenceKind::Generator => {
                     out.push_str("<generator object>");
@@ -70,7 +70,19 @@ fn write_repr(out: &mut String, value: &Value) {
             }
             out.push('}');
         }
-        View::Namespace(_) | View::Other => out.push_str(&value.to_string()),
+        View::Namespace(namespace) => {
+            out.push_str("<Namespace {");
+            for (at, (name, value)) in namespace.entries().iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                quote(out, name);
+                out.push_str(": ");
+                write_repr(out, value);
+            }
+            out.push_str("}>");
+        }
+        View::Other => out.push_str(&value.to_string()),
     }
 }
 
@@ -269,6 +281,23 @@ pub(crate) fn title(text: &str) -> String {
         let end = rest.find(|c| !is_cased(c)).unwrap_or(rest.len());
         out.push_str(&capitalize(&rest[..end]));
         rest = &rest[end..];
+    }
+    out
+}
+
+/// `str.casefold()`: lower case, with letters spelled out that have no capital
+/// of their own.
+pub(crate) fn casefold(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'ς' => out.push('σ'),
+            c if c.is_lowercase() && c.to_uppercase().len() > 1 => {
+                let upper: String = c.to_uppercase().collect();
+                out.push_str(&upper.to_lowercase());
+            }
+            c => out.extend(c.to_lowercase()),
+        }
     }
     out
 }

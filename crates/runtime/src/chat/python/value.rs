@@ -38,6 +38,8 @@ pub(crate) enum SequenceKind {
     Range { start: i64, stop: i64, step: i64 },
     /// What `dict.keys()` and the like return: `dict_keys` and so on.
     View(&'static str),
+    /// What `groupby` makes: a key and its items, as a tuple with names.
+    Group,
     /// What filters such as `map` return.
     Generator,
 }
@@ -120,7 +122,7 @@ impl Object for Namespace {
     }
 
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<Namespace>")
+        f.write_str(&super::text::repr(&Value::from_dyn_object(self.clone())))
     }
 }
 
@@ -130,7 +132,16 @@ impl Namespace {
         entries.get(name).cloned()
     }
 
+    pub(crate) fn entries(&self) -> IndexMap<String, Value> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.clone()
+    }
+
     pub(crate) fn set(&self, name: &str, value: Value) -> Result<(), Error> {
+        if name.starts_with('_') {
+            let message = format!("a namespace has no place for '{name}'");
+            return Err(Error::new(ErrorKind::InvalidOperation, message));
+        }
         // A namespace inside of itself would never be freed.
         shape_of(&value).ok_or_else(too_deep)?;
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -329,7 +340,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
         View::Text(_) => "str",
         View::Sequence(sequence) => match sequence.kind {
             SequenceKind::List => "list",
-            SequenceKind::Tuple => "tuple",
+            SequenceKind::Tuple | SequenceKind::Group => "tuple",
             SequenceKind::Range { .. } => "range",
             SequenceKind::View(name) => name,
             SequenceKind::Generator => "generator",

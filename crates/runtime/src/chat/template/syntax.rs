@@ -388,7 +388,8 @@ impl Parser {
             return Err(self.unexpected("in"));
         }
         let iterated = self.tuple(Conditions::Left)?;
-        let mut head = format!("for {} in {OWN}iter({})", target.text, iterated.text);
+        let iter = if target.count > 1 { "rows" } else { "iter" };
+        let mut head = format!("for {} in {OWN}{iter}({})", target.text, iterated.text);
         if self.skip_name("if") {
             let condition = self.expression(Conditions::Allowed)?;
             let _ = write!(head, " if {}", condition.text);
