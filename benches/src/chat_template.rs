@@ -62,8 +62,8 @@ pub fn chat_template_case(record: &Value) -> Option<Difference> {
     };
     let agrees = match (&got, record["expected"].as_str()) {
         (Ok(rendered), Some(expected)) => {
-            let spans_agree = record["want_spans"] != true
-                || spans(rendered) == record["generation_spans"];
+            let spans_agree =
+                record["want_spans"] != true || spans(rendered) == record["generation_spans"];
             rendered.text == expected && spans_agree
         }
         (Err(error), None) => same_error(record, error),
@@ -168,7 +168,10 @@ mod tests {
         };
         assert_eq!(chat_template_case(&record("a.")), None);
         let difference = chat_template_case(&record("b.")).unwrap();
-        assert_eq!((difference.expected.as_str(), difference.got.as_str()), ("\"b.\"", "\"a.\""));
+        assert_eq!(
+            (difference.expected.as_str(), difference.got.as_str()),
+            ("\"b.\"", "\"a.\"")
+        );
         let raising = |said: &str| {
             json!({
                 "id": "x", "api": "apply", "template": "{{ raise_exception('no') }}",

@@ -8,8 +8,8 @@
 
 use serde_json::Value;
 
-use crate::model::LoadedModel;
 use crate::chat::chatml;
+use crate::model::LoadedModel;
 use crate::{Error, model};
 
 const CONFIG: &[u8] = include_bytes!("../model/config.json");

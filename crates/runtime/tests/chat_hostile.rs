@@ -76,7 +76,11 @@ fn deep_and_long_sources_are_refused() {
         many("{% for x in y %}", 10_000),
         many("{% macro a() %}", 10_000),
         format!("{{% if x %}}{}", many("{% elif x %}", 10_000)),
-        format!("{{% for {}a{} in x %}}{{% endfor %}}", many("(", 1000), many(")", 1000)),
+        format!(
+            "{{% for {}a{} in x %}}{{% endfor %}}",
+            many("(", 1000),
+            many(")", 1000)
+        ),
     ] {
         let error = ChatTemplate::new(&source);
         match source.starts_with("((") {
@@ -84,7 +88,7 @@ fn deep_and_long_sources_are_refused() {
             true => assert!(error.is_ok()),
             false => {
                 let kind = error.map(|_| ()).map_err(|error| error.kind());
-                assert_eq!(kind, Err(ErrorKind::TemplateSyntax), "{:.80}", source);
+                assert_eq!(kind, Err(ErrorKind::TemplateSyntax), "{source:.80}");
             }
         }
     }
@@ -97,13 +101,19 @@ fn deep_and_long_sources_are_refused() {
 fn long_sums_and_texts_are_fine() {
     let messages = [json!({"role": "user", "content": "x"})];
     let sum = format!("{{{{ 0{} }}}}", " + 1".repeat(5_000));
-    let rendered = ChatTemplate::new(&sum).unwrap().render(&Chat::new(&messages));
+    let rendered = ChatTemplate::new(&sum)
+        .unwrap()
+        .render(&Chat::new(&messages));
     assert_eq!(rendered.unwrap().text, "5000");
     let list = format!("{{{{ [{}1] | length }}}}", "1, ".repeat(20_000));
-    let rendered = ChatTemplate::new(&list).unwrap().render(&Chat::new(&messages));
+    let rendered = ChatTemplate::new(&list)
+        .unwrap()
+        .render(&Chat::new(&messages));
     assert_eq!(rendered.unwrap().text, "20001");
     let plain = "x".repeat(1 << 20);
-    let rendered = ChatTemplate::new(&plain).unwrap().render(&Chat::new(&messages));
+    let rendered = ChatTemplate::new(&plain)
+        .unwrap()
+        .render(&Chat::new(&messages));
     assert_eq!(rendered.unwrap().text.len(), 1 << 20);
 }
 

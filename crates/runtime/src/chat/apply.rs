@@ -208,8 +208,15 @@ impl ChatTemplate {
 
         let mut variables = BTreeMap::new();
         let failed = |error: minijinja::Error| {
-            let detail = error.detail().unwrap_or("it cannot be converted").to_owned();
-            Error::with_source(ErrorKind::TemplateLimit, format!("the chat: {detail}"), error)
+            let detail = error
+                .detail()
+                .unwrap_or("it cannot be converted")
+                .to_owned();
+            Error::with_source(
+                ErrorKind::TemplateLimit,
+                format!("the chat: {detail}"),
+                error,
+            )
         };
         let list = |items: Option<&[Json]>| match items {
             None => Ok(Value::from(())),
@@ -223,7 +230,10 @@ impl ChatTemplate {
         let messages = value::from_json(&Json::Array(messages)).map_err(failed)?;
         variables.insert("messages".to_owned(), messages);
         variables.insert("tools".to_owned(), list(chat.tools).map_err(failed)?);
-        variables.insert("documents".to_owned(), list(chat.documents).map_err(failed)?);
+        variables.insert(
+            "documents".to_owned(),
+            list(chat.documents).map_err(failed)?,
+        );
 
         let printed = self.print(variables, chat.now)?;
         let (bodies, spans) = printed
@@ -285,7 +295,9 @@ impl ChatTemplate {
 
 /// Puts the reasoning of a message under the keys that templates look for.
 fn name_reasoning(message: &mut Map<String, Json>) {
-    let found = REASONING.iter().find_map(|name| message.get(*name).filter(|v| !v.is_null()));
+    let found = REASONING
+        .iter()
+        .find_map(|name| message.get(*name).filter(|v| !v.is_null()));
     let Some(reasoning) = found.cloned() else {
         return;
     };
@@ -327,7 +339,10 @@ fn mark_end(messages: &mut [Json], field: &str, template: &str) -> Result<String
         };
         let place = match value {
             Json::Array(blocks) => {
-                let last = blocks.iter_mut().rev().find_map(|block| block.get_mut("text"));
+                let last = blocks
+                    .iter_mut()
+                    .rev()
+                    .find_map(|block| block.get_mut("text"));
                 last.ok_or_else(|| {
                     chat_error(
                         "continue_final_message is set but we could not find any text to continue in the final message!",
@@ -339,7 +354,9 @@ fn mark_end(messages: &mut [Json], field: &str, template: &str) -> Result<String
         let Json::String(place) = place else {
             return Err(Error::new(
                 ErrorKind::Chat,
-                format!("the \"{field}\" of the final message is no text, so that it cannot be continued"),
+                format!(
+                    "the \"{field}\" of the final message is no text, so that it cannot be continued"
+                ),
             ));
         };
         text = Some(place.clone());

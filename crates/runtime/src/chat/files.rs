@@ -206,7 +206,10 @@ impl ChatTemplates {
             Templates::One(entry) => (Some(entry), Vec::new()),
             Templates::Named(named) => (
                 named.get("default"),
-                named.iter().filter(|(name, _)| *name != "default").collect(),
+                named
+                    .iter()
+                    .filter(|(name, _)| *name != "default")
+                    .collect(),
             ),
         };
         for (name, _) in &further {
@@ -225,7 +228,9 @@ impl ChatTemplates {
                 let message = format!("{} is not JSON: {error}", config.display());
                 Error::with_source(ErrorKind::Config, message, error)
             })?;
-            let removed = json.as_object_mut().and_then(|c| c.shift_remove("chat_template"));
+            let removed = json
+                .as_object_mut()
+                .and_then(|c| c.shift_remove("chat_template"));
             if removed.is_some() {
                 write(&config, &format!("{json:#}\n"))?;
             }
@@ -264,7 +269,9 @@ impl ChatTemplates {
             Templates::None => {}
             Templates::One(entry) => entry.compiled = Arc::default(),
             Templates::Named(named) => {
-                named.values_mut().for_each(|entry| entry.compiled = Arc::default());
+                named
+                    .values_mut()
+                    .for_each(|entry| entry.compiled = Arc::default());
             }
         }
         self

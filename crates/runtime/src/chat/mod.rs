@@ -48,8 +48,12 @@ pub mod chatml;
 mod files;
 mod python;
 mod template;
+#[cfg(feature = "tokenizers")]
+mod tokens;
 
 pub use self::apply::{Chat, Ending, Rendered};
 pub use self::files::ChatTemplates;
 pub use self::python::time::Moment;
 pub use self::template::{ChatTemplate, Limits};
+#[cfg(feature = "tokenizers")]
+pub use self::tokens::{Batch, EncodedChat, PaddingSide};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokenmold::chat::chatml;
+use tokenmold::ErrorKind;
+use tokenmold::chat::{Chat, Ending, chatml};
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
     Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
@@ -162,15 +163,15 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         Some(regex) => Some(Compiled::new(&regex, &loaded.tokenizer)?),
         None => None,
     };
-    let prompt = match args.raw || !speaks_chatml(&loaded) {
+    let prompt = match args.raw || loaded.chat.is_empty() {
         true => Prompt::Text(args.prompt.clone()),
         false => {
             let system = match (&args.system, &schema) {
-                (Some(system), _) => system.clone(),
-                (None, Some(schema)) => chatml::schema_system(schema),
-                (None, None) => String::new(),
+                (Some(system), _) => Some(system.clone()),
+                (None, Some(schema)) => Some(chatml::schema_system(schema)),
+                (None, None) => None,
             };
-            Prompt::Chat(chatml::prompt(&system, &args.prompt))
+            Prompt::Chat(write_chat(&loaded, system.as_deref(), &args.prompt)?)
         }
     };
     let request = Request::new(prompt)
@@ -201,13 +202,32 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     })
 }
 
-/// Whether the model's chats are marked as ChatML does, which is also what the
-/// embedded model was trained on.
-fn speaks_chatml(loaded: &LoadedModel) -> bool {
-    let marks = ["<|im_start|>", "<|im_end|>"];
-    marks
-        .iter()
-        .all(|mark| loaded.tokenizer.token_to_id(mark).is_some())
+/// A request in the model's own way of writing chats.
+fn write_chat(loaded: &LoadedModel, system: Option<&str>, user: &str) -> Result<String, Failure> {
+    let user_turn = json!({"role": "user", "content": user});
+    let messages = match system {
+        Some(system) => vec![json!({"role": "system", "content": system}), user_turn],
+        None => vec![user_turn],
+    };
+    let write = |messages: &[Value]| {
+        let chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
+        loaded.chat.apply(&chat)
+    };
+    let written = match (write(&messages), system) {
+        // Some models know no system's turn; what it says goes before the
+        // request then.
+        (Err(error), Some(system)) if error.kind() == ErrorKind::TemplateRaised => {
+            let user = format!("{system}\n\n{user}");
+            write(&[json!({"role": "user", "content": user})])
+        }
+        (written, _) => written,
+    };
+    match written {
+        Ok(rendered) => Ok(rendered.text),
+        Err(error) => Err(Failure::new(format!(
+            "the model's chat template: {error}; `--raw` goes without it"
+        ))),
+    }
 }
 
 /// A constraint ready for a model's vocabulary, with what it cost.

@@ -116,7 +116,9 @@ impl Arguments {
         let places = self.bind(names)?;
         if let Some(at) = places.iter().position(Option::is_none) {
             let missing = names.get(at).unwrap_or(&"?");
-            return Err(type_error(format!("{name}() lacks its argument '{missing}'")));
+            return Err(type_error(format!(
+                "{name}() lacks its argument '{missing}'"
+            )));
         }
         Ok(places.map(Option::unwrap_or_default))
     }

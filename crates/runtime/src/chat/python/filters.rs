@@ -9,8 +9,7 @@ use super::call::{Arguments, text as text_of, whole};
 use super::json::{self, Characters, Keys, Style};
 use super::text::{self, LineEnds, capitalize, is_space, lines, split_space, str};
 use super::value::{
-    self, SequenceKind, View, compare, float, integer, iterate, length, list, sequence, tuple,
-    view,
+    self, SequenceKind, View, compare, float, integer, iterate, length, list, sequence, tuple, view,
 };
 use super::{ITEM, charge, defined, format, limit_error, made, made_list, methods, operators};
 use super::{tests, type_error};
@@ -334,7 +333,9 @@ fn title(text: &str) -> String {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let separators = separates(first);
-        let end = rest.find(|c| separates(c) != separators).unwrap_or(rest.len());
+        let end = rest
+            .find(|c| separates(c) != separators)
+            .unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         out.extend(first.to_uppercase());
         out.push_str(&word[first.len_utf8()..].to_lowercase());
@@ -499,12 +500,14 @@ fn parse_int(text: &str, base: i64) -> Option<i128> {
             (_, _, Some(digits)) => (2, digits),
             _ => (10, lower),
         },
-        base => (u32::try_from(base).ok().filter(|b| (2..=36).contains(b))?, lower),
+        base => (
+            u32::try_from(base).ok().filter(|b| (2..=36).contains(b))?,
+            lower,
+        ),
     };
     // Underscores stand between digits only.
-    let wrong = digits.starts_with(['_', '+', '-'])
-        || digits.ends_with('_')
-        || digits.contains("__");
+    let wrong =
+        digits.starts_with(['_', '+', '-']) || digits.ends_with('_') || digits.contains("__");
     if wrong {
         return None;
     }
@@ -569,7 +572,9 @@ fn round(value: &Value, args: Arguments) -> Result<Value, Error> {
         Some(precision) => whole("round", &precision)?.clamp(-300, 300) as i32,
         None => 0,
     };
-    let method = method.map(|m| str(&m)).unwrap_or_else(|| "common".to_owned());
+    let method = method
+        .map(|m| str(&m))
+        .unwrap_or_else(|| "common".to_owned());
     defined(value)?;
     let number = float(value).ok_or_else(|| {
         type_error(format!(
@@ -699,11 +704,7 @@ fn select(state: &mut State<'_, '_>, value: &Value, mut args: Arguments) -> Resu
 
 /// What an item is sorted or grouped by: its attribute, in lower case unless
 /// case counts.
-fn key(
-    item: &Value,
-    attribute: Option<&Value>,
-    case_sensitive: bool,
-) -> Result<Value, Error> {
+fn key(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
     let value = match attribute {
         None => item.clone(),
         Some(attribute) => match attribute.as_str() {
@@ -764,11 +765,13 @@ fn ordering(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
     }
     let (reverse, case_sensitive, attribute, default) = match name.as_str() {
         "sort" => {
-            let [reverse, case, attribute] = args.bind(["reverse", "case_sensitive", "attribute"])?;
+            let [reverse, case, attribute] =
+                args.bind(["reverse", "case_sensitive", "attribute"])?;
             (reverse, case, attribute, None)
         }
         "groupby" => {
-            let [attribute, default, case] = args.bind(["attribute", "default", "case_sensitive"])?;
+            let [attribute, default, case] =
+                args.bind(["attribute", "default", "case_sensitive"])?;
             if attribute.is_none() {
                 return Err(type_error("groupby wants an attribute"));
             }
@@ -869,7 +872,11 @@ fn dictsort(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
     let at = match by.map(|by| str(&by)).as_deref() {
         None | Some("key") => 0,
         Some("value") => 1,
-        _ => return Err(type_error("You can only sort by either \"key\" or \"value\"")),
+        _ => {
+            return Err(type_error(
+                "You can only sort by either \"key\" or \"value\"",
+            ));
+        }
     };
     let case = case.is_some_and(|v| v.is_true());
     charge(state, value::weight(value))?;
@@ -906,7 +913,10 @@ fn chunks(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<V
     let (each, longer) = (items.len() / count, items.len() % count);
     let mut rest = items.into_iter();
     for at in 0..count {
-        let mut chunk: Vec<Value> = rest.by_ref().take(each + usize::from(at < longer)).collect();
+        let mut chunk: Vec<Value> = rest
+            .by_ref()
+            .take(each + usize::from(at < longer))
+            .collect();
         if let Some(fill) = fill.as_ref().filter(|_| longer > 0 && at >= longer) {
             chunk.push(fill.clone());
         }
@@ -933,17 +943,26 @@ fn truncate(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
     if count <= wanted.saturating_add(leeway) {
         return made(state, text);
     }
-    let kept: String = text.chars().take(usize::try_from(wanted - tail).unwrap_or(0)).collect();
+    let kept: String = text
+        .chars()
+        .take(usize::try_from(wanted - tail).unwrap_or(0))
+        .collect();
     let kept = match kill.is_some_and(|v| v.is_true()) {
         true => kept.as_str(),
-        false => kept.rsplit_once(' ').map_or(kept.as_str(), |(kept, _)| kept),
+        false => kept
+            .rsplit_once(' ')
+            .map_or(kept.as_str(), |(kept, _)| kept),
     };
     made(state, format!("{kept}{end}"))
 }
 
 fn wordwrap(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<Value, Error> {
-    let [width, break_long, separator, hyphens] =
-        args.bind(["width", "break_long_words", "wrapstring", "break_on_hyphens"])?;
+    let [width, break_long, separator, hyphens] = args.bind([
+        "width",
+        "break_long_words",
+        "wrapstring",
+        "break_on_hyphens",
+    ])?;
     let width = match width {
         Some(width) => whole("wordwrap", &width)?,
         None => 79,
@@ -964,7 +983,10 @@ fn wordwrap(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result
             wrapped.push(String::new());
         }
     }
-    charge(state, text.len() + wrapped.len().saturating_mul(separator.len()))?;
+    charge(
+        state,
+        text.len() + wrapped.len().saturating_mul(separator.len()),
+    )?;
     Ok(Value::from(wrapped.join(&separator)))
 }
 
@@ -978,13 +1000,15 @@ fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Ve
         let end = rest.find(|c| is_space(c) != blank).unwrap_or(rest.len());
         let (mut chunk, after) = rest.split_at(end);
         rest = after;
-        while hyphens && !blank {
-            // A word may be cut behind a hyphen between letters.
-            let at = chunk.match_indices('-').map(|(at, _)| at).find(|at| {
-                let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+        // A word may be cut behind a hyphen between letters.
+        let cut = |chunk: &str| {
+            let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+            let mut places = chunk.match_indices('-').map(|(at, _)| at);
+            places.find(|at| {
                 letter(chunk[..*at].chars().next_back()) && letter(chunk[at + 1..].chars().next())
-            });
-            let Some(at) = at else { break };
+            })
+        };
+        while let Some(at) = cut(chunk).filter(|_| hyphens) {
             chunks.push(chunk[..=at].to_owned());
             chunk = &chunk[at + 1..];
         }
@@ -1007,10 +1031,17 @@ fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Ve
             used += size;
             current.extend(chunks.pop());
         }
-        if let Some(long) = chunks.last().filter(|next| next.chars().count() > width).cloned() {
+        if let Some(long) = chunks
+            .last()
+            .filter(|next| next.chars().count() > width)
+            .cloned()
+        {
             if breaks {
                 let left = width - used;
-                let at = long.char_indices().nth(left).map_or(long.len(), |(at, _)| at);
+                let at = long
+                    .char_indices()
+                    .nth(left)
+                    .map_or(long.len(), |(at, _)| at);
                 current.push(long[..at].to_owned());
                 chunks.pop();
                 chunks.push(long[at..].to_owned());
@@ -1107,7 +1138,9 @@ fn xmlattr(state: &mut State<'_, '_>, value: &Value, space: bool) -> Result<Valu
         }
         let key = str(key);
         if key.contains(|c: char| is_space(c) || "/>=".contains(c)) {
-            return Err(type_error(format!("Invalid character in attribute name: '{key}'")));
+            return Err(type_error(format!(
+                "Invalid character in attribute name: '{key}'"
+            )));
         }
         parts.push(format!("{}=\"{}\"", escape(&key), escape(&str(value))));
     }

@@ -51,9 +51,7 @@ pub(super) fn percent(
             rest = after;
         }
         let mut layout = Layout::default();
-        let flags = rest
-            .find(|c| !"#0- +".contains(c))
-            .unwrap_or(rest.len());
+        let flags = rest.find(|c| !"#0- +".contains(c)).unwrap_or(rest.len());
         for flag in rest[..flags].chars() {
             match flag {
                 '#' => layout.alternate = true,
@@ -115,12 +113,19 @@ pub(super) fn percent(
                 field_of_float(number, Some(kind), sized(layout))
             }
             'c' => match (view(&value), integer(&value)) {
-                (View::Text(text), _) if text.chars().count() == 1 => {
-                    field_of_text(text, Layout { align: layout.align.or(Some('>')), fill: None, precision: None, ..layout })
-                }
+                (View::Text(text), _) if text.chars().count() == 1 => field_of_text(
+                    text,
+                    Layout {
+                        align: layout.align.or(Some('>')),
+                        fill: None,
+                        precision: None,
+                        ..layout
+                    },
+                ),
                 (_, Some(code)) => {
                     let c = u32::try_from(code).ok().and_then(char::from_u32);
-                    c.ok_or_else(|| type_error("%c arg not in range(0x110000)"))?.to_string()
+                    c.ok_or_else(|| type_error("%c arg not in range(0x110000)"))?
+                        .to_string()
                 }
                 _ => return Err(type_error("%c requires int or char")),
             },
@@ -317,7 +322,8 @@ fn with_spec(value: &Value, spec: &str) -> Result<String, Error> {
     if let Some(after) = rest.strip_prefix('.') {
         rest = after;
         let precision = number(&mut rest)?;
-        layout.precision = Some(precision.ok_or_else(|| type_error("Format specifier missing precision"))?);
+        layout.precision =
+            Some(precision.ok_or_else(|| type_error("Format specifier missing precision"))?);
     }
     let mut kinds = rest.chars();
     let kind = kinds.next();
@@ -411,7 +417,7 @@ fn grouped(digits: &str, grouping: Option<char>, size: usize) -> String {
     let count = digits.len();
     let mut out = String::new();
     for (at, c) in digits.chars().enumerate() {
-        if at > 0 && (count - at) % size == 0 {
+        if at > 0 && (count - at).is_multiple_of(size) {
             out.push(grouping);
         }
         out.push(c);
@@ -436,7 +442,12 @@ fn field_of_integer(number: i128, kind: char, layout: Layout) -> Result<String, 
     if layout.alternate {
         sign.push_str(prefix);
     }
-    Ok(padded(&sign, &grouped(&digits, layout.grouping, group), layout, '>'))
+    Ok(padded(
+        &sign,
+        &grouped(&digits, layout.grouping, group),
+        layout,
+        '>',
+    ))
 }
 
 fn field_of_float(number: f64, kind: Option<char>, layout: Layout) -> String {

@@ -1,8 +1,8 @@
 //! What templates can call by name.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indexmap::IndexMap;
 use minijinja::value::{Object, ObjectRepr};

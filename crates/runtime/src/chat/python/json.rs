@@ -52,9 +52,7 @@ pub(super) fn write(
         View::Int(value) => out.push_str(&value.to_string()),
         View::Float(value) => out.push_str(&json_float(value)),
         View::Text(text) => string(out, text, style.characters),
-        View::Sequence(sequence)
-            if matches!(type_name(value), "list" | "tuple") =>
-        {
+        View::Sequence(sequence) if matches!(type_name(value), "list" | "tuple") => {
             if sequence.items.is_empty() {
                 out.push_str("[]");
                 return Ok(());

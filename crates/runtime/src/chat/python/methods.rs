@@ -96,9 +96,15 @@ pub(super) fn has(type_name: &str, method: &str) -> bool {
     };
     own.contains(&method)
         || match type_name {
-            "dict" => {
-                ["clear", "pop", "popitem", "setdefault", "update", "fromkeys"].contains(&method)
-            }
+            "dict" => [
+                "clear",
+                "pop",
+                "popitem",
+                "setdefault",
+                "update",
+                "fromkeys",
+            ]
+            .contains(&method),
             _ => [
                 "append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort",
             ]
@@ -488,11 +494,17 @@ fn text_method(
             let [width, character] = args.bind(["width", "fillchar"])?;
             let width = whole(name, &width.unwrap_or_default())?;
             let character = fill(name, character.as_ref())?;
-            pad(state, receiver, width, character, |missing, width| match name {
-                "ljust" => 0,
-                "rjust" => missing,
-                _ => missing / 2 + (missing & width & 1),
-            })?
+            pad(
+                state,
+                receiver,
+                width,
+                character,
+                |missing, width| match name {
+                    "ljust" => 0,
+                    "rjust" => missing,
+                    _ => missing / 2 + (missing & width & 1),
+                },
+            )?
         }
         "zfill" => {
             let [width] = args.bind_all(["width"])?;

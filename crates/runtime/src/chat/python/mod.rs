@@ -74,7 +74,10 @@ impl Render {
     }
 
     pub(super) fn note(&self, start: usize, body: &str) {
-        let mut generated = self.generated.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generated = self
+            .generated
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         generated.push((start, body.to_owned()));
     }
 }

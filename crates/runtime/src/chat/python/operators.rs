@@ -10,8 +10,8 @@ use super::value::{
     self, Sequence, SequenceKind, View, compare, equal, float, integer, iterate, type_name, view,
 };
 use super::{
-    ITEM, charge, charge_reading, defined, filters, format, limit_error, made, methods,
-    render_of, tests, type_error, undefined,
+    ITEM, charge, charge_reading, defined, filters, format, limit_error, made, methods, render_of,
+    tests, type_error, undefined,
 };
 
 /// Adds the operators under the names that templates are written out with.
@@ -25,10 +25,18 @@ pub(super) fn install(env: &mut Environment<'static>) {
         ("__tm_pos", |_, args| positive(args)),
         ("__tm_eq", |state, args| equality(state, args, true)),
         ("__tm_ne", |state, args| equality(state, args, false)),
-        ("__tm_lt", |state, args| order(state, args, |o| o == Ordering::Less)),
-        ("__tm_le", |state, args| order(state, args, |o| o != Ordering::Greater)),
-        ("__tm_gt", |state, args| order(state, args, |o| o == Ordering::Greater)),
-        ("__tm_ge", |state, args| order(state, args, |o| o != Ordering::Less)),
+        ("__tm_lt", |state, args| {
+            order(state, args, |o| o == Ordering::Less)
+        }),
+        ("__tm_le", |state, args| {
+            order(state, args, |o| o != Ordering::Greater)
+        }),
+        ("__tm_gt", |state, args| {
+            order(state, args, |o| o == Ordering::Greater)
+        }),
+        ("__tm_ge", |state, args| {
+            order(state, args, |o| o != Ordering::Less)
+        }),
         ("__tm_in", |state, args| {
             let [item, container] = args.bind_all(["item", "container"])?;
             Ok(Value::from(contains(state, &item, &container)?))
@@ -63,7 +71,8 @@ pub(super) fn install(env: &mut Environment<'static>) {
         ("__tm_dict", |state, args| {
             charge(state, args.positional.len() * ITEM)?;
             let pairs = args.positional.chunks_exact(2);
-            let pairs = pairs.filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone())));
+            let pairs =
+                pairs.filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone())));
             value::dict(pairs.collect())
         }),
         ("__tm_float", |_, args| {
@@ -131,7 +140,9 @@ pub(super) fn install(env: &mut Environment<'static>) {
             )))
         }),
         ("__tm_generation", generation),
-        ("__tm_namespace", |state, args| super::functions::namespace(state, args)),
+        ("__tm_namespace", |state, args| {
+            super::functions::namespace(state, args)
+        }),
     ];
     for (name, native) in all {
         env.add_global(name, Value::from_object(Function { name, native }));
@@ -149,7 +160,8 @@ fn same_object(a: &Value, b: &Value) -> bool {
 /// The body of a generation block: noted, and printed as it is.
 fn generation(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
     let [caller] = args.bind_all(["caller"])?;
-    let start = render_of(state).map(|render| render.printed.load(std::sync::atomic::Ordering::Relaxed));
+    let start =
+        render_of(state).map(|render| render.printed.load(std::sync::atomic::Ordering::Relaxed));
     let body = caller.call(state, &[])?;
     let body = str(&body);
     charge(state, body.len())?;
@@ -274,7 +286,10 @@ fn product(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
                     View::Sequence(Sequence { items, kind, .. })
                         if matches!(kind, SequenceKind::List | SequenceKind::Tuple) =>
                     {
-                        charge(state, items.len().saturating_mul(count).saturating_mul(ITEM))?;
+                        charge(
+                            state,
+                            items.len().saturating_mul(count).saturating_mul(ITEM),
+                        )?;
                         let count = if items.is_empty() { 0 } else { count };
                         let items = std::iter::repeat_n(items, count);
                         return value::sequence(*kind, items.flatten().cloned().collect());
@@ -434,11 +449,7 @@ pub(super) fn contains(
 /// # Errors
 ///
 /// The value is undefined.
-pub(super) fn attribute(
-    source: Option<&str>,
-    value: &Value,
-    name: &str,
-) -> Result<Value, Error> {
+pub(super) fn attribute(source: Option<&str>, value: &Value, name: &str) -> Result<Value, Error> {
     if value.is_undefined() {
         let source = source.filter(|s| !s.is_empty()).unwrap_or("the value");
         return Err(undefined(format!(
@@ -467,7 +478,9 @@ fn entry(value: &Value, key: &Value) -> Value {
         View::Namespace(namespace) => key.as_str().and_then(|name| namespace.get(name)),
         View::Sequence(sequence) => match sequence.kind {
             SequenceKind::Generator | SequenceKind::View(_) => None,
-            SequenceKind::Group if key.as_str() == Some("grouper") => sequence.items.first().cloned(),
+            SequenceKind::Group if key.as_str() == Some("grouper") => {
+                sequence.items.first().cloned()
+            }
             SequenceKind::Group if key.as_str() == Some("list") => sequence.items.get(1).cloned(),
             _ => integer(key).and_then(|at| {
                 let at = index(at, sequence.items.len())?;
@@ -521,13 +534,19 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
         args.bind(["source", "value", "start", "stop", "step"])?;
     let value = value.unwrap_or_default();
     if value.is_undefined() {
-        let source = source.as_ref().and_then(Value::as_str).unwrap_or("the value");
+        let source = source
+            .as_ref()
+            .and_then(Value::as_str)
+            .unwrap_or("the value");
         return Err(undefined(format!("`{source}` is undefined")));
     }
     let (items, kind) = match view(&value) {
         View::Text(text) => {
             charge(state, text.len())?;
-            (text.chars().map(|c| Value::from(c.to_string())).collect(), None)
+            (
+                text.chars().map(|c| Value::from(c.to_string())).collect(),
+                None,
+            )
         }
         View::Sequence(sequence) if indexable(sequence.kind) => {
             charge(state, sequence.items.len() * ITEM)?;
@@ -587,10 +606,7 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
 fn indexable(kind: SequenceKind) -> bool {
     matches!(
         kind,
-        SequenceKind::List
-            | SequenceKind::Tuple
-            | SequenceKind::Group
-            | SequenceKind::Range { .. }
+        SequenceKind::List | SequenceKind::Tuple | SequenceKind::Group | SequenceKind::Range { .. }
     )
 }
 

@@ -121,12 +121,7 @@ pub(super) fn apply(
     })
 }
 
-fn compared(
-    state: &mut State<'_, '_>,
-    name: &str,
-    a: &Value,
-    b: &Value,
-) -> Result<bool, Error> {
+fn compared(state: &mut State<'_, '_>, name: &str, a: &Value, b: &Value) -> Result<bool, Error> {
     use std::cmp::Ordering;
     let ordered = |is: fn(Ordering) -> bool| {
         if a.is_undefined() || b.is_undefined() {

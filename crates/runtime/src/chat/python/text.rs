@@ -419,7 +419,10 @@ mod tests {
         for (text, quoted) in [
             ("it's", r#""it's""#),
             ("'\"", r#"'\'"'"#),
-            ("a\u{0}b\u{7f}é\u{a0}\u{200b}\u{e000}한😀e\u{301}", "'a\\x00b\\x7fé\\xa0\\u200b\\ue000한😀e\u{301}'"),
+            (
+                "a\u{0}b\u{7f}é\u{a0}\u{200b}\u{e000}한😀e\u{301}",
+                "'a\\x00b\\x7fé\\xa0\\u200b\\ue000한😀e\u{301}'",
+            ),
         ] {
             assert_eq!(repr(&Value::from(text)), quoted);
         }
@@ -430,6 +433,9 @@ mod tests {
         assert_eq!(split_space("  a b  c ", None), ["a", "b", "c"]);
         assert_eq!(split_space("  a b  c ", Some(1)), ["a", "b  c "]);
         assert_eq!(rsplit_space("  a b  c ", Some(1)), ["  a b", "c"]);
-        assert_eq!(lines("a\r\nb\u{85}c\n", LineEnds::Keep), ["a\r\n", "b\u{85}", "c\n"]);
+        assert_eq!(
+            lines("a\r\nb\u{85}c\n", LineEnds::Keep),
+            ["a\r\n", "b\u{85}", "c\n"]
+        );
     }
 }

@@ -167,7 +167,11 @@ impl Moment {
                 Some('u') => number((self.weekday() + 6) % 7 + 1, 1, '0'),
                 Some('U') => number((self.day_of_year() + 7 - self.weekday()) / 7, 2, '0'),
                 Some('W') => {
-                    number((self.day_of_year() + 7 - (self.weekday() + 6) % 7) / 7, 2, '0');
+                    number(
+                        (self.day_of_year() + 7 - (self.weekday() + 6) % 7) / 7,
+                        2,
+                        '0',
+                    );
                 }
                 Some('V') => number(self.iso_week().1, 2, '0'),
                 Some('G') => number(i64::from(self.iso_week().0), 4, '0'),
@@ -221,15 +225,27 @@ mod tests {
     fn moments_print_as_strftime_prints_them() {
         let moment = Moment::parse("2024-02-09T07:05:03").unwrap();
         for (format, text) in [
-            ("%Y-%m-%d %H:%M:%S %p %j %U %%", "2024-02-09 07:05:03 AM 040 05 %"),
-            ("%a %A %b %B %e %-d %y %I", "Fri Friday Feb February  9 9 24 07"),
-            ("%V %G %W %u %w %c", "06 2024 06 5 5 Fri Feb  9 07:05:03 2024"),
+            (
+                "%Y-%m-%d %H:%M:%S %p %j %U %%",
+                "2024-02-09 07:05:03 AM 040 05 %",
+            ),
+            (
+                "%a %A %b %B %e %-d %y %I",
+                "Fri Friday Feb February  9 9 24 07",
+            ),
+            (
+                "%V %G %W %u %w %c",
+                "06 2024 06 5 5 Fri Feb  9 07:05:03 2024",
+            ),
             ("%^b %Q %", "FEB %Q %"),
         ] {
             assert_eq!(moment.strftime(format), text, "{format}");
         }
         let new_year = Moment::parse("2027-01-01").unwrap();
-        assert_eq!(new_year.strftime("%G-W%V-%u %j %U %W"), "2026-W53-5 001 00 00");
+        assert_eq!(
+            new_year.strftime("%G-W%V-%u %j %U %W"),
+            "2026-W53-5 001 00 00"
+        );
         assert_eq!(Moment::parse("2027-13-01"), None);
     }
 }

@@ -35,7 +35,11 @@ struct Shape {
 pub(crate) enum SequenceKind {
     List,
     Tuple,
-    Range { start: i64, stop: i64, step: i64 },
+    Range {
+        start: i64,
+        stop: i64,
+        step: i64,
+    },
     /// What `dict.keys()` and the like return: `dict_keys` and so on.
     View(&'static str),
     /// What `groupby` makes: a key and its items, as a tuple with names.

@@ -157,7 +157,10 @@ impl ChatTemplate {
             full: false,
             render: render.clone(),
         };
-        let template = self.env.get_template(NAME).map_err(|e| self.failed(e, &writer))?;
+        let template = self
+            .env
+            .get_template(NAME)
+            .map_err(|e| self.failed(e, &writer))?;
         let context = Value::from_pairs(variables);
         let rendered = template.render_captured_to(context, &mut writer);
         let rendered = rendered.map(|_| ());

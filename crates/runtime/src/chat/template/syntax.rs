@@ -338,7 +338,12 @@ impl Parser {
                 let innermost = self.blocks.iter_mut().rev().find(|b| b.tag != "if");
                 match innermost {
                     Some(block) if block.tag == "for" => block.leaves = true,
-                    _ => return Err(SyntaxError::new(line, format!("'{name}' outside of a loop"))),
+                    _ => {
+                        return Err(SyntaxError::new(
+                            line,
+                            format!("'{name}' outside of a loop"),
+                        ));
+                    }
                 }
                 self.block_tag(line, &name);
                 Ok(())
@@ -737,9 +742,7 @@ const CONSTANTS: [(&str, &str); 6] = [
 ];
 
 /// Functions of ours that take any number of arguments, none of them by name.
-const UNBOUNDED: [&str; 7] = [
-    "concat", "dict", "list", "power", "product", "sum", "tuple",
-];
+const UNBOUNDED: [&str; 7] = ["concat", "dict", "list", "power", "product", "sum", "tuple"];
 
 /// Words that minijinja does not take for names.
 const KEYWORDS: [&str; 8] = ["and", "or", "not", "is", "in", "if", "else", "elif"];
@@ -829,11 +832,7 @@ impl Parser {
         self.chain("and", Self::not)
     }
 
-    fn chain(
-        &mut self,
-        word: &str,
-        operand: impl Fn(&mut Self) -> Parsed<Code>,
-    ) -> Parsed<Code> {
+    fn chain(&mut self, word: &str, operand: impl Fn(&mut Self) -> Parsed<Code>) -> Parsed<Code> {
         let mut parts = vec![operand(self)?];
         while self.skip_name(word) {
             parts.push(operand(self)?);
@@ -1156,10 +1155,7 @@ impl Parser {
             };
         }
         if parts.len() > 3 {
-            return Err(SyntaxError::new(
-                self.line(),
-                "a slice has at most 3 parts",
-            ));
+            return Err(SyntaxError::new(self.line(), "a slice has at most 3 parts"));
         }
         let mut arguments = vec![Code::new(quoted(&value.source)), value];
         arguments.extend(
@@ -1218,10 +1214,8 @@ impl Parser {
             name = format!("{name}.{}", self.expect_name()?);
         }
         if !filters::exists(&name) {
-            self.unknown.push(SyntaxError::new(
-                line,
-                format!("No filter named '{name}'."),
-            ));
+            self.unknown
+                .push(SyntaxError::new(line, format!("No filter named '{name}'.")));
         }
         let mut arguments = vec![Code::new(quoted(&name)), value];
         if self.skip_operator("(") {
@@ -1265,10 +1259,8 @@ impl Parser {
             return false;
         }
         match &self.peek().kind {
-            Kind::Name(name) => {
-                !["else", "or", "and", "is", "if", "in", "not", "recursive"]
-                    .contains(&name.as_str())
-            }
+            Kind::Name(name) => !["else", "or", "and", "is", "if", "in", "not", "recursive"]
+                .contains(&name.as_str()),
             Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) => true,
             Kind::Operator(operator) => ["[", "{"].contains(operator),
             _ => false,
