@@ -45,6 +45,9 @@ pub enum ErrorKind {
     /// A chat cannot be written out: it is empty or malformed, there is no
     /// template for it, or nothing in it to continue.
     Chat,
+    /// A tool, or the schema of a structured answer, cannot be offered to a
+    /// model; the message says why.
+    Tool,
     /// A chat template is malformed; the message says in which line.
     TemplateSyntax,
     /// A chat template did what its language does not allow, with this chat.

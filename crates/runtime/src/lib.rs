@@ -8,6 +8,8 @@ pub use fsm_index;
 pub use response_parser;
 pub use schema_regex;
 
+#[cfg(feature = "tools")]
+pub mod agent;
 #[cfg(feature = "chat")]
 pub mod chat;
 #[cfg(feature = "models")]
@@ -26,6 +28,8 @@ pub mod model;
 pub mod sampling;
 #[cfg(feature = "tokenizers")]
 pub mod tokenizer;
+#[cfg(feature = "tools")]
+pub mod tools;
 
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};

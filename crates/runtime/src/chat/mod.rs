@@ -57,3 +57,16 @@ pub use self::python::time::Moment;
 pub use self::template::{ChatTemplate, Limits};
 #[cfg(feature = "tokenizers")]
 pub use self::tokens::{Batch, EncodedChat, PaddingSide};
+
+/// A value as the text of a message: texts as they are, others as Python
+/// prints them.
+#[cfg(feature = "tools")]
+pub(crate) fn value_as_text(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => python::value::from_json(other)
+            .map_or_else(|_| other.to_string(), |value| python::text::str(&value)),
+    }
+}
