@@ -129,7 +129,8 @@ impl Built for OurIndex {
 
     fn size(&self) -> String {
         let stats = self.0.stats();
-        format!("{} states, {} rows", stats.states, stats.rows)
+        let states = self.0.automaton().state_count();
+        format!("{states} states, {} rows", stats.rows)
     }
 }
 

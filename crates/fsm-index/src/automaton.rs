@@ -74,12 +74,6 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
-    /// The same machine as a table, if it is one: a walk then takes one load
-    /// a byte and no call.
-    fn table(&self) -> Option<DenseTable<'_>> {
-        None
-    }
-
     /// Whether text of one class of code points is read in a loop at `cursor`,
     /// for tokens of at most `horizon` bytes.
     fn text_loop(
@@ -169,25 +163,4 @@ pub struct TextLoop {
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".
     pub steady: u32,
-}
-
-/// A [`ByteAutomaton`] as a table of byte classes and next cursors.
-///
-/// The cursor after byte `b` at cursor `c` is
-/// `next[c + classes[b]]`; cursors are row offsets, and row 0 is dead.
-#[derive(Clone, Copy, Debug)]
-pub struct DenseTable<'a> {
-    /// The class of each byte.
-    pub classes: &'a [u8; 256],
-    /// The rows, one after another.
-    pub next: &'a [u32],
-}
-
-impl DenseTable<'_> {
-    /// The cursor after one more byte.
-    #[inline]
-    pub fn step(&self, cursor: Cursor, byte: u8) -> Cursor {
-        let at = cursor.0 as usize + self.classes[byte as usize] as usize;
-        Cursor(self.next[at])
-    }
 }
