@@ -38,6 +38,18 @@ impl Tokens {
         })
     }
 
+    /// One token of one byte, and an end.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn single_byte() -> Result<Tokens, String> {
+        let vocabulary = Vocabulary::new([(b"a", TokenId::new(0))], [TokenId::new(1)]);
+        Ok(Tokens {
+            vocabulary: vocabulary.map_err(|e| e.to_string())?,
+        })
+    }
+
     /// Whether the token ends a text.
     pub fn is_end(&self, token: u32) -> bool {
         self.vocabulary.ends().contains(&TokenId::new(token))

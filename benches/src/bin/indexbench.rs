@@ -307,6 +307,8 @@ fn work(arguments: &Arguments, engine: &str) -> Result<(), String> {
 }
 
 fn build_and_walk(engine: &str, tokens: &Tokens, regex: &str) -> Result<Measured, String> {
+    // Thread pools and the like are started before anything is counted.
+    index_engines::engine(engine, &Tokens::single_byte()?)?.build("a")?;
     let region = Region::new(ALLOCATOR);
     let left = || {
         let change = region.change();

@@ -6,7 +6,7 @@
 //! states, and not a thousand copies of the spellings.
 
 /// What a byte leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// No symbol has this spelling.
     Invalid,
@@ -38,30 +38,25 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// `nodes[n - 1]` are the entries of node n for the continuation bytes
-    /// 80..BF; a node comes before those that lead to it.
-    pub(crate) fn new(classes: usize, first: &[Entry; 256], nodes: &[[Entry; 64]]) -> Decoder {
+    /// Codes as they are stored; `nodes[n - 1]` are those of node n for the
+    /// continuation bytes 80..BF, and come after the nodes that they name.
+    pub(crate) fn new(classes: usize, first: &[u16; 256], nodes: &[[u16; 64]]) -> Decoder {
         debug_assert!(classes + nodes.len() <= MAX_ENTRIES);
-        let code = |entry: Entry| match entry {
-            Entry::Invalid => 0,
-            Entry::Class(class) => class + 1,
-            Entry::Node(node) => classes as u16 + node,
-        };
         let mut starts = vec![0u32];
         let mut lasts = Vec::new();
         let mut codes = Vec::new();
         for entries in nodes {
-            for (at, &entry) in entries.iter().enumerate() {
-                if at == 63 || entries[at + 1] != entry {
+            for (at, &code) in entries.iter().enumerate() {
+                if at == 63 || entries[at + 1] != code {
                     lasts.push(at as u8);
-                    codes.push(code(entry));
+                    codes.push(code);
                 }
             }
             starts.push(lasts.len() as u32);
         }
         Decoder::from_parts(
             classes,
-            Box::new(first.map(code)),
+            Box::new(*first),
             starts.into(),
             lasts.into(),
             codes.into(),

@@ -88,6 +88,16 @@ impl TokenMask {
         self.words().iter().map(|w| w.count_ones() as usize).sum()
     }
 
+    /// Whether more than `count` tokens may come next. Quick if they are many
+    /// more.
+    pub(crate) fn has_more_than(&self, count: usize) -> bool {
+        let mut found = 0;
+        self.words().chunks(64).any(|chunk| {
+            found += chunk.iter().map(|w| w.count_ones() as usize).sum::<usize>();
+            found > count
+        })
+    }
+
     /// Whether no token may come next.
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|&w| w == 0)
@@ -137,8 +147,28 @@ impl Eq for TokenMask {}
 
 impl Hash for TokenMask {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.words().hash(hasher);
+        hasher.write_u64(fold(self.words()));
     }
+}
+
+/// A number of 64 bits that depends on all words, in four independent lanes so
+/// that it keeps pace with memory (multiplication and rotation as in the hash
+/// of the Rust compiler).
+fn fold(words: &[u32]) -> u64 {
+    const FACTOR: u64 = 0xF135_7AEA_2E62_A9C5;
+    let step = |lane: u64, word: u32| (lane.rotate_left(5) ^ u64::from(word)).wrapping_mul(FACTOR);
+    let mut lanes = [1u64, 2, 3, 4];
+    let chunks = words.chunks_exact(4);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, &word) in lanes.iter_mut().zip(chunk) {
+            *lane = step(*lane, word);
+        }
+    }
+    let lanes = lanes
+        .iter()
+        .flat_map(|&lane| [lane as u32, (lane >> 32) as u32]);
+    rest.iter().copied().chain(lanes).fold(0, step)
 }
 
 impl fmt::Debug for TokenMask {

@@ -87,7 +87,7 @@ impl Row {
     ) -> Row {
         let mut mask = TokenMask::from_words(words.into(), vocabulary.width());
         finish(accepting, vocabulary, &mut mask);
-        if mask.count() > sparse {
+        if mask.has_more_than(sparse) {
             return Row::Dense(mask);
         }
         let ranks = vocabulary.ranks();

@@ -5,27 +5,34 @@ use std::collections::HashMap;
 
 use super::{Alphabet, Config, Dfa, NONE, Symbols};
 use crate::byte_dfa::{Hints, MainText};
-use crate::decoder::{Decoder, Entry, MAX_ENTRIES};
+use crate::decoder::{Decoder, MAX_ENTRIES};
 use crate::{ByteDfa, Error};
 
-/// The spellings of an alphabet as a tree whose equal subtrees are shared.
-struct Spellings {
-    first: [Entry; 256],
-    /// For each inner node, from node 1 on, the entries for the continuation
-    /// bytes 80..BF.
-    nodes: Vec<[Entry; 64]>,
-    ids: HashMap<[Entry; 64], u16>,
+/// The spellings of an alphabet as a tree whose equal subtrees are shared, in
+/// the codes of the [`Decoder`]: 0 is invalid, then classes, then nodes.
+struct Spellings<'a> {
+    alphabet: &'a Alphabet,
+    first: [u16; 256],
+    /// For each inner node, from node 1 on, what the continuation bytes 80..BF
+    /// lead to.
+    nodes: Vec<[u16; 64]>,
+    ids: HashMap<[u16; 64], u16>,
+    /// The codes of the trees of one class alone, by class and depth.
+    uniform: HashMap<(u16, u32), u16>,
 }
 
-impl Spellings {
+impl<'a> Spellings<'a> {
     /// `None` if there are more than [`MAX_ENTRIES`] classes and nodes.
-    fn new(alphabet: &Alphabet) -> Option<Self> {
+    fn new(alphabet: &'a Alphabet) -> Option<Self> {
         let mut spellings = Spellings {
-            first: [Entry::Invalid; 256],
+            alphabet,
+            first: [0; 256],
             nodes: Vec::new(),
             ids: HashMap::new(),
+            uniform: HashMap::new(),
         };
-        if alphabet.len() > MAX_ENTRIES {
+        // Unicode is 17,408 blocks of 64 code points, so codes stay below 2^16.
+        if alphabet.len() > MAX_ENTRIES - 17_408 {
             return None;
         }
         let single = match alphabet.symbols() {
@@ -33,7 +40,7 @@ impl Spellings {
             Symbols::Chars => 128,
         };
         for byte in 0..single {
-            spellings.first[byte] = Entry::Class(alphabet.class_of(byte as u32) as u16);
+            spellings.first[byte] = alphabet.class_of(byte as u32) as u16 + 1;
         }
         if alphabet.symbols() == Symbols::Bytes {
             return Some(spellings);
@@ -44,18 +51,18 @@ impl Spellings {
                 0xE0..0xF0 => ((byte & 0x0F) << 12, 2),
                 _ => ((byte & 0x07) << 18, 3),
             };
-            spellings.first[byte as usize] = spellings.subtree(alphabet, first, depth);
+            spellings.first[byte as usize] = spellings.subtree(first, depth);
         }
-        (alphabet.len() + spellings.nodes.len() <= MAX_ENTRIES).then_some(spellings)
+        Some(spellings)
     }
 
     /// The tree of the code points `first..first + 64^depth`.
-    fn subtree(&mut self, alphabet: &Alphabet, first: u32, depth: u32) -> Entry {
+    fn subtree(&mut self, first: u32, depth: u32) -> u16 {
         if depth == 0 {
             let valid = char::from_u32(first).is_some();
             return match valid {
-                true => Entry::Class(alphabet.class_of(first) as u16),
-                false => Entry::Invalid,
+                true => self.alphabet.class_of(first) as u16 + 1,
+                false => 0,
             };
         }
         let step = 64u32.pow(depth - 1);
@@ -64,41 +71,43 @@ impl Spellings {
         let shortest = [0x80, 0x800, 0x1_0000][depth as usize - 1];
         let last = first + step * 64 - 1;
         let whole = first >= shortest && last <= 0x10_FFFF && (last < 0xD800 || first > 0xDFFF);
-        let entries = match alphabet.class_of_range(first, last.min(0x10_FFFF)) {
-            Some(class) if whole => {
-                let mut entry = Entry::Class(class as u16);
-                for _ in 1..depth {
-                    entry = self.intern([entry; 64]);
-                }
-                [entry; 64]
-            }
-            _ => {
-                let mut entries = [Entry::Invalid; 64];
-                for (i, entry) in entries.iter_mut().enumerate() {
-                    let first = first + i as u32 * step;
-                    // A shorter spelling, or no code point at all.
-                    if first + step - 1 < shortest || first > 0x10_FFFF {
-                        continue;
-                    }
-                    *entry = self.subtree(alphabet, first, depth - 1);
-                }
-                entries
-            }
-        };
-        if entries.iter().all(|&e| e == Entry::Invalid) {
-            return Entry::Invalid;
+        if whole && let Some(class) = self.alphabet.class_of_range(first, last) {
+            return self.uniform(class as u16, depth);
         }
-        self.intern(entries)
+        let mut entries = [0; 64];
+        for (entry, at) in entries.iter_mut().zip(0..) {
+            let first = first + at * step;
+            // Neither a shorter spelling, nor beyond the last code point.
+            if first + step > shortest && first <= 0x10_FFFF {
+                *entry = self.subtree(first, depth - 1);
+            }
+        }
+        match entries == [0; 64] {
+            true => 0,
+            false => self.intern(entries),
+        }
     }
 
-    fn intern(&mut self, entries: [Entry; 64]) -> Entry {
-        // Unicode is 17,408 blocks of 64 code points, so the number fits.
-        let next = self.nodes.len() as u16 + 1;
-        let id = *self.ids.entry(entries).or_insert(next);
-        if id == next {
+    fn uniform(&mut self, class: u16, depth: u32) -> u16 {
+        if depth == 0 {
+            return class + 1;
+        }
+        if let Some(&code) = self.uniform.get(&(class, depth)) {
+            return code;
+        }
+        let below = self.uniform(class, depth - 1);
+        let code = self.intern([below; 64]);
+        self.uniform.insert((class, depth), code);
+        code
+    }
+
+    fn intern(&mut self, entries: [u16; 64]) -> u16 {
+        let next = (self.alphabet.len() + self.nodes.len() + 1) as u16;
+        let code = *self.ids.entry(entries).or_insert(next);
+        if code == next {
             self.nodes.push(entries);
         }
-        Entry::Node(id)
+        code
     }
 }
 
@@ -109,12 +118,11 @@ impl Dfa {
     ///
     /// # Errors
     ///
-    /// The alphabet has more than 65,000 classes and places inside spellings
-    /// together, or there are so many states and places that a pair of them has
+    /// The alphabet has more than 47,000 classes, or there are so many states and places that a pair of them has
     /// no 32-bit number.
     pub fn to_bytes(&self, config: &Config) -> Result<ByteDfa, Error> {
         let spellings = Spellings::new(&self.alphabet)
-            .ok_or_else(|| Error::limit("symbol classes", "classes", MAX_ENTRIES))?;
+            .ok_or_else(|| Error::limit("symbol classes", "classes", MAX_ENTRIES - 17_408))?;
         let width = self.alphabet.len();
         let decoder = Decoder::new(width, &spellings.first, &spellings.nodes);
         let dead = std::iter::repeat_n(0, width);

@@ -52,7 +52,9 @@ impl Cut {
         width: usize,
     ) -> Cut {
         let class = Class::new(class);
-        let mut plain: Vec<(u32, u32)> = Vec::new();
+        // The plain tokens of each length that has a mask, then the longer.
+        let mut ready: Vec<Vec<u32>> = vec![vec![0; width.div_ceil(32)]];
+        let mut long: Vec<(u32, u32)> = Vec::new();
         let mut ids: HashMap<&[u8], u32> = HashMap::new();
         let mut tails: Vec<(u32, u32, u32)> = Vec::new();
         for (token, bytes) in tokens {
@@ -60,18 +62,38 @@ impl Cut {
             if chars == 0 {
                 continue;
             }
-            let rest = &bytes[len..];
-            if rest.is_empty() {
-                plain.push((chars, token.get()));
-            } else {
+            let (rest, token) = (&bytes[len..], token.get());
+            if !rest.is_empty() {
                 let next = ids.len() as u32;
                 let rest = *ids.entry(rest).or_insert(next);
-                tails.push((rest, chars, token.get()));
+                tails.push((rest, chars, token));
+            } else if chars as usize > READY {
+                long.push((chars, token));
+            } else {
+                while ready.len() <= chars as usize {
+                    ready.push(vec![0; width.div_ceil(32)]);
+                }
+                ready[chars as usize][token as usize / 32] |= 1 << (token % 32);
             }
         }
-        plain.sort_unstable();
+        for chars in 1..ready.len() {
+            let (shorter, these) = ready.split_at_mut(chars);
+            for (word, shorter) in these[0].iter_mut().zip(&shorter[chars - 1]) {
+                *word |= shorter;
+            }
+        }
+        long.sort_unstable();
         tails.sort_unstable();
-        let longest_plain = plain.last().map_or(0, |p| p.0 as usize);
+        let mut longest_plain = ready.len() - 1;
+        if let (Some(last), Some(all)) = (long.last(), ready.last().cloned()) {
+            longest_plain = last.0 as usize;
+            ready.resize(READY + 1, all.clone());
+            let mut all = all;
+            for &(_, token) in &long {
+                all[token as usize / 32] |= 1 << (token % 32);
+            }
+            ready.push(all);
+        }
         let longest_tail = tails.iter().map(|t| t.1 as usize).max().unwrap_or(0);
         let mut tail_starts = vec![0u32; ids.len() + 1];
         for tail in &tails {
@@ -80,27 +102,12 @@ impl Cut {
         for rest in 0..ids.len() {
             tail_starts[rest + 1] += tail_starts[rest];
         }
-        let mut mask = vec![0u32; width.div_ceil(32)];
-        let mut ready = Vec::new();
-        let mut at = 0;
-        for chars in 0..=longest_plain {
-            while let Some(&(len, token)) = plain.get(at)
-                && len as usize <= chars
-            {
-                mask[token as usize / 32] |= 1 << (token % 32);
-                at += 1;
-            }
-            if chars <= READY || chars == longest_plain {
-                ready.push(mask.clone().into());
-            }
-        }
-        let long = plain.partition_point(|p| p.0 as usize <= READY);
         Cut {
             heads: heads(&class, trie),
             sample: class.sample(),
             first_bytes: class.first_bytes(),
-            long: plain[long..].into(),
-            ready,
+            long: long.into(),
+            ready: ready.into_iter().map(Vec::into).collect(),
             rests: Trie::new(ids.into_iter().map(|(rest, id)| (TokenId::new(id), rest))),
             tails: tails.into_iter().map(|t| (t.1, t.2)).collect(),
             tail_starts: tail_starts.into(),
