@@ -310,8 +310,16 @@ impl<A: ByteAutomaton> Guide<A> {
             false => self.allowed_specials(),
         };
         let vocabulary = self.index.vocabulary();
+        let trie = vocabulary.trie();
+        let mut refused: Vec<(usize, usize)> = Vec::new();
+        self.index.automaton().exceptions(&self.state, &mut |text| {
+            if let Some(node) = trie.find(text) {
+                refused.push((node, trie.nodes()[node].end as usize));
+            }
+        });
+        let plain = specials.is_empty() && refused.is_empty();
         let words = self.laid_out.words_mut();
-        match (self.index.view(row), specials.is_empty()) {
+        match (self.index.view(row), plain) {
             (RowView::Dense(_), true) => {
                 self.shown = Shown::Row;
                 return;
@@ -335,13 +343,18 @@ impl<A: ByteAutomaton> Guide<A> {
                 RowView::for_each(packed, vocabulary, |token| {
                     words[token as usize / 32] |= 1 << (token % 32);
                 });
-                self.laid = match specials.is_empty() {
+                self.laid = match plain {
                     true => Laid::Row(row.clone()),
                     false => Laid::Anything,
                 };
             }
         }
         self.shown = Shown::LaidOut;
+        for (from, to) in refused {
+            for token in vocabulary.tokens_below(from, to) {
+                words[token as usize / 32] &= !(1 << (token % 32));
+            }
+        }
         for special in specials {
             if let Some(&token) = self.index.specials().get(special.0 as usize) {
                 self.laid_out.allow(token);

@@ -5,6 +5,7 @@ mod budget;
 mod built;
 mod byte_dfa;
 mod cache;
+pub mod contract;
 mod decoder;
 #[cfg(feature = "regex")]
 mod dfa;

@@ -322,6 +322,18 @@ impl Vocabulary {
         &self.0.order
     }
 
+    /// The tokens whose nodes are `from..to`, those with the same bytes as
+    /// another one included.
+    pub(crate) fn tokens_below(&self, from: usize, to: usize) -> impl Iterator<Item = u32> + '_ {
+        let trie = &self.0.trie;
+        let nodes = trie.nodes()[from..to].iter();
+        let tokens = nodes.map(|node| node.token).filter(|&t| t != NO_TOKEN);
+        tokens.flat_map(move |token| {
+            let others = trie.duplicates().iter().filter(move |d| d.0 == token);
+            std::iter::once(token).chain(others.map(|d| d.1))
+        })
+    }
+
     /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
     /// that are not in it.
     pub(crate) fn ranks(&self) -> &[u32] {
