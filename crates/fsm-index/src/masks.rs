@@ -8,7 +8,7 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::Cut;
+use crate::vocabulary::{Cut, Cutter};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, ClassId, Cursor, Error, TextLoop, TextRuns, Vocabulary};
 
@@ -17,6 +17,8 @@ pub(crate) struct Masks<'a, A> {
     pub(crate) automaton: &'a A,
     pub(crate) vocabulary: &'a Vocabulary,
     pub(crate) text_runs: TextRuns,
+    /// Who makes cuts that pay.
+    pub(crate) cutter: Cutter,
     /// Rows of at most so many tokens are packed.
     pub(crate) sparse: usize,
     /// Cursors from which the vocabulary cannot spell any way on.
@@ -317,7 +319,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     ) -> Result<bool, Error> {
         let class = text.class;
         let ranges = self.automaton.text_class(class);
-        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs) else {
+        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs, self.cutter) else {
             return Ok(false);
         };
         // Stretches of the chain with the same rests: where each begins.
