@@ -236,6 +236,19 @@ impl<A: ByteAutomaton> Guide<A> {
         text
     }
 
+    /// Commits text that is no token's.
+    pub(crate) fn begin(&mut self, text: &[u8]) -> Result<(), String> {
+        let automaton = self.index.automaton();
+        automaton
+            .advance(&mut self.state, text, &mut self.work.scratch)
+            .map_err(|at| {
+                format!(
+                    "byte {at} of the beginning {:?} is refused",
+                    String::from_utf8_lossy(text)
+                )
+            })
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }

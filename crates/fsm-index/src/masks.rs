@@ -32,6 +32,9 @@ pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) key: Vec<u32>,
     tokens: Vec<u32>,
     words: Vec<u32>,
+    /// How many levels of the stack were looked at for what was remembered and
+    /// is now a part of something else.
+    remembered: usize,
 }
 
 impl<A: ByteAutomaton> Work<A> {
@@ -42,6 +45,7 @@ impl<A: ByteAutomaton> Work<A> {
             key: Vec::new(),
             tokens: Vec::new(),
             words: Vec::new(),
+            remembered: 0,
         }
     }
 }
@@ -72,6 +76,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if let Some(row) = self.find(cursor, Thing::Row, work, known) {
             return Ok(row);
         }
+        work.remembered = 0;
         let row = self.compute(cursor, accepting, work, known, watch)?;
         Ok(self.keep(cursor, Thing::Row, row, work, known))
     }
@@ -88,7 +93,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 return None;
             }
             match known.rows.get(&work.key) {
-                Known::Value(row) => return Some(row),
+                Known::Value(row) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Some(row);
+                }
                 Known::Deeper => {}
                 Known::Nothing => return None,
             }
@@ -105,7 +113,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
     ) -> Arc<Row> {
         let row = known.pool(row);
-        let used = self.automaton.depth_used(&work.scratch).max(1);
+        let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {
             if !self.key(cursor, thing as u32, depth, work) {
                 break;
@@ -114,6 +122,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             known.rows.add(&work.key, value);
         }
         row
+    }
+
+    /// How many levels what was just computed can depend on.
+    fn depth_used(&self, work: &Work<A>) -> usize {
+        let looked = self.automaton.depth_used(&work.scratch);
+        looked.max(work.remembered).max(1)
     }
 
     /// Puts the key of a thing into the working memory.
@@ -403,7 +417,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
             work.key.push(class.0);
             match known.rests.get(&work.key) {
-                Known::Value(rests) => return Ok(rests),
+                Known::Value(rests) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Ok(rests);
+                }
                 Known::Deeper => {}
                 Known::Nothing => break,
             }
@@ -425,7 +442,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return Err(error);
         }
         let rests = known.pool_rests(rests);
-        let used = self.automaton.depth_used(&work.scratch).max(1);
+        let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {
             if !self.key(cursor, thing, depth, work) {
                 break;

@@ -82,9 +82,12 @@ struct Inner {
     /// The text tokens with two quotes or more.
     quoting: Box<[u32]>,
     /// The tokens that contain a text, for the texts that were asked for.
-    containing: Mutex<HashMap<Box<[u8]>, Arc<[u32]>>>,
+    containing: Mutex<Containing>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
 }
+
+/// Which tokens contain a text.
+type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
 
 /// Of so many texts it is remembered which tokens contain them.
 const MAX_TEXTS: usize = 4_096;

@@ -8,11 +8,21 @@
 //! number. Whatever other names hold may be any value.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{ByteAutomaton, ClassId, Cursor, Exception, TextLoop};
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
+/// The same in quotes.
+const QUOTED: [&str; 6] = [
+    "\"free\"",
+    "\"short\"",
+    "\"long\"",
+    "\"code\"",
+    "\"kind\"",
+    "\"count\"",
+];
 const WORDS: [&str; 3] = ["alpha", "alphabet", "beta"];
 
 /// A key that is none of the names.
@@ -122,12 +132,49 @@ struct WalkFrame {
     level: u32,
 }
 
+/// Numbers of what was seen before.
+type Numbers<T> = HashMap<T, u32, BuildHasherDefault<Quick>>;
+
+/// A hash that is quick for a few small numbers.
+#[derive(Default)]
+pub(crate) struct Quick(u64);
+
+impl Hasher for Quick {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u16(&mut self, n: u16) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    fn write_isize(&mut self, n: isize) {
+        self.write_u64(n as u64);
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0xF135_7AEA_2E62_A9C5);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Scratch {
     frames: Vec<WalkFrame>,
-    frame_ids: HashMap<WalkFrame, u32>,
+    frame_ids: Numbers<WalkFrame>,
     places: Vec<Place>,
-    ids: HashMap<Place, u32>,
+    ids: Numbers<Place>,
     /// Levels of the stack that was entered.
     base: u32,
     /// The lowest level that was looked at.
@@ -142,9 +189,12 @@ pub(crate) struct JsonLike {
     classes: [Vec<(u32, u32)>; 2],
 }
 
-/// Nodes by number: children, and which text ends there.
+/// A trie by the numbers of its nodes.
 #[derive(Clone, Debug)]
-struct Trie(Vec<(Vec<(u8, u16)>, Option<usize>)>);
+struct Trie(Vec<Node>);
+
+/// Children, and which text ends here.
+type Node = (Vec<(u8, u16)>, Option<usize>);
 
 impl Trie {
     fn new(texts: &[&str]) -> Trie {
@@ -220,19 +270,6 @@ impl Default for JsonLike {
 }
 
 impl JsonLike {
-    /// What a state is about, for reports.
-    pub(crate) fn kind(state: &State) -> &'static str {
-        match state.at {
-            At::Key(..) => "key",
-            At::Text(u32::MAX, _) | At::Escape(u32::MAX) => "free string",
-            At::Text(..) | At::Escape(_) => "limited string",
-            At::Code(_) => "pattern",
-            At::Word(_) => "enum",
-            At::Number(_) => "number",
-            _ => "structure",
-        }
-    }
-
     fn next(&self, at: At, byte: u8, stack: &mut impl Stack) -> Option<At> {
         let number = |digits| Some(At::Number(digits));
         match at {
@@ -623,9 +660,13 @@ impl ByteAutomaton for JsonLike {
 
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         for (frame, &(_, used)) in state.frames.iter().enumerate() {
-            for (_, name) in NAMES.iter().enumerate().filter(|(i, _)| used >> i & 1 == 1) {
-                let name = format!("{name}\"");
-                each(Exception::Contains(format!("\"{name}").as_bytes()));
+            for (_, name) in QUOTED
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| used >> i & 1 == 1)
+            {
+                each(Exception::Contains(name.as_bytes()));
+                let name = &name[1..];
                 let At::Key(node, Utf8(0, ..)) = state.at else {
                     continue;
                 };
