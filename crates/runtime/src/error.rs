@@ -33,6 +33,9 @@ pub enum ErrorKind {
     VocabularyMismatch,
     /// The constraint refused a token, or could not be built.
     Constraint,
+    /// Not even a shortest text that the constraint accepts fits the tokens
+    /// that were asked for.
+    TokenBudget,
     /// No token can be drawn: all are masked, or none has a finite logit.
     Sampling,
     /// A sampling parameter is out of its range; the message names it.

@@ -9,6 +9,7 @@ use tokenmold::chat::{Chat, Ending, chatml};
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
     Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
+    TokenBudget,
 };
 use tokenmold::model::{self, LoadedModel};
 use tokenmold::sampling::SamplingConfig;
@@ -48,6 +49,19 @@ pub(crate) struct Args {
     /// Most tokens to generate.
     #[arg(long, value_name = "N", default_value_t = 256)]
     max_tokens: usize,
+
+    /// Draw such that the text is complete within the most tokens; refuse if
+    /// even the shortest does not fit.
+    #[arg(long, conflicts_with = "no_mask")]
+    fit: bool,
+
+    /// Least tokens to generate.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    min_tokens: usize,
+
+    /// End the text where this one begins. May be given several times.
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
 
     /// Let the model say what it likes: to see what the mask is for.
     #[arg(long)]
@@ -178,6 +192,12 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         .with_max_tokens(args.max_tokens)
         .with_sampling(args.sampling.config())
         .with_show_probabilities(args.show_probabilities)
+        .with_min_tokens(args.min_tokens)
+        .with_stop_strings(args.stop.iter().cloned())
+        .with_budget(match args.fit {
+            true => TokenBudget::Complete,
+            false => TokenBudget::Cut,
+        })
         .with_forced(match args.no_forced {
             true => ForcedTokens::Draw,
             false => ForcedTokens::Append,
@@ -297,8 +317,16 @@ impl<'t> Screen<'t> {
     }
 
     pub(crate) fn show(&mut self, event: &Event<'_>) -> Flow {
-        let Event::Token(token) = event else {
-            return Flow::Continue;
+        let token = match event {
+            Event::Token(token) => token,
+            Event::Rest(text) if self.format == Format::Text => {
+                let mut out = io::stdout().lock();
+                return match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+                    Ok(()) => Flow::Continue,
+                    Err(_) => Flow::Stop,
+                };
+            }
+            _ => return Flow::Continue,
         };
         let mut step = json!({ "token": token.token, "text": token.text, "forced": token.forced });
         if let Some(probabilities) = &token.probabilities {
