@@ -4,17 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokenmold::ErrorKind;
-use tokenmold::chat::{Chat, Ending, chatml};
+use tokenmold::chat::chatml;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
     Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
     TokenBudget,
 };
-use tokenmold::model::{self, LoadedModel};
-use tokenmold::sampling::SamplingConfig;
 use tokenmold::tokenizer::Tokenizer;
 
+use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{SchemaOptions, read_source};
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict};
@@ -89,86 +87,6 @@ struct Source {
     regex: Option<String>,
 }
 
-/// Which model; the embedded one by default.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Model")]
-struct ModelArgs {
-    /// A model directory as Hugging Face lays it out, or a GGUF file.
-    #[arg(long, value_name = "PATH", conflicts_with = "hub")]
-    model: Option<PathBuf>,
-
-    /// A model by its name on the Hugging Face Hub. Needs a build with the
-    /// feature `hub` and, the first time, a network.
-    #[arg(long, value_name = "NAME")]
-    hub: Option<String>,
-}
-
-/// How tokens are chosen; the most probable one by default.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Sampling")]
-struct SamplingArgs {
-    /// 0: the most probable token. Higher: more variety.
-    #[arg(long, value_name = "T", default_value_t = 0.0)]
-    temperature: f32,
-
-    /// Draw from the K most probable tokens only.
-    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
-    top_k: usize,
-
-    /// Draw from the most probable tokens that together have probability P.
-    #[arg(long, value_name = "P", default_value_t = 1.0)]
-    top_p: f32,
-
-    /// Draw from tokens at least P times as probable as the most probable one.
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    min_p: f32,
-
-    /// Make tokens that were said before less probable; 1 changes nothing.
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
-    repetition_penalty: f32,
-
-    /// The same seed gives the same text.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-}
-
-impl SamplingArgs {
-    fn config(&self) -> SamplingConfig {
-        let mut config = SamplingConfig::with_temperature(self.temperature, self.seed);
-        config.top_k = self.top_k;
-        config.top_p = self.top_p;
-        config.min_p = self.min_p;
-        config.repetition_penalty = self.repetition_penalty;
-        config
-    }
-}
-
-impl ModelArgs {
-    fn load(&self) -> Result<LoadedModel, Failure> {
-        if let Some(name) = &self.hub {
-            return load_from_hub(name);
-        }
-        match &self.model {
-            Some(path) => model::load(path).map_err(|e| Failure::of(path.display(), e)),
-            None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
-        }
-    }
-}
-
-#[cfg(feature = "hub")]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
-    let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
-    model::load(&folder).map_err(|e| Failure::of(name, e))
-}
-
-#[cfg(not(feature = "hub"))]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
-    Err(Failure::new(format!(
-        "{name}: this build cannot download models; build it with `--features hub`, \
-         or give a downloaded model by `--model`"
-    )))
-}
-
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
     let Source { schema, regex } = &args.source;
@@ -185,7 +103,12 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
                 (None, Some(schema)) => Some(chatml::schema_system(schema)),
                 (None, None) => None,
             };
-            Prompt::Chat(write_chat(&loaded, system.as_deref(), &args.prompt)?)
+            let user = json!({"role": "user", "content": args.prompt});
+            let written = write_chat(&loaded.chat, system.as_deref(), &[user]);
+            Prompt::Chat(
+                written
+                    .map_err(|error| Failure::new(format!("{error}; `--raw` goes without it")))?,
+            )
         }
     };
     let request = Request::new(prompt)
@@ -220,34 +143,6 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         json,
         verdict: Verdict::Good,
     })
-}
-
-/// A request in the model's own way of writing chats.
-fn write_chat(loaded: &LoadedModel, system: Option<&str>, user: &str) -> Result<String, Failure> {
-    let user_turn = json!({"role": "user", "content": user});
-    let messages = match system {
-        Some(system) => vec![json!({"role": "system", "content": system}), user_turn],
-        None => vec![user_turn],
-    };
-    let write = |messages: &[Value]| {
-        let chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
-        loaded.chat.apply(&chat)
-    };
-    let written = match (write(&messages), system) {
-        // Some models know no system's turn; what it says goes before the
-        // request then.
-        (Err(error), Some(system)) if error.kind() == ErrorKind::TemplateRaised => {
-            let user = format!("{system}\n\n{user}");
-            write(&[json!({"role": "user", "content": user})])
-        }
-        (written, _) => written,
-    };
-    match written {
-        Ok(rendered) => Ok(rendered.text),
-        Err(error) => Err(Failure::new(format!(
-            "the model's chat template: {error}; `--raw` goes without it"
-        ))),
-    }
 }
 
 /// A constraint ready for a model's vocabulary, with what it cost.
