@@ -43,7 +43,7 @@ struct Arguments {
 enum Kind {
     /// Response schemas, against transformers 5.0.
     ResponseSchema,
-    /// Response templates.
+    /// Response templates, against transformers 5.23.
     ResponseTemplate,
     /// Chat templates.
     ChatTemplate,
@@ -69,11 +69,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let tally = match arguments.kind {
-        Kind::ResponseSchema => golden::response_schema(&arguments.file, &mut |difference| {
-            println!("{}", difference.id);
-            println!("  expected {}", difference.expected);
-            println!("  got      {}", difference.got);
-        }),
+        Kind::ResponseSchema => golden_cases(&arguments.file, golden::response_schema_case),
+        Kind::ResponseTemplate => golden_cases(&arguments.file, golden::response_template_case),
         Kind::JsonSchema => {
             let names = match arguments.engines.as_slice() {
                 [] => vec!["tokenmold".to_owned()],
@@ -86,7 +83,7 @@ fn main() -> ExitCode {
             }
             json_schema(&arguments.file, &names)
         }
-        Kind::ResponseTemplate | Kind::ChatTemplate | Kind::Agentscope => {
+        Kind::ChatTemplate | Kind::Agentscope => {
             let kind = arguments.kind.to_possible_value();
             let kind = kind
                 .map(|value| value.get_name().to_owned())
@@ -105,6 +102,17 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn golden_cases(
+    file: &Path,
+    case: fn(&serde_json::Value) -> Option<golden::Difference>,
+) -> Result<Tally, String> {
+    golden::run(file, case, &mut |difference| {
+        println!("{}", difference.id);
+        println!("  expected {}", difference.expected);
+        println!("  got      {}", difference.got);
+    })
 }
 
 fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {

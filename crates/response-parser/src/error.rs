@@ -94,6 +94,30 @@ kinds! {
     /// A keyword has a value of a kind that it cannot have, or a step met a value that the
     /// reference fails on by accident.
     PythonType = "python_type",
+    /// The template is not what the form allows.
+    TemplateLoad = "template_load",
+    /// A stream of a template was asked for without the prompt's end.
+    PrefixRequired = "prefix_required",
+    /// The text has a control character that `string_delims` needs for itself.
+    JsonSentinel = "json_sentinel",
+    /// `xml-inline` without a `tag_pattern`.
+    XmlPatternRequired = "xml_pattern_required",
+    /// A match of `tag_pattern` lacks the group `key`.
+    XmlKeyGroup = "xml_key_group",
+    /// `line_sep` or `kv_sep` is empty.
+    EmptySeparator = "empty_separator",
+    /// `transform_each` met something other than a list of objects.
+    TransformEachShape = "transform_each_shape",
+    /// A placeholder's first word names nothing.
+    TransformMissingRoot = "transform_missing_root",
+    /// A placeholder's path leads nowhere.
+    TransformPath = "transform_path",
+    /// `join` met something other than strings.
+    JoinNonString = "join_non_string",
+    /// A field that is not optional got no value.
+    RequiredMissing = "required_missing",
+    /// A region opens and closes at one place for ever.
+    NoProgress = "no_progress",
     /// The schema cannot be used, for a reason that has no kind of its own.
     SchemaInvalid = "schema_invalid",
     /// A pattern uses something of Python's `re` that is not supported.
@@ -136,6 +160,14 @@ impl Error {
         self
     }
 
+    /// The same for a text that lies `offset` bytes further on.
+    pub(crate) fn moved_by(mut self, offset: usize) -> Error {
+        if let Some(own) = &mut self.0.offset {
+            *own += offset;
+        }
+        self
+    }
+
     /// A copy, for an error that is kept and raised each time its step runs.
     pub(crate) fn again(&self) -> Error {
         Error(self.0.clone())
@@ -163,10 +195,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
-        let place = if inner.pointer.is_empty() {
-            "the schema"
-        } else {
-            &inner.pointer
+        let place = match (inner.pointer.as_str(), inner.kind) {
+            ("", ErrorKind::TemplateLoad | ErrorKind::PrefixRequired) => "the template",
+            ("", _) => "the schema",
+            (pointer, _) => pointer,
         };
         write!(f, "{place}: {}", inner.message)?;
         if let Some(offset) = inner.offset {

@@ -70,6 +70,22 @@ pub(crate) fn decode(text: &str) -> Result<Value<'_>> {
     Ok(value)
 }
 
+/// Decodes the whole of `text`, borrowing from what it borrows from.
+pub(crate) fn decode_text<'t>(text: &Text<'t>) -> Result<Value<'t>> {
+    match text.borrowed() {
+        Some(text) => decode(text),
+        None => {
+            let value = decode(text.as_str())?.into_owned();
+            // Stand-ins pass through the decoder as ordinary characters.
+            Ok(if text.is_lone() {
+                value.with_stand_ins()
+            } else {
+                value
+            })
+        }
+    }
+}
+
 struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],

@@ -58,6 +58,7 @@ mod pyre;
 mod run;
 mod scalar;
 mod schema;
+mod template;
 mod text;
 mod value;
 
@@ -65,6 +66,9 @@ use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
 pub use schema::Mode;
+pub use template::{
+    Event, Finished, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
+};
 
 use schema::{MAX_VALUE_DEPTH, Schema};
 use value::{Beyond, Value, depth_within};
@@ -90,6 +94,19 @@ pub enum Unrepresentable {
     /// The nearest thing that JSON has: null for NaN and infinities, the digits as a string
     /// for an integer, U+FFFD for each lone surrogate.
     Replace,
+    /// An object that says what it is: `{"$float": "NaN" | "Infinity" | "-Infinity"}`,
+    /// `{"$bigint": "<digits>"}` or `{"$utf16": [<code units>]}`.
+    Tag,
+}
+
+impl Unrepresentable {
+    fn beyond(self) -> Beyond {
+        match self {
+            Unrepresentable::Refuse => Beyond::Refuse,
+            Unrepresentable::Replace => Beyond::Replace,
+            Unrepresentable::Tag => Beyond::Tag,
+        }
+    }
 }
 
 /// Options of a [`ResponseSchema`], from [`ResponseSchema::builder`].
@@ -183,10 +200,7 @@ impl ResponseSchema {
     }
 
     fn plain(&self) -> Beyond {
-        match self.unrepresentable {
-            Unrepresentable::Refuse => Beyond::Refuse,
-            Unrepresentable::Replace => Beyond::Replace,
-        }
+        self.unrepresentable.beyond()
     }
 
     fn read_value(&self, value: &Json, beyond: Beyond) -> Result<Json, Error> {
@@ -207,18 +221,7 @@ impl ResponseSchema {
             input,
         };
         let value = run.parse(&self.root, content)?;
-        value.into_json(beyond).map_err(|problem| {
-            let message = format!(
-                "the result holds {}, which JSON cannot, at {}",
-                problem.what,
-                if problem.pointer.is_empty() {
-                    "its root"
-                } else {
-                    &problem.pointer
-                }
-            );
-            Error::new(ErrorKind::NotJson, "", message)
-        })
+        value.into_json(beyond).map_err(|problem| problem.error())
     }
 }
 

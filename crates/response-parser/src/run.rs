@@ -167,7 +167,7 @@ impl<'t> Run<'t> {
             return Err(Error::new(ErrorKind::JsonNonString, pointer(), message));
         };
         let arguments = raise(&parser.arguments)?;
-        let value = match self.decode(&text) {
+        let value = match json::decode_text(&text) {
             Ok(value) => value,
             Err(error) => {
                 let kind = match error.problem {
@@ -194,21 +194,6 @@ impl<'t> Run<'t> {
             Some(transform) => raise(transform)?.search(&value).map_err(|error| {
                 jmespath_error(error, format!("{}/x-parser-args/transform", node.pointer))
             }),
-        }
-    }
-
-    fn decode(&self, text: &Text<'t>) -> std::result::Result<Value<'t>, json::JsonError> {
-        match text.borrowed() {
-            Some(text) => json::decode(text),
-            None => {
-                let value = json::decode(text.as_str())?.into_owned();
-                // Stand-ins pass through the decoder as ordinary characters.
-                Ok(if text.is_lone() {
-                    value.with_stand_ins()
-                } else {
-                    value
-                })
-            }
         }
     }
 
@@ -498,7 +483,7 @@ fn group_value<'t>(
     }
 }
 
-fn exhausted(exhausted: Exhausted, pointer: String) -> Error {
+pub(crate) fn exhausted(exhausted: Exhausted, pointer: String) -> Error {
     let message = match exhausted {
         Exhausted::Steps => format!(
             "matching took more than {STEPS} steps and {STEPS_PER_BYTE} for each byte of the text"

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Number, Value as Json};
 
+use crate::error::{Error, ErrorKind};
 use crate::scalar::Int;
 use crate::text::Text;
 
@@ -151,6 +152,16 @@ impl<'t> Value<'t> {
 }
 
 impl NotJson {
+    pub(crate) fn error(&self) -> Error {
+        let place = if self.pointer.is_empty() {
+            "its root"
+        } else {
+            &self.pointer
+        };
+        let message = format!("the result holds {}, which JSON cannot, at {place}", self.what);
+        Error::new(ErrorKind::NotJson, "", message)
+    }
+
     fn inside(mut self, key: &str) -> NotJson {
         self.pointer = format!("/{}{}", escape_pointer(key), self.pointer);
         self

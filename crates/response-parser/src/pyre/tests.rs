@@ -7,7 +7,7 @@ use super::*;
 
 /// All matches as text, groups behind a bar; an absent group is `~`.
 fn matches(pattern: &str, text: &str) -> String {
-    let pattern = Pattern::new(pattern).unwrap();
+    let pattern = Pattern::new(pattern, Dialect::Re).unwrap();
     shown(text, pattern.matches(text))
 }
 
@@ -160,7 +160,7 @@ fn patterns_that_python_refuses() {
         r"\N{EM DASH}",
         "a{4294967295}",
     ] {
-        let error = Pattern::new(pattern).expect_err(pattern);
+        let error = Pattern::new(pattern, Dialect::Re).expect_err(pattern);
         out.push_str(&format!("{pattern}: {error}\n"));
     }
     insta::assert_snapshot!(out);
@@ -169,7 +169,7 @@ fn patterns_that_python_refuses() {
 #[test]
 fn replacements() {
     let replace = |pattern: &str, template: &str, text: &str| {
-        let pattern = Pattern::new(pattern).unwrap();
+        let pattern = Pattern::new(pattern, Dialect::Re).unwrap();
         let template = Template::new(template, pattern.names()).map_err(|e| e.to_string())?;
         Ok::<_, String>(pattern.replace(&template, text, 1 << 20).unwrap().unwrap())
     };
@@ -203,13 +203,13 @@ fn replacements() {
 fn hostile_texts_end() {
     let text = "<".repeat(1 << 20);
     // Linear machine.
-    assert_eq!(Pattern::new("<(.*?)>").unwrap().search(&text), Ok(None));
+    assert_eq!(Pattern::new("<(.*?)>", Dialect::Re).unwrap().search(&text), Ok(None));
     // A choice at each of four million places.
-    let pattern = Pattern::new("(?=<)(<|<)*>").unwrap();
+    let pattern = Pattern::new("(?=<)(<|<)*>", Dialect::Re).unwrap();
     assert_eq!(pattern.search(&text.repeat(4)), Err(Exhausted::Stack));
     let text = &text[..1 << 16];
     // Every search of this one looks at the rest of the text.
-    let pattern = Pattern::new("<(.*?)>|<").unwrap();
+    let pattern = Pattern::new("<(.*?)>|<", Dialect::Re).unwrap();
     let mut matches = pattern.matches(text);
     let outcome = loop {
         match matches.next_match() {
@@ -221,11 +221,11 @@ fn hostile_texts_end() {
     assert_eq!(outcome, Err(Exhausted::Steps));
     // Exponential for a backtracking machine.
     assert_eq!(
-        Pattern::new("(?=<)((<+)+)>").unwrap().search(text),
+        Pattern::new("(?=<)((<+)+)>", Dialect::Re).unwrap().search(text),
         Err(Exhausted::Steps)
     );
     assert_eq!(
-        Pattern::new("(?=.*>)<").unwrap().search(text),
+        Pattern::new("(?=.*>)<", Dialect::Re).unwrap().search(text),
         Err(Exhausted::Steps)
     );
 }
@@ -233,13 +233,13 @@ fn hostile_texts_end() {
 #[test]
 fn nesting_is_limited() {
     let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
-    assert!(Pattern::new(&deep).unwrap_err().unsupported);
+    assert!(Pattern::new(&deep, Dialect::Re).unwrap_err().unsupported);
     let many = "()".repeat(5000);
-    assert!(Pattern::new(&many).unwrap_err().unsupported);
-    let large = Pattern::new(r"\w{1000}{0}|(?:\w{100}){100}").err();
+    assert!(Pattern::new(&many, Dialect::Re).unwrap_err().unsupported);
+    let large = Pattern::new(r"\w{1000}{0}|(?:\w{100}){100}", Dialect::Re).err();
     assert!(large.is_some(), "a repeat of a repeat is refused");
     // Too large for the linear machine, and still answered.
-    let pattern = Pattern::new(r"(?:\w{100}){1000}").unwrap();
+    let pattern = Pattern::new(r"(?:\w{100}){1000}", Dialect::Re).unwrap();
     assert!(pattern.search(&"é".repeat(100_000)).unwrap().is_some());
 }
 
@@ -266,7 +266,7 @@ proptest! {
 
     #[test]
     fn both_machines_agree(pattern in pattern_text(), text in "[abxkK\u{212A}\u{301}é \n]{0,12}") {
-        if let Ok(pattern) = Pattern::new(&pattern) {
+        if let Ok(pattern) = Pattern::new(&pattern, Dialect::Re) {
             let expected = backtracked(&pattern, &text);
             prop_assert_eq!(shown(&text, pattern.matches(&text)), expected);
         }
@@ -274,7 +274,7 @@ proptest! {
 
     #[test]
     fn no_pattern_panics(pattern in r#"[\[\](){}?*+|\\^$.:<>=!P#a-c0-9,\-&]{0,24}"#, text in "[abc(<\n]{0,10}") {
-        if let Ok(pattern) = Pattern::new(&pattern) {
+        if let Ok(pattern) = Pattern::new(&pattern, Dialect::Re) {
             let _ = pattern.search(&text);
         }
     }

@@ -1,0 +1,159 @@
+//! Structures with placeholders, filled in from a region's captures and content.
+
+use serde_json::Value as Json;
+
+use crate::error::{Error, ErrorKind};
+use crate::pyre::is_word;
+use crate::text::Text;
+use crate::value::{Object, Value};
+
+/// A structure whose strings may be placeholders such as `{content.name}`.
+pub(super) enum Structure {
+    Placeholder(Vec<Text<'static>>),
+    List(Vec<Structure>),
+    Map(Vec<(Text<'static>, Structure)>),
+    Plain(Value<'static>),
+}
+
+/// What placeholders stand for; a later name hides an earlier one.
+pub(super) struct Scope<'s, 't> {
+    pub(super) captures: &'s [(&'s str, &'t str)],
+    pub(super) values: Object<'t>,
+}
+
+impl Structure {
+    /// Reads a structure. Recursion is as deep as the template, which is checked before.
+    pub(super) fn new(json: &Json, pointer: &str) -> Result<Structure, Error> {
+        Ok(match json {
+            Json::String(text) => match placeholder(text) {
+                Some((path, length)) if length == text.len() => Structure::Placeholder(path),
+                Some(_) => {
+                    let message = "a placeholder must be the whole of its string";
+                    return Err(Error::new(ErrorKind::TemplateLoad, pointer, message));
+                }
+                None => Structure::Plain(Value::from_json(json).into_owned()),
+            },
+            Json::Array(items) => {
+                let items = items.iter().map(|item| Structure::new(item, pointer));
+                Structure::List(items.collect::<Result<_, _>>()?)
+            }
+            Json::Object(map) => {
+                let pairs = map.iter().map(|(key, value)| {
+                    Ok((Text::plain(key.clone()), Structure::new(value, pointer)?))
+                });
+                Structure::Map(pairs.collect::<Result<_, Error>>()?)
+            }
+            other => Structure::Plain(Value::from_json(other).into_owned()),
+        })
+    }
+
+    /// The structure with its placeholders replaced.
+    pub(super) fn fill<'t>(
+        &self,
+        scope: &Scope<'_, 't>,
+        pointer: &str,
+    ) -> Result<Value<'t>, Error> {
+        Ok(match self {
+            Structure::Placeholder(path) => scope.find(path, pointer)?,
+            Structure::List(items) => {
+                let items = items.iter().map(|item| item.fill(scope, pointer));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            Structure::Map(pairs) => {
+                let pairs = pairs
+                    .iter()
+                    .map(|(key, value)| Ok((key.clone(), value.fill(scope, pointer)?)));
+                Value::Object(pairs.collect::<Result<_, Error>>()?)
+            }
+            Structure::Plain(value) => value.clone(),
+        })
+    }
+
+    /// Where in the scope the value comes from that the filled structure has at `path`, if
+    /// it comes from one place as it is.
+    pub(super) fn source(&self, path: &[&str]) -> Option<Vec<Text<'static>>> {
+        match self {
+            Structure::Placeholder(from) => {
+                let rest = path.iter().map(|&key| Text::plain(key.to_owned()));
+                Some(from.iter().cloned().chain(rest).collect())
+            }
+            Structure::Map(pairs) => {
+                let (&first, rest) = path.split_first()?;
+                let (_, inner) = pairs.iter().rfind(|(key, _)| key.as_str() == first)?;
+                inner.source(rest)
+            }
+            Structure::List(_) | Structure::Plain(_) => None,
+        }
+    }
+}
+
+impl<'t> Scope<'_, 't> {
+    fn find(&self, path: &[Text<'static>], pointer: &str) -> Result<Value<'t>, Error> {
+        let shown = || {
+            let words: Vec<&str> = path.iter().map(Text::as_str).collect();
+            words.join(".")
+        };
+        let Some((root, rest)) = path.split_first() else {
+            return Ok(Value::Null);
+        };
+        let capture = || {
+            let mut captures = self.captures.iter().rev();
+            captures.find(|(name, _)| *name == root.as_str())
+        };
+        let captured;
+        let mut value = match (self.values.get(root), capture()) {
+            (Some(value), _) => value,
+            (None, Some((_, text))) => {
+                captured = Value::text(text);
+                &captured
+            }
+            (None, None) => {
+                let message = format!("nothing is called {root}, of {{{path}}}", root = root.as_str(), path = shown());
+                return Err(Error::new(ErrorKind::TransformMissingRoot, pointer, message));
+            }
+        };
+        for word in rest {
+            let inner = match value {
+                Value::Object(object) => object.get(word),
+                _ => None,
+            };
+            let Some(inner) = inner else {
+                let message = format!("{{{}}} leads nowhere at {}", shown(), word.as_str());
+                return Err(Error::new(ErrorKind::TransformPath, pointer, message));
+            };
+            value = inner;
+        }
+        Ok(value.clone())
+    }
+
+    /// The value at `path`, to be changed.
+    pub(super) fn find_mut(&mut self, path: &[Text<'static>]) -> Option<&mut Value<'t>> {
+        let (root, rest) = path.split_first()?;
+        let mut value = self.values.get_mut(root)?;
+        for word in rest {
+            let Value::Object(object) = value else {
+                return None;
+            };
+            value = object.get_mut(word)?;
+        }
+        Some(value)
+    }
+}
+
+/// The first placeholder in `text`: its words, and the length it takes if it starts the text
+/// (else no length that a text has).
+fn placeholder(text: &str) -> Option<(Vec<Text<'static>>, usize)> {
+    for (open, _) in text.match_indices('{') {
+        let inside = &text[open + 1..];
+        let Some(length) = inside.find(|c: char| c != '.' && !is_word(c)) else {
+            return None;
+        };
+        let path = &inside[..length];
+        if inside[length..].starts_with('}') && path.split('.').all(|word| !word.is_empty()) {
+            let words = path.split('.').map(|word| Text::plain(word.to_owned()));
+            let end = if open == 0 { length + 2 } else { usize::MAX };
+            return Some((words.collect(), end));
+        }
+    }
+    None
+}
