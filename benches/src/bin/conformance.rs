@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use serde_json::Value;
 use tokenmold_benches::cases;
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
@@ -69,8 +70,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let tally = match arguments.kind {
-        Kind::ResponseSchema => golden_cases(&arguments.file, golden::response_schema_case),
-        Kind::ResponseTemplate => golden_cases(&arguments.file, golden::response_template_case),
+        kind @ (Kind::ResponseSchema | Kind::ResponseTemplate) => {
+            golden_cases(&arguments.file, kind)
+        }
         Kind::JsonSchema => {
             let names = match arguments.engines.as_slice() {
                 [] => vec!["tokenmold".to_owned()],
@@ -104,15 +106,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn golden_cases(
-    file: &Path,
-    case: fn(&serde_json::Value) -> Option<golden::Difference>,
-) -> Result<Tally, String> {
-    golden::run(file, case, &mut |difference| {
+/// Runs golden cases of a kind and prints those that differ.
+fn golden_cases(file: &Path, kind: Kind) -> Result<Tally, String> {
+    let records = golden::read(file)?;
+    let whole = golden::whole_templates(&records);
+    let template = |record: &Value| {
+        let base = record["base"].as_str().and_then(|base| whole.get(base));
+        golden::response_template_case(record, base.copied())
+    };
+    let case: &dyn Fn(&Value) -> Option<golden::Difference> = match kind {
+        Kind::ResponseTemplate => &template,
+        _ => &golden::response_schema_case,
+    };
+    Ok(golden::run(&records, case, &mut |difference| {
         println!("{}", difference.id);
         println!("  expected {}", difference.expected);
         println!("  got      {}", difference.got);
-    })
+    }))
 }
 
 fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {

@@ -158,7 +158,10 @@ impl NotJson {
         } else {
             &self.pointer
         };
-        let message = format!("the result holds {}, which JSON cannot, at {place}", self.what);
+        let message = format!(
+            "the result holds {}, which JSON cannot, at {place}",
+            self.what
+        );
         Error::new(ErrorKind::NotJson, "", message)
     }
 

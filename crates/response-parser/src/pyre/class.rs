@@ -85,7 +85,8 @@ pub(super) fn negate(class: &mut ClassUnicode) {
 
 /// The members of the Unicode property `name`, if there is one.
 pub(super) fn property(name: &str) -> Option<ClassUnicode> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | '=' | ':' | '&');
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | '=' | ':' | '&');
     if name.is_empty() || !name.chars().all(plain) {
         return None;
     }

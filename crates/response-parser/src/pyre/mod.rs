@@ -194,7 +194,10 @@ impl Pattern {
     /// The linear machine, if its answers for `text` are Python's.
     fn native(&self, text: &str) -> Option<&Native> {
         let pythons = self.tree.dialect == Dialect::Re;
-        if self.needs.word_edge && pythons && (text.is_empty() || !class::word_boundaries_agree(text)) {
+        if self.needs.word_edge
+            && pythons
+            && (text.is_empty() || !class::word_boundaries_agree(text))
+        {
             return None;
         }
         if self.needs.dollar && text.ends_with('\n') {
@@ -209,7 +212,9 @@ impl Pattern {
 
     /// The machine for texts that grow, if it can run the pattern.
     fn threads(&self) -> Option<&Threads> {
-        self.threads.get_or_init(|| Threads::new(&self.tree)).as_ref()
+        self.threads
+            .get_or_init(|| Threads::new(&self.tree))
+            .as_ref()
     }
 
     fn program(&self) -> &Program {

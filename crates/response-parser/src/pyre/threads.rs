@@ -110,7 +110,8 @@ impl Threads {
         } else {
             starts(&tree.root)
         };
-        let word = |ascii| CharSet::new(&class::category(Category::Word, tree.dialect, ascii, false));
+        let word =
+            |ascii| CharSet::new(&class::category(Category::Word, tree.dialect, ascii, false));
         Some(Threads {
             insts,
             start,

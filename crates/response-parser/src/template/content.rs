@@ -239,9 +239,7 @@ fn xml_inline<'t>(parser: &Parser, xml: &XmlInline, text: &Text<'t>) -> Result<V
         let Some((_, key)) = part(xml.key) else {
             let message = "each match must have the named group key";
             let offset = groups.first().copied().flatten().map(|(from, _)| from);
-            return Err(
-                Error::new(ErrorKind::XmlKeyGroup, pointer(), message).at_offset(offset)
-            );
+            return Err(Error::new(ErrorKind::XmlKeyGroup, pointer(), message).at_offset(offset));
         };
         let raw = match (xml.value, part(xml.value)) {
             (None, _) => Some((0, Text::plain(""))),

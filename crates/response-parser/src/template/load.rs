@@ -12,9 +12,6 @@ use crate::value::{Object, Value, depth_within, escape_pointer};
 /// Deepest nesting of a template.
 pub(crate) const MAX_TEMPLATE_DEPTH: usize = 128;
 
-/// A part that may be broken; in the reference's mode its error is raised when it is used.
-type Deferred<T> = Result<T, Error>;
-
 pub(super) struct Template {
     pub(super) defaults: Object<'static>,
     pub(super) fields: Vec<Field>,
@@ -134,10 +131,19 @@ impl Loader {
         let Json::Object(template) = json else {
             return Err(bad("", "a template must be an object"));
         };
-        if template.get("version").is_some_and(|v| v.as_f64() != Some(1.0)) {
+        if template
+            .get("version")
+            .is_some_and(|v| v.as_f64() != Some(1.0))
+        {
             return Err(bad("/version", "the only version is 1"));
         }
-        let known = ["version", "defaults", "fields", "start_anchor", "start_anchor_pattern"];
+        let known = [
+            "version",
+            "defaults",
+            "fields",
+            "start_anchor",
+            "start_anchor_pattern",
+        ];
         only(template, &known, "")?;
         let defaults = match template.get("defaults") {
             None => Object::default(),
@@ -190,7 +196,10 @@ impl Loader {
             Some(_) => return Err(bad(at("content"), "must be a string")),
         };
         if !is_parser(content) {
-            let message = format!("no content parser {}; there are {PARSERS}", shorten(content));
+            let message = format!(
+                "no content parser {}; there are {PARSERS}",
+                shorten(content)
+            );
             return Err(bad(at("content"), message));
         }
         let parser = self.parser(content, spec.get("content_args"), &at("content_args"))?;
@@ -280,12 +289,17 @@ impl Loader {
     fn parser(&self, name: &str, args: Option<&Json>, pointer: &str) -> Result<Parser, Error> {
         let empty = Map::new();
         let (args, wrong) = match args {
-            None | Some(Json::Null) => (&empty, false),
+            None => (&empty, false),
+            Some(Json::Null) => (&empty, self.mode == Mode::Reference),
             Some(Json::Object(args)) => (args, false),
-            Some(other) => (&empty, is_truthy(other)),
+            Some(_) => (&empty, true),
         };
         let kind = match wrong {
-            true => Err(Error::new(ErrorKind::PythonType, pointer, "must be an object")),
+            true => Err(Error::new(
+                ErrorKind::PythonType,
+                pointer,
+                "must be an object",
+            )),
             false => self.kind(name, args, pointer),
         };
         Ok(Parser {
@@ -314,7 +328,11 @@ impl Loader {
                     Some(Json::String(text)) => Ok(text.clone()),
                     Some(_) => {
                         let pointer = format!("{pointer}/{key}");
-                        Err(Error::new(ErrorKind::PythonType, pointer, "must be a string"))
+                        Err(Error::new(
+                            ErrorKind::PythonType,
+                            pointer,
+                            "must be a string",
+                        ))
                     }
                 };
                 let (line_sep, kv_sep) = (text("line_sep", "\n")?, text("kv_sep", ":")?);
@@ -433,7 +451,12 @@ fn bad_pattern(error: &SyntaxError, pointer: &str, kind: ErrorKind) -> Error {
 
 /// One literal or several, the longest tried first.
 fn literals(json: &Json, pointer: String) -> Result<Anchor, Error> {
-    let wrong = || bad(pointer.clone(), "must be a string or a list of strings, none empty");
+    let wrong = || {
+        bad(
+            pointer.clone(),
+            "must be a string or a list of strings, none empty",
+        )
+    };
     let mut list: Vec<&str> = match json {
         Json::String(text) => vec![text],
         Json::Array(items) => {

@@ -59,7 +59,9 @@ enum Region {
     /// Text is thrown away.
     None,
     /// The field without an opening anchor, entered or not.
-    Implicit { entered: bool },
+    Implicit {
+        entered: bool,
+    },
     Explicit(usize),
 }
 
@@ -114,11 +116,6 @@ impl Machine {
         Some((field, self.body))
     }
 
-    /// Where the text starts that is not dealt with yet.
-    pub(super) fn pos(&self) -> usize {
-        self.pos
-    }
-
     /// Cuts as much of `text` as can be cut. The text only grows from call to call.
     pub(super) fn run(
         &mut self,
@@ -137,7 +134,11 @@ impl Machine {
             let mut hold = text.len();
             let best = self.best(template, text, &mut hold)?;
             let Some(cut) = best.filter(|cut| cut.start < hold) else {
-                let to = if phase == Phase::Whole { text.len() } else { hold };
+                let to = if phase == Phase::Whole {
+                    text.len()
+                } else {
+                    hold
+                };
                 self.take(template, to, regions);
                 if phase == Phase::Whole {
                     self.leave(template, to, regions)?;
@@ -266,7 +267,9 @@ impl Machine {
         }
         slot.steps += STEPS_PER_BYTE * (text.len() - slot.paid) as u64;
         slot.paid = text.len();
-        let found = anchor.pattern.scan(&mut slot.scanner, text, from, &mut slot.steps);
+        let found = anchor
+            .pattern
+            .scan(&mut slot.scanner, text, from, &mut slot.steps);
         let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
         Ok(match (found, self.phase) {
             // In a prefix a match that is settled has been found above.
@@ -317,7 +320,9 @@ impl Machine {
             let groups = anchor.pattern.match_at(text, cut.start);
             let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
             for (group, _) in super::load::named(anchor) {
-                let part = groups.as_ref().and_then(|groups| groups.get(group).copied());
+                let part = groups
+                    .as_ref()
+                    .and_then(|groups| groups.get(group).copied());
                 if let Some(Some((from, to))) = part {
                     self.captures.push((group, from, to));
                 }

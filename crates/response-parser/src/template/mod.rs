@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::Unrepresentable;
 use crate::error::{Error, ErrorKind};
 use crate::schema::Mode;
 use crate::value::{Beyond, Object, Value};
-use crate::Unrepresentable;
 use load::Template;
 use machine::{Machine, Phase};
 use stream::{OneShot, finish, to_json};
@@ -27,7 +27,7 @@ pub use stream::{Event, Finished, TemplateStream};
 /// freely between threads.
 ///
 /// ```
-/// use response_parser::{ResponseTemplate, Turn};
+/// use response_parser::{Event, ResponseTemplate, Turn};
 /// use serde_json::json;
 ///
 /// let template = ResponseTemplate::new(&json!({
@@ -45,7 +45,7 @@ pub use stream::{Event, Finished, TemplateStream};
 /// let mut stream = template.stream(&Turn::after("<|im_start|>assistant\n"))?;
 /// let mut events = stream.feed("<think>Hm.</th")?;
 /// events.extend(stream.feed("ink>Hello.<|im_end|>")?);
-/// assert_eq!(events.len(), 5);
+/// assert_eq!(Event::merge(events).len(), 6);
 /// assert_eq!(
 ///     stream.finish()?.message,
 ///     json!({"role": "assistant", "thinking": "Hm.", "content": "Hello."})

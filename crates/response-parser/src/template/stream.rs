@@ -73,10 +73,8 @@ impl Event {
     pub fn merge(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
         let mut merged: Vec<Event> = Vec::new();
         for event in events {
-            if let (
-                Some(Event::RegionChunk { text, .. }),
-                Event::RegionChunk { text: more, .. },
-            ) = (merged.last_mut(), &event)
+            if let (Some(Event::RegionChunk { text, .. }), Event::RegionChunk { text: more, .. }) =
+                (merged.last_mut(), &event)
             {
                 text.push_str(more);
             } else {
@@ -302,8 +300,7 @@ fn region_value<'t>(
     text: &'t str,
     (from, to): (usize, usize),
     captures: &[(usize, usize, usize)],
-) -> Result<Value<'t>, Error>
-{
+) -> Result<Value<'t>, Error> {
     let names: Vec<(usize, &str)> = field.open.iter().flat_map(named).collect();
     let captures: Vec<(&str, &'t str)> = captures
         .iter()
@@ -321,7 +318,11 @@ fn store<'t>(field: &Field, output: &mut Object<'t>, value: Value<'t>) -> Result
     if let Some(join) = &field.join {
         let wrong = |what: &str| {
             let message = format!("join joins strings, and {what} is none");
-            Error::new(ErrorKind::JoinNonString, format!("{}/join", field.pointer), message)
+            Error::new(
+                ErrorKind::JoinNonString,
+                format!("{}/join", field.pointer),
+                message,
+            )
         };
         let Value::Text(text) = &value else {
             return Err(wrong("the value"));
@@ -361,7 +362,11 @@ pub(super) fn finish<'t>(template: &Template, output: Object<'t>) -> Result<Obje
     for field in &template.fields {
         if !field.optional && !output.contains_key(&key(field)) {
             let message = "the field is not optional, and the response has none";
-            return Err(Error::new(ErrorKind::RequiredMissing, &field.pointer, message));
+            return Err(Error::new(
+                ErrorKind::RequiredMissing,
+                &field.pointer,
+                message,
+            ));
         }
     }
     output.retain(|key, value| {

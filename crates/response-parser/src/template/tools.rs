@@ -108,12 +108,21 @@ fn collect(schema: &Json, types: &mut Vec<String>, depth: usize) {
     match schema.get("type") {
         Some(Json::String(name)) => types.push(name.clone()),
         Some(Json::Array(names)) => {
-            types.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned)));
+            types.extend(
+                names
+                    .iter()
+                    .filter_map(|name| name.as_str().map(str::to_owned)),
+            );
         }
         _ => {}
     }
     for union in ["anyOf", "oneOf"] {
-        for branch in schema.get(union).and_then(Json::as_array).into_iter().flatten() {
+        for branch in schema
+            .get(union)
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+        {
             collect(branch, types, depth + 1);
         }
     }

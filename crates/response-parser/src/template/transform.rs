@@ -108,8 +108,16 @@ impl<'t> Scope<'_, 't> {
                 &captured
             }
             (None, None) => {
-                let message = format!("nothing is called {root}, of {{{path}}}", root = root.as_str(), path = shown());
-                return Err(Error::new(ErrorKind::TransformMissingRoot, pointer, message));
+                let message = format!(
+                    "nothing is called {root}, of {{{path}}}",
+                    root = root.as_str(),
+                    path = shown()
+                );
+                return Err(Error::new(
+                    ErrorKind::TransformMissingRoot,
+                    pointer,
+                    message,
+                ));
             }
         };
         for word in rest {
@@ -145,9 +153,7 @@ impl<'t> Scope<'_, 't> {
 fn placeholder(text: &str) -> Option<(Vec<Text<'static>>, usize)> {
     for (open, _) in text.match_indices('{') {
         let inside = &text[open + 1..];
-        let Some(length) = inside.find(|c: char| c != '.' && !is_word(c)) else {
-            return None;
-        };
+        let length = inside.find(|c: char| c != '.' && !is_word(c))?;
         let path = &inside[..length];
         if inside[length..].starts_with('}') && path.split('.').all(|word| !word.is_empty()) {
             let words = path.split('.').map(|word| Text::plain(word.to_owned()));

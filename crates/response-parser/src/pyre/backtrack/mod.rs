@@ -236,7 +236,10 @@ impl Program {
                 return Ok(Partial::Open(place));
             }
             if matched {
-                return Ok(Partial::Match(memory.slots[0] as usize, memory.slots[1] as usize));
+                return Ok(Partial::Match(
+                    memory.slots[0] as usize,
+                    memory.slots[1] as usize,
+                ));
             }
             let Some(c) = text[place..].chars().next() else {
                 break;
@@ -411,7 +414,10 @@ impl Program {
                         // Folding may change the length; a wrong guess only waits longer.
                         let short = bytes.len() - (at as usize) < 3 * wanted.len();
                         *touched |= match fold {
-                            Fold::Case => wanted.as_bytes().starts_with(&bytes[at as usize..]) && wanted.len() > bytes.len() - at as usize,
+                            Fold::Case => {
+                                wanted.as_bytes().starts_with(&bytes[at as usize..])
+                                    && wanted.len() > bytes.len() - at as usize
+                            }
                             _ => short,
                         };
                         match same_text(wanted, &text[at as usize..], *fold) {

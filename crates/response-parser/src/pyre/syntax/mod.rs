@@ -363,9 +363,12 @@ impl Parser<'_> {
         let fuzzy = self.dialect == Dialect::Regex
             && inside.len() < self.pattern.len() - self.at
             && costs.contains(['s', 'd', 'i', 'e'])
-            && costs
-                .chars()
-                .all(|c| matches!(c, 's' | 'd' | 'i' | 'e' | '0'..='9' | '<' | '=' | '+' | ',' | ' '));
+            && costs.chars().all(|c| {
+                matches!(
+                    c,
+                    's' | 'd' | 'i' | 'e' | '0'..='9' | '<' | '=' | '+' | ',' | ' '
+                )
+            });
         match fuzzy {
             true => Err(self.unsupported("fuzzy matching is not supported", start)),
             false => Ok(()),
