@@ -242,6 +242,20 @@ fn template_outcome(record: &Value, chunks: &[&str]) -> Value {
     }
 }
 
+/// Runs one golden case of AgentScope's text parsers: value or error (its name, message, raw
+/// response and missing tags), repaired text, instruction, and what goes where.
+///
+/// A pattern that cannot work is refused when the parser is made, not when it is used.
+pub fn agentscope_case(record: &Value) -> Option<Difference> {
+    let got = crate::agents::outcome(record);
+    let expected = crate::agents::expected(record);
+    (!same(&got, &expected)).then(|| Difference {
+        id: record["id"].as_str().unwrap_or("(no id)").to_owned(),
+        expected: expected.to_string(),
+        got: got.to_string(),
+    })
+}
+
 /// Equality of answers: an integer is no float, -0.0 is not 0.0, the order of keys does not
 /// matter.
 pub fn same(a: &Value, b: &Value) -> bool {

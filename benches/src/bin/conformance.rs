@@ -48,7 +48,7 @@ enum Kind {
     ResponseTemplate,
     /// Chat templates.
     ChatTemplate,
-    /// AgentScope's text parsers.
+    /// AgentScope's text parsers, against agentscope 0.1.6.
     Agentscope,
     /// The official JSON Schema test suite.
     JsonSchema,
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let tally = match arguments.kind {
-        kind @ (Kind::ResponseSchema | Kind::ResponseTemplate) => {
+        kind @ (Kind::ResponseSchema | Kind::ResponseTemplate | Kind::Agentscope) => {
             golden_cases(&arguments.file, kind)
         }
         Kind::JsonSchema => {
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
             }
             json_schema(&arguments.file, &names)
         }
-        Kind::ChatTemplate | Kind::Agentscope => {
+        Kind::ChatTemplate => {
             let kind = arguments.kind.to_possible_value();
             let kind = kind
                 .map(|value| value.get_name().to_owned())
@@ -116,6 +116,7 @@ fn golden_cases(file: &Path, kind: Kind) -> Result<Tally, String> {
     };
     let case: &dyn Fn(&Value) -> Option<golden::Difference> = match kind {
         Kind::ResponseTemplate => &template,
+        Kind::Agentscope => &golden::agentscope_case,
         _ => &golden::response_schema_case,
     };
     Ok(golden::run(&records, case, &mut |difference| {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::agentscope::MissingTags;
+
 /// A schema that cannot be used, or a text that cannot be read with it.
 ///
 /// [`Error::kind`] says what went wrong, [`Error::pointer`] which keyword of the schema was
@@ -14,6 +16,15 @@ struct Inner {
     pointer: String,
     offset: Option<usize>,
     message: String,
+    detail: Option<Box<Detail>>,
+}
+
+/// What the errors of text parsers know beyond the message.
+#[derive(Clone, Default)]
+struct Detail {
+    raw_response: Option<String>,
+    repaired: Option<String>,
+    missing: Option<MissingTags>,
 }
 
 macro_rules! kinds {
@@ -118,6 +129,20 @@ kinds! {
     RequiredMissing = "required_missing",
     /// A region opens and closes at one place for ever.
     NoProgress = "no_progress",
+    /// A text lacks the tags that its parser looks for.
+    TagNotFound = "tag_not_found",
+    /// What stands between two tags is not JSON, or not what the model wants.
+    JsonParsing = "json_parsing",
+    /// JSON of another type than a dictionary.
+    JsonType = "json_type",
+    /// A dictionary lacks a key that it must have.
+    RequiredFieldNotFound = "required_field_not_found",
+    /// A dictionary lacks a key that is to be taken out of it.
+    KeyNotFound = "key_not_found",
+    /// A parser was given no format instruction.
+    NoInstruction = "no_instruction",
+    /// The response has no text.
+    NoText = "no_text",
     /// The schema cannot be used, for a reason that has no kind of its own.
     SchemaInvalid = "schema_invalid",
     /// A pattern uses something of Python's `re` that is not supported.
@@ -152,7 +177,31 @@ impl Error {
             pointer,
             offset: None,
             message,
+            detail: None,
         }))
+    }
+
+    /// An error of a text parser: the message says it all.
+    #[cold]
+    pub(crate) fn bare(kind: ErrorKind, message: impl Into<String>) -> Error {
+        let mut error = Error::new(kind, "", message);
+        error.0.detail = Some(Box::default());
+        error
+    }
+
+    pub(crate) fn with_raw(mut self, raw_response: &str) -> Error {
+        self.0.detail.get_or_insert_default().raw_response = Some(raw_response.to_owned());
+        self
+    }
+
+    pub(crate) fn with_missing(mut self, missing: MissingTags) -> Error {
+        self.0.detail.get_or_insert_default().missing = Some(missing);
+        self
+    }
+
+    pub(crate) fn with_repaired(mut self, repaired: Option<String>) -> Error {
+        self.0.detail.get_or_insert_default().repaired = repaired;
+        self
     }
 
     pub(crate) fn at_offset(mut self, offset: Option<usize>) -> Error {
@@ -190,11 +239,53 @@ impl Error {
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }
+
+    /// The message alone, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to tell the model that wrote the text: the name AgentScope gives the error, and
+    /// the message.
+    #[must_use]
+    pub fn feedback(&self) -> String {
+        let name = match self.0.kind {
+            ErrorKind::TagNotFound => "TagNotFoundError",
+            ErrorKind::JsonParsing => "JsonParsingError",
+            ErrorKind::JsonType => "JsonTypeError",
+            ErrorKind::RequiredFieldNotFound => "RequiredFieldNotFoundError",
+            _ => "ResponseParsingError",
+        };
+        format!("{name}: {}", self.0.message)
+    }
+
+    /// The part of the response that the parsers of [`crate::agentscope`] could not read.
+    #[must_use]
+    pub fn raw_response(&self) -> Option<&str> {
+        self.0.detail.as_ref()?.raw_response.as_deref()
+    }
+
+    /// The response with its missing fences put in, where a parser of
+    /// [`crate::agentscope`] did so before it failed.
+    #[must_use]
+    pub fn repaired(&self) -> Option<&str> {
+        self.0.detail.as_ref()?.repaired.as_deref()
+    }
+
+    /// Which tags a parser of [`crate::agentscope`] did not find.
+    #[must_use]
+    pub fn missing_tags(&self) -> Option<MissingTags> {
+        self.0.detail.as_ref()?.missing
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
+        if inner.detail.is_some() && inner.pointer.is_empty() {
+            return f.write_str(&inner.message);
+        }
         let place = match (inner.pointer.as_str(), inner.kind) {
             ("", ErrorKind::TemplateLoad | ErrorKind::PrefixRequired) => "the template",
             ("", _) => "the schema",

@@ -326,6 +326,10 @@ impl<'t> Reader<'t> {
     }
 
     fn hexadecimal(&mut self) -> Option<u32> {
+        // Python wants a character behind the digits, too.
+        if self.at + 4 >= self.bytes.len() {
+            return None;
+        }
         let digits = self.bytes.get(self.at..self.at + 4)?;
         let mut unit = 0;
         for &digit in digits {

@@ -51,6 +51,7 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+pub mod agentscope;
 mod error;
 mod jmes;
 mod json;

@@ -146,6 +146,15 @@ pub(crate) fn is_word(c: char) -> bool {
     SET.get_or_init(|| CharSet::new(&named(r"\w"))).contains(c)
 }
 
+/// Whether Python's `repr` shows `c` as it is.
+pub(crate) fn is_printable(c: char) -> bool {
+    static SET: OnceLock<CharSet> = OnceLock::new();
+    c == ' '
+        || !SET
+            .get_or_init(|| CharSet::new(&named(r"[\p{C}\p{Z}]")))
+            .contains(c)
+}
+
 /// Characters that are `\w` for exactly one of Python and Rust: where a text has none of
 /// them, a word boundary is the same for both.
 fn disputed_word() -> &'static CharSet {

@@ -47,8 +47,6 @@ pub(super) struct Machine {
     /// For each field what is known about its opening and its closing anchor.
     slots: Vec<[Slot; 2]>,
     phase: Phase,
-    /// A zero-width close outside of a region ends all work.
-    stuck: bool,
     /// The region was opened by a zero-width match here.
     opened_at: Option<usize>,
     work: u64,
@@ -100,7 +98,6 @@ impl Machine {
             captures: Vec::new(),
             slots,
             phase: Phase::Prefix,
-            stuck: false,
             opened_at: None,
             work: 0,
         }
@@ -130,7 +127,7 @@ impl Machine {
                 slot.found = None;
             }
         }
-        while !self.stuck {
+        loop {
             let mut hold = text.len();
             let best = self.best(template, text, &mut hold)?;
             let Some(cut) = best.filter(|cut| cut.start < hold) else {
@@ -161,13 +158,14 @@ impl Machine {
                             .at_offset(Some(cut.end)));
                     }
                     self.leave(template, cut.start, regions)?;
+                    // No further than a zero-width close outside of a region, in this call:
+                    // the next one would find it again, unless it depended on the end.
                     if !open && cut.start == cut.end {
-                        self.stuck = true;
+                        return Ok(());
                     }
                 }
             }
         }
-        Ok(())
     }
 
     /// The first cut that is wanted, and in `hold` the first place that is not settled.
