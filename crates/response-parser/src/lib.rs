@@ -55,6 +55,7 @@ pub mod agentscope;
 mod error;
 mod jmes;
 mod json;
+mod partial;
 mod pyre;
 mod run;
 mod scalar;
@@ -66,9 +67,10 @@ mod value;
 use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
+pub use partial::{PartialJson, Unfinished};
 pub use schema::Mode;
 pub use template::{
-    Event, Finished, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
+    Event, Finished, PartialValue, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
 };
 
 use schema::{MAX_VALUE_DEPTH, Schema};

@@ -305,3 +305,67 @@ fn messages() {
     }
     insta::assert_snapshot!(out);
 }
+
+#[test]
+fn arguments_show_while_they_come() {
+    let template = json!({"start_anchor": "[A]", "fields": {
+        "calls": {"open_pattern": "<call=(?P<name>\\w+)>", "close": "</call>", "repeats": true,
+            "content": "json", "transform": {"name": "{name}", "arguments": "{content}"}},
+        "content": {}
+    }});
+    let template = ResponseTemplate::new(&template).unwrap();
+    let mut stream = template.stream(&Turn::after("")).unwrap();
+    let mut shown = Vec::new();
+    for chunk in [
+        "Hm. <ca",
+        "ll=f> {\"ci",
+        "ty\": \"Os",
+        "lo\", \"n\": 1",
+        "2",
+        "}</ca",
+        "ll>",
+        "<call=g>[",
+        "]</call>",
+    ] {
+        stream.feed(chunk).unwrap();
+        shown.push(stream.partial().map(|partial| {
+            assert_eq!(partial.field(), "calls");
+            json!([partial.capture("name"), partial.value()])
+        }));
+    }
+    assert_eq!(
+        json!(shown),
+        json!([
+            null,
+            ["f", {}],
+            ["f", {"city": "Os"}],
+            ["f", {"city": "Oslo", "n": 1}],
+            ["f", {"city": "Oslo", "n": 12}],
+            ["f", {"city": "Oslo", "n": 12}],
+            null,
+            ["g", []],
+            null
+        ])
+    );
+}
+
+#[test]
+fn partial_values_of_a_long_argument_cost_linear_time() {
+    let template = json!({"start_anchor": "[A]", "fields": {
+        "calls": {"open": "<call>", "close": "</call>", "content": "json"}
+    }});
+    let template = ResponseTemplate::new(&template).unwrap();
+    let mut stream = template.stream(&Turn::after("")).unwrap();
+    stream.feed("<call>{\"a\": \"").unwrap();
+    for _ in 0..200_000 {
+        stream.feed("token").unwrap();
+        assert!(stream.partial().is_some());
+    }
+    stream.feed("\"}</call>").unwrap();
+    assert_eq!(
+        stream.finish().unwrap().message["calls"]["a"]
+            .as_str()
+            .map(str::len),
+        Some(1_000_000)
+    );
+}

@@ -36,6 +36,7 @@ pub(super) struct Field {
 }
 
 /// What opens or closes a region, or the prefix's end.
+#[derive(Debug)]
 pub(super) struct Anchor {
     pub(super) pattern: Pattern,
     pub(super) pointer: String,

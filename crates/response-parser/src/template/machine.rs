@@ -113,6 +113,16 @@ impl Machine {
         Some((field, self.body))
     }
 
+    /// Where the text starts that is not dealt with yet.
+    pub(super) fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// Groups of the match that opened the region: number, start, end.
+    pub(super) fn captures(&self) -> &[(usize, usize, usize)] {
+        &self.captures
+    }
+
     /// Cuts as much of `text` as can be cut. The text only grows from call to call.
     pub(super) fn run(
         &mut self,

@@ -20,7 +20,7 @@ use machine::{Machine, Phase};
 use stream::{OneShot, finish, to_json};
 use tools::Tools;
 
-pub use stream::{Event, Finished, TemplateStream};
+pub use stream::{Event, Finished, PartialValue, TemplateStream};
 
 /// A compiled response template: the form of Hugging Face transformers 5.23, with `open`,
 /// `close`, `content` and their kin for each field. Immutable, cheap to clone, and shared

@@ -6,10 +6,11 @@ use serde_json::Value as Json;
 
 use super::Inner;
 use super::content;
-use super::load::{Field, Template, key, named};
+use super::load::{Anchor, Field, Kind, Template, key, named};
 use super::machine::{Machine, Phase, Regions};
 use super::tools::Tools;
 use crate::error::{Error, ErrorKind};
+use crate::partial::{self, PartialJson};
 use crate::value::{Beyond, Object, Value};
 
 /// Something that happened while a response arrived.
@@ -107,6 +108,52 @@ pub struct TemplateStream {
     buffer: String,
     output: Object<'static>,
     failed: Option<Error>,
+    partial: Option<OpenJson>,
+}
+
+/// The JSON region at work: where its text starts, how much of it was read, its value so far.
+struct OpenJson {
+    from: usize,
+    read: usize,
+    json: PartialJson,
+}
+
+/// The value so far of the JSON region that is open; from [`TemplateStream::partial`].
+#[derive(Clone, Copy, Debug)]
+pub struct PartialValue<'s> {
+    field: &'s str,
+    json: &'s PartialJson,
+    captures: &'s [(usize, usize, usize)],
+    open: Option<&'s Anchor>,
+    text: &'s str,
+}
+
+impl<'s> PartialValue<'s> {
+    /// The region's field.
+    #[must_use]
+    pub fn field(&self) -> &'s str {
+        self.field
+    }
+
+    /// What is known of the region's JSON, before any transform.
+    #[must_use]
+    pub fn json(&self) -> &'s PartialJson {
+        self.json
+    }
+
+    /// The value so far; `None` before anything of it can be told.
+    #[must_use]
+    pub fn value(&self) -> Option<&'s Json> {
+        self.json.value()
+    }
+
+    /// A named group of the match that opened the region, such as the name of the tool.
+    #[must_use]
+    pub fn capture(&self, name: &str) -> Option<&'s str> {
+        let (group, _) = named(self.open?).find(|(_, known)| *known == name)?;
+        let (_, from, to) = self.captures.iter().find(|(known, ..)| *known == group)?;
+        self.text.get(*from..*to)
+    }
 }
 
 impl TemplateStream {
@@ -124,6 +171,7 @@ impl TemplateStream {
             buffer: rest,
             tools,
             failed: None,
+            partial: None,
             inner,
         };
         if !stream.buffer.is_empty() {
@@ -171,6 +219,40 @@ impl TemplateStream {
         let output = finish(&self.inner.template, self.output)?;
         let message = to_json(Value::Object(output), self.inner.beyond)?;
         Ok(Finished { events, message })
+    }
+
+    /// The value so far of the JSON region that is open, for a user interface that shows
+    /// arguments while they come; `None` outside of one.
+    ///
+    /// Work is done only when asked for, and the sum of all calls is linear in the text.
+    pub fn partial(&mut self) -> Option<PartialValue<'_>> {
+        let template = &self.inner.template;
+        let (field, from) = self.machine.open_region(template)?;
+        let field = &template.fields[field];
+        let Kind::Json(dialect) = &field.parser.kind else {
+            return None;
+        };
+        if self.partial.as_ref().is_none_or(|open| open.from != from) {
+            self.partial = Some(OpenJson {
+                from,
+                read: from,
+                json: PartialJson::with_dialect(partial::Dialect {
+                    unquoted_keys: dialect.unquoted_keys,
+                    string_delims: dialect.string_delims.clone(),
+                }),
+            });
+        }
+        let open = self.partial.as_mut()?;
+        let to = self.machine.pos().max(open.read);
+        open.json.feed(&self.buffer[open.read..to]);
+        open.read = to;
+        Some(PartialValue {
+            field: &field.name,
+            json: &open.json,
+            captures: self.machine.captures(),
+            open: field.open.as_ref(),
+            text: &self.buffer,
+        })
     }
 
     fn run(&mut self, phase: Phase, events: &mut Vec<Event>) -> Result<(), Error> {
