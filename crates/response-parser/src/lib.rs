@@ -53,6 +53,7 @@ mod readme {}
 
 pub mod agentscope;
 mod error;
+mod formats;
 mod jmes;
 mod json;
 mod partial;
@@ -67,6 +68,7 @@ mod value;
 use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
+pub use formats::Format;
 pub use partial::{PartialJson, Unfinished};
 pub use schema::Mode;
 pub use template::{
