@@ -143,6 +143,14 @@ kinds! {
     NoInstruction = "no_instruction",
     /// The response has no text.
     NoText = "no_text",
+    /// A parsed message does not keep to the schema.
+    Invalid = "invalid",
+    /// A parsed message does not fit the type that was asked for.
+    Deserialize = "deserialize",
+    /// A model's folder has no schema, template or known format.
+    NotInModel = "not_in_model",
+    /// A file of a model's folder cannot be read or written.
+    ModelFile = "model_file",
     /// The schema cannot be used, for a reason that has no kind of its own.
     SchemaInvalid = "schema_invalid",
     /// A pattern uses something of Python's `re` that is not supported.

@@ -56,6 +56,7 @@ mod error;
 mod formats;
 mod jmes;
 mod json;
+mod model_dir;
 mod partial;
 mod pyre;
 mod run;
@@ -63,8 +64,10 @@ mod scalar;
 mod schema;
 mod template;
 mod text;
+mod validate;
 mod value;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
@@ -84,6 +87,7 @@ pub(crate) const MAX_TEXT: usize = 64 << 20;
 /// A compiled response schema. Immutable, and shared freely between threads.
 pub struct ResponseSchema {
     root: Schema,
+    json: Json,
     mode: Mode,
     unrepresentable: Unrepresentable,
 }
@@ -148,6 +152,7 @@ impl ResponseSchemaBuilder {
         let root = schema::compile(schema, self.mode)?;
         Ok(ResponseSchema {
             root,
+            json: schema.clone(),
             mode: self.mode,
             unrepresentable: self.unrepresentable,
         })
@@ -204,6 +209,39 @@ impl ResponseSchema {
         self.read_value(value, Beyond::Tag)
     }
 
+    /// Reads `text` and makes sure that the message keeps to what the schema says about
+    /// values: `type`, `enum`, `const`, `required`, bounds, lengths, `pattern` (in Python's
+    /// syntax), `properties`, `items` and their kin, `allOf`, `anyOf`, `oneOf`, `not`.
+    /// `format` is an annotation.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`] with the keyword's place in the schema, and in its message the
+    /// value's place; [`ErrorKind::SchemaInvalid`] for a keyword that cannot be enforced
+    /// (`$ref`, `if` and others); otherwise as [`ResponseSchema::parse`].
+    pub fn parse_validated(&self, text: &str) -> Result<Json, Error> {
+        validate::check(&self.json)?;
+        let message = self.parse(text)?;
+        validate::validate(&self.json, &message)?;
+        Ok(message)
+    }
+
+    /// Reads `text` into a type of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
+    /// [`ResponseSchema::parse`].
+    pub fn parse_as<T: DeserializeOwned>(&self, text: &str) -> Result<T, Error> {
+        into_type(self.parse(text)?)
+    }
+
+    /// The schema as it was given.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
     fn plain(&self) -> Beyond {
         self.unrepresentable.beyond()
     }
@@ -228,6 +266,14 @@ impl ResponseSchema {
         let value = run.parse(&self.root, content)?;
         value.into_json(beyond).map_err(|problem| problem.error())
     }
+}
+
+/// The message as a type of the caller's.
+fn into_type<T: DeserializeOwned>(message: Json) -> Result<T, Error> {
+    T::deserialize(message).map_err(|error| {
+        let message = format!("the message does not fit the type: {error}");
+        Error::bare(ErrorKind::Deserialize, message)
+    })
 }
 
 impl std::fmt::Debug for ResponseSchema {

@@ -9,6 +9,7 @@ mod transform;
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::Unrepresentable;
@@ -59,6 +60,7 @@ pub struct ResponseTemplate {
 
 struct Inner {
     template: Template,
+    json: Json,
     beyond: Beyond,
 }
 
@@ -94,9 +96,14 @@ impl ResponseTemplateBuilder {
     /// [`ErrorKind::TemplateLoad`] for what the form does not allow, with the place;
     /// [`ErrorKind::RegexUnsupported`] for a pattern that needs what this crate lacks.
     pub fn build(&self, template: &Json) -> Result<ResponseTemplate, Error> {
+        let json = template.clone();
         let template = load::load(template, self.mode)?;
         let beyond = self.unrepresentable.beyond();
-        let inner = Arc::new(Inner { template, beyond });
+        let inner = Arc::new(Inner {
+            template,
+            json,
+            beyond,
+        });
         Ok(ResponseTemplate { inner })
     }
 }
@@ -193,6 +200,26 @@ impl ResponseTemplate {
         self.parse_turn(&Turn::after(""), text)
     }
 
+    /// Reads a whole response into a type of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
+    /// [`ResponseTemplate::parse_turn`].
+    pub fn parse_turn_as<T: DeserializeOwned>(
+        &self,
+        turn: &Turn<'_>,
+        text: &str,
+    ) -> Result<T, Error> {
+        crate::into_type(self.parse_turn(turn, text)?)
+    }
+
+    /// The template as it was given.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.inner.json
+    }
+
     /// Reads a whole response: the message that a stream would end with, in one go and
     /// without copying.
     ///
@@ -201,7 +228,9 @@ impl ResponseTemplate {
     /// As [`TemplateStream::feed`] and [`TemplateStream::finish`].
     pub fn parse_turn(&self, turn: &Turn<'_>, text: &str) -> Result<Json, Error> {
         let prefix = turn.prefix.ok_or_else(prefix_required)?;
-        let Inner { template, beyond } = &*self.inner;
+        let Inner {
+            template, beyond, ..
+        } = &*self.inner;
         if !stream::after_anchor(template, prefix)?.is_empty() {
             let mut stream = self.stream(turn)?;
             stream.feed(text)?;
