@@ -57,6 +57,7 @@ mod formats;
 mod jmes;
 mod json;
 mod model_dir;
+mod object;
 mod partial;
 mod pyre;
 mod run;

@@ -139,7 +139,7 @@ impl<'t> Run<'t> {
             let pair = match &mut value {
                 Value::Object(map) => {
                     let key = map.get(&Text::plain("key")).cloned();
-                    key.zip(map.swap_remove(&Text::plain("value")))
+                    key.zip(map.remove(&Text::plain("value")))
                 }
                 _ => None,
             };

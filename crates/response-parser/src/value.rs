@@ -1,14 +1,11 @@
 //! Values as they are between two steps: JSON, and what JSON cannot hold.
 
-use indexmap::IndexMap;
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
+pub(crate) use crate::object::Object;
 use crate::scalar::Int;
 use crate::text::Text;
-
-/// An object: keys in order of appearance.
-pub(crate) type Object<'t> = IndexMap<Text<'t>, Value<'t>>;
 
 /// A value of Python's: JSON with integers of any size, NaN, infinities and strings with
 /// lone surrogates. Strings borrow from the input where they can.

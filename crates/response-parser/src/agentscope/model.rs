@@ -500,7 +500,7 @@ impl<'m> Run<'m> {
         for (name, schema) in properties.into_iter().flatten() {
             let key = Text::plain(name.clone());
             self.place.push(name.clone());
-            match (object.shift_remove(&key), schema.get("default")) {
+            match (object.remove(&key), schema.get("default")) {
                 (Some(value), _) => {
                     let value = self.read(schema, value, depth + 1);
                     read.insert(key, value);
@@ -521,7 +521,11 @@ impl<'m> Run<'m> {
         }
         match schema.get("additionalProperties") {
             None => {}
-            Some(Json::Bool(true)) => read.extend(object),
+            Some(Json::Bool(true)) => {
+                for (key, value) in object {
+                    read.insert(key, value);
+                }
+            }
             Some(Json::Bool(false)) => {
                 for (key, value) in object {
                     self.place.push(key.as_str().to_owned());

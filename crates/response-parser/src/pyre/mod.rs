@@ -16,6 +16,7 @@ pub(crate) mod class;
 mod native;
 mod replace;
 mod scan;
+mod split;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use regex_automata::util::captures::Captures;
 
 use backtrack::{Memory, Program};
 use native::{Dollar, Native};
+use split::Split;
 use threads::Threads;
 use tree::{Anchor, Node, RepeatKind, Tree};
 
@@ -63,6 +65,7 @@ pub(crate) struct Pattern {
     newline: OnceLock<Option<Native>>,
     program: OnceLock<Program>,
     threads: OnceLock<Option<Threads>>,
+    split: OnceLock<Option<Box<Split>>>,
 }
 
 impl fmt::Debug for Pattern {
@@ -114,6 +117,7 @@ impl Pattern {
             newline: OnceLock::new(),
             program: OnceLock::new(),
             threads: OnceLock::new(),
+            split: OnceLock::new(),
         }
     }
 
@@ -155,6 +159,7 @@ impl Pattern {
             pattern: self,
             text,
             native: self.native(text),
+            split: self.split(),
             at: 0,
             after_empty: false,
             done: false,
@@ -217,6 +222,12 @@ impl Pattern {
             .as_ref()
     }
 
+    /// The way through two searches, if the pattern has the form.
+    fn split(&self) -> Option<&Split> {
+        let split = || Split::new(&self.tree).map(Box::new);
+        self.split.get_or_init(split).as_deref()
+    }
+
     fn program(&self) -> &Program {
         self.program.get_or_init(|| Program::new(&self.tree))
     }
@@ -230,6 +241,7 @@ pub(crate) struct Matches<'p, 't> {
     pattern: &'p Pattern,
     text: &'t str,
     native: Option<&'p Native>,
+    split: Option<&'p Split>,
     at: usize,
     after_empty: bool,
     done: bool,
@@ -263,6 +275,14 @@ impl Matches<'_, '_> {
             && !(bar_empty && self.pattern.needs.longer_after_empty)
         {
             let mut from = self.at;
+            // A match of such a pattern is never empty.
+            if let Some(split) = self.split {
+                match split.search(self.text, from, &mut self.work, groups)? {
+                    Some(found) => return Ok(found),
+                    // What it does not find once it need not look for again.
+                    None => self.split = None,
+                }
+            }
             if bar_empty {
                 // Every match here is empty, so the next one starts further on.
                 let Some(c) = self.text[from..].chars().next() else {

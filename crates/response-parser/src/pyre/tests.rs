@@ -27,6 +27,7 @@ fn shown(text: &str, mut matches: Matches<'_, '_>) -> String {
 fn backtracked(pattern: &Pattern, text: &str) -> String {
     let mut matches = pattern.matches(text);
     matches.native = None;
+    matches.split = None;
     shown(text, matches)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::tools::Tools;
-use super::transform::Scope;
+use super::transform::{Scope, Use};
 use crate::error::{Error, ErrorKind};
 use crate::json::{self, MAX_DEPTH, Problem};
 use crate::pyre::is_word;
@@ -39,12 +39,12 @@ pub(super) fn value<'t>(
         if !tools.is_empty()
             && let Some(path) = transform.source(&["function", "arguments"])
         {
-            let filled = transform.fill(&scope, &pointer)?;
+            let filled = transform.fill(&mut scope, Use::Copy, &pointer)?;
             if let (Some(name), Some(arguments)) = (called(&filled), scope.find_mut(&path)) {
                 tools.cast_arguments(&name, arguments);
             }
         }
-        let mut filled = transform.fill(&scope, &pointer)?;
+        let mut filled = transform.fill(&mut scope, Use::Take, &pointer)?;
         if !tools.is_empty() {
             tools.cast(&mut filled);
         }

@@ -75,7 +75,7 @@ impl Tools {
         let (Some(tool), Value::Object(arguments)) = (self.types.get(name), arguments) else {
             return;
         };
-        for (name, value) in arguments {
+        for (name, value) in arguments.iter_mut() {
             let Some(types) = tool.get(name.as_str()).filter(|types| !types.is_empty()) else {
                 continue;
             };

@@ -9,10 +9,26 @@ use crate::value::{Object, Value};
 
 /// A structure whose strings may be placeholders such as `{content.name}`.
 pub(super) enum Structure {
-    Placeholder(Vec<Text<'static>>),
+    Placeholder(Placeholder),
     List(Vec<Structure>),
     Map(Vec<(Text<'static>, Structure)>),
     Plain(Value<'static>),
+}
+
+/// The path of a value in the scope.
+pub(super) struct Placeholder {
+    path: Vec<Text<'static>>,
+    /// No other placeholder shows the value, or a part of it.
+    alone: bool,
+}
+
+/// What becomes of the scope when a structure is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It stays as it is.
+    Copy,
+    /// It is not needed any more: values may be moved out of it.
+    Take,
 }
 
 /// What placeholders stand for; a later name hides an earlier one.
@@ -24,9 +40,34 @@ pub(super) struct Scope<'s, 't> {
 impl Structure {
     /// Reads a structure. Recursion is as deep as the template, which is checked before.
     pub(super) fn new(json: &Json, pointer: &str) -> Result<Structure, Error> {
+        let mut structure = Structure::read(json, pointer)?;
+        let mut paths = Vec::new();
+        structure.visit(&mut |placeholder| paths.push(placeholder.path.clone()));
+        structure.visit(&mut |placeholder| {
+            let own = &placeholder.path;
+            let overlaps = |other: &&Vec<Text<'static>>| {
+                other.starts_with(own.as_slice()) || own.starts_with(other.as_slice())
+            };
+            placeholder.alone = paths.iter().filter(overlaps).count() == 1;
+        });
+        Ok(structure)
+    }
+
+    fn visit(&mut self, see: &mut dyn FnMut(&mut Placeholder)) {
+        match self {
+            Structure::Placeholder(placeholder) => see(placeholder),
+            Structure::List(items) => items.iter_mut().for_each(|item| item.visit(see)),
+            Structure::Map(pairs) => pairs.iter_mut().for_each(|(_, value)| value.visit(see)),
+            Structure::Plain(_) => {}
+        }
+    }
+
+    fn read(json: &Json, pointer: &str) -> Result<Structure, Error> {
         Ok(match json {
             Json::String(text) => match placeholder(text) {
-                Some((path, length)) if length == text.len() => Structure::Placeholder(path),
+                Some((path, length)) if length == text.len() => {
+                    Structure::Placeholder(Placeholder { path, alone: false })
+                }
                 Some(_) => {
                     let message = "a placeholder must be the whole of its string";
                     return Err(Error::new(ErrorKind::TemplateLoad, pointer, message));
@@ -34,12 +75,12 @@ impl Structure {
                 None => Structure::Plain(Value::from_json(json).into_owned()),
             },
             Json::Array(items) => {
-                let items = items.iter().map(|item| Structure::new(item, pointer));
+                let items = items.iter().map(|item| Structure::read(item, pointer));
                 Structure::List(items.collect::<Result<_, _>>()?)
             }
             Json::Object(map) => {
                 let pairs = map.iter().map(|(key, value)| {
-                    Ok((Text::plain(key.clone()), Structure::new(value, pointer)?))
+                    Ok((Text::plain(key.clone()), Structure::read(value, pointer)?))
                 });
                 Structure::Map(pairs.collect::<Result<_, Error>>()?)
             }
@@ -50,19 +91,25 @@ impl Structure {
     /// The structure with its placeholders replaced.
     pub(super) fn fill<'t>(
         &self,
-        scope: &Scope<'_, 't>,
+        scope: &mut Scope<'_, 't>,
+        how: Use,
         pointer: &str,
     ) -> Result<Value<'t>, Error> {
         Ok(match self {
-            Structure::Placeholder(path) => scope.find(path, pointer)?,
+            Structure::Placeholder(Placeholder { path, alone }) => {
+                match scope.find_mut(path).filter(|_| *alone && how == Use::Take) {
+                    Some(value) => std::mem::replace(value, Value::Null),
+                    None => scope.find(path, pointer)?,
+                }
+            }
             Structure::List(items) => {
-                let items = items.iter().map(|item| item.fill(scope, pointer));
+                let items = items.iter().map(|item| item.fill(scope, how, pointer));
                 Value::Array(items.collect::<Result<_, _>>()?)
             }
             Structure::Map(pairs) => {
                 let pairs = pairs
                     .iter()
-                    .map(|(key, value)| Ok((key.clone(), value.fill(scope, pointer)?)));
+                    .map(|(key, value)| Ok((key.clone(), value.fill(scope, how, pointer)?)));
                 Value::Object(pairs.collect::<Result<_, Error>>()?)
             }
             Structure::Plain(value) => value.clone(),
@@ -73,7 +120,7 @@ impl Structure {
     /// it comes from one place as it is.
     pub(super) fn source(&self, path: &[&str]) -> Option<Vec<Text<'static>>> {
         match self {
-            Structure::Placeholder(from) => {
+            Structure::Placeholder(Placeholder { path: from, .. }) => {
                 let rest = path.iter().map(|&key| Text::plain(key.to_owned()));
                 Some(from.iter().cloned().chain(rest).collect())
             }
