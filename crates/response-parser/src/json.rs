@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Number, Value as Json};
+
 use crate::scalar::Int;
 use crate::text::{Text, has_stand_in, stand_in};
 use crate::value::{Object, Value};
@@ -84,6 +86,20 @@ pub(crate) fn decode_text<'t>(text: &Text<'t>) -> Result<Value<'t>> {
             })
         }
     }
+}
+
+/// Decodes the whole of `text` straight to JSON, if it is JSON that JSON can hold and not
+/// nested too deeply; the same as [`decode`] in half the time.
+pub(crate) fn decode_plain(text: &str) -> Option<Json> {
+    let mut reader = Reader {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+    };
+    reader.space();
+    let value = reader.json(0)?;
+    reader.space();
+    (reader.at == text.len()).then_some(value)
 }
 
 struct Reader<'t> {
@@ -200,6 +216,77 @@ impl<'t> Reader<'t> {
             }
             self.space();
         }
+    }
+
+    /// A value that JSON can hold.
+    fn json(&mut self, depth: usize) -> Option<Json> {
+        match self.peek()? {
+            b'"' => {
+                self.at += 1;
+                self.plain_string().map(Json::String)
+            }
+            b'{' => {
+                self.enter(depth).ok()?;
+                let mut map = Map::new();
+                if self.eat(b'}') {
+                    return Some(Json::Object(map));
+                }
+                loop {
+                    if !self.eat(b'"') {
+                        return None;
+                    }
+                    let key = self.plain_string()?;
+                    self.space();
+                    if !self.eat(b':') {
+                        return None;
+                    }
+                    self.space();
+                    let value = self.json(depth + 1)?;
+                    map.insert(key, value);
+                    self.space();
+                    if self.eat(b'}') {
+                        return Some(Json::Object(map));
+                    }
+                    if !self.eat(b',') {
+                        return None;
+                    }
+                    self.space();
+                }
+            }
+            b'[' => {
+                self.enter(depth).ok()?;
+                let mut items = Vec::new();
+                if self.eat(b']') {
+                    return Some(Json::Array(items));
+                }
+                loop {
+                    items.push(self.json(depth + 1)?);
+                    self.space();
+                    if self.eat(b']') {
+                        return Some(Json::Array(items));
+                    }
+                    if !self.eat(b',') {
+                        return None;
+                    }
+                    self.space();
+                }
+            }
+            b'-' | b'0'..=b'9' => match self.number()? {
+                Value::Int(Int::Small(n)) => Some(n.into()),
+                Value::Float(n) => Number::from_f64(n).map(Json::Number),
+                _ => None,
+            },
+            b'n' => self.word("null", Value::Null).map(|_| Json::Null),
+            b't' => self.word("true", Value::Null).map(|_| Json::Bool(true)),
+            b'f' => self.word("false", Value::Null).map(|_| Json::Bool(false)),
+            _ => None,
+        }
+    }
+
+    /// A string whose opening quote is eaten, if it has no lone surrogate.
+    fn plain_string(&mut self) -> Option<String> {
+        let text = self.string().ok()?;
+        (!text.is_lone()).then(|| text.into_lossy())
     }
 
     fn digits(&mut self) -> usize {
@@ -386,6 +473,7 @@ pub(crate) fn encode(value: &Value<'_>, out: &mut String) {
         Value::Int(n) => out.push_str(&n.to_string()),
         Value::Float(n) => out.push_str(&crate::scalar::print_float(*n)),
         Value::Text(text) => encode_text(text, out),
+        Value::Json(json) => encode(&Value::from_json(json), out),
         Value::Array(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {

@@ -85,6 +85,17 @@ impl<'t> Run<'t> {
             content = Value::Object(object);
         }
         if let Some(parser) = &node.parser {
+            // Where nothing looks at the result, it is made in its final form at once.
+            let last = node.mapping.is_none()
+                && node.mapping_regex.is_none()
+                && node.kind == Kind::Untouched;
+            if let (true, Ok(parser), Value::Text(text)) = (last, parser, &content)
+                && matches!(&parser.arguments, Ok(arguments) if arguments.transform.is_none())
+                && let Some(text) = text.borrowed()
+                && let Some(json) = json::decode_plain(text)
+            {
+                return Ok(Value::finished(json));
+            }
             content = self.json(node, raise(parser)?, content)?;
         }
         if let Some(mapping) = &node.mapping {
@@ -378,7 +389,7 @@ impl<'t> Run<'t> {
             Value::Object(object) => object.is_empty(),
             Value::Int(n) => n.to_usize() == Some(0),
             Value::Float(n) => *n == 0.0,
-            Value::Bool(true) => false,
+            Value::Bool(true) | Value::Json(_) => false,
         };
         if empty {
             return Ok(Value::Array(Vec::new()));
@@ -502,7 +513,7 @@ fn name(value: &Value<'_>) -> &'static str {
         Value::Int(_) | Value::Float(_) => "a number",
         Value::Text(_) => "a string",
         Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Value::Object(_) | Value::Json(_) => "an object",
     }
 }
 

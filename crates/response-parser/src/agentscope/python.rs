@@ -45,6 +45,7 @@ pub(super) fn class(value: &Value<'_>) -> &'static str {
         Value::Text(_) => "str",
         Value::Array(_) => "list",
         Value::Object(_) => "dict",
+        Value::Json(json) => class(&Value::from_json(json)),
     }
 }
 
@@ -60,6 +61,7 @@ pub(super) fn repr(value: &Value<'_>, out: &mut String) {
             out.push_str(if *n > 0.0 { "inf" } else { "-inf" });
         }
         Value::Float(n) => out.push_str(&crate::scalar::print_float(*n)),
+        Value::Json(json) => repr(&Value::from_json(json), out),
         Value::Text(text) => repr_text(text.as_str(), out),
         Value::Array(items) => {
             out.push('[');

@@ -289,6 +289,7 @@ fn type_name(value: &Value<'_>) -> &'static str {
         Value::Text(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+        Value::Json(json) => type_name(&Value::from_json(json)),
     }
 }
 

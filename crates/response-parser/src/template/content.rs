@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
 use super::tools::Tools;
 use super::transform::{Scope, Use};
+use serde_json::Value as Json;
+
 use crate::error::{Error, ErrorKind};
 use crate::json::{self, MAX_DEPTH, Problem};
 use crate::pyre::is_word;
@@ -24,7 +26,12 @@ pub(super) fn value<'t>(
     offset: usize,
     captures: &[(&str, &'t str)],
 ) -> Result<Value<'t>> {
-    let content = parse(&field.parser, &Text::plain(body)).map_err(|e| e.moved_by(offset))?;
+    let depth = match tools.is_empty() {
+        true => Look::NoFurther,
+        false => Look::Inside,
+    };
+    let content = parse(&field.parser, &Text::plain(body), depth);
+    let content = content.map_err(|e| e.moved_by(offset))?;
     let Some(transform) = &field.transform else {
         let mut content = content;
         if !tools.is_empty() {
@@ -60,11 +67,20 @@ pub(super) fn value<'t>(
         let pointer = format!("{}/transform_each", field.pointer);
         Error::new(ErrorKind::TransformEachShape, pointer, message).at_offset(Some(offset))
     };
-    let Value::Array(items) = content else {
-        return Err(shape());
+    let items = match content {
+        Value::Array(items) => items,
+        Value::Json(Json::Array(items)) => items.into_iter().map(Value::finished).collect(),
+        _ => return Err(shape()),
     };
     let filled = items.into_iter().map(|item| match item {
         Value::Object(values) => fill(Scope { captures, values }),
+        Value::Json(Json::Object(map)) => {
+            let values = map
+                .into_iter()
+                .map(|(key, value)| (Text::plain(key), Value::finished(value)));
+            let values = values.collect();
+            fill(Scope { captures, values })
+        }
         _ => Err(shape()),
     });
     filled.collect::<Result<_>>().map(Value::Array)
@@ -84,8 +100,17 @@ fn called(call: &Value<'_>) -> Option<String> {
     }
 }
 
+/// Whether a value that was parsed from JSON is looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Only by placeholders.
+    NoFurther,
+    /// To change parts of it.
+    Inside,
+}
+
 /// Reads `text` with a content parser. Recursion is as deep as the template.
-fn parse<'t>(parser: &Parser, text: &Text<'t>) -> Result<Value<'t>> {
+fn parse<'t>(parser: &Parser, text: &Text<'t>, depth: Look) -> Result<Value<'t>> {
     let trimmed = || match parser.strip {
         true => text.trimmed(),
         false => text.clone(),
@@ -111,18 +136,32 @@ fn parse<'t>(parser: &Parser, text: &Text<'t>) -> Result<Value<'t>> {
             let lower = text.as_str().to_lowercase();
             Ok(Value::Bool(matches!(lower.as_str(), "true" | "1")))
         }
-        Kind::Json(dialect) => parse_json(parser, dialect, text),
-        Kind::XmlInline(xml) => xml_inline(parser, xml, text),
-        Kind::KvLines(lines) => kv_lines(parser, lines, &trimmed()),
+        Kind::Json(dialect) => parse_json(parser, dialect, text, depth),
+        Kind::XmlInline(xml) => xml_inline(parser, xml, text, depth),
+        Kind::KvLines(lines) => kv_lines(parser, lines, &trimmed(), depth),
         Kind::Broken(error) => Err(error.again()),
     }
 }
 
-fn parse_json<'t>(parser: &Parser, dialect: &JsonDialect, text: &Text<'t>) -> Result<Value<'t>> {
+fn parse_json<'t>(
+    parser: &Parser,
+    dialect: &JsonDialect,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
     let rewritten = rewrite(dialect, text.as_str()).map_err(|offset| {
         let message = "the text has U+0001 or U+0002, which string_delims cannot take";
         Error::new(ErrorKind::JsonSentinel, &parser.pointer, message).at_offset(Some(offset))
     })?;
+    if depth == Look::NoFurther {
+        let plain = match &rewritten {
+            Some(rewritten) => json::decode_plain(rewritten),
+            None => text.borrowed().and_then(json::decode_plain),
+        };
+        if let Some(json) = plain {
+            return Ok(Value::finished(json));
+        }
+    }
     let decoded = match &rewritten {
         None => json::decode_text(text),
         Some(rewritten) => {
@@ -227,7 +266,16 @@ fn put_back(text: &str, strings: &[String], out: &mut String) {
     out.push_str(rest);
 }
 
-fn xml_inline<'t>(parser: &Parser, xml: &XmlInline, text: &Text<'t>) -> Result<Value<'t>> {
+fn xml_inline<'t>(
+    parser: &Parser,
+    xml: &XmlInline,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
+    let depth = match xml.merge_duplicates {
+        true => Look::Inside,
+        false => depth,
+    };
     let mut object = Object::default();
     let pointer = || format!("{}/tag_pattern", parser.pointer);
     let mut matches = xml.pattern.matches(text.as_str());
@@ -249,7 +297,7 @@ fn xml_inline<'t>(parser: &Parser, xml: &XmlInline, text: &Text<'t>) -> Result<V
             (None, None) => Value::Null,
             (None, Some((_, raw))) => Value::Text(raw),
             (Some(parser), Some((from, raw))) => {
-                parse(parser, &raw).map_err(|e| e.moved_by(from))?
+                parse(parser, &raw, depth).map_err(|e| e.moved_by(from))?
             }
             (Some(parser), None) => {
                 let message = "a value is missing";
@@ -274,7 +322,12 @@ fn xml_inline<'t>(parser: &Parser, xml: &XmlInline, text: &Text<'t>) -> Result<V
     Ok(Value::Object(object))
 }
 
-fn kv_lines<'t>(parser: &Parser, lines: &KvLines, text: &Text<'t>) -> Result<Value<'t>> {
+fn kv_lines<'t>(
+    parser: &Parser,
+    lines: &KvLines,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
     if lines.line_sep.is_empty() {
         return Err(empty_separator(&parser.pointer));
     }
@@ -299,7 +352,7 @@ fn kv_lines<'t>(parser: &Parser, lines: &KvLines, text: &Text<'t>) -> Result<Val
         let value = line.slice(rest).trimmed();
         let value = match &lines.value_parser {
             None => Value::Text(value),
-            Some(parser) => parse(parser, &value).map_err(|e| e.moved_by(place))?,
+            Some(parser) => parse(parser, &value, depth).map_err(|e| e.moved_by(place))?,
         };
         object.insert(key, value);
     }

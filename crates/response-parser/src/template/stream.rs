@@ -457,7 +457,9 @@ pub(super) fn finish<'t>(template: &Template, output: Object<'t>) -> Result<Obje
             Value::Text(text) => text.as_str().is_empty(),
             Value::Array(items) => items.is_empty(),
             Value::Object(object) => object.is_empty(),
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
+            Value::Json(Json::Array(items)) => items.is_empty(),
+            Value::Json(Json::Object(map)) => map.is_empty(),
+            Value::Json(_) | Value::Bool(_) | Value::Int(_) | Value::Float(_) => false,
         };
         !empty || template.defaults.contains_key(key)
     });

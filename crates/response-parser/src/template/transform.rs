@@ -97,8 +97,12 @@ impl Structure {
     ) -> Result<Value<'t>, Error> {
         Ok(match self {
             Structure::Placeholder(Placeholder { path, alone }) => {
-                match scope.find_mut(path).filter(|_| *alone && how == Use::Take) {
-                    Some(value) => std::mem::replace(value, Value::Null),
+                let taken = match *alone && how == Use::Take {
+                    true => scope.take(path),
+                    false => None,
+                };
+                match taken {
+                    Some(value) => value,
                     None => scope.find(path, pointer)?,
                 }
             }
@@ -136,49 +140,61 @@ impl Structure {
 
 impl<'t> Scope<'_, 't> {
     fn find(&self, path: &[Text<'static>], pointer: &str) -> Result<Value<'t>, Error> {
-        let shown = || {
-            let words: Vec<&str> = path.iter().map(Text::as_str).collect();
-            words.join(".")
-        };
         let Some((root, rest)) = path.split_first() else {
             return Ok(Value::Null);
         };
-        let capture = || {
-            let mut captures = self.captures.iter().rev();
-            captures.find(|(name, _)| *name == root.as_str())
+        let mut captures = self.captures.iter().rev();
+        let captured = captures.find(|(name, _)| *name == root.as_str());
+        let captured = captured.map(|(_, text)| Value::text(text));
+        let Some(value) = self.values.get(root).or(captured.as_ref()) else {
+            let (root, path) = (root.as_str(), shown(path));
+            let message = format!("nothing is called {root}, of {{{path}}}");
+            return Err(Error::new(
+                ErrorKind::TransformMissingRoot,
+                pointer,
+                message,
+            ));
         };
-        let captured;
-        let mut value = match (self.values.get(root), capture()) {
-            (Some(value), _) => value,
-            (None, Some((_, text))) => {
-                captured = Value::text(text);
-                &captured
-            }
-            (None, None) => {
-                let message = format!(
-                    "nothing is called {root}, of {{{path}}}",
-                    root = root.as_str(),
-                    path = shown()
-                );
-                return Err(Error::new(
-                    ErrorKind::TransformMissingRoot,
-                    pointer,
-                    message,
-                ));
-            }
+        let nowhere = |word: &Text<'_>| {
+            let message = format!("{{{}}} leads nowhere at {}", shown(path), word.as_str());
+            Error::new(ErrorKind::TransformPath, pointer, message)
         };
-        for word in rest {
-            let inner = match value {
-                Value::Object(object) => object.get(word),
-                _ => None,
+        let mut value = value;
+        for (i, word) in rest.iter().enumerate() {
+            if let Value::Json(json) = value {
+                let mut json = json;
+                for word in &rest[i..] {
+                    let inner = json.as_object().and_then(|map| map.get(word.as_str()));
+                    json = inner.ok_or_else(|| nowhere(word))?;
+                }
+                return Ok(Value::finished(json.clone()));
+            }
+            value = match value {
+                Value::Object(object) => object.get(word).ok_or_else(|| nowhere(word))?,
+                _ => return Err(nowhere(word)),
             };
-            let Some(inner) = inner else {
-                let message = format!("{{{}}} leads nowhere at {}", shown(), word.as_str());
-                return Err(Error::new(ErrorKind::TransformPath, pointer, message));
-            };
-            value = inner;
         }
         Ok(value.clone())
+    }
+
+    /// Moves the value at `path` out of the scope.
+    fn take(&mut self, path: &[Text<'static>]) -> Option<Value<'t>> {
+        let (root, rest) = path.split_first()?;
+        let mut value = self.values.get_mut(root)?;
+        for (i, word) in rest.iter().enumerate() {
+            if let Value::Json(json) = value {
+                let mut json = json;
+                for word in &rest[i..] {
+                    json = json.as_object_mut()?.get_mut(word.as_str())?;
+                }
+                return Some(Value::finished(json.take()));
+            }
+            let Value::Object(object) = value else {
+                return None;
+            };
+            value = object.get_mut(word)?;
+        }
+        Some(std::mem::replace(value, Value::Null))
     }
 
     /// The value at `path`, to be changed.
@@ -193,6 +209,12 @@ impl<'t> Scope<'_, 't> {
         }
         Some(value)
     }
+}
+
+/// A path as its placeholder has it.
+fn shown(path: &[Text<'static>]) -> String {
+    let words: Vec<&str> = path.iter().map(Text::as_str).collect();
+    words.join(".")
 }
 
 /// The first placeholder in `text`: its words, and the length it takes if it starts the text
