@@ -30,16 +30,15 @@ impl Walker {
     ) -> u64 {
         let path = fresh(&mut self.path, trie, start);
         let nodes = trie.nodes();
-        let mut skips = skip.iter();
-        let mut skip = skips.next();
+        let mut skips = skip.iter().copied();
+        // The next range to be left out; none begins behind the last node.
+        let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
         let mut visited = 0;
         let mut at = 0;
         loop {
-            while let Some(&(from, to)) = skip
-                && at >= from as usize
-            {
-                at = at.max(to as usize);
-                skip = skips.next();
+            while at >= skip.0 as usize {
+                at = at.max(skip.1 as usize);
+                skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
             }
             let Some(node) = nodes.get(at) else {
                 break;
