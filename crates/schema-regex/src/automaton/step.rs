@@ -167,6 +167,16 @@ impl SchemaAutomaton {
             }
             b'"' => {
                 let m = n.string.as_ref()?;
+                let set = match m.free {
+                    Some(leaf) => {
+                        let goal = m.leaves[leaf as usize].goal;
+                        if !x.lists.get(set).contains(&goal) {
+                            return None;
+                        }
+                        x.add_list(&[goal])
+                    }
+                    None => set,
+                };
                 let text = string_start(m, set, x);
                 let text = Str {
                     state: text,
