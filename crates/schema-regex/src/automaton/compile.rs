@@ -1,7 +1,7 @@
 //! The compiler's memory: conjunctions of locations, what they say of members
 //! and items, and the nodes that schemas imply without writing them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -63,10 +63,6 @@ impl Compiler {
 
     pub(super) fn conj(&self, id: ConjId) -> Arc<[Signed]> {
         Arc::clone(&self.conjs[id.0 as usize])
-    }
-
-    pub(super) fn conj_count(&self) -> usize {
-        self.conjs.len()
     }
 
     /// The conjunction of some parts: each once, without those that say
@@ -512,7 +508,7 @@ impl Compiler {
     /// The patterns that a shape looks at.
     pub(super) fn patterns_of(&self, shape: &ObjectShape) -> Vec<PatternId> {
         let mut ids: Vec<PatternId> = Vec::new();
-        let mut of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
+        let of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
             ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
         };
         for rule in &shape.rules {
@@ -627,13 +623,12 @@ impl Compiler {
         }
     }
 
-    /// The names of the members of some conjunctions in the order of the
-    /// schema: `properties` as they appear, then what else is named.
-    pub(super) fn order_of(&self, conjs: &[ConjId]) -> Vec<String> {
-        let mut order: Vec<String> = Vec::new();
-        let mut known: std::collections::HashSet<String> = std::collections::HashSet::new();
+    /// The `properties` that some conjunctions lead to in place, in the order
+    /// of the schema, and the names that other keywords have.
+    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<String>) {
+        let mut order: Vec<(NodeId, u16)> = Vec::new();
         let mut later: Vec<String> = Vec::new();
-        let mut seen: std::collections::HashSet<NodeId> = std::collections::HashSet::new();
+        let mut seen: HashSet<NodeId> = HashSet::new();
         let mut todo: Vec<NodeId> = Vec::new();
         for conj in conjs.iter().rev() {
             todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));
@@ -646,15 +641,9 @@ impl Compiler {
                 continue;
             };
             let mut inner: Vec<NodeId> = Vec::new();
-            for atom in atoms {
+            for (i, atom) in atoms.iter().enumerate() {
                 match &atom.kind {
-                    AtomKind::Members(m) => {
-                        for name in &m.order {
-                            if known.insert(name.clone()) {
-                                order.push(name.clone());
-                            }
-                        }
-                    }
+                    AtomKind::Members(_) => order.push((node, i as u16)),
                     AtomKind::Required(names) => later.extend(names.iter().cloned()),
                     AtomKind::DependentRequired(lists) => {
                         for (name, needed) in lists {
@@ -666,22 +655,12 @@ impl Compiler {
                         later.extend(list.iter().map(|(name, _)| name.clone()));
                         inner.extend(list.iter().map(|(_, n)| *n));
                     }
-                    AtomKind::Values(values) => {
-                        for map in values.iter().filter_map(Value::as_object) {
-                            later.extend(map.keys().cloned());
-                        }
-                    }
                     other => inner.extend(in_place(other, true)),
                 }
             }
             todo.extend(inner.into_iter().rev());
         }
-        for name in later {
-            if known.insert(name.clone()) {
-                order.push(name);
-            }
-        }
-        order
+        (order, later)
     }
 }
 

@@ -4,19 +4,40 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::node::{ArrayMachine, EMPTY, Member, Node, ObjectMachine, ObjectThread};
+use super::node::{ArrayMachine, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread};
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjectAt<'a> {
-    /// The first ordered name that may still come.
-    pub(super) pos: u32,
+    /// The last name: 0 for none, then one more than its number; one more than
+    /// that of the last declared name for any further one.
+    pub(super) last: u32,
     /// The members so far, where anybody counts.
     pub(super) count: u32,
     /// Used declared names as bits, where they are tracked.
     pub(super) used: &'a [u32],
     /// Further names so far, by class, where a class is finite.
     pub(super) extras: &'a [u64],
+}
+
+impl ObjectAt<'_> {
+    pub(super) const START: ObjectAt<'static> = ObjectAt {
+        last: 0,
+        count: 0,
+        used: &[],
+        extras: &[],
+    };
+
+    /// The least rank that may still come.
+    fn floor(&self, t: &ObjectThread) -> u32 {
+        match self.last.checked_sub(1) {
+            None => 0,
+            Some(n) => match t.ranks.get(n as usize) {
+                Some(&rank) => rank.saturating_add(1),
+                None => LOOSE,
+            },
+        }
+    }
 }
 
 pub(super) struct Live<'a> {
@@ -43,30 +64,16 @@ impl Live<'_> {
         member.of(thread).iter().any(|c| self.fits(member, c.goal))
     }
 
-    fn taken(&self, m: &ObjectMachine, at: &ObjectAt<'_>, name: u32) -> bool {
-        if m.tracks {
-            bit(at.used, name)
-        } else {
-            // What was passed over was taken, or the thread is gone.
-            name < at.pos
-        }
-    }
-
     /// Whether a declared name may still come for a thread.
-    pub(super) fn available(
-        &self,
-        m: &ObjectMachine,
-        thread: u32,
-        at: &ObjectAt<'_>,
-        name: u32,
-    ) -> bool {
-        if name < m.ordered && name < at.pos {
-            return false;
-        }
-        if m.tracks && bit(at.used, name) {
-            return false;
-        }
-        self.offers(&m.declared[name as usize], thread)
+    fn available(&self, m: &ObjectMachine, thread: u32, at: &ObjectAt<'_>, name: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        let rank = t.ranks[name as usize];
+        let free = if rank == LOOSE {
+            !bit(at.used, name)
+        } else {
+            rank >= at.floor(t)
+        };
+        free && self.offers(&m.declared[name as usize], thread)
     }
 
     /// How many further names of a class may still come; `None` is no end.
@@ -75,14 +82,20 @@ impl Live<'_> {
         m.classes[class].count.map(|n| n.saturating_sub(used))
     }
 
-    /// Whether the ordered names before `to` can be passed over.
-    pub(super) fn passes(&self, t: &ObjectThread, m: &ObjectMachine, at: &ObjectAt<'_>, to: u32) -> bool {
-        let from = t.required.partition_point(|r| *r < at.pos);
-        t.required[from..]
-            .iter()
-            .take_while(|r| **r < to && **r < m.ordered)
-            .next()
-            .is_none()
+    /// Whether a name may come next, as far as the order goes: nothing
+    /// required is passed over.
+    pub(super) fn in_order(&self, t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+        let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
+        let floor = at.floor(t);
+        if rank == LOOSE {
+            if t.ranks.len() > name as usize && bit(at.used, name) {
+                return false;
+            }
+        } else if rank < floor {
+            return false;
+        }
+        let next = t.required.partition_point(|(r, _)| *r < floor);
+        t.required.get(next).is_none_or(|(r, _)| *r >= rank)
     }
 
     pub(super) fn object_complete(
@@ -93,7 +106,11 @@ impl Live<'_> {
         at: &ObjectAt<'_>,
     ) -> bool {
         let t = &m.threads[thread as usize];
-        t.required.iter().all(|r| self.taken(m, at, *r))
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        t.required[from..]
+            .iter()
+            .all(|(rank, name)| *rank == LOOSE && bit(at.used, *name))
             && ext & t.witnesses == t.witnesses
             && u64::from(at.count) >= t.min
             && t.max.is_none_or(|x| u64::from(at.count) <= x)
@@ -111,16 +128,13 @@ impl Live<'_> {
     ) -> bool {
         let t = &m.threads[thread as usize];
         let mut missing = 0u64;
-        let from = if m.tracks {
-            0
-        } else {
-            t.required.partition_point(|r| *r < at.pos)
-        };
-        for r in &t.required[from..] {
-            if self.taken(m, at, *r) {
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        for (rank, name) in &t.required[from..] {
+            if *rank == LOOSE && bit(at.used, *name) {
                 continue;
             }
-            if !self.available(m, thread, at, *r) {
+            if !self.offers(&m.declared[*name as usize], thread) {
                 return false;
             }
             missing += 1;
@@ -172,7 +186,7 @@ impl Live<'_> {
 
     /// Whether what used and required names imply can still come.
     fn implied(&self, m: &ObjectMachine, t: &ObjectThread, thread: u32, at: &ObjectAt<'_>) -> bool {
-        let mut need: BTreeSet<u32> = t.required.iter().copied().collect();
+        let mut need: BTreeSet<u32> = t.required.iter().map(|(_, n)| *n).collect();
         loop {
             let mut grown = false;
             for (name, needed) in &t.implies {
@@ -320,7 +334,7 @@ impl Search<'_> {
         }
         if open == 0 {
             let chosen = self.names.iter();
-            let more = chosen.filter(|n| self.t.required.binary_search(n).is_err()).count() as u64
+            let more = chosen.filter(|n| !self.t.required.iter().any(|(_, r)| r == *n)).count() as u64
                 + self.extras.iter().sum::<u64>();
             let total = u64::from(self.at.count) + self.missing + more;
             return self.t.max.is_none_or(|x| total <= x);

@@ -210,23 +210,31 @@ pub(super) struct ObjectMachine {
     pub(super) threads: Box<[ObjectThread]>,
     /// The declared names; `listed` has the number.
     pub(super) names: Words,
-    /// By number. The first `ordered` come in order.
+    /// By number.
     pub(super) declared: Box<[Member]>,
-    pub(super) ordered: u32,
+    /// Whether some thread has an order.
+    pub(super) ordered: bool,
     /// What further names can be, by class.
     pub(super) classes: Box<[ExtraClass]>,
     pub(super) keys: Option<KeyMachine>,
-    /// Whether a frame remembers which declared names were used.
-    pub(super) tracks: bool,
+    /// The declared names of which a frame remembers whether they were used,
+    /// as bits: those that some thread lets come at any time.
+    pub(super) tracked: Box<[u32]>,
     /// Members are counted up to here; 0 where nobody asks.
     pub(super) cap: u32,
 }
 
+/// The rank of a name that has no place in the order.
+pub(super) const LOOSE: u32 = u32::MAX;
+
 #[derive(Debug)]
 pub(super) struct ObjectThread {
     pub(super) goal: u32,
-    /// By number, ascending.
-    pub(super) required: Box<[u32]>,
+    /// The place of each declared name in the order of this thread; [`LOOSE`]
+    /// for those that may come at any time after the ordered ones.
+    pub(super) ranks: Box<[u32]>,
+    /// Rank and number, ascending.
+    pub(super) required: Box<[(u32, u32)]>,
     pub(super) min: u64,
     pub(super) max: Option<u64>,
     pub(super) implies: Box<[(u32, Box<[u32]>)]>,

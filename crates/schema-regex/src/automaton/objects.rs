@@ -1,13 +1,13 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
 use super::dfa::CharDfa;
 use super::node::{
-    ExtraClass, KeyMachine, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
+    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
 use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, StringShape};
 use crate::error::{Error, ErrorKind};
@@ -130,14 +130,22 @@ impl Builder {
                 }
             }
         }
-        let mut order: Vec<String> = self.compiler.order_of(goals);
-        order.retain(|n| named.contains(n));
-        let ordered = order.len();
+        let (walk, later) = self.compiler.walk(goals);
+        let mut order: Vec<String> = Vec::new();
         {
-            let known: BTreeSet<&String> = order.iter().collect();
-            let rest: Vec<String> = named.iter().filter(|n| !known.contains(n)).cloned().collect();
-            order.extend(rest);
+            let mut known: HashSet<&str> = HashSet::new();
+            for (node, atom) in &walk {
+                for name in &self.compiler.members(*node, *atom).order {
+                    if named.contains(name) && known.insert(name) {
+                        order.push(name.clone());
+                    }
+                }
+            }
+            let rest = later.iter().chain(&named);
+            let rest = rest.filter(|n| named.contains(*n) && known.insert(n));
+            order.extend(rest.cloned().collect::<Vec<String>>());
         }
+        let any_order = self.options().property_order == PropertyOrder::Any;
         let number: HashMap<&str, u32> =
             order.iter().enumerate().map(|(i, n)| (n.as_str(), i as u32)).collect();
         let at = self.compiler.conj(goals[0]).first().map_or(NodeId(0), |s| s.node);
@@ -169,7 +177,17 @@ impl Builder {
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
         for (goal, o) in &shapes {
-            let mut required: Vec<u32> = o.required.iter().map(|n| number[n.as_str()]).collect();
+            let ranks = if any_order {
+                vec![LOOSE; order.len()]
+            } else {
+                self.ranks(o, &walk, &later, &number)
+            };
+            let mut required: Vec<(u32, u32)> = o
+                .required
+                .iter()
+                .map(|n| number[n.as_str()])
+                .map(|n| (ranks[n as usize], n))
+                .collect();
             required.sort_unstable();
             let implies: Vec<(u32, Box<[u32]>)> = o
                 .implies
@@ -193,6 +211,7 @@ impl Builder {
             cap = cap.max(o.max.map_or(o.min, |m| m.saturating_add(1)));
             threads.push(ObjectThread {
                 goal: *goal,
+                ranks: ranks.into(),
                 simple: implies.is_empty() && o.min == 0 && o.max.is_none() && o.some.is_empty(),
                 required: required.into(),
                 min: o.min,
@@ -211,12 +230,24 @@ impl Builder {
             })
             .collect();
         words.sort_by(|a, b| a.text.cmp(&b.text));
-        let any_order = self.options().property_order == PropertyOrder::Any;
+        // Remembered is what a thread lets come at any time.
+        let mut tracked = vec![0u32; order.len().div_ceil(32)];
+        for (t, thread) in threads.iter().enumerate() {
+            let implied: Vec<u32> = thread
+                .implies
+                .iter()
+                .flat_map(|(n, list)| std::iter::once(*n).chain(list.iter().copied()))
+                .collect();
+            for (n, rank) in thread.ranks.iter().enumerate() {
+                let loose = *rank == LOOSE && !declared[n].of(t as u32).is_empty();
+                if loose || implied.contains(&(n as u32)) {
+                    tracked[n / 32] |= 1 << (n % 32);
+                }
+            }
+        }
         Ok(ObjectMachine {
-            tracks: any_order
-                || ordered < order.len()
-                || threads.iter().any(|t| !t.implies.is_empty()),
-            ordered: if any_order { 0 } else { ordered as u32 },
+            tracked: tracked.into(),
+            ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
             threads: threads.into(),
             names: Words { list: words.into() },
             declared: declared.into(),
@@ -224,6 +255,60 @@ impl Builder {
             keys,
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
         })
+    }
+
+    /// The places of names in the order of one alternative: `properties` of the
+    /// locations that it consists of, then what else it names.
+    fn ranks(
+        &self,
+        o: &ObjectShape,
+        walk: &[(NodeId, u16)],
+        later: &[String],
+        number: &HashMap<&str, u32>,
+    ) -> Vec<u32> {
+        let mut ranks = vec![LOOSE; number.len()];
+        let mut next = 0;
+        let mut place = |name: &str| {
+            if let Some(n) = number.get(name)
+                && ranks[*n as usize] == LOOSE
+            {
+                ranks[*n as usize] = next;
+                next += 1;
+            }
+        };
+        let own: HashSet<(NodeId, u16)> = o
+            .rules
+            .iter()
+            .filter_map(|r| match r {
+                MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+                _ => None,
+            })
+            .collect();
+        for (node, atom) in walk.iter().filter(|at| own.contains(at)) {
+            self.compiler.members(*node, *atom).order.iter().for_each(|n| place(n));
+        }
+        // Synthetic ones, which no walk meets.
+        let walked: HashSet<(NodeId, u16)> = walk.iter().copied().collect();
+        for rule in &o.rules {
+            if let MemberRule::Members { node, atom, .. } = rule
+                && !walked.contains(&(*node, *atom))
+            {
+                self.compiler.members(*node, *atom).order.iter().for_each(|n| place(n));
+            }
+        }
+        let implied: HashSet<&str> = o
+            .implies
+            .iter()
+            .flat_map(|(n, list)| std::iter::once(n).chain(list))
+            .map(String::as_str)
+            .collect();
+        for name in later {
+            if o.required.contains(name) || implied.contains(name.as_str()) {
+                place(name);
+            }
+        }
+        o.required.iter().for_each(|n| place(n));
+        ranks
     }
 
     /// What a member may be for a thread: plainly, or as a witness too.

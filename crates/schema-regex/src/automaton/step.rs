@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
-use super::node::{Leaf, NO_CLASS, Node, ObjectMachine, Span, StringMachine};
+use super::node::{LOOSE, Leaf, NO_CLASS, Node, ObjectMachine, Span, StringMachine};
 use super::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NO_TEXT, Scratch, Seen,
     Str, Top, UNKNOWN, Usable,
@@ -193,12 +193,7 @@ impl SchemaAutomaton {
                     return None;
                 }
                 let live = self.live(room - 1);
-                let at = ObjectAt {
-                    pos: 0,
-                    count: 0,
-                    used: &[],
-                    extras: &[],
-                };
+                let at = ObjectAt::START;
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
                 for (t, thread) in m.threads.iter().enumerate() {
@@ -350,7 +345,7 @@ impl SchemaAutomaton {
                 let used = x.list(frame.used);
                 let extras = self.extras(m, frame.seen, x);
                 let at = ObjectAt {
-                    pos: frame.pos,
+                    last: frame.pos,
                     count: frame.count,
                     used: &used,
                     extras: &extras,
@@ -510,16 +505,14 @@ impl SchemaAutomaton {
             };
             let used = x.list(frame.used);
             let at = ObjectAt {
-                pos: frame.pos,
+                last: frame.pos,
                 count: frame.count,
                 used: &used,
                 extras: &[],
             };
             for pair in threads.chunks_exact(2) {
-                // In order, what comes later and is required is still missing.
                 let thread = &m.threads[pair[0] as usize];
-                let missing = !m.tracks && thread.required.last().is_some_and(|r| *r >= frame.pos);
-                if !missing && live.object_complete(m, pair[0], pair[1], &at) {
+                if live.object_complete(m, pair[0], pair[1], &at) {
                     goals.push(thread.goal);
                 }
             }
@@ -592,7 +585,7 @@ impl SchemaAutomaton {
         let used = x.list(frame.used);
         let extras = self.extras(m, frame.seen, x);
         let at = ObjectAt {
-            pos: frame.pos,
+            last: frame.pos,
             count: frame.count,
             used: &used,
             extras: &extras,
@@ -619,16 +612,15 @@ impl SchemaAutomaton {
         let live = self.live(self.room(stack, x));
         let used = x.list(frame.used);
         let before = ObjectAt {
-            pos: frame.pos,
+            last: frame.pos,
             count: frame.count,
             used: &used,
             extras: &[],
         };
         let declared = (number as usize) < m.declared.len();
-        let to = if number < m.ordered { number } else { m.ordered };
         let mut after_used = used.to_vec();
-        if declared && m.tracks {
-            let word = number as usize / 32;
+        let word = number as usize / 32;
+        if declared && m.tracked[word] & (1 << (number % 32)) != 0 {
             if after_used.len() <= word {
                 after_used.resize(word + 1, 0);
             }
@@ -643,9 +635,13 @@ impl SchemaAutomaton {
             }
         }
         let count = if frame.count < m.cap { frame.count + 1 } else { frame.count };
-        let pos = if number < m.ordered { number + 1 } else { m.ordered };
+        let pos = if m.ordered {
+            number.min(m.declared.len() as u32) + 1
+        } else {
+            0
+        };
         let after = ObjectAt {
-            pos,
+            last: pos,
             count,
             used: &after_used,
             extras: &extras,
@@ -655,7 +651,7 @@ impl SchemaAutomaton {
         let mut next: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {
             let t = &m.threads[pair[0] as usize];
-            if live.passes(t, m, &before, to)
+            if live.in_order(t, &before, number)
                 && member.of(pair[0]).iter().any(|c| {
                     live.fits(member, c.goal) && live.object(m, pair[0], pair[1] | c.take, &after)
                 })
@@ -669,9 +665,7 @@ impl SchemaAutomaton {
         frame.threads = x.add_list(&next);
         frame.pos = pos;
         frame.count = count;
-        if m.tracks {
-            frame.used = x.add_list(&after_used);
-        }
+        frame.used = x.add_list(&after_used);
         frame.member = number;
         Some(frame)
     }
@@ -690,14 +684,18 @@ impl SchemaAutomaton {
         let mut some = false;
         if let Some(m) = self.node(frame.node).object.as_ref() {
             names = vec![0u32; m.declared.len().div_ceil(32)];
-            let used = x.list(frame.used);
-            for name in 0..m.declared.len() as u32 {
-                let gone = (name < m.ordered && name < frame.pos)
-                    || (m.tracks
-                        && used
-                            .get(name as usize / 32)
-                            .is_some_and(|w| w & (1 << (name % 32)) != 0));
-                if !gone && self.after_name(stack, name, x).is_some() {
+            let last = m.declared.len() as u32;
+            let (from, to) = match &*m.threads {
+                // In order, up to the next required one.
+                [t] if t.simple && m.ordered && t.ranks.iter().all(|r| *r != LOOSE) => {
+                    let next = t.required.partition_point(|(r, _)| *r < frame.pos);
+                    let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);
+                    (frame.pos.min(last), to)
+                }
+                _ => (0, last),
+            };
+            for name in from..to {
+                if self.after_name(stack, name, x).is_some() {
                     names[name as usize / 32] |= 1 << (name % 32);
                     some = true;
                 }
