@@ -12,13 +12,15 @@ use crate::SpecialId;
 /// # Contract
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
-/// continuation of the bytes so far is accepted. A token may therefore be
+/// continuation of the bytes so far is accepted, texts that
+/// [`exceptions`](Self::exceptions) tells aside. A token may therefore be
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
 /// The methods after [`step`](Self::step) that have a default are hints: the
 /// default is always right, and only slower. A hint that says too much makes
-/// masks wrong.
+/// masks wrong; [`contract::check`](crate::contract::check) compares them with
+/// plain stepping.
 pub trait ByteAutomaton: Send + Sync {
     /// What a guide remembers. Cloned once a token, to be able to go back.
     type State: Clone + Send + Sync;
@@ -74,12 +76,6 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
-    /// The same machine as a table, if it is one: a walk then takes one load
-    /// a byte and no call.
-    fn table(&self) -> Option<DenseTable<'_>> {
-        None
-    }
-
     /// Whether text of one class of code points is read in a loop at `cursor`,
     /// for tokens of at most `horizon` bytes.
     fn text_loop(
@@ -104,12 +100,20 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// Calls `each` with texts that may not come at `state`, whatever follows
+    /// them, although [`step`](Self::step) lets them pass: what is forbidden
+    /// only because of what was said before (`,"id"` in an object that has an
+    /// `id`). Tokens that begin with one are taken out of the mask after it was
+    /// found by its key, so that the key need not tell what was said.
+    /// [`advance`](Self::advance) refuses such texts at their last byte.
+    fn exceptions(&self, _state: &Self::State, _each: &mut dyn FnMut(&[u8])) {}
+
     /// Appends a key of what the mask at `cursor` can depend on, if no token
     /// is longer than `horizon` bytes and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone).
     /// Cursors with equal keys must have equal masks as long as
-    /// [`depth_used`](Self::depth_used) stays within `depth`, and
-    /// [`is_accepting`](Self::is_accepting) must be equal too. `false` (and
+    /// [`depth_used`](Self::depth_used) stays within `depth`, exceptions aside,
+    /// and [`is_accepting`](Self::is_accepting) must be equal too. `false` (and
     /// `out` left as it was) means: do not keep this mask.
     ///
     /// Keys may be told apart by `depth`: a key of one depth is never compared
@@ -163,31 +167,10 @@ pub struct TextLoop {
     pub class: ClassId,
     /// The cursor after any one character of the class. Never dead.
     pub next: Cursor,
-    /// How many characters of the class may be read one after another such
-    /// that the texts of at most `horizon` bytes that may come after each of
+    /// How many characters of the class may be read one after another, whatever
+    /// they are, such that the texts of at most `horizon` bytes that may come after each of
     /// them are the same as now, texts that begin with a character of the class
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".
     pub steady: u32,
-}
-
-/// A [`ByteAutomaton`] as a table of byte classes and next cursors.
-///
-/// The cursor after byte `b` at cursor `c` is
-/// `next[c + classes[b]]`; cursors are row offsets, and row 0 is dead.
-#[derive(Clone, Copy, Debug)]
-pub struct DenseTable<'a> {
-    /// The class of each byte.
-    pub classes: &'a [u8; 256],
-    /// The rows, one after another.
-    pub next: &'a [u32],
-}
-
-impl DenseTable<'_> {
-    /// The cursor after one more byte.
-    #[inline]
-    pub fn step(&self, cursor: Cursor, byte: u8) -> Cursor {
-        let at = cursor.0 as usize + self.classes[byte as usize] as usize;
-        Cursor(self.next[at])
-    }
 }

@@ -1,8 +1,9 @@
 //! From an automaton's state to the tokens it allows: a depth-first walk over
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
+use crate::budget::Watch;
 use crate::vocabulary::{NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor, DenseTable, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, Cursor, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -14,54 +15,41 @@ pub(crate) struct Walker {
 }
 
 impl Walker {
-    /// Adds to `mask` the text tokens that may come at `state`, in O(nodes
-    /// visited), and the end tokens if the text may end there.
-    pub(crate) fn mask<A: ByteAutomaton>(
-        &mut self,
-        automaton: &A,
-        state: &A::State,
-        scratch: &mut A::Scratch,
-        vocabulary: &Vocabulary,
-        mask: &mut TokenMask,
-    ) {
-        let trie = vocabulary.trie();
-        let words = mask.words_mut();
-        self.walk(automaton, state, scratch, trie, |token, _| {
-            words[token as usize / 32] |= 1 << (token % 32);
-        });
-        finish(automaton.is_accepting(state), vocabulary, mask);
-    }
-
-    /// Calls `hit` with each token that may come, tokens with the same bytes
-    /// once, and the cursor behind it.
+    /// Calls `hit` with each token that may come at `start`, tokens with the
+    /// same bytes once, and the cursor behind it. The nodes in the ranges
+    /// `skip` (ascending, whole subtrees) are left out. How many nodes were
+    /// visited; the walk ends early where `watch` says so.
     pub(crate) fn walk<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        state: &A::State,
-        scratch: &mut A::Scratch,
-        trie: &Trie,
-        hit: impl FnMut(u32, Cursor),
-    ) {
-        let start = automaton.enter(state, scratch);
-        match automaton.table() {
-            Some(table) => self.run(trie, start, |c, b| table.step(c, b), hit),
-            None => self.run(trie, start, |c, b| automaton.step(c, b, scratch), hit),
-        }
-    }
-
-    fn run(
-        &mut self,
-        trie: &Trie,
         start: Cursor,
-        mut step: impl FnMut(Cursor, u8) -> Cursor,
+        scratch: &mut A::Scratch,
+        (trie, skip): (&Trie, &[(u32, u32)]),
+        watch: &mut impl Watch,
         mut hit: impl FnMut(u32, Cursor),
-    ) {
+    ) -> u64 {
         let path = fresh(&mut self.path, trie, start);
         let nodes = trie.nodes();
+        let mut skips = skip.iter();
+        let mut skip = skips.next();
+        let mut visited = 0;
         let mut at = 0;
-        while let Some(node) = nodes.get(at) {
+        loop {
+            while let Some(&(from, to)) = skip
+                && at >= from as usize
+            {
+                at = at.max(to as usize);
+                skip = skips.next();
+            }
+            let Some(node) = nodes.get(at) else {
+                break;
+            };
             let depth = node.depth as usize;
-            let cursor = step(path[depth - 1], node.byte);
+            if depth == 1 && !watch.go_on(visited) {
+                break;
+            }
+            visited += 1;
+            let cursor = automaton.step(path[depth - 1], node.byte, scratch);
             if cursor.is_dead() {
                 at = node.end as usize;
                 continue;
@@ -72,28 +60,34 @@ impl Walker {
             }
             at += 1;
         }
+        visited
     }
-}
 
-impl Walker {
-    /// Turns the mask of the state `known` into that of `state`, by a walk that
-    /// leaves a subtree out as soon as both states have met: what follows is
-    /// then judged alike. O(nodes on which they differ).
-    pub(crate) fn difference(
+    /// Turns the mask of the cursor `known` into that of `cursor`, by a walk
+    /// that leaves a subtree out as soon as both have met: what follows is then
+    /// judged alike. How many nodes were visited, those on which they differ.
+    pub(crate) fn difference<A: ByteAutomaton>(
         &mut self,
-        table: DenseTable<'_>,
-        (state, known): (Cursor, Cursor),
+        automaton: &A,
+        (cursor, known): (Cursor, Cursor),
+        scratch: &mut A::Scratch,
         trie: &Trie,
+        watch: &mut impl Watch,
         words: &mut [u32],
-    ) {
-        let path = fresh(&mut self.path, trie, state);
+    ) -> u64 {
+        let path = fresh(&mut self.path, trie, cursor);
         let other = fresh(&mut self.other, trie, known);
         let nodes = trie.nodes();
+        let mut visited = 0;
         let mut at = 0;
         while let Some(node) = nodes.get(at) {
             let depth = node.depth as usize;
-            let cursor = table.step(path[depth - 1], node.byte);
-            let before = table.step(other[depth - 1], node.byte);
+            if depth == 1 && !watch.go_on(visited) {
+                break;
+            }
+            visited += 1;
+            let cursor = automaton.step(path[depth - 1], node.byte, scratch);
+            let before = automaton.step(other[depth - 1], node.byte, scratch);
             let end = node.end as usize;
             if cursor == before {
                 at = end;
@@ -111,6 +105,7 @@ impl Walker {
                 at += 1;
             }
         }
+        visited
     }
 }
 
@@ -122,26 +117,12 @@ fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -> &'a mut [
     path
 }
 
-/// Settles the tokens that a walk does not meet: those with the bytes of
-/// another one, and the ends.
-pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, mask: &mut TokenMask) {
-    let words = mask.words_mut();
-    let put = |words: &mut [u32], token: u32, bit: u32| {
-        let word = &mut words[token as usize / 32];
-        *word = *word & !(1 << (token % 32)) | bit << (token % 32);
-    };
-    for &(first, other) in vocabulary.trie().duplicates() {
-        put(words, other, words[first as usize / 32] >> (first % 32) & 1);
-    }
-    for end in vocabulary.ends() {
-        put(words, end.get(), u32::from(accepting));
-    }
-}
-
 /// The mask at `state` by trying every token on its own: slow, and so plain
 /// that it decides what is right. Every faster way must give the same bits.
 ///
-/// O(bytes of the vocabulary).
+/// Special tokens that the automaton reads are told by
+/// [`ByteAutomaton::allowed_specials`] and their names. O(bytes of the
+/// vocabulary).
 pub fn brute_force_mask<A: ByteAutomaton>(
     automaton: &A,
     state: &A::State,
@@ -158,6 +139,14 @@ pub fn brute_force_mask<A: ByteAutomaton>(
     if automaton.is_accepting(state) {
         for &end in vocabulary.ends() {
             mask.allow(end);
+        }
+    }
+    let mut specials = Vec::new();
+    automaton.allowed_specials(state, &mut specials);
+    for special in specials {
+        let name = automaton.specials().get(special.0 as usize);
+        if let Some(token) = name.and_then(|name| vocabulary.special(name)) {
+            mask.allow(token);
         }
     }
     mask

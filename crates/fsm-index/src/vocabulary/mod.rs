@@ -1,6 +1,6 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
-mod runs;
+mod cut;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub(crate) use runs::{CharRanges, Runs};
+pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use trie::{NO_TOKEN, Trie};
 
 use crate::{Error, ErrorKind, TokenId};
@@ -75,31 +75,34 @@ struct Inner {
     trie: Trie,
     single_bytes: [bool; 256],
     fingerprint: u128,
-    runs: Mutex<HashMap<CharRanges, RunsSlot>>,
+    /// By the bytes: the tokens in the order of the trie.
+    order: Box<[u32]>,
+    /// The place of each token in that order.
+    ranks: Box<[u32]>,
+    cuts: Mutex<HashMap<CharRanges, CutSlot>>,
 }
 
 /// At most this many classes of characters does a vocabulary know; to be cut
-/// by one costs about 20 bytes a token.
-const MAX_RUNS: usize = 64;
+/// by one costs 4 to 20 bytes a token.
+const MAX_CUTS: usize = 64;
 
-/// So often must a class be asked for before the cut, which costs as much as
-/// some walks, pays.
-const ASKED_TO_PAY: u32 = 6;
+/// A cut takes as long as visits to about so many nodes for each token; it is
+/// made once as much has been spent on walks without it.
+const NODES_TO_PAY: u64 = 8;
 
 /// A vocabulary cut by one class, or not yet.
 #[derive(Clone, Debug, Default)]
-struct RunsSlot {
-    /// Whether most tokens are plain.
-    pays: bool,
-    asked: u32,
-    runs: Arc<OnceLock<Runs>>,
+struct CutSlot {
+    /// Nodes visited by walks that the cut would have spared.
+    spent: u64,
+    cut: Arc<OnceLock<Cut>>,
 }
 
 /// Whether a mask may be put together from a vocabulary cut by a class of
 /// characters, instead of by a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextRuns {
-    /// Where a class is asked for often enough to pay for the cut. Default.
+    /// Where walks for a class have cost as much as the cut does. Default.
     #[default]
     Auto,
     /// Wherever it can be.
@@ -290,60 +293,105 @@ impl Vocabulary {
 
     /// Bytes of memory, with what was derived from it so far.
     pub fn memory(&self) -> usize {
-        let runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let runs = runs.values().filter_map(|slot| slot.runs.get());
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        let cuts = cuts.values().filter_map(|slot| slot.cut.get());
         self.0.offsets.len() * 4
             + self.0.bytes.len()
             + self.0.kinds.len()
             + self.0.trie.memory()
-            + runs.map(Runs::memory).sum::<usize>()
+            + (self.0.order.len() + self.0.ranks.len()) * 4
+            + cuts.map(Cut::memory).sum::<usize>()
+    }
+
+    /// Makes ready what masks inside text of a class of characters need
+    /// (inclusive ranges of code points, ascending): O(bytes of the
+    /// vocabulary), some milliseconds for 128,000 tokens. Otherwise that is
+    /// done in the midst of some mask, once walks have cost as much.
+    pub fn prepare(&self, class: &[(u32, u32)]) {
+        let _ = self.cut(class, TextRuns::Always);
     }
 
     pub(crate) fn trie(&self) -> &Trie {
         &self.0.trie
     }
 
+    /// The tokens by their bytes, as the trie has them; of tokens with the
+    /// same bytes only one.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.0.order
+    }
+
+    /// The tokens whose nodes are `from..to`, those with the same bytes as
+    /// another one included.
+    pub(crate) fn tokens_below(&self, from: usize, to: usize) -> impl Iterator<Item = u32> + '_ {
+        let trie = &self.0.trie;
+        let nodes = trie.nodes()[from..to].iter();
+        let tokens = nodes.map(|node| node.token).filter(|&t| t != NO_TOKEN);
+        tokens.flat_map(move |token| {
+            let others = trie.duplicates().iter().filter(move |d| d.0 == token);
+            std::iter::once(token).chain(others.map(|d| d.1))
+        })
+    }
+
+    /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
+    /// that are not in it.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        &self.0.ranks
+    }
+
     /// The vocabulary cut by a class of characters, if it is, or should now be.
-    pub(crate) fn runs(&self, class: &CharRanges, policy: TextRuns) -> Option<RunsRef> {
+    pub(crate) fn cut(&self, class: &[(u32, u32)], policy: TextRuns) -> Option<CutRef> {
         let slot = {
-            // A panic elsewhere leaves the map whole: it changes by one insert.
-            let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
-            if !runs.contains_key(class) {
-                if runs.len() >= MAX_RUNS {
+            let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+            if !cuts.contains_key(class) {
+                if cuts.len() >= MAX_CUTS {
                     return None;
                 }
-                let pays = Runs::pay(class, self.texts(), 61);
-                let slot = RunsSlot {
-                    pays,
-                    ..RunsSlot::default()
-                };
-                runs.insert(class.clone(), slot);
+                cuts.insert(class.into(), CutSlot::default());
             }
-            let slot = runs.get_mut(class)?;
-            slot.asked = slot.asked.saturating_add(1);
+            let slot = cuts.get(class)?;
             let wanted = match policy {
-                TextRuns::Auto => slot.pays && slot.asked >= ASKED_TO_PAY,
+                TextRuns::Auto => {
+                    slot.cut.get().is_some()
+                        || slot.spent >= self.order().len() as u64 * NODES_TO_PAY
+                }
                 TextRuns::Always => true,
                 TextRuns::Never => false,
             };
             if !wanted {
                 return None;
             }
-            slot.runs.clone()
+            slot.cut.clone()
         };
-        slot.get_or_init(|| Runs::new(class, self.texts(), self.width()));
-        Some(RunsRef(slot))
+        slot.get_or_init(|| {
+            let tokens = self.order().iter().map(|&token| {
+                let bytes = self.0.raw(token as usize);
+                (TokenId::new(token), bytes)
+            });
+            Cut::new(class, &self.0.trie, tokens, self.width())
+        });
+        Some(CutRef(slot))
+    }
+
+    /// Notes that walks for a class, without a cut, have visited so many
+    /// nodes.
+    pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
+        let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = cuts.get_mut(class) {
+            slot.spent = slot.spent.saturating_add(nodes);
+        }
     }
 }
 
 /// Lends the cut of a vocabulary by one class.
-pub(crate) struct RunsRef(Arc<OnceLock<Runs>>);
+pub(crate) struct CutRef(Arc<OnceLock<Cut>>);
 
-impl std::ops::Deref for RunsRef {
-    type Target = Runs;
+impl std::ops::Deref for CutRef {
+    type Target = Cut;
 
-    fn deref(&self) -> &Runs {
-        // `Vocabulary::runs` fills the cell before it lends it.
+    fn deref(&self) -> &Cut {
+        // `Vocabulary::cut` fills the cell before it lends it.
         self.0
             .get_or_init(|| unreachable!("an unfilled cut was lent"))
     }
@@ -436,6 +484,12 @@ impl VocabularyBuilder {
             (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
         };
         let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
+        let nodes = trie.nodes().iter().map(|node| node.token);
+        let order: Box<[u32]> = nodes.filter(|&token| token != NO_TOKEN).collect();
+        let mut ranks = vec![NO_TOKEN; self.kinds.len()];
+        for (&token, rank) in order.iter().zip(0..) {
+            ranks[token as usize] = rank;
+        }
         let ends = (0..self.kinds.len())
             .filter(|&t| self.kinds[t] == TokenKind::End)
             .map(|t| TokenId::new(t as u32))
@@ -448,7 +502,9 @@ impl VocabularyBuilder {
             trie,
             single_bytes,
             fingerprint: fingerprint.0,
-            runs: Mutex::default(),
+            order,
+            ranks: ranks.into(),
+            cuts: Mutex::default(),
         })))
     }
 
