@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::compile::{ANY, Compiler, ConjId, NONE};
 use super::dfa::{CharDfa, NumberDfa};
+use super::hints::Loops;
 use super::leaves::StringLeaf;
 use super::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
@@ -23,6 +24,8 @@ pub(super) struct Builder {
     pub(super) compiler: Compiler,
     pub(super) nodes: Vec<Node>,
     ids: HashMap<Box<[ConjId]>, u32>,
+    pub(super) loops: Loops,
+    loops_of: HashMap<*const CharDfa, u32>,
 }
 
 /// For each thread its choices of goals, before the goals have numbers.
@@ -34,6 +37,8 @@ impl Builder {
             compiler,
             nodes: Vec::new(),
             ids: HashMap::new(),
+            loops: Loops::default(),
+            loops_of: HashMap::new(),
         }
     }
 
@@ -230,7 +235,13 @@ impl Builder {
                 excluded: excluded.into(),
             })
             .collect();
+        let loops = dfas.iter().map(|d| {
+            let known = self.loops_of.entry(Arc::as_ptr(d));
+            *known.or_insert_with(|| self.loops.reserve(d.states()))
+        });
+        let loops = loops.collect();
         Ok(Some(StringMachine {
+            loops,
             // One free leaf and no other: nothing has to be remembered.
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
             free: free.filter(|_| leaves.len() == 1),

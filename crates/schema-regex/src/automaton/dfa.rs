@@ -155,6 +155,25 @@ impl CharDfa {
         out
     }
 
+    /// A code point of each symbol, a visible one where there is one.
+    pub(super) fn representatives(&self) -> Vec<u32> {
+        let mut out = vec![u32::MAX; self.width];
+        for c in (0x20..0x7F).rev() {
+            if c != 0x22 && c != 0x5C && self.ascii[c as usize] != u32::MAX {
+                out[self.ascii[c as usize] as usize] = c;
+            }
+        }
+        for (i, &start) in self.starts.iter().enumerate() {
+            if self.symbols[i] != u32::MAX {
+                let slot = &mut out[self.symbols[i] as usize];
+                if *slot == u32::MAX {
+                    *slot = start;
+                }
+            }
+        }
+        out
+    }
+
     /// For each state the next states, each once.
     fn successors(&self) -> Vec<Vec<u32>> {
         (0..self.states())
@@ -463,34 +482,5 @@ impl NumberDfa {
 
     pub(super) fn is_empty(&self) -> bool {
         self.accept.is_empty()
-    }
-
-    /// How many spellings lead from each state to acceptance, where they are
-    /// finitely many.
-    pub(super) fn is_finite_from(&self, state: u32) -> bool {
-        let mut known: HashMap<u32, bool> = HashMap::new();
-        let mut path = vec![(state, 0usize)];
-        known.insert(state, false);
-        while let Some((s, at)) = path.last_mut() {
-            if *at == 16 {
-                known.insert(*s, true);
-                path.pop();
-                continue;
-            }
-            let to = self.next[*s as usize][*at];
-            *at += 1;
-            if to == DEAD {
-                continue;
-            }
-            match known.get(&to) {
-                Some(true) => {}
-                Some(false) => return false,
-                None => {
-                    known.insert(to, false);
-                    path.push((to, 0));
-                }
-            }
-        }
-        true
     }
 }

@@ -62,3 +62,44 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
                 .any(|t| m.threads[t as usize].goal == goal && live.object(m, t, 0, &at))
         })
 }
+
+/// How deep values can nest at most; `None` where there is no end.
+pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
+    let inner = |n: &Node| -> Vec<u32> {
+        let mut out: Vec<u32> = Vec::new();
+        if let Some(m) = &n.array {
+            out.extend(m.members.iter().map(|m| m.node));
+        }
+        if let Some(m) = &n.object {
+            out.extend(m.declared.iter().map(|m| m.node));
+            out.extend(m.classes.iter().map(|c| c.member.node));
+        }
+        out.retain(|n| *n != u32::MAX);
+        out
+    };
+    // 0: not seen, 1: open, 2: done.
+    let mut state = vec![0u8; nodes.len()];
+    let mut depth = vec![0u32; nodes.len()];
+    let mut path: Vec<(usize, Vec<u32>, usize)> = vec![(0, inner(nodes.first()?), 0)];
+    state[0] = 1;
+    while let Some((at, targets, next)) = path.last_mut() {
+        let Some(&to) = targets.get(*next) else {
+            let below = targets.iter().map(|t| depth[*t as usize]).max().unwrap_or(0);
+            let node = &nodes[*at];
+            depth[*at] = below + u32::from(node.array.is_some() || node.object.is_some());
+            state[*at] = 2;
+            path.pop();
+            continue;
+        };
+        *next += 1;
+        match state[to as usize] {
+            0 => {
+                state[to as usize] = 1;
+                path.push((to as usize, inner(&nodes[to as usize]), 0));
+            }
+            1 => return None,
+            _ => {}
+        }
+    }
+    depth.first().copied()
+}

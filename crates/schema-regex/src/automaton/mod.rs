@@ -12,7 +12,9 @@ mod build;
 mod compile;
 mod dfa;
 mod expand;
+mod finish;
 mod heights;
+mod hints;
 mod leaves;
 mod live;
 mod node;
@@ -25,7 +27,9 @@ mod step;
 mod text;
 mod unique;
 
-use fsm_index::{ByteAutomaton, Cursor};
+use std::sync::Arc;
+
+use fsm_index::{ByteAutomaton, ClassId, Cursor, TextLoop};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
@@ -42,13 +46,20 @@ pub use state::State;
 /// The language is that of the schema in the spellings that [`Options`] admit:
 /// exactly, without narrowing beyond what [`SchemaAutomaton::ledger`] says.
 /// Memory is proportional to the part of the schema that is reached.
-#[derive(Debug)]
+///
+/// Clones share everything.
+#[derive(Clone, Debug)]
 pub struct SchemaAutomaton {
-    nodes: Vec<node::Node>,
-    space: space::Space,
+    nodes: Arc<[node::Node]>,
+    space: Arc<space::Space>,
     escapes: Escapes,
     max_nesting: u32,
-    schema: Schema,
+    /// The tallest of the flattest values.
+    tallest: u32,
+    /// Whether the schema itself bounds how deep values nest.
+    bounded: bool,
+    loops: Arc<hints::Loops>,
+    schema: Arc<Schema>,
 }
 
 impl SchemaAutomaton {
@@ -90,12 +101,17 @@ impl SchemaAutomaton {
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
+        let heights = nodes.iter().flat_map(|n| n.heights.iter().copied());
+        let tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
         Ok(SchemaAutomaton {
-            nodes,
-            space,
+            tallest,
+            bounded: heights::deepest(&nodes).is_some_and(|d| d <= max_nesting),
+            loops: Arc::new(builder.loops),
+            nodes: nodes.into(),
+            space: Arc::new(space),
             escapes: options.escapes,
             max_nesting,
-            schema: builder.compiler.schema,
+            schema: Arc::new(builder.compiler.schema),
         })
     }
 
@@ -144,7 +160,11 @@ impl ByteAutomaton for SchemaAutomaton {
         Ok(())
     }
 
-    fn completion(&self, _state: &State, _out: &mut Vec<u8>) {}
+    fn completion(&self, state: &State, out: &mut Vec<u8>) {
+        let mut x = Scratch::new();
+        let config = self.load(state, &mut x, false);
+        self.finish(config, &mut x, out);
+    }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
         x.tidy();
@@ -163,6 +183,29 @@ impl ByteAutomaton for SchemaAutomaton {
             Some(next) => Cursor(x.configs.add(next)),
             None => Cursor::DEAD,
         }
+    }
+
+    fn text_loop(&self, cursor: Cursor, horizon: usize, x: &mut Scratch) -> Option<TextLoop> {
+        self.loop_at(cursor, horizon, x)
+    }
+
+    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.loops.ranges(class)
+    }
+
+    fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        self.like(cursor, x)
+    }
+
+    fn mask_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: usize,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        self.key_of(cursor, depth, horizon, x, out)
     }
 
     fn depth_used(&self, x: &Scratch) -> usize {

@@ -35,6 +35,8 @@ pub(super) struct NumberMachine {
 pub(super) struct StringMachine {
     pub(super) leaves: Box<[Leaf]>,
     pub(super) dfas: Box<[Arc<CharDfa>]>,
+    /// For each automaton the number of its first loop.
+    pub(super) loops: Box<[u32]>,
     pub(super) words: Words,
     /// Lengths are counted up to here; from here on they are alike.
     pub(super) cap: u32,
@@ -255,6 +257,8 @@ pub(super) struct ExtraClass {
 #[derive(Debug)]
 pub(super) struct KeyMachine {
     pub(super) dfa: CharDfa,
+    /// The number of its first loop.
+    pub(super) loops: u32,
     /// By state the class of names that end there.
     pub(super) class: Vec<u32>,
     /// By class and state, how many names can still be; `None` is no end.

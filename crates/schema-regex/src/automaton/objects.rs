@@ -442,7 +442,13 @@ impl Builder {
         for c in 0..classes.len() as u32 {
             counts.push(dfa.counts(|label| class_of.get(&label) == Some(&c)));
         }
-        let keys = KeyMachine { dfa, class, counts };
+        let loops = self.loops.reserve(dfa.states());
+        let keys = KeyMachine {
+            dfa,
+            loops,
+            class,
+            counts,
+        };
         for (c, class) in classes.iter_mut().enumerate() {
             class.count = keys.counts[c].first().copied().flatten();
         }

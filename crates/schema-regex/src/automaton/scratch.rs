@@ -172,8 +172,8 @@ pub(super) struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Seen {
     pub(super) list: Arc<[Arc<str>]>,
-    /// A further name that began before the walk, with how it began.
-    pub(super) unknown: Option<Arc<str>>,
+    /// Whether there is one more, a further name that began before the walk.
+    pub(super) unknown: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -208,8 +208,6 @@ pub struct Scratch {
     texts: Vec<(u32, u32, u32)>,
     text_ids: FxMap<(u32, u32), u32>,
     pub(super) usable: FxMap<u32, Arc<Usable>>,
-    /// The name that is open where the walk began.
-    pub(super) base_key: Option<Arc<str>>,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
     pub(super) base_depth: u32,
@@ -229,7 +227,6 @@ impl Scratch {
             texts: Vec::new(),
             text_ids: FxMap::default(),
             usable: FxMap::default(),
-            base_key: None,
             base_depth: 0,
             least_depth: 0,
         };

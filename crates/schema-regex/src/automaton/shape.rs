@@ -21,16 +21,6 @@ pub(super) enum Kind {
     Object,
 }
 
-pub(super) const KINDS: [Kind; 7] = [
-    Kind::Null,
-    Kind::False,
-    Kind::True,
-    Kind::Number,
-    Kind::String,
-    Kind::Array,
-    Kind::Object,
-];
-
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
     /// `null`, `false` or `true`.

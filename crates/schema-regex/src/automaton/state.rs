@@ -70,8 +70,6 @@ impl SchemaAutomaton {
         if let Top::Key(key) = &mut top {
             if walk {
                 key.text = UNKNOWN;
-                let name: String = state.key.iter().filter_map(|c| char::from_u32(*c)).collect();
-                x.base_key = Some(name.into());
             } else {
                 key.text = state.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
             }

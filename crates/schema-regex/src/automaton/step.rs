@@ -379,7 +379,7 @@ impl SchemaAutomaton {
                         list.insert(i, text);
                         frame.seen = x.seen.add(Seen {
                             list: list.into(),
-                            unknown: None,
+                            unknown: false,
                         });
                     }
                 }
@@ -755,14 +755,15 @@ impl SchemaAutomaton {
             let mut frame = self.after_name(stack, number, x)?;
             let mut next = seen;
             if key.text == UNKNOWN {
-                next.unknown.clone_from(&x.base_key);
+                next.unknown = true;
             } else {
                 let name: String = x
                     .text(key.text, 0)
                     .into_iter()
                     .filter_map(char::from_u32)
                     .collect();
-                if next.unknown.as_ref().is_some_and(|begun| name.starts_with(&**begun)) {
+                // It cannot be told from the name that began before the walk.
+                if next.unknown {
                     return None;
                 }
                 if let Err(i) = next.list.binary_search_by(|n| (**n).cmp(&name)) {
@@ -982,7 +983,7 @@ fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
         && !(leaf.excludes && word.is_some_and(|w| w.excluded.contains(&(id as u32))))
 }
 
-fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
+pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
     if m.free.is_some() {
         return true;
     }
