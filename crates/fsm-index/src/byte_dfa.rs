@@ -339,6 +339,8 @@ impl ByteAutomaton for ByteDfa {
     type State = Cursor;
     type Scratch = ();
 
+    const STEPS_ARE_CHEAP: bool = true;
+
     fn scratch(&self) {}
 
     fn start(&self) -> Cursor {
