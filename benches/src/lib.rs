@@ -1,6 +1,7 @@
 //! Measuring programs of Tokenmold, side by side with its peers.
 //!
 //! - `maskbench` decodes given texts under given schemas and measures masks.
+//! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!
@@ -11,7 +12,9 @@ mod agents;
 pub mod cases;
 pub mod engines;
 pub mod golden;
+pub mod index_engines;
 pub mod parent;
+pub mod patterns;
 pub mod report;
 pub mod spell;
 pub mod stats;

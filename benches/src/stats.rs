@@ -60,6 +60,15 @@ pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
     values.get(rank.max(1) - 1).copied()
 }
 
+/// The geometric mean of positive `values`; 0 of none.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), v| (sum + v.ln(), count + 1));
+    match count {
+        0 => 0.0,
+        _ => (sum / f64::from(count)).exp(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +85,12 @@ mod tests {
         assert_eq!(percentile(&[], 50.0), None);
         let thousand: Vec<f64> = (1..=1000).map(f64::from).collect();
         assert_eq!(percentile(&thousand, 99.9), Some(999.0));
+    }
+
+    #[test]
+    fn a_geometric_mean_balances_ratios() {
+        assert!((geometric_mean([2.0, 8.0].into_iter()) - 4.0).abs() < 1e-9);
+        assert_eq!(geometric_mean(std::iter::empty()), 0.0);
     }
 
     #[test]

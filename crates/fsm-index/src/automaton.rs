@@ -12,18 +12,24 @@ use crate::SpecialId;
 /// # Contract
 ///
 /// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
-/// continuation of the bytes so far is accepted. A token may therefore be
+/// continuation of the bytes so far is accepted, texts that
+/// [`exceptions`](Self::exceptions) tells aside. A token may therefore be
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
 /// The methods after [`step`](Self::step) that have a default are hints: the
 /// default is always right, and only slower. A hint that says too much makes
-/// masks wrong.
+/// masks wrong; [`contract::check`](crate::contract::check) compares them with
+/// plain stepping.
 pub trait ByteAutomaton: Send + Sync {
     /// What a guide remembers. Cloned once a token, to be able to go back.
     type State: Clone + Send + Sync;
     /// Working memory of one walk.
     type Scratch: Send;
+
+    /// Whether [`step`](Self::step) takes a few nanoseconds at most. If not,
+    /// walks remember what it said of a cursor and a byte.
+    const STEPS_ARE_CHEAP: bool = false;
 
     /// Fresh working memory.
     fn scratch(&self) -> Self::Scratch;
@@ -74,12 +80,6 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
-    /// The same machine as a table, if it is one: a walk then takes one load
-    /// a byte and no call.
-    fn table(&self) -> Option<DenseTable<'_>> {
-        None
-    }
-
     /// Whether text of one class of code points is read in a loop at `cursor`,
     /// for tokens of at most `horizon` bytes.
     fn text_loop(
@@ -104,12 +104,20 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// Calls `each` with what may not come at `state` although
+    /// [`step`](Self::step) lets it pass: what is forbidden only because of
+    /// what was said before, such as a key that the object has already. It is
+    /// taken out of the mask after that was found by its key, so that the key
+    /// need not tell what was said. [`advance`](Self::advance) refuses it at the
+    /// byte that completes it.
+    fn exceptions(&self, _state: &Self::State, _each: &mut dyn FnMut(Exception<'_>)) {}
+
     /// Appends a key of what the mask at `cursor` can depend on, if no token
     /// is longer than `horizon` bytes and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone).
     /// Cursors with equal keys must have equal masks as long as
-    /// [`depth_used`](Self::depth_used) stays within `depth`, and
-    /// [`is_accepting`](Self::is_accepting) must be equal too. `false` (and
+    /// [`depth_used`](Self::depth_used) stays within `depth`, exceptions aside,
+    /// and [`is_accepting`](Self::is_accepting) must be equal too. `false` (and
     /// `out` left as it was) means: do not keep this mask.
     ///
     /// Keys may be told apart by `depth`: a key of one depth is never compared
@@ -131,6 +139,17 @@ pub trait ByteAutomaton: Send + Sync {
     fn depth_used(&self, _scratch: &Self::Scratch) -> usize {
         1
     }
+}
+
+/// What may not come although it might. See [`ByteAutomaton::exceptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exception<'a> {
+    /// Every token that begins with this text is refused.
+    Begins(&'a [u8]),
+    /// Every token with this text in it is suspect: it is tried by
+    /// [`ByteAutomaton::advance`]. Few tokens should have it, as few have a
+    /// whole key in quotes.
+    Contains(&'a [u8]),
 }
 
 /// A position of one walk. See [`ByteAutomaton`].
@@ -163,31 +182,10 @@ pub struct TextLoop {
     pub class: ClassId,
     /// The cursor after any one character of the class. Never dead.
     pub next: Cursor,
-    /// How many characters of the class may be read one after another such
-    /// that the texts of at most `horizon` bytes that may come after each of
+    /// How many characters of the class may be read one after another, whatever
+    /// they are, such that the texts of at most `horizon` bytes that may come after each of
     /// them are the same as now, texts that begin with a character of the class
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".
     pub steady: u32,
-}
-
-/// A [`ByteAutomaton`] as a table of byte classes and next cursors.
-///
-/// The cursor after byte `b` at cursor `c` is
-/// `next[c + classes[b]]`; cursors are row offsets, and row 0 is dead.
-#[derive(Clone, Copy, Debug)]
-pub struct DenseTable<'a> {
-    /// The class of each byte.
-    pub classes: &'a [u8; 256],
-    /// The rows, one after another.
-    pub next: &'a [u32],
-}
-
-impl DenseTable<'_> {
-    /// The cursor after one more byte.
-    #[inline]
-    pub fn step(&self, cursor: Cursor, byte: u8) -> Cursor {
-        let at = cursor.0 as usize + self.classes[byte as usize] as usize;
-        Cursor(self.next[at])
-    }
 }

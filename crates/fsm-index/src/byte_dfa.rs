@@ -1,101 +1,179 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::OnceLock;
 
+use crate::decoder::{Decoder, Entry};
+use crate::horizon;
 use crate::vocabulary::CharRanges;
-use crate::{ByteAutomaton, Cursor, DenseTable};
+use crate::{ByteAutomaton, ClassId, Cursor, TextLoop};
 
-/// A deterministic automaton over bytes as one table: what an index over a
-/// vocabulary is built from.
+/// A deterministic automaton over bytes: what an index over a vocabulary is
+/// built from.
 ///
-/// Memory: 4 bytes a state and byte class. Every state but the dead one can
-/// still reach acceptance.
+/// It is an automaton over classes of symbols (characters, or bytes) with one
+/// decoder from bytes to classes beside it; a state is a state of the first and
+/// a place in the spelling of a symbol. Every state but the dead one can still
+/// reach acceptance.
+///
+/// Memory: 2 bytes (4 with 65,536 states or more) a state and class of symbols,
+/// and the decoder: a few hundred bytes, or some KiB for Unicode classes.
 #[derive(Clone)]
 pub struct ByteDfa {
-    classes: [u8; 256],
-    stride: usize,
-    /// Row offsets; row 0 is dead.
-    next: Vec<u32>,
-    /// One for each row, the dead one included.
-    accepting: Vec<bool>,
+    decoder: Decoder,
+    /// The next state by state and class; state 0 is dead.
+    cells: Cells,
+    /// One bit for each state.
+    accepting: Box<[u64]>,
+    /// The classes that go on from each state: `decoder.words()` words for
+    /// each. Nothing where every symbol is one byte.
+    live: Box<[u64]>,
+    states: usize,
     start: u32,
-    /// By the number of the state; states in the middle of a character and
-    /// those behind the end of the list have none.
-    loops: Vec<Option<MainText>>,
-    /// The classes that loops speak of.
-    loop_classes: Vec<CharRanges>,
+    /// A cursor is a state times `1 << shift` plus a node of the decoder.
+    shift: u32,
+    hints: Option<Box<Hints>>,
+    /// States that no text as short as a token tells apart, by the smallest of
+    /// them; set by an index.
+    alike: Option<Box<[u32]>>,
     /// How many bytes each state is from acceptance, found when first asked
     /// for; the dead one is infinitely far.
     distances: OnceLock<Box<[u32]>>,
+}
+
+/// What is known of text loops.
+#[derive(Clone, Debug)]
+pub(crate) struct Hints {
+    /// By state, the dead one included: where most text leads.
+    pub(crate) loops: Vec<Option<MainText>>,
+    /// The classes that loops speak of.
+    pub(crate) classes: Vec<CharRanges>,
 }
 
 /// Where most text leads from a state: all characters of a class go to `next`,
 /// which in the inside of a string is the state itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MainText {
-    /// A number into [`ByteDfa::loop_classes`].
+    /// A number into [`Hints::classes`].
     pub(crate) class: u32,
-    pub(crate) next: Cursor,
+    /// A state.
+    pub(crate) next: u32,
+}
+
+/// States as narrow numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cells {
+    Narrow(Box<[u16]>),
+    Wide(Box<[u32]>),
+}
+
+impl Cells {
+    #[inline]
+    fn get(&self, at: usize) -> u32 {
+        match self {
+            Cells::Narrow(cells) => u32::from(cells[at]),
+            Cells::Wide(cells) => cells[at],
+        }
+    }
 }
 
 impl ByteDfa {
-    pub(crate) fn from_parts(
-        classes: [u8; 256],
-        stride: usize,
-        next: Vec<u32>,
-        accepting: Vec<bool>,
+    /// `cells` has a row of `decoder.class_count()` states for each state, the
+    /// dead one (0) included. `None` if there are too many states for a cursor.
+    pub(crate) fn new(
+        decoder: Decoder,
+        cells: Vec<u32>,
+        accepting: &[bool],
         start: u32,
-    ) -> Self {
-        debug_assert_eq!(next.len(), stride * accepting.len());
-        ByteDfa {
-            classes,
-            stride,
-            next,
-            accepting,
-            start,
-            loops: Vec::new(),
-            loop_classes: Vec::new(),
-            distances: OnceLock::new(),
+    ) -> Option<ByteDfa> {
+        let stride = decoder.class_count();
+        let states = accepting.len();
+        debug_assert_eq!(cells.len(), states * stride);
+        let shift = (decoder.node_count() as u32 + 1)
+            .next_power_of_two()
+            .trailing_zeros();
+        if (states as u64) << shift > u64::from(u32::MAX) {
+            return None;
         }
+        let mut live = Vec::new();
+        if decoder.node_count() > 0 {
+            live.resize(states * decoder.words(), 0u64);
+            for (live, row) in live
+                .chunks_exact_mut(decoder.words())
+                .zip(cells.chunks_exact(stride))
+            {
+                for (class, _) in row.iter().enumerate().filter(|cell| *cell.1 != 0) {
+                    live[class / 64] |= 1 << (class % 64);
+                }
+            }
+        }
+        let mut bits = vec![0u64; states.div_ceil(64)];
+        for (state, _) in accepting.iter().enumerate().filter(|a| *a.1) {
+            bits[state / 64] |= 1 << (state % 64);
+        }
+        let cells = match states <= 1 << 16 {
+            true => Cells::Narrow(cells.into_iter().map(|cell| cell as u16).collect()),
+            false => Cells::Wide(cells.into()),
+        };
+        Some(ByteDfa {
+            decoder,
+            cells,
+            accepting: bits.into(),
+            live: live.into(),
+            states,
+            start,
+            shift,
+            hints: None,
+            alike: None,
+            distances: OnceLock::new(),
+        })
     }
 
-    /// Adds what is known of text loops, by the numbers of the states.
-    pub(crate) fn with_loops(
-        mut self,
-        loops: Vec<Option<MainText>>,
-        loop_classes: Vec<CharRanges>,
-    ) -> Self {
-        self.loops = loops;
-        self.loop_classes = loop_classes;
+    pub(crate) fn with_hints(mut self, hints: Hints) -> Self {
+        self.hints = Some(Box::new(hints));
         self
     }
 
-    /// Where most text leads from `state`, if that is known.
-    pub(crate) fn main_text(&self, state: Cursor) -> Option<MainText> {
-        self.loops.get(self.number(state)).copied().flatten()
+    /// Forgets what only the computation of rows needs.
+    pub(crate) fn drop_hints(&mut self) {
+        self.hints = None;
     }
 
-    pub(crate) fn loop_class(&self, class: u32) -> &CharRanges {
-        &self.loop_classes[class as usize]
+    /// Finds the states that no text of at most `bytes` bytes tells apart, so
+    /// that they get one mask.
+    pub(crate) fn with_horizon(mut self, bytes: usize) -> Self {
+        let stride = self.decoder.class_count();
+        let cells = |state: usize, class: usize| self.cells.get(state * stride + class);
+        let accepting = |state: usize| self.accepts_in(state as u32);
+        self.alike = horizon::alike(self.states, stride, cells, accepting, bytes);
+        self
     }
 
-    /// How many states there are, the dead one not counted.
+    /// How many states the automaton over symbols has, the dead one not
+    /// counted.
     pub fn state_count(&self) -> usize {
-        self.accepting.len() - 1
+        self.states - 1
     }
 
-    /// How many classes of bytes are told apart.
+    /// How many classes of symbols are told apart.
     pub fn class_count(&self) -> usize {
-        self.stride
+        self.decoder.class_count()
     }
 
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        let classes = self.loop_classes.iter().map(|c| c.len() * 8);
+        let cells = match &self.cells {
+            Cells::Narrow(cells) => cells.len() * 2,
+            Cells::Wide(cells) => cells.len() * 4,
+        };
+        let hints = self.hints.as_ref().map_or(0, |hints| {
+            let classes: usize = hints.classes.iter().map(|c| c.len() * 8).sum();
+            hints.loops.len() * size_of::<Option<MainText>>() + classes
+        });
         size_of::<Self>()
-            + self.next.len() * 4
-            + self.accepting.len()
-            + self.loops.len() * size_of::<Option<MainText>>()
-            + classes.sum::<usize>()
+            + self.decoder.memory()
+            + cells
+            + (self.accepting.len() + self.live.len()) * 8
+            + self.alike.as_ref().map_or(0, |alike| alike.len() * 4)
+            + hints
     }
 
     /// Whether the whole of `text` is in the language.
@@ -104,52 +182,156 @@ impl ByteDfa {
         self.advance(&mut state, text.as_ref(), &mut ()).is_ok() && self.is_accepting(&state)
     }
 
-    /// The distances to acceptance, breadth first along reversed edges.
-    fn measure(&self) -> Box<[u32]> {
-        let mut incoming = vec![Vec::new(); self.accepting.len()];
-        for (from, row) in self.next.chunks_exact(self.stride).enumerate().skip(1) {
-            for &to in row.iter().filter(|&&to| to != 0) {
-                incoming[self.number(Cursor(to))].push(from);
+    /// The state of the automaton over symbols; 0 is dead.
+    #[inline]
+    pub(crate) fn number(&self, cursor: Cursor) -> usize {
+        (cursor.0 >> self.shift) as usize
+    }
+
+    /// Between two symbols in a state.
+    pub(crate) fn state(&self, number: usize) -> Cursor {
+        Cursor((number as u32) << self.shift)
+    }
+
+    /// The cursors at which a row is needed: one of those states that are
+    /// alike, and each with every place inside a symbol from which it goes on.
+    pub(crate) fn distinct_cursors(&self) -> Vec<Cursor> {
+        let states = (1..self.states as u32).filter(|&s| self.representative(s) == s);
+        states.flat_map(|state| self.cursors_of(state)).collect()
+    }
+
+    /// All cursors but the dead one, ascending.
+    pub(crate) fn all_cursors(&self) -> impl Iterator<Item = Cursor> + '_ {
+        (1..self.states as u32).flat_map(|state| self.cursors_of(state))
+    }
+
+    fn cursors_of(&self, state: u32) -> impl Iterator<Item = Cursor> + '_ {
+        let nodes = 1..=self.decoder.node_count() as u32;
+        std::iter::once(0)
+            .chain(nodes.filter(move |&node| self.goes_on(state, node)))
+            .map(move |node| Cursor(state << self.shift | node))
+    }
+
+    /// The cursor whose row is that of `cursor`.
+    #[inline]
+    pub(crate) fn row_cursor(&self, cursor: Cursor) -> Cursor {
+        match &self.alike {
+            None => cursor,
+            Some(alike) => {
+                let node = cursor.0 & ((1 << self.shift) - 1);
+                Cursor(alike[self.number(cursor)] << self.shift | node)
             }
         }
-        let mut distances = vec![u32::MAX; self.accepting.len()].into_boxed_slice();
-        let mut queue: VecDeque<usize> = (0..self.accepting.len())
-            .filter(|&s| self.accepting[s])
-            .collect();
-        for &state in &queue {
-            distances[state] = 0;
+    }
+
+    /// Whether the cursor is between two symbols.
+    #[inline]
+    pub(crate) fn is_between(&self, cursor: Cursor) -> bool {
+        cursor.0 & ((1 << self.shift) - 1) == 0
+    }
+
+    pub(crate) fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// The next state by state and class, row after row.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.states * self.decoder.class_count()).map(|at| self.cells.get(at))
+    }
+
+    pub(crate) fn accepts_in(&self, state: u32) -> bool {
+        self.accepting[state as usize / 64] >> (state % 64) & 1 == 1
+    }
+
+    pub(crate) fn alike(&self) -> Option<&[u32]> {
+        self.alike.as_deref()
+    }
+
+    pub(crate) fn set_alike(&mut self, alike: Option<Box<[u32]>>) {
+        self.alike = alike;
+    }
+
+    fn representative(&self, state: u32) -> u32 {
+        match &self.alike {
+            Some(alike) => alike[state as usize],
+            None => state,
         }
-        while let Some(to) = queue.pop_front() {
-            for &from in &incoming[to] {
-                if distances[from] == u32::MAX {
-                    distances[from] = distances[to] + 1;
-                    queue.push_back(from);
+    }
+
+    /// Whether some symbol that is spelt through `node` goes on from `state`.
+    #[inline]
+    fn goes_on(&self, state: u32, node: u32) -> bool {
+        let words = self.decoder.words();
+        let reach = self.decoder.reach(node);
+        if let [reach] = reach {
+            return self.live[state as usize] & reach != 0;
+        }
+        let live = &self.live[state as usize * words..][..words];
+        live.iter().zip(reach).any(|(a, b)| a & b != 0)
+    }
+
+    /// The distances to acceptance, breadth first along reversed edges. An
+    /// edge is as long as the shortest spelling of its class.
+    fn measure(&self) -> Box<[u32]> {
+        let lengths = self.spelling_lengths();
+        let stride = self.decoder.class_count();
+        let mut incoming = vec![Vec::new(); self.states];
+        for from in 1..self.states {
+            for (class, &length) in lengths.iter().enumerate() {
+                let to = self.cells.get(from * stride + class);
+                if to != 0 && length != 0 {
+                    incoming[to as usize].push((from, length));
                 }
             }
+        }
+        let mut distances = vec![u32::MAX; self.states].into_boxed_slice();
+        // Edges are 1 to 4 bytes long: four queues, one for each remainder.
+        let mut queues: [VecDeque<(usize, u32)>; 5] = Default::default();
+        queues[0] = (0..self.states)
+            .filter(|&s| self.accepts_in(s as u32))
+            .map(|s| (s, 0))
+            .collect();
+        let mut distance = 0u32;
+        while queues.iter().any(|queue| !queue.is_empty()) {
+            while let Some((to, _)) = queues[distance as usize % 5].pop_front() {
+                if distances[to] != u32::MAX {
+                    continue;
+                }
+                distances[to] = distance;
+                for &(from, length) in &incoming[to] {
+                    if distances[from] == u32::MAX {
+                        queues[(distance + length) as usize % 5].push_back((from, length));
+                    }
+                }
+            }
+            distance += 1;
         }
         distances
     }
 
-    /// The number of a state: 1 to [`ByteDfa::state_count`], 0 for the dead one.
-    pub(crate) fn number(&self, state: Cursor) -> usize {
-        state.0 as usize / self.stride
-    }
-
-    /// The state of a number.
-    pub(crate) fn state(&self, number: usize) -> Cursor {
-        Cursor((number * self.stride) as u32)
-    }
-
-    pub(crate) fn classes(&self) -> &[u8; 256] {
-        &self.classes
-    }
-
-    pub(crate) fn next_table(&self) -> &[u32] {
-        &self.next
-    }
-
-    pub(crate) fn accepting(&self) -> &[bool] {
-        &self.accepting
+    /// The bytes of the shortest symbol of each class; 0 for one without.
+    fn spelling_lengths(&self) -> Vec<u32> {
+        let mut lengths = vec![0u32; self.decoder.class_count()];
+        let mut nodes = vec![0u32];
+        let mut seen = vec![false; self.decoder.node_count() + 1];
+        for length in 1..=4 {
+            let mut inner = Vec::new();
+            for &node in &nodes {
+                for byte in 0..=255u8 {
+                    match self.decoder.step(node, byte) {
+                        Entry::Class(class) if lengths[class as usize] == 0 => {
+                            lengths[class as usize] = length;
+                        }
+                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
+                            inner.push(u32::from(node));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            nodes = inner;
+        }
+        lengths
     }
 }
 
@@ -157,14 +339,16 @@ impl ByteAutomaton for ByteDfa {
     type State = Cursor;
     type Scratch = ();
 
+    const STEPS_ARE_CHEAP: bool = true;
+
     fn scratch(&self) {}
 
     fn start(&self) -> Cursor {
-        Cursor(self.start)
+        self.state(self.start as usize)
     }
 
     fn is_accepting(&self, state: &Cursor) -> bool {
-        self.accepting[self.number(*state)]
+        self.is_between(*state) && self.accepts_in(self.number(*state) as u32)
     }
 
     fn advance(&self, state: &mut Cursor, bytes: &[u8], _: &mut ()) -> Result<(), usize> {
@@ -182,15 +366,12 @@ impl ByteAutomaton for ByteDfa {
     fn completion(&self, state: &Cursor, out: &mut Vec<u8>) {
         let distances = self.distances.get_or_init(|| self.measure());
         let mut at = *state;
-        while distances[self.number(at)] != 0 {
-            // Every live state but an accepting one has a nearer successor.
-            let nearer =
-                (0..=255u8).map(|b| (distances[self.number(self.step(at, b, &mut ()))], b));
-            let Some((_, byte)) = nearer.min() else {
-                return;
+        while !self.is_accepting(&at) {
+            let Some((text, next)) = self.shortest_symbol(at, distances) else {
+                return; // Only the dead state has no way on.
             };
-            out.push(byte);
-            at = self.step(at, byte, &mut ());
+            out.extend_from_slice(&text);
+            at = next;
         }
     }
 
@@ -198,23 +379,114 @@ impl ByteAutomaton for ByteDfa {
         *state
     }
 
+    #[inline]
     fn step(&self, cursor: Cursor, byte: u8, _: &mut ()) -> Cursor {
-        Cursor(self.next[cursor.0 as usize + self.classes[byte as usize] as usize])
+        // Most bytes are a symbol of their own: a load for the class and one
+        // for the state. The rest is kept out of the loops that call this.
+        if self.is_between(cursor)
+            && let Some(class) = self.decoder.single(byte)
+        {
+            let row = (cursor.0 >> self.shift) as usize * self.decoder.class_count();
+            return Cursor(self.cells.get(row + class) << self.shift);
+        }
+        self.step_inside(cursor, byte)
     }
 
-    fn table(&self) -> Option<DenseTable<'_>> {
-        Some(DenseTable {
-            classes: &self.classes,
-            next: &self.next,
+    fn text_loop(&self, cursor: Cursor, _: usize, _: &mut ()) -> Option<TextLoop> {
+        let hints = self.hints.as_ref().filter(|_| self.is_between(cursor))?;
+        let text = hints.loops.get(self.number(cursor)).copied().flatten()?;
+        let next = self.state(text.next as usize);
+        Some(TextLoop {
+            class: ClassId(text.class),
+            next,
+            steady: if next == cursor { u32::MAX } else { 0 },
         })
     }
+
+    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
+        let hints = self.hints.as_ref();
+        hints
+            .and_then(|hints| hints.classes.get(class.0 as usize))
+            .map_or(&[], |ranges| ranges)
+    }
+
+    fn resembles(&self, cursor: Cursor, scratch: &mut ()) -> Option<Cursor> {
+        let next = self.text_loop(cursor, 0, scratch)?.next;
+        let further = self.text_loop(next, 0, scratch)?.next;
+        (next != cursor && further == next).then_some(next)
+    }
+
+    fn mask_key(&self, cursor: Cursor, _: usize, _: usize, _: &mut (), out: &mut Vec<u32>) -> bool {
+        out.push(self.row_cursor(cursor).0);
+        true
+    }
 }
+
+impl ByteDfa {
+    /// A step where the symbol has more than one byte.
+    #[inline(never)]
+    fn step_inside(&self, cursor: Cursor, byte: u8) -> Cursor {
+        let node = cursor.0 & ((1 << self.shift) - 1);
+        let state = cursor.0 >> self.shift;
+        match self.decoder.step(node, byte) {
+            Entry::Class(class) => {
+                let at = state as usize * self.decoder.class_count() + class as usize;
+                Cursor(self.cells.get(at) << self.shift)
+            }
+            Entry::Node(node) if self.goes_on(state, node.into()) => {
+                Cursor(state << self.shift | u32::from(node))
+            }
+            _ => Cursor::DEAD,
+        }
+    }
+
+    /// The first symbol, or what is left of it, of a shortest text from `at`
+    /// to acceptance.
+    fn shortest_symbol(&self, at: Cursor, distances: &[u32]) -> Option<(Vec<u8>, Cursor)> {
+        let mut best: Option<(u32, Vec<u8>, Cursor)> = None;
+        let mut seen = HashSet::from([at]);
+        let mut open = VecDeque::from([(at, Vec::new())]);
+        while let Some((at, text)) = open.pop_front() {
+            for byte in 0..=255u8 {
+                let next = self.step(at, byte, &mut ());
+                if next.is_dead() {
+                    continue;
+                }
+                let mut text: Vec<u8> = text.clone();
+                text.push(byte);
+                if !self.is_between(next) {
+                    // Breadth first, so the first way to a place is a shortest.
+                    if seen.insert(next) {
+                        open.push_back((next, text));
+                    }
+                    continue;
+                }
+                let length = distances[self.number(next)].saturating_add(text.len() as u32);
+                if best.as_ref().is_none_or(|best| length < best.0) {
+                    best = Some((length, text, next));
+                }
+            }
+        }
+        best.map(|(_, text, next)| (text, next))
+    }
+}
+
+impl PartialEq for ByteDfa {
+    fn eq(&self, other: &Self) -> bool {
+        self.decoder == other.decoder
+            && self.cells == other.cells
+            && self.accepting == other.accepting
+            && self.start == other.start
+    }
+}
+
+impl Eq for ByteDfa {}
 
 impl std::fmt::Debug for ByteDfa {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "ByteDfa({} states, {} byte classes)",
+            "ByteDfa({} states, {} classes)",
             self.state_count(),
             self.class_count()
         )

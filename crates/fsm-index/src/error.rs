@@ -26,6 +26,9 @@ pub enum ErrorKind {
     EmptyLanguage,
     /// A limit of the configuration was reached; the message names it.
     LimitExceeded,
+    /// The computation was called off by the flag in its
+    /// [`Budget`](crate::Budget).
+    Cancelled,
     /// The tokenizer file is not of a kind that this crate reads.
     Vocabulary,
     /// The vocabulary has no tokens for bytes that the language needs.
@@ -35,6 +38,10 @@ pub enum ErrorKind {
     TokenRefused,
     /// The guide has finished, or was asked to go back further than it came.
     GuideState,
+    /// A caller's buffer is too small.
+    BufferSize,
+    /// The file system refused a file.
+    Io,
     /// The bytes are not a saved index, or one of another version, machine
     /// or vocabulary, or a damaged one.
     BadIndexFile,

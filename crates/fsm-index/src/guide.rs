@@ -1,88 +1,135 @@
 use std::sync::Arc;
 
-use crate::row::Row;
-use crate::vocabulary::NO_TOKEN;
-use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Index, TokenId, TokenKind, TokenMask};
+use crate::budget::Budget;
+use crate::cache::Generation;
+use crate::history::History;
+use crate::index::Lent;
+use crate::masks::Work;
+use crate::row::RowView;
+use crate::{
+    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, SpecialId, TokenId, TokenKind,
+    TokenMask,
+};
 
 /// Leads one text through an [`Index`], token by token.
 ///
-/// Small and cheap to clone (a clone is a fork: both go on independently);
-/// it remembers a few bytes for each token taken, so that it can go back.
-#[derive(Clone, Debug)]
-pub struct Guide {
-    index: Arc<Index>,
-    state: Cursor,
+/// Cheap to clone: a clone is a fork, which shares what came before and goes on
+/// independently. It remembers a state for each token taken, so that it can go
+/// back.
+pub struct Guide<A: ByteAutomaton = ByteDfa> {
+    index: Arc<Index<A>>,
+    state: A::State,
     /// The state before each token taken.
-    history: Vec<Cursor>,
+    history: History<A::State>,
     /// Whether the last token taken was an end token.
     ended: bool,
-    /// The row of the state it was asked for.
-    row: Option<(Cursor, Arc<Row>)>,
-    /// A sparse row, laid out.
+    /// Where the index remembers rows, as this guide last saw it.
+    generation: Option<Arc<Generation>>,
+    /// The row of this state, if it was asked for.
+    row: Option<Lent>,
+    work: Work<A>,
+    /// A packed row, or one with special tokens, laid out.
     laid_out: TokenMask,
+    laid: Laid,
+    /// Which of the two is the mask.
+    shown: Shown,
 }
 
-impl Guide {
+/// Where the mask of a guide's state is.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// The row itself is lent.
+    Row,
+    /// In [`Guide::laid_out`].
+    LaidOut,
+}
+
+/// What the bits of [`Guide::laid_out`] are.
+enum Laid {
+    /// None is set.
+    Nothing,
+    /// Those of a packed row.
+    Row(Lent),
+    /// Any.
+    Anything,
+}
+
+impl<A: ByteAutomaton> Guide<A> {
     /// A guide at the start of a text.
-    pub fn new(index: Arc<Index>) -> Guide {
+    pub fn new(index: Arc<Index<A>>) -> Guide<A> {
         Guide {
             state: index.automaton().start(),
-            history: Vec::new(),
+            history: History::new(),
             ended: false,
+            generation: None,
             row: None,
+            work: Work::new(index.automaton()),
             laid_out: TokenMask::none(index.vocabulary().width()),
+            laid: Laid::Nothing,
+            shown: Shown::LaidOut,
             index,
         }
     }
 
     /// The index.
-    pub fn index(&self) -> &Arc<Index> {
+    pub fn index(&self) -> &Arc<Index<A>> {
         &self.index
     }
 
-    /// The state of the automaton, as a number from 1 to
-    /// [`IndexStats::states`](crate::IndexStats::states).
-    pub fn state(&self) -> usize {
-        self.index.automaton().number(self.state)
+    /// The state of the automaton.
+    pub fn state(&self) -> &A::State {
+        &self.state
     }
 
-    /// Which tokens may come next. O(1) for a known row that is dense,
-    /// O(width / 32) for a sparse one; a lazy index may have to walk first.
+    /// Which tokens may come next. O(1) for a known row that is dense, O(its
+    /// tokens) for a packed one; a lazy index may have to compute it first.
     ///
     /// After an end token nothing may come. The mask is empty only then, or
     /// where the text is complete and the vocabulary has no end token.
     pub fn mask(&mut self) -> &TokenMask {
-        if self.ended {
-            self.row = None;
-            self.laid_out.clear();
-            return &self.laid_out;
-        }
-        let known = self.row.as_ref().is_some_and(|(s, _)| *s == self.state);
-        if !known {
-            let row = self.index.row(self.state);
-            if let Row::Sparse(tokens) = row.as_ref() {
-                self.laid_out.clear();
-                for &token in tokens {
-                    self.laid_out.allow(token);
-                }
-            }
-            self.row = Some((self.state, row));
-        }
-        match self.row.as_ref().map(|(_, row)| row.as_ref()) {
-            Some(Row::Dense(mask)) => mask,
-            _ => &self.laid_out,
-        }
+        // Nothing stops a computation without a budget.
+        let _ = self.find(&Budget::default());
+        self.show()
+    }
+
+    /// As [`Guide::mask`], if that costs no more than `budget`.
+    ///
+    /// # Errors
+    ///
+    /// The budget is spent ([`ErrorKind::LimitExceeded`]) or the computation
+    /// was called off ([`ErrorKind::Cancelled`]). The guide is unchanged.
+    pub fn mask_within(&mut self, budget: &Budget) -> Result<&TokenMask, Error> {
+        self.find(budget)?;
+        Ok(self.show())
+    }
+
+    /// Writes [`Guide::mask`] into the caller's words, `u32` or `i32`, and
+    /// zeroes behind it, for padded logits.
+    ///
+    /// # Errors
+    ///
+    /// There are fewer words than the mask has.
+    pub fn mask_into<W: MaskWord>(&mut self, out: &mut [W]) -> Result<(), Error> {
+        let words = self.mask().words();
+        let given = out.len();
+        let Some((to, padding)) = out.split_at_mut_checked(words.len()) else {
+            return Err(Error::new(
+                ErrorKind::BufferSize,
+                format!(
+                    "a buffer of {given} words is too small for a mask of {}; give it \
+                     width / 32 words, rounded up",
+                    words.len()
+                ),
+            ));
+        };
+        W::copy(words, to);
+        padding.fill(W::ZERO);
+        Ok(())
     }
 
     /// The tokens that may come next, in ascending order.
     pub fn allowed_tokens(&self) -> Vec<TokenId> {
-        if self.ended {
-            return Vec::new();
-        }
-        match self.index.row(self.state).as_ref() {
-            Row::Dense(mask) => mask.iter().collect(),
-            Row::Sparse(tokens) => tokens.to_vec(),
-        }
+        self.clone().mask().iter().collect()
     }
 
     /// The bytes that may come next, in ascending order.
@@ -90,10 +137,7 @@ impl Guide {
         if self.ended {
             return Vec::new();
         }
-        let automaton = self.index.automaton();
-        (0..=255u8)
-            .filter(|&b| !automaton.step(self.state, b, &mut ()).is_dead())
-            .collect()
+        allowed_bytes(self.index.automaton(), &self.state)
     }
 
     /// Takes a token. O(bytes of the token).
@@ -104,48 +148,37 @@ impl Guide {
     /// [`Error::offset`] say at which of its bytes it leaves the language. The
     /// guide is unchanged.
     pub fn advance(&mut self, token: TokenId) -> Result<(), Error> {
-        let vocabulary = self.index.vocabulary();
         if self.ended {
             return Err(Error::new(
                 ErrorKind::GuideState,
                 format!("token {token} comes after the end token; start a new guide or roll back"),
             ));
         }
-        match vocabulary.kind(token) {
-            TokenKind::Text => {
-                let bytes = vocabulary.token_bytes(token).unwrap_or_default();
-                if bytes.is_empty() {
-                    return Err(refused(token, 0, "has no bytes and is never allowed"));
-                }
-                let mut state = self.state;
-                let automaton = self.index.automaton();
-                automaton
-                    .advance(&mut state, bytes, &mut ())
-                    .map_err(|offset| self.refused_byte(token, bytes, offset))?;
-                if !self.index.is_spellable(state) {
-                    return Err(refused(
-                        token,
-                        bytes.len(),
-                        "leads to where the vocabulary cannot spell any way on",
-                    ));
-                }
-                self.history.push(self.state);
-                self.state = state;
-                Ok(())
+        let before = self.state.clone();
+        let mut after = before.clone();
+        let ends = self.step(&mut after, token)?;
+        self.state = after;
+        self.history.push(before);
+        self.ended = ends;
+        self.row = None;
+        Ok(())
+    }
+
+    /// How many of `tokens` could be taken one after another, as a draft model
+    /// proposes them. The guide stays where it is.
+    pub fn validate(&mut self, tokens: &[TokenId]) -> usize {
+        let mut state = self.state.clone();
+        let mut ended = self.ended;
+        for (taken, &token) in tokens.iter().enumerate() {
+            if ended {
+                return taken;
             }
-            TokenKind::End if self.is_accepting() => {
-                self.history.push(self.state);
-                self.ended = true;
-                Ok(())
+            match self.step(&mut state, token) {
+                Ok(ends) => ended = ends,
+                Err(_) => return taken,
             }
-            TokenKind::End => Err(refused(
-                token,
-                0,
-                "ends the text, which is not complete yet",
-            )),
-            TokenKind::Special => Err(refused(token, 0, "is structure, not text")),
-            TokenKind::Absent => Err(refused(token, 0, "is not in the vocabulary")),
         }
+        tokens.len()
     }
 
     /// Takes back the last `n` tokens.
@@ -161,10 +194,10 @@ impl Guide {
                 format!("cannot take back {n} tokens: only {taken} were taken"),
             ));
         }
-        if n > 0 {
-            self.state = self.history[taken - n];
-            self.history.truncate(taken - n);
+        if let Some(state) = self.history.pop(n) {
+            self.state = state;
             self.ended = false;
+            self.row = None;
         }
         Ok(())
     }
@@ -176,7 +209,7 @@ impl Guide {
 
     /// Whether no token was taken yet.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.len() == 0
     }
 
     /// Whether the text may end here.
@@ -187,143 +220,344 @@ impl Guide {
     /// Whether nothing can follow but an end token, or one was taken: the
     /// caller may stop without asking the model again.
     pub fn is_finished(&self) -> bool {
-        self.ended || (self.is_accepting() && self.allowed_bytes().is_empty())
+        self.ended
+            || (self.is_accepting()
+                && self.allowed_bytes().is_empty()
+                && self.allowed_specials().is_empty())
     }
 
-    /// The longest run of bytes that must come next, whatever is chosen. It
-    /// stops where the text may end.
-    pub fn forced_bytes(&self) -> Vec<u8> {
-        self.forced().0
+    /// A shortest text, in bytes, that completes this one; nothing where it may
+    /// end.
+    pub fn completion(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        if !self.ended {
+            self.index.automaton().completion(&self.state, &mut text);
+        }
+        text
     }
 
-    /// The tokens for the bytes that must come next, as the tokenizer itself
-    /// would cut them.
-    ///
-    /// `encode` is the tokenizer: it gets the forced bytes and returns their
-    /// tokens. Tokens are kept only up to where no allowed token could span
-    /// the end of the forced run (as it would if the text that follows merged
-    /// with it), and only if they spell the forced bytes; otherwise nothing is
-    /// forced. The tokens are not taken yet: pass them to [`Guide::advance`].
-    ///
-    /// The forced *bytes* are certain. A model may have cut them into other
-    /// tokens, so texts generated with and without forced tokens can differ
-    /// after them.
-    pub fn forced_tokens(&self, encode: impl FnOnce(&[u8]) -> Vec<TokenId>) -> Vec<TokenId> {
-        let (bytes, states) = self.forced();
-        if bytes.is_empty() {
-            return Vec::new();
-        }
-        let safe = self.unspanned(&bytes, &states);
-        if safe == 0 {
-            return Vec::new();
-        }
-        let mut tokens = encode(&bytes);
-        let mut at = 0;
-        let mut keep = 0;
-        for (i, &token) in tokens.iter().enumerate() {
-            match self.index.vocabulary().token_bytes(token) {
-                Some(text) if !text.is_empty() && bytes[at..].starts_with(text) => at += text.len(),
-                _ => return Vec::new(),
-            }
-            if !self.index.is_spellable(states[at]) {
-                break;
-            }
-            if at <= safe {
-                keep = i + 1;
-            }
-        }
-        tokens.truncate(keep);
-        tokens
-    }
-
-    /// The forced bytes and the states before, between and after them.
-    fn forced(&self) -> (Vec<u8>, Vec<Cursor>) {
-        let mut bytes = Vec::new();
-        let mut states = vec![self.state];
-        if self.ended {
-            return (bytes, states);
-        }
+    /// Commits text that is no token's.
+    pub(crate) fn begin(&mut self, text: &[u8]) -> Result<(), String> {
         let automaton = self.index.automaton();
-        let mut state = self.state;
-        // Every state can reach acceptance and acceptance stops the loop, so
-        // it cannot go round in a circle.
-        while !automaton.is_accepting(&state) {
-            let mut only = None;
-            for byte in 0..=255u8 {
-                let next = automaton.step(state, byte, &mut ());
-                if next.is_dead() {
-                    continue;
-                }
-                if only.is_some() {
-                    return (bytes, states);
-                }
-                only = Some((byte, next));
-            }
-            let Some((byte, next)) = only else {
-                break;
-            };
-            bytes.push(byte);
-            states.push(next);
-            state = next;
-        }
-        (bytes, states)
+        automaton
+            .advance(&mut self.state, text, &mut self.work.scratch)
+            .map_err(|at| {
+                format!(
+                    "byte {at} of the beginning {:?} is refused",
+                    String::from_utf8_lossy(text)
+                )
+            })
     }
 
-    /// How many of the forced bytes no allowed token reaches across: from the
-    /// first place where a token could begin that ends behind the run, the
-    /// tokenizer's cut depends on what follows.
-    fn unspanned(&self, bytes: &[u8], states: &[Cursor]) -> usize {
-        let trie = self.index.vocabulary().trie();
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn allowed_specials(&self) -> Vec<SpecialId> {
+        let mut specials = Vec::new();
+        self.index
+            .automaton()
+            .allowed_specials(&self.state, &mut specials);
+        specials
+    }
+
+    /// Commits a token to a state; whether it ends the text.
+    fn step(&mut self, state: &mut A::State, token: TokenId) -> Result<bool, Error> {
+        let vocabulary = self.index.vocabulary();
         let automaton = self.index.automaton();
-        let after = states[bytes.len()];
-        let longest = trie.max_depth();
-        let spans = |from: usize| {
-            let Some(node) = trie.find(&bytes[from..]) else {
-                return false;
-            };
-            let mut stack: Vec<(usize, Cursor)> =
-                trie.children(Some(node)).map(|c| (c, after)).collect();
-            while let Some((node, state)) = stack.pop() {
-                let to = automaton.step(state, trie.nodes()[node].byte, &mut ());
-                if to.is_dead() {
-                    continue;
+        match vocabulary.kind(token) {
+            TokenKind::Text => {
+                let bytes = vocabulary.token_bytes(token).unwrap_or_default();
+                if bytes.is_empty() {
+                    return Err(refused(token, 0, "has no bytes and is never allowed"));
                 }
-                if trie.nodes()[node].token != NO_TOKEN {
-                    return true;
+                automaton
+                    .advance(state, bytes, &mut self.work.scratch)
+                    .map_err(|offset| refused_byte(automaton, state, token, bytes, offset))?;
+                match self.index.is_spellable(state, &mut self.work) {
+                    true => Ok(false),
+                    false => Err(refused(
+                        token,
+                        bytes.len(),
+                        "leads to where the vocabulary cannot spell any way on",
+                    )),
                 }
-                stack.extend(trie.children(Some(node)).map(|c| (c, to)));
             }
-            false
+            TokenKind::End if automaton.is_accepting(state) => Ok(true),
+            TokenKind::End | TokenKind::Special => {
+                let mut specials = self.index.specials().iter();
+                match specials.position(|&special| special == token) {
+                    Some(at) if automaton.advance_special(state, SpecialId(at as u32)) => Ok(false),
+                    Some(_) => Err(refused(token, 0, "may not come here")),
+                    None if vocabulary.kind(token) == TokenKind::End => Err(refused(
+                        token,
+                        0,
+                        "ends the text, which is not complete yet",
+                    )),
+                    None => Err(refused(token, 0, "is structure, not text")),
+                }
+            }
+            TokenKind::Absent => Err(refused(token, 0, "is not in the vocabulary")),
+        }
+    }
+
+    /// Sees to it that the row of this state is lent.
+    fn find(&mut self, budget: &Budget) -> Result<(), Error> {
+        if self.ended || self.row.is_some() {
+            return Ok(());
+        }
+        self.generation = self.index.generation(self.generation.as_ref());
+        let generation = self.generation.as_ref();
+        let row = self
+            .index
+            .lend(&self.state, &mut self.work, generation, budget)?;
+        self.row = Some(row);
+        self.lay_out();
+        Ok(())
+    }
+
+    /// Lays the row out where it is not a mask that can be lent.
+    fn lay_out(&mut self) {
+        let Some(row) = &self.row else { return };
+        let specials = match self.index.specials().is_empty() {
+            true => Vec::new(),
+            false => self.allowed_specials(),
         };
-        let first = bytes.len().saturating_sub(longest);
-        (first..bytes.len())
-            .find(|&from| spans(from))
-            .unwrap_or(bytes.len())
+        let vocabulary = self.index.vocabulary();
+        let refused = refused_tokens(&self.index, &self.state, row, &mut self.work);
+        let plain = specials.is_empty() && refused.is_empty();
+        let words = self.laid_out.words_mut();
+        match (self.index.view(row), plain) {
+            (RowView::Dense(_), true) => {
+                self.shown = Shown::Row;
+                return;
+            }
+            (RowView::Dense(mask), false) => {
+                words.copy_from_slice(mask.words());
+                self.laid = Laid::Anything;
+            }
+            (RowView::Packed(packed), _) => {
+                match &self.laid {
+                    Laid::Nothing => {}
+                    Laid::Row(before) => {
+                        if let RowView::Packed(before) = self.index.view(before) {
+                            RowView::for_each(before, vocabulary, |token| {
+                                words[token as usize / 32] = 0;
+                            });
+                        }
+                    }
+                    Laid::Anything => words.fill(0),
+                }
+                RowView::for_each(packed, vocabulary, |token| {
+                    words[token as usize / 32] |= 1 << (token % 32);
+                });
+                self.laid = match plain {
+                    true => Laid::Row(row.clone()),
+                    false => Laid::Anything,
+                };
+            }
+        }
+        self.shown = Shown::LaidOut;
+        for token in refused {
+            words[token as usize / 32] &= !(1 << (token % 32));
+        }
+        for special in specials {
+            if let Some(&token) = self.index.specials().get(special.0 as usize) {
+                self.laid_out.allow(token);
+            }
+        }
     }
 
-    #[cold]
-    fn refused_byte(&self, token: TokenId, bytes: &[u8], offset: usize) -> Error {
-        let mut state = self.state;
-        let automaton = self.index.automaton();
-        let _ = automaton.advance(&mut state, &bytes[..offset], &mut ());
-        let expected: Vec<u8> = (0..=255u8)
-            .filter(|&b| !automaton.step(state, b, &mut ()).is_dead())
-            .collect();
-        refused(
-            token,
-            offset,
-            &format!(
-                "({:?}) leaves the language at its byte {offset}, {}; expected {}",
-                String::from_utf8_lossy(bytes),
-                show_bytes(&bytes[offset..=offset]),
-                if expected.is_empty() {
-                    "the end of the text".to_owned()
-                } else {
-                    show_bytes(&expected)
-                }
-            ),
-        )
+    fn show(&mut self) -> &TokenMask {
+        if self.ended {
+            self.laid_out.clear();
+            self.laid = Laid::Nothing;
+            return &self.laid_out;
+        }
+        match (&self.row, self.shown) {
+            (Some(row), Shown::Row) => match self.index.view(row) {
+                RowView::Dense(mask) => mask,
+                RowView::Packed(_) => &self.laid_out,
+            },
+            _ => &self.laid_out,
+        }
     }
+}
+
+/// The tokens that a row allows and the state's exceptions do not.
+fn refused_tokens<A: ByteAutomaton>(
+    index: &Index<A>,
+    state: &A::State,
+    row: &Lent,
+    work: &mut Work<A>,
+) -> Vec<u32> {
+    let vocabulary = index.vocabulary();
+    let automaton = index.automaton();
+    let mut refused = Vec::new();
+    let mut suspects: Vec<u32> = Vec::new();
+    automaton.exceptions(state, &mut |exception| match exception {
+        Exception::Begins(text) => refused.extend(vocabulary.beginning(text)),
+        Exception::Contains(text) => suspects.extend(vocabulary.containing(text).iter()),
+    });
+    suspects.sort_unstable();
+    suspects.dedup();
+    if let RowView::Dense(mask) = index.view(row) {
+        suspects.retain(|&token| mask.allows(TokenId::new(token)));
+    }
+    for token in suspects {
+        let bytes = vocabulary
+            .token_bytes(TokenId::new(token))
+            .unwrap_or_default();
+        let mut after = state.clone();
+        if automaton
+            .advance(&mut after, bytes, &mut work.scratch)
+            .is_err()
+        {
+            refused.push(token);
+        }
+    }
+    refused
+}
+
+/// The masks of many guides at once, on every thread of the current rayon pool:
+/// guide `g`'s in `out[g * words..][..words]`, where `words` is
+/// `out.len() / guides.len()`, zeroed behind its width.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use fsm_index::{Guide, Index, TokenId, Vocabulary, mask_batch};
+/// # let tokens = ["a", "b"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+/// let index = Arc::new(Index::new("ab", &vocabulary)?);
+/// let mut guides = vec![Guide::new(index); 2];
+/// guides[1].advance(TokenId::new(0))?;
+/// let mut words = [0u32; 2];
+/// mask_batch(&mut guides, &mut words)?;
+/// assert_eq!(words, [0b001, 0b010]);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// A guide's mask has more words than it is given.
+pub fn mask_batch<A, W>(guides: &mut [Guide<A>], out: &mut [W]) -> Result<(), Error>
+where
+    A: ByteAutomaton,
+    W: MaskWord,
+{
+    let Some(words) = out
+        .len()
+        .checked_div(guides.len())
+        .filter(|&words| words > 0)
+    else {
+        let small = |guide: &mut Guide<A>| guide.mask_into(&mut [] as &mut [W]);
+        return guides.first_mut().map_or(Ok(()), small);
+    };
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        if rayon::current_num_threads() > 1 {
+            return guides
+                .par_iter_mut()
+                .zip(out.par_chunks_exact_mut(words))
+                .try_for_each(|(guide, out)| guide.mask_into(out));
+        }
+    }
+    let mut pairs = guides.iter_mut().zip(out.chunks_exact_mut(words));
+    pairs.try_for_each(|(guide, out)| guide.mask_into(out))
+}
+
+/// A word of a mask in a caller's buffer: `u32`, or `i32` with the same bits.
+pub trait MaskWord: Copy + Send + sealed::Sealed {
+    /// No bit set.
+    const ZERO: Self;
+
+    /// Copies words of the same number.
+    fn copy(from: &[u32], to: &mut [Self]);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for i32 {}
+}
+
+impl MaskWord for u32 {
+    const ZERO: u32 = 0;
+
+    fn copy(from: &[u32], to: &mut [u32]) {
+        to.copy_from_slice(from);
+    }
+}
+
+impl MaskWord for i32 {
+    const ZERO: i32 = 0;
+
+    fn copy(from: &[u32], to: &mut [i32]) {
+        for (to, &from) in to.iter_mut().zip(from) {
+            *to = from.cast_signed();
+        }
+    }
+}
+
+impl<A: ByteAutomaton> Clone for Guide<A> {
+    fn clone(&self) -> Self {
+        Guide {
+            index: self.index.clone(),
+            state: self.state.clone(),
+            history: self.history.clone(),
+            ended: self.ended,
+            generation: self.generation.clone(),
+            row: None,
+            work: Work::new(self.index.automaton()),
+            laid_out: TokenMask::none(self.index.vocabulary().width()),
+            laid: Laid::Nothing,
+            shown: Shown::LaidOut,
+        }
+    }
+}
+
+impl<A: ByteAutomaton> std::fmt::Debug for Guide<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = if self.ended { ", ended" } else { "" };
+        write!(f, "Guide({} tokens{end}, {:?})", self.len(), self.index)
+    }
+}
+
+/// The bytes that may come at a state, in ascending order.
+pub(crate) fn allowed_bytes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Vec<u8> {
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    (0..=255u8)
+        .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
+        .collect()
+}
+
+#[cold]
+fn refused_byte<A: ByteAutomaton>(
+    automaton: &A,
+    before: &A::State,
+    token: TokenId,
+    bytes: &[u8],
+    offset: usize,
+) -> Error {
+    let mut state = before.clone();
+    let _ = automaton.advance(&mut state, &bytes[..offset], &mut automaton.scratch());
+    let expected = allowed_bytes(automaton, &state);
+    refused(
+        token,
+        offset,
+        &format!(
+            "({:?}) leaves the language at its byte {offset}, {}; expected {}",
+            String::from_utf8_lossy(bytes),
+            show_bytes(&bytes[offset..=offset]),
+            if expected.is_empty() {
+                "the end of the text".to_owned()
+            } else {
+                show_bytes(&expected)
+            }
+        ),
+    )
 }
 
 #[cold]

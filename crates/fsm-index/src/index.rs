@@ -1,12 +1,14 @@
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::row::{Row, RowPool};
-use crate::run_rows::RunRows;
-use crate::walk::{Walker, finish};
-use crate::{
-    ByteAutomaton, ByteDfa, Cursor, DenseTable, Error, ErrorKind, TextRuns, TokenMask, Vocabulary,
-};
+use crate::budget::{Budget, Meter, Unwatched};
+use crate::built::Built;
+use crate::cache::{Cache, Generation};
+use crate::masks::{Masks, Work};
+use crate::row::{Row, RowView};
+use crate::vocabulary::Cutter;
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,15 +23,23 @@ pub enum Fill {
 }
 
 /// How an [`Index`] is built, and within which limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct IndexConfig {
     /// When rows are computed. Default: eagerly.
     pub fill: Fill,
     /// Whether rows may be put together from text runs. Default: where it pays.
     pub text_runs: TextRuns,
     /// Memory of all rows, in bytes. Default 1 GiB. Reaching it is an error
-    /// for an eager index; a lazy one goes on without keeping more rows.
+    /// for an eager index; a lazy one begins to remember anew, and what guides
+    /// still lend stays until they go on.
     pub max_row_bytes: usize,
+    /// Rows of at most so many tokens are kept packed, about 20 bytes or less
+    /// instead of a bit for each token, and laid out when a guide asks: a
+    /// nanosecond a token. Default: 2,000 for an eager index and 128 for a lazy
+    /// one, which is asked more often than built.
+    pub packed_tokens: Option<usize>,
+    /// What building may cost. Default: any time.
+    pub budget: Budget,
 }
 
 impl Default for IndexConfig {
@@ -38,6 +48,8 @@ impl Default for IndexConfig {
             fill: Fill::Eager,
             text_runs: TextRuns::Auto,
             max_row_bytes: 1 << 30,
+            packed_tokens: None,
+            budget: Budget::default(),
         }
     }
 }
@@ -46,7 +58,12 @@ impl Default for IndexConfig {
 /// come next.
 ///
 /// Immutable and shared: any number of [`Guide`](crate::Guide)s on any number
-/// of threads borrow its rows. Equal rows are stored once.
+/// of threads lend its rows. Equal rows are stored once.
+///
+/// Of a regular expression it is built with all its rows ([`Index::new`]), and
+/// can be saved. Any other [`ByteAutomaton`], however large, is indexed lazily
+/// ([`Index::lazy`]): a row is computed when a guide first comes to need it,
+/// and remembered for all.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -61,32 +78,202 @@ impl Default for IndexConfig {
 /// assert_eq!(guide.allowed_tokens(), [TokenId::new(4)]);
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
-pub struct Index {
-    automaton: ByteDfa,
+pub struct Index<A: ByteAutomaton = ByteDfa> {
+    automaton: A,
     vocabulary: Vocabulary,
-    config: IndexConfig,
-    /// By the number of the state; the dead one's is never filled.
-    rows: Box<[OnceLock<Arc<Row>>]>,
-    pool: RowPool,
-    run_rows: RunRows,
-    /// Which states can still be finished with this vocabulary's tokens, if
-    /// that is not all of them.
-    spellable: Option<Box<[bool]>>,
+    text_runs: TextRuns,
+    sparse: usize,
+    rows: Rows,
+    /// The tokens of the automaton's special symbols.
+    specials: Box<[TokenId]>,
+    /// Cursors from which the vocabulary cannot spell any way on, where some
+    /// byte is no token.
+    dead_ends: Option<HashSet<Cursor>>,
+}
+
+enum Rows {
+    Built(Built),
+    Kept(Cache),
+}
+
+/// A row that a guide lends.
+#[derive(Clone, Debug)]
+pub(crate) enum Lent {
+    /// The place of a row that was built with the index.
+    Built(u32),
+    /// A row that is remembered.
+    Kept(Arc<Row>),
 }
 
 /// What an [`Index`] holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexStats {
-    /// States of the automaton.
-    pub states: usize,
-    /// Classes of bytes that the automaton tells apart.
-    pub byte_classes: usize,
     /// Rows that are computed; equal ones counted once.
     pub rows: usize,
-    /// Bytes of those rows.
+    /// Bytes of those rows, and of what they are found by.
     pub row_bytes: usize,
-    /// Bytes of everything but the vocabulary, which indexes share.
-    pub bytes: usize,
+}
+
+impl<A: ByteAutomaton> Index<A> {
+    /// Joins an automaton with a vocabulary, lazily: O(1), apart from a look
+    /// at the vocabulary's single bytes.
+    ///
+    /// # Errors
+    ///
+    /// Some byte is not a token of its own, so that a text that the automaton
+    /// would finish might not be spelt (the message names the bytes), or the
+    /// vocabulary lacks a special token that the automaton reads.
+    pub fn lazy(
+        automaton: A,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+    ) -> Result<Index<A>, Error> {
+        let missing = vocabulary.missing_bytes();
+        if !missing.is_empty() {
+            return Err(crate::spelling::cannot_spell(
+                &missing,
+                "and without them a text that is allowed so far might have no end; \
+                 use a vocabulary with a token for each byte, or a regular expression",
+            ));
+        }
+        Index::with_cache(automaton, vocabulary, config)
+    }
+
+    /// The automaton.
+    pub fn automaton(&self) -> &A {
+        &self.automaton
+    }
+
+    /// The vocabulary.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// What the index holds at the moment; for a lazy one this grows.
+    pub fn stats(&self) -> IndexStats {
+        match &self.rows {
+            Rows::Built(built) => IndexStats {
+                rows: built.row_count(),
+                row_bytes: built.memory(),
+            },
+            Rows::Kept(cache) => {
+                let newest = cache.newest();
+                IndexStats {
+                    rows: newest.row_count(),
+                    row_bytes: newest.memory(),
+                }
+            }
+        }
+    }
+
+    /// The generation of rows to look in, if rows are remembered at all; `old`
+    /// if that is still the one.
+    pub(crate) fn generation(&self, old: Option<&Arc<Generation>>) -> Option<Arc<Generation>> {
+        match (&self.rows, old) {
+            (Rows::Built(_), _) => None,
+            (Rows::Kept(cache), Some(old)) if cache.is_current(old) => Some(old.clone()),
+            (Rows::Kept(cache), _) => Some(cache.newest()),
+        }
+    }
+
+    /// The row of a state: built, remembered, or computed now.
+    pub(crate) fn lend(
+        &self,
+        state: &A::State,
+        work: &mut Work<A>,
+        generation: Option<&Arc<Generation>>,
+        budget: &Budget,
+    ) -> Result<Lent, Error> {
+        let cursor = self.automaton.enter(state, &mut work.scratch);
+        let cache = match &self.rows {
+            Rows::Built(built) => {
+                return Ok(Lent::Built(built.place(&self.automaton, cursor, work)));
+            }
+            Rows::Kept(cache) => cache,
+        };
+        let newest;
+        let known = match generation {
+            Some(generation) => generation.as_ref(),
+            None => {
+                newest = cache.newest();
+                newest.as_ref()
+            }
+        };
+        let accepting = self.automaton.is_accepting(state);
+        let masks = self.masks(Cutter::Other);
+        let row = match budget.is_unlimited() {
+            true => masks.row(cursor, accepting, work, known, &mut Unwatched)?,
+            false => masks.row(cursor, accepting, work, known, &mut Meter::new(budget))?,
+        };
+        Ok(Lent::Kept(row))
+    }
+
+    pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {
+        match (lent, &self.rows) {
+            (Lent::Kept(row), _) => row.view(),
+            (Lent::Built(place), Rows::Built(built)) => built.row(*place),
+            // A place is only ever lent where rows are built.
+            (Lent::Built(_), Rows::Kept(_)) => RowView::Packed(&[]),
+        }
+    }
+
+    /// Whether a token whose bytes lead to `state` may be taken.
+    pub(crate) fn is_spellable(&self, state: &A::State, work: &mut Work<A>) -> bool {
+        match &self.dead_ends {
+            None => true,
+            Some(dead_ends) => {
+                let cursor = self.automaton.enter(state, &mut work.scratch);
+                !dead_ends.contains(&cursor)
+            }
+        }
+    }
+
+    /// The token of the automaton's special symbol.
+    pub(crate) fn specials(&self) -> &[TokenId] {
+        &self.specials
+    }
+
+    fn masks(&self, cutter: Cutter) -> Masks<'_, A> {
+        Masks {
+            cutter,
+            automaton: &self.automaton,
+            vocabulary: &self.vocabulary,
+            text_runs: self.text_runs,
+            sparse: self.sparse,
+            dead_ends: self.dead_ends.as_ref(),
+        }
+    }
+
+    fn with_cache(
+        automaton: A,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+    ) -> Result<Index<A>, Error> {
+        let mut specials = Vec::new();
+        for name in automaton.specials() {
+            specials.push(vocabulary.special(name).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Vocabulary,
+                    format!(
+                        "the vocabulary has no special token {name:?}, which the constraint \
+                         reads; use the tokenizer that the format is made for"
+                    ),
+                )
+            })?);
+        }
+        Ok(Index {
+            automaton,
+            vocabulary: vocabulary.clone(),
+            text_runs: config.text_runs,
+            sparse: config.packed_tokens.unwrap_or(match config.fill {
+                Fill::Eager => 2_000,
+                Fill::Lazy => 128,
+            }),
+            rows: Rows::Kept(Cache::new(config.max_row_bytes)),
+            specials: specials.into(),
+            dead_ends: None,
+        })
+    }
 }
 
 impl Index {
@@ -121,353 +308,88 @@ impl Index {
         Index::build(dfa.to_bytes(config)?, vocabulary, index_config)
     }
 
-    /// Joins an automaton with a vocabulary. Eagerly: O(states x nodes of the
-    /// vocabulary's trie that stay alive there).
+    /// Joins an automaton with a vocabulary. Eagerly: O(distinct states x
+    /// nodes of the vocabulary's trie that stay alive there), where states that
+    /// agree on every text as short as a token count as one.
+    ///
+    /// Where some bytes are not tokens, states from which only they lead on are
+    /// found and never entered.
     ///
     /// # Errors
     ///
     /// The vocabulary cannot spell any accepted text (the message names the
-    /// bytes that are not tokens), or the rows of an eager index exceed
-    /// `max_row_bytes`.
+    /// bytes that are not tokens), the rows of an eager index exceed
+    /// `max_row_bytes`, or the budget is exceeded.
     pub fn build(
         automaton: ByteDfa,
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index, Error> {
-        let mut index = Index::empty(automaton, vocabulary, config);
-        index.settle_spelling()?;
+        let dead_ends = crate::spelling::dead_ends(&automaton, vocabulary)?;
+        let automaton = match dead_ends {
+            // What is a dead end depends on more than the next token.
+            Some(_) => automaton,
+            None => automaton.with_horizon(vocabulary.trie().max_depth()),
+        };
+        let mut index = Index::with_cache(automaton, vocabulary, config)?;
+        index.dead_ends = dead_ends;
         if config.fill == Fill::Eager {
-            index.fill()?;
+            index.fill(config)?;
         }
         Ok(index)
     }
 
-    /// The automaton.
-    pub fn automaton(&self) -> &ByteDfa {
-        &self.automaton
-    }
-
-    /// The vocabulary.
-    pub fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
-    }
-
-    /// What the index holds at the moment; for a lazy one this grows.
-    pub fn stats(&self) -> IndexStats {
-        let (rows, row_bytes) = self.pool.size();
-        IndexStats {
-            states: self.automaton.state_count(),
-            byte_classes: self.automaton.class_count(),
-            rows,
-            row_bytes,
-            bytes: row_bytes + size_of_val(self.rows.as_ref()) + self.automaton.memory(),
+    /// The rows, all of them; a lazy index is filled for it.
+    pub(crate) fn built(&self) -> Result<Built, Error> {
+        match &self.rows {
+            Rows::Built(built) => Ok(built.clone()),
+            Rows::Kept(_) => {
+                Built::new(&self.masks(Cutter::Caller), usize::MAX, &Budget::default())
+            }
         }
     }
 
-    /// The row of a state: from memory, or by a walk.
-    pub(crate) fn row(&self, state: Cursor) -> Arc<Row> {
-        let cell = &self.rows[self.automaton.number(state)];
-        if let Some(row) = cell.get() {
-            return row.clone();
-        }
-        let row = self.compute(state, &mut Walker::default());
-        match self.pool.intern(row, self.config.max_row_bytes) {
-            Ok(row) => cell.get_or_init(|| row).clone(),
-            Err(row) => Arc::new(row),
-        }
-    }
-
-    /// Whether a token whose bytes lead to `state` may be taken.
-    pub(crate) fn is_spellable(&self, state: Cursor) -> bool {
-        match &self.spellable {
-            Some(spellable) => spellable[self.automaton.number(state)],
-            None => true,
-        }
-    }
-
-    pub(crate) fn from_saved(
+    /// An index from a file, if `complete` says that its rows are all there:
+    /// it is given what tells dead ends.
+    #[cfg(feature = "file")]
+    pub(crate) fn from_built(
         automaton: ByteDfa,
         vocabulary: &Vocabulary,
-        rows: Vec<Row>,
-        row_of: &[u32],
+        built: Built,
+        complete: impl FnOnce(&dyn Fn(&Cursor) -> bool) -> bool,
     ) -> Result<Index, Error> {
-        let mut index = Index::empty(automaton, vocabulary, &IndexConfig::default());
-        index.settle_spelling()?;
-        let pooled: Vec<Arc<Row>> = rows
-            .into_iter()
-            .map(|row| index.pool.intern(row, usize::MAX).unwrap_or_else(Arc::new))
-            .collect();
-        for (cell, &row) in index.rows.iter().skip(1).zip(row_of) {
-            if let Some(row) = pooled.get(row as usize) {
-                let _ = cell.set(row.clone());
-            }
-        }
-        Ok(index)
-    }
-
-    fn empty(automaton: ByteDfa, vocabulary: &Vocabulary, config: &IndexConfig) -> Index {
-        Index {
-            rows: (0..=automaton.state_count())
-                .map(|_| OnceLock::new())
-                .collect(),
-            vocabulary: vocabulary.clone(),
-            config: config.clone(),
-            pool: RowPool::default(),
-            run_rows: RunRows::default(),
-            spellable: None,
-            automaton,
-        }
-    }
-
-    fn compute(&self, state: Cursor, walker: &mut Walker) -> Row {
-        if let Some(spellable) = &self.spellable {
-            return self.walk_spellable(state, spellable, walker);
-        }
-        if self.config.text_runs != TextRuns::Never
-            && let Some(text) = self.automaton.main_text(state)
-        {
-            if let Some(row) = self.put_together(state, text.class, walker) {
-                return row;
-            }
-            let known = text.next;
-            if known != state && self.automaton.main_text(known).map(|l| l.next) == Some(known) {
-                return self.patch(state, known, walker);
-            }
-        }
-        let mut mask = TokenMask::none(self.vocabulary.width());
-        walker.mask(
-            &self.automaton,
-            &state,
-            &mut (),
-            &self.vocabulary,
-            &mut mask,
-        );
-        Row::new(mask)
-    }
-
-    /// A row from the vocabulary cut by the class that `state` loops over.
-    fn put_together(&self, state: Cursor, class: u32, walker: &mut Walker) -> Option<Row> {
-        let ranges = self.automaton.loop_class(class);
-        let runs = self.vocabulary.runs(ranges, self.config.text_runs)?;
-        let mut mask = TokenMask::none(self.vocabulary.width());
-        self.run_rows.put(
-            &self.automaton,
-            state,
-            class,
-            &runs,
-            walker,
-            mask.words_mut(),
-        )?;
-        finish(
-            self.automaton.is_accepting(&state),
-            &self.vocabulary,
-            &mut mask,
-        );
-        Some(Row::new(mask))
-    }
-
-    /// A row from that of the state where most text leads.
-    fn patch(&self, state: Cursor, known: Cursor, walker: &mut Walker) -> Row {
-        let mut mask = TokenMask::none(self.vocabulary.width());
-        match self.row(known).as_ref() {
-            Row::Dense(row) => mask.words_mut().copy_from_slice(row.words()),
-            Row::Sparse(tokens) => tokens.iter().for_each(|&token| mask.allow(token)),
-        }
-        let table = DenseTable {
-            classes: self.automaton.classes(),
-            next: self.automaton.next_table(),
+        let mut index = Index::with_cache(automaton, vocabulary, &IndexConfig::default())?;
+        index.dead_ends = crate::spelling::dead_ends(&index.automaton, vocabulary)?;
+        let dead = |cursor: &Cursor| {
+            let dead_ends = index.dead_ends.as_ref();
+            dead_ends.is_some_and(|dead| dead.contains(cursor))
         };
-        walker.difference(
-            table,
-            (state, known),
-            self.vocabulary.trie(),
-            mask.words_mut(),
-        );
-        finish(
-            self.automaton.is_accepting(&state),
-            &self.vocabulary,
-            &mut mask,
-        );
-        Row::new(mask)
-    }
-
-    /// A row of the tokens from which the vocabulary can go on.
-    fn walk_spellable(&self, state: Cursor, spellable: &[bool], walker: &mut Walker) -> Row {
-        let mut mask = TokenMask::none(self.vocabulary.width());
-        let words = mask.words_mut();
-        let trie = self.vocabulary.trie();
-        walker.walk(&self.automaton, &state, &mut (), trie, |token, to| {
-            if spellable[self.automaton.number(to)] {
-                words[token as usize / 32] |= 1 << (token % 32);
-            }
-        });
-        finish(
-            self.automaton.is_accepting(&state),
-            &self.vocabulary,
-            &mut mask,
-        );
-        Row::new(mask)
+        if !complete(&dead) {
+            return Err(Error::new(
+                ErrorKind::BadIndexFile,
+                "the index file lacks the row of a state",
+            ));
+        }
+        index.rows = Rows::Built(built);
+        Ok(index)
     }
 
     /// Computes every row.
-    fn fill(&self) -> Result<(), Error> {
-        let states: Vec<Cursor> = (1..=self.automaton.state_count())
-            .map(|n| self.automaton.state(n))
-            .filter(|&s| self.is_spellable(s))
-            .collect();
-        let fill = |walker: &mut Walker, &state: &Cursor| {
-            let cell = &self.rows[self.automaton.number(state)];
-            if cell.get().is_some() {
-                return Ok(()); // Another row was patched from it.
-            }
-            let row = self.compute(state, walker);
-            match self.pool.intern(row, self.config.max_row_bytes) {
-                Ok(row) => {
-                    let _ = cell.set(row);
-                    Ok(())
-                }
-                Err(_) => Err(Error::new(
-                    ErrorKind::LimitExceeded,
-                    format!(
-                        "limit `max_row_bytes` of {} bytes exceeded by the index of {} states; \
-                         raise it, simplify the pattern, or fill the index lazily",
-                        self.config.max_row_bytes,
-                        states.len()
-                    ),
-                )),
-            }
-        };
-        #[cfg(feature = "rayon")]
-        {
-            use rayon::prelude::*;
-            states
-                .par_iter()
-                .try_for_each_init(Walker::default, |walker, state| fill(walker, state))
-        }
-        #[cfg(not(feature = "rayon"))]
-        {
-            let mut walker = Walker::default();
-            states.iter().try_for_each(|state| fill(&mut walker, state))
-        }
-    }
-
-    /// Finds out whether dead ends are possible because bytes are no tokens.
-    ///
-    /// Mostly not: a state that can be finished by bytes that are tokens is no
-    /// dead end, whatever else is missing. That is cheap to see; only where it
-    /// is not so does it take a walk at every state.
-    fn settle_spelling(&mut self) -> Result<(), Error> {
-        let missing = self.missing_bytes();
-        if missing.is_empty() || self.finishes_without(&missing) {
-            return Ok(());
-        }
-        self.prune(&missing)
-    }
-
-    /// Whether every state can reach acceptance without the `missing` bytes.
-    fn finishes_without(&self, missing: &[u8]) -> bool {
-        let states = self.automaton.state_count() + 1;
-        let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); states];
-        for number in 1..states {
-            let mut seen = None;
-            for byte in (0..=255u8).filter(|b| missing.binary_search(b).is_err()) {
-                let to = self
-                    .automaton
-                    .step(self.automaton.state(number), byte, &mut ());
-                if !to.is_dead() && seen != Some(to) {
-                    seen = Some(to);
-                    incoming[self.automaton.number(to)].push(number as u32);
-                }
-            }
-        }
-        let live = self.reach(&incoming);
-        live.iter().skip(1).all(|&live| live)
-    }
-
-    /// The states from which the incoming edges lead to acceptance.
-    fn reach(&self, incoming: &[Vec<u32>]) -> Vec<bool> {
-        let mut live = self.automaton.accepting().to_vec();
-        let mut stack: Vec<usize> = (0..live.len()).filter(|&s| live[s]).collect();
-        while let Some(state) = stack.pop() {
-            for &from in &incoming[state] {
-                if !std::mem::replace(&mut live[from as usize], true) {
-                    stack.push(from as usize);
-                }
-            }
-        }
-        live
-    }
-
-    /// The bytes that some accepted text needs and that are no tokens, in
-    /// ascending order.
-    fn missing_bytes(&self) -> Vec<u8> {
-        let table = self.automaton.next_table();
-        let classes = self.automaton.classes();
-        let stride = self.automaton.class_count();
-        let mut used = vec![false; stride];
-        for row in table.chunks_exact(stride).skip(1) {
-            for (used, &next) in used.iter_mut().zip(row) {
-                *used |= next != 0;
-            }
-        }
-        let missing = self.vocabulary.missing_bytes();
-        missing
-            .into_iter()
-            .filter(|&b| used[classes[b as usize] as usize])
-            .collect()
-    }
-
-    /// Finds the states that can be finished with whole tokens. Without a
-    /// token for each byte, a state that is live over bytes may not be.
-    fn prune(&mut self, missing: &[u8]) -> Result<(), Error> {
-        let states = self.automaton.state_count() + 1;
-        let mut incoming: Vec<Vec<u32>> = vec![Vec::new(); states];
-        let mut walker = Walker::default();
-        let mut seen = vec![usize::MAX; states];
-        for number in 1..states {
-            let state = self.automaton.state(number);
-            let trie = self.vocabulary.trie();
-            walker.walk(&self.automaton, &state, &mut (), trie, |_, to| {
-                let to = self.automaton.number(to);
-                if std::mem::replace(&mut seen[to], number) != number {
-                    incoming[to].push(number as u32);
-                }
-            });
-        }
-        let spellable = self.reach(&incoming);
-        if !spellable[self.automaton.number(self.automaton.start())] {
-            return Err(cannot_spell(missing));
-        }
-        self.spellable = Some(spellable.into());
+    fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
+        let built = Built::new(
+            &self.masks(Cutter::Caller),
+            config.max_row_bytes,
+            &config.budget,
+        )?;
+        self.rows = Rows::Built(built);
+        self.automaton.drop_hints();
         Ok(())
     }
 }
 
-#[cold]
-fn cannot_spell(missing: &[u8]) -> Error {
-    let mut names: Vec<String> = missing
-        .iter()
-        .take(16)
-        .map(|&b| match b {
-            b' '..=b'~' => format!("`{}`", b as char),
-            _ => format!("0x{b:02X}"),
-        })
-        .collect();
-    if missing.len() > names.len() {
-        names.push(format!("and {} more", missing.len() - names.len()));
-    }
-    Error::new(
-        ErrorKind::CannotSpell,
-        format!(
-            "the vocabulary has no tokens for the bytes {}, so no accepted text can be spelt",
-            names.join(", ")
-        ),
-    )
-}
-
-impl fmt::Debug for Index {
+impl<A: ByteAutomaton> fmt::Debug for Index<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stats = self.stats();
-        write!(f, "Index({} states, {} rows)", stats.states, stats.rows)
+        write!(f, "Index({} rows, {} bytes)", stats.rows, stats.row_bytes)
     }
 }

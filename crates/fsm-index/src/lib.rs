@@ -1,32 +1,48 @@
 #![doc = include_str!("../README.md")]
+// What only saved files or regular expressions need is not worth a condition
+// at each item.
+#![cfg_attr(not(all(feature = "file", feature = "regex")), allow(dead_code))]
 
 mod automaton;
+mod budget;
+mod built;
 mod byte_dfa;
+mod cache;
+pub mod contract;
+mod decoder;
 #[cfg(feature = "regex")]
 mod dfa;
 mod error;
+#[cfg(feature = "file")]
 mod file;
+mod forced;
 mod guide;
+mod history;
+mod horizon;
 mod index;
 mod mask;
+mod masks;
 #[cfg(feature = "regex")]
 mod nfa;
 mod row;
-mod run_rows;
+mod spelling;
+mod suffixes;
 mod token;
 mod vocabulary;
 mod walk;
 
-pub use automaton::{ByteAutomaton, ClassId, Cursor, DenseTable, TextLoop};
+pub use automaton::{ByteAutomaton, ClassId, Cursor, Exception, TextLoop};
+pub use budget::Budget;
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "regex")]
 pub use dfa::{Alphabet, Config, Dfa, Step, Symbols, Trace};
 pub use error::{Error, ErrorKind};
-pub use guide::Guide;
+pub use guide::{Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
 pub use token::{SpecialId, TokenId};
 pub use vocabulary::{
-    AddedTokens, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary, VocabularyBuilder,
+    AddedTokens, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary,
+    VocabularyBuilder,
 };
 pub use walk::brute_force_mask;

@@ -1,4 +1,6 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::TokenId;
 
@@ -6,24 +8,59 @@ use crate::TokenId;
 ///
 /// Bit `t % 32` of word `t / 32` stands for token `t`, the layout that
 /// inference servers exchange. Bits at and above [`TokenMask::width`] are zero.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct TokenMask {
-    words: Box<[u32]>,
+    words: Words,
     width: usize,
+}
+
+/// The words of a mask.
+#[derive(Clone)]
+enum Words {
+    Own(Box<[u32]>),
+    /// A part of a file: `from..to`.
+    InFile(Arc<dyn FileWords>, usize, usize),
+}
+
+/// A file's content as words.
+pub(crate) trait FileWords: Send + Sync {
+    /// All of them, always the same.
+    fn words(&self) -> &[u32];
 }
 
 impl TokenMask {
     /// A mask over `width` tokens that allows none.
     pub fn none(width: usize) -> Self {
         TokenMask {
-            words: vec![0; width.div_ceil(32)].into(),
+            words: Words::Own(vec![0; width.div_ceil(32)].into()),
             width,
+        }
+    }
+
+    /// A mask that lies in a file, from word `from` on; the file is so long.
+    pub(crate) fn in_file(file: Arc<dyn FileWords>, from: usize, width: usize) -> Self {
+        let to = from + width.div_ceil(32);
+        debug_assert!(to <= file.words().len());
+        TokenMask {
+            words: Words::InFile(file, from, to),
+            width,
+        }
+    }
+
+    /// Bytes of memory that are the mask's own.
+    pub(crate) fn memory(&self) -> usize {
+        match &self.words {
+            Words::Own(words) => words.len() * 4,
+            Words::InFile(..) => 0,
         }
     }
 
     pub(crate) fn from_words(words: Box<[u32]>, width: usize) -> Self {
         debug_assert_eq!(words.len(), width.div_ceil(32));
-        TokenMask { words, width }
+        TokenMask {
+            words: Words::Own(words),
+            width,
+        }
     }
 
     /// How many tokens the mask speaks of: as many as the logits are wide.
@@ -32,32 +69,46 @@ impl TokenMask {
     }
 
     /// The words, `ceil(width / 32)` of them.
+    #[inline]
     pub fn words(&self) -> &[u32] {
-        &self.words
+        match &self.words {
+            Words::Own(words) => words,
+            Words::InFile(file, from, to) => &file.words()[*from..*to],
+        }
     }
 
     /// Whether `token` may come next. A token outside the width may not.
     pub fn allows(&self, token: TokenId) -> bool {
         let t = token.index();
-        t < self.width && self.words[t / 32] >> (t % 32) & 1 == 1
+        t < self.width && self.words()[t / 32] >> (t % 32) & 1 == 1
     }
 
     /// How many tokens may come next. O(width / 32).
     pub fn count(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        self.words().iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// Whether more than `count` tokens may come next. Quick if they are many
+    /// more.
+    pub(crate) fn has_more_than(&self, count: usize) -> bool {
+        let mut found = 0;
+        self.words().chunks(64).any(|chunk| {
+            found += chunk.iter().map(|w| w.count_ones() as usize).sum::<usize>();
+            found > count
+        })
     }
 
     /// Whether no token may come next.
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&w| w == 0)
+        self.words().iter().all(|&w| w == 0)
     }
 
     /// The tokens that may come next, in ascending order.
     pub fn iter(&self) -> Iter<'_> {
         Iter {
-            words: &self.words,
+            words: self.words(),
             at: 0,
-            rest: self.words.first().copied().unwrap_or(0),
+            rest: self.words().first().copied().unwrap_or(0),
         }
     }
 
@@ -65,18 +116,59 @@ impl TokenMask {
     pub fn allow(&mut self, token: TokenId) {
         let t = token.index();
         if t < self.width {
-            self.words[t / 32] |= 1 << (t % 32);
+            self.words_mut()[t / 32] |= 1 << (t % 32);
         }
     }
 
     /// Forbids every token again.
     pub fn clear(&mut self) {
-        self.words.fill(0);
+        self.words_mut().fill(0);
     }
 
+    /// The words, to be changed; those of a file are copied first.
     pub(crate) fn words_mut(&mut self) -> &mut [u32] {
-        &mut self.words
+        if let Words::InFile(..) = self.words {
+            self.words = Words::Own(self.words().into());
+        }
+        match &mut self.words {
+            Words::Own(words) => words,
+            Words::InFile(..) => &mut [],
+        }
     }
+}
+
+impl PartialEq for TokenMask {
+    fn eq(&self, other: &Self) -> bool {
+        self.width == other.width && self.words() == other.words()
+    }
+}
+
+impl Eq for TokenMask {}
+
+impl Hash for TokenMask {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(fold(self.words()));
+    }
+}
+
+/// A number of 64 bits that depends on all words, in four independent lanes so
+/// that it keeps pace with memory (multiplication and rotation as in the hash
+/// of the Rust compiler).
+fn fold(words: &[u32]) -> u64 {
+    const FACTOR: u64 = 0xF135_7AEA_2E62_A9C5;
+    let step = |lane: u64, word: u32| (lane.rotate_left(5) ^ u64::from(word)).wrapping_mul(FACTOR);
+    let mut lanes = [1u64, 2, 3, 4];
+    let chunks = words.chunks_exact(4);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, &word) in lanes.iter_mut().zip(chunk) {
+            *lane = step(*lane, word);
+        }
+    }
+    let lanes = lanes
+        .iter()
+        .flat_map(|&lane| [lane as u32, (lane >> 32) as u32]);
+    rest.iter().copied().chain(lanes).fold(0, step)
 }
 
 impl fmt::Debug for TokenMask {

@@ -1,6 +1,6 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
-mod runs;
+mod cut;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-pub(crate) use runs::{CharRanges, Runs};
+pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use trie::{NO_TOKEN, Trie};
 
 use crate::{Error, ErrorKind, TokenId};
@@ -75,31 +75,65 @@ struct Inner {
     trie: Trie,
     single_bytes: [bool; 256],
     fingerprint: u128,
-    runs: Mutex<HashMap<CharRanges, RunsSlot>>,
+    /// By the bytes: the tokens in the order of the trie.
+    order: Box<[u32]>,
+    /// The place of each token in that order.
+    ranks: Box<[u32]>,
+    /// The text tokens with two quotes or more.
+    quoting: Box<[u32]>,
+    /// The tokens that contain a text, for the texts that were asked for.
+    containing: Mutex<Containing>,
+    cuts: Mutex<HashMap<CharRanges, CutSlot>>,
 }
 
-/// At most this many classes of characters does a vocabulary know; to be cut
-/// by one costs about 20 bytes a token.
-const MAX_RUNS: usize = 64;
+/// Which tokens contain a text.
+type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
 
-/// So often must a class be asked for before the cut, which costs as much as
-/// some walks, pays.
-const ASKED_TO_PAY: u32 = 6;
+/// Of so many texts it is remembered which tokens contain them.
+const MAX_TEXTS: usize = 4_096;
+
+/// At most this many classes of characters does a vocabulary know; to be cut
+/// by one costs 4 to 20 bytes a token.
+const MAX_CUTS: usize = 64;
+
+/// A cut takes as long as visits to about so many nodes for each token; it is
+/// made once as much has been spent on walks without it.
+const NODES_TO_PAY: u64 = 8;
 
 /// A vocabulary cut by one class, or not yet.
 #[derive(Clone, Debug, Default)]
-struct RunsSlot {
-    /// Whether most tokens are plain.
-    pays: bool,
-    asked: u32,
-    runs: Arc<OnceLock<Runs>>,
+struct CutSlot {
+    /// Nodes visited by walks that the cut would have spared.
+    spent: u64,
+    /// Whether another thread was told to make it.
+    ordered: bool,
+    cut: Arc<OnceLock<Cut>>,
 }
+
+/// Who makes a cut once it pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cutter {
+    /// The caller, who needs it for many rows.
+    Caller,
+    /// Another thread, if there is one: a single mask must not wait for it.
+    Other,
+}
+
+/// Text inside a string of JSON: everything but quotes, backslashes and control
+/// characters. Pass it to [`Vocabulary::prepare`] when a vocabulary is loaded
+/// for constraints on JSON.
+pub const JSON_TEXT: &[(u32, u32)] = &[
+    (0x20, 0x21),
+    (0x23, 0x5B),
+    (0x5D, 0xD7FF),
+    (0xE000, 0x10_FFFF),
+];
 
 /// Whether a mask may be put together from a vocabulary cut by a class of
 /// characters, instead of by a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextRuns {
-    /// Where a class is asked for often enough to pay for the cut. Default.
+    /// Where walks for a class have cost as much as the cut does. Default.
     #[default]
     Auto,
     /// Wherever it can be.
@@ -290,60 +324,161 @@ impl Vocabulary {
 
     /// Bytes of memory, with what was derived from it so far.
     pub fn memory(&self) -> usize {
-        let runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let runs = runs.values().filter_map(|slot| slot.runs.get());
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        let cuts = cuts.values().filter_map(|slot| slot.cut.get());
         self.0.offsets.len() * 4
             + self.0.bytes.len()
             + self.0.kinds.len()
             + self.0.trie.memory()
-            + runs.map(Runs::memory).sum::<usize>()
+            + (self.0.order.len() + self.0.ranks.len()) * 4
+            + cuts.map(Cut::memory).sum::<usize>()
+    }
+
+    /// Makes ready what masks inside text of a class of characters need
+    /// (inclusive ranges of code points, ascending): O(bytes of the
+    /// vocabulary), some milliseconds for 128,000 tokens. Otherwise that is
+    /// done in the midst of some mask, once walks have cost as much.
+    pub fn prepare(&self, class: &[(u32, u32)]) {
+        let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
     }
 
     pub(crate) fn trie(&self) -> &Trie {
         &self.0.trie
     }
 
+    /// The tokens by their bytes, as the trie has them; of tokens with the
+    /// same bytes only one.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.0.order
+    }
+
+    /// The tokens that begin with `text`.
+    pub(crate) fn beginning(&self, text: &[u8]) -> Vec<u32> {
+        let trie = &self.0.trie;
+        let Some(node) = trie.find(text) else {
+            return Vec::new();
+        };
+        let nodes = trie.nodes()[node..trie.nodes()[node].end as usize].iter();
+        let mut tokens: Vec<u32> = nodes
+            .map(|node| node.token)
+            .filter(|&token| token != NO_TOKEN)
+            .collect();
+        for &(first, other) in trie.duplicates() {
+            if tokens.contains(&first) {
+                tokens.push(other);
+            }
+        }
+        tokens
+    }
+
+    /// The tokens with `text` in them. A text with a quote at both ends is
+    /// looked for in the few tokens that have two; any other in all of them,
+    /// the first time that it is asked for.
+    pub(crate) fn containing(&self, text: &[u8]) -> Arc<[u32]> {
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let mut known = self
+            .0
+            .containing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = known.get(text) {
+            return tokens.clone();
+        }
+        let has = |token: &u32| {
+            let bytes = self.0.raw(*token as usize);
+            bytes.windows(text.len().max(1)).any(|part| part == text)
+        };
+        let tokens: Arc<[u32]> = match text {
+            [b'"', .., b'"'] => self.0.quoting.iter().copied().filter(has).collect(),
+            _ => self.texts().map(|t| t.0.get()).filter(has).collect(),
+        };
+        if known.len() >= MAX_TEXTS {
+            known.clear();
+        }
+        known.insert(text.into(), tokens.clone());
+        tokens
+    }
+
+    /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
+    /// that are not in it.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        &self.0.ranks
+    }
+
     /// The vocabulary cut by a class of characters, if it is, or should now be.
-    pub(crate) fn runs(&self, class: &CharRanges, policy: TextRuns) -> Option<RunsRef> {
+    pub(crate) fn cut(
+        &self,
+        class: &[(u32, u32)],
+        policy: TextRuns,
+        cutter: Cutter,
+    ) -> Option<CutRef> {
         let slot = {
-            // A panic elsewhere leaves the map whole: it changes by one insert.
-            let mut runs = self.0.runs.lock().unwrap_or_else(PoisonError::into_inner);
-            if !runs.contains_key(class) {
-                if runs.len() >= MAX_RUNS {
+            let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+            if !cuts.contains_key(class) {
+                if cuts.len() >= MAX_CUTS {
                     return None;
                 }
-                let pays = Runs::pay(class, self.texts(), 61);
-                let slot = RunsSlot {
-                    pays,
-                    ..RunsSlot::default()
-                };
-                runs.insert(class.clone(), slot);
+                cuts.insert(class.into(), CutSlot::default());
             }
-            let slot = runs.get_mut(class)?;
-            slot.asked = slot.asked.saturating_add(1);
-            let wanted = match policy {
-                TextRuns::Auto => slot.pays && slot.asked >= ASKED_TO_PAY,
-                TextRuns::Always => true,
-                TextRuns::Never => false,
-            };
-            if !wanted {
-                return None;
+            let slot = cuts.get_mut(class)?;
+            let pays = slot.spent >= self.order().len() as u64 * NODES_TO_PAY;
+            match policy {
+                TextRuns::Never => return None,
+                TextRuns::Auto if slot.cut.get().is_some() => {}
+                TextRuns::Auto if !pays => return None,
+                TextRuns::Auto if cutter == Cutter::Other && cfg!(feature = "rayon") => {
+                    if !std::mem::replace(&mut slot.ordered, true) {
+                        self.cut_behind(class.into(), slot.cut.clone());
+                    }
+                    return None;
+                }
+                TextRuns::Auto | TextRuns::Always => {}
             }
-            slot.runs.clone()
+            slot.cut.clone()
         };
-        slot.get_or_init(|| Runs::new(class, self.texts(), self.width()));
-        Some(RunsRef(slot))
+        slot.get_or_init(|| self.make_cut(class));
+        Some(CutRef(slot))
+    }
+
+    fn make_cut(&self, class: &[(u32, u32)]) -> Cut {
+        let tokens = self.order().iter().map(|&token| {
+            let bytes = self.0.raw(token as usize);
+            (TokenId::new(token), bytes)
+        });
+        Cut::new(class, &self.0.trie, tokens, self.width())
+    }
+
+    /// Lets another thread make a cut.
+    fn cut_behind(&self, class: CharRanges, cut: Arc<OnceLock<Cut>>) {
+        let vocabulary = self.clone();
+        let make = move || {
+            cut.get_or_init(|| vocabulary.make_cut(&class));
+        };
+        #[cfg(feature = "rayon")]
+        rayon::spawn(make);
+        #[cfg(not(feature = "rayon"))]
+        make();
+    }
+
+    /// Notes that walks for a class, without a cut, have visited so many
+    /// nodes.
+    pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
+        let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = cuts.get_mut(class) {
+            slot.spent = slot.spent.saturating_add(nodes);
+        }
     }
 }
 
 /// Lends the cut of a vocabulary by one class.
-pub(crate) struct RunsRef(Arc<OnceLock<Runs>>);
+pub(crate) struct CutRef(Arc<OnceLock<Cut>>);
 
-impl std::ops::Deref for RunsRef {
-    type Target = Runs;
+impl std::ops::Deref for CutRef {
+    type Target = Cut;
 
-    fn deref(&self) -> &Runs {
-        // `Vocabulary::runs` fills the cell before it lends it.
+    fn deref(&self) -> &Cut {
+        // `Vocabulary::cut` fills the cell before it lends it.
         self.0
             .get_or_init(|| unreachable!("an unfilled cut was lent"))
     }
@@ -436,6 +571,17 @@ impl VocabularyBuilder {
             (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
         };
         let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
+        let quotes = |t: usize| self.tokens[t].iter().filter(|&&b| b == b'"').count();
+        let quoting = (0..self.kinds.len())
+            .filter(|&t| self.kinds[t] == TokenKind::Text && quotes(t) >= 2)
+            .map(|t| t as u32)
+            .collect();
+        let nodes = trie.nodes().iter().map(|node| node.token);
+        let order: Box<[u32]> = nodes.filter(|&token| token != NO_TOKEN).collect();
+        let mut ranks = vec![NO_TOKEN; self.kinds.len()];
+        for (&token, rank) in order.iter().zip(0..) {
+            ranks[token as usize] = rank;
+        }
         let ends = (0..self.kinds.len())
             .filter(|&t| self.kinds[t] == TokenKind::End)
             .map(|t| TokenId::new(t as u32))
@@ -448,7 +594,11 @@ impl VocabularyBuilder {
             trie,
             single_bytes,
             fingerprint: fingerprint.0,
-            runs: Mutex::default(),
+            order,
+            ranks: ranks.into(),
+            quoting,
+            containing: Mutex::default(),
+            cuts: Mutex::default(),
         })))
     }
 

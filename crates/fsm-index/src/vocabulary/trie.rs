@@ -25,6 +25,8 @@ pub(crate) struct Trie {
     /// `(first, other)`: tokens with the same bytes; only `first` is in a node.
     duplicates: Vec<(u32, u32)>,
     max_depth: usize,
+    /// One more than the node of each first byte; 0 for none.
+    first: Vec<u32>,
 }
 
 impl Trie {
@@ -66,6 +68,11 @@ impl Trie {
             previous = bytes;
         }
         trie.close(&mut open, 0);
+        let mut first = vec![0; 256];
+        for node in trie.children(None) {
+            first[trie.nodes[node].byte as usize] = node as u32 + 1;
+        }
+        trie.first = first;
         trie
     }
 
@@ -106,15 +113,20 @@ impl Trie {
 
     /// The node that `bytes` lead to, if any token begins with them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
-        let mut at = None;
-        for &byte in bytes {
-            at = Some(self.children(at).find(|&c| self.nodes[c].byte == byte)?);
+        let (&first, rest) = bytes.split_first()?;
+        let mut at = self.first[first as usize].checked_sub(1)? as usize;
+        for &byte in rest {
+            at = self
+                .children(Some(at))
+                .find(|&c| self.nodes[c].byte == byte)?;
         }
-        at
+        Some(at)
     }
 
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(self.nodes.as_slice()) + size_of_val(self.duplicates.as_slice())
+        size_of_val(self.nodes.as_slice())
+            + size_of_val(self.duplicates.as_slice())
+            + size_of_val(self.first.as_slice())
     }
 }
 

@@ -233,7 +233,7 @@ impl Compiled {
     }
 
     pub(crate) fn states(&self) -> usize {
-        self.index.stats().states
+        self.index.automaton().state_count()
     }
 
     pub(crate) fn guide(&self) -> Guide {
@@ -392,7 +392,7 @@ pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> S
         let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
         lines.push(format!(
             "constraint: compiled in {:.1?}, {} states; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
-            compiled.time, stats.states, generation.masks, each, stats.rows, stats.row_bytes,
+            compiled.time, compiled.states(), generation.masks, each, stats.rows, stats.row_bytes,
         ));
     }
     lines.push(String::new());
@@ -437,7 +437,7 @@ pub(crate) fn describe(
         let stats = compiled.index.stats();
         described["constraint"] = json!({
             "compile_seconds": compiled.time.as_secs_f64(),
-            "states": stats.states,
+            "states": compiled.states(),
             "masks": generation.masks,
             "rows": stats.rows,
             "row_bytes": stats.row_bytes,

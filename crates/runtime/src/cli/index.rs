@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         .map_err(|e| Failure::of(file.display(), e))?;
     let to_index = start.elapsed();
     let stats = index.stats();
+    let bytes = stats.row_bytes + index.automaton().memory();
 
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
@@ -52,8 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     line(
         "automaton",
         format!(
-            "{} states, {} byte classes, {to_automaton:.1?}",
-            stats.states, stats.byte_classes
+            "{} states, {} classes, {to_automaton:.1?}",
+            index.automaton().state_count(),
+            index.automaton().class_count()
         ),
     );
     line(
@@ -68,25 +70,26 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         "index",
         format!(
             "{} distinct rows, {} bytes, {to_index:.1?}",
-            stats.rows, stats.bytes
+            stats.rows, bytes
         ),
     );
     let mut saved = None;
     if let Some(out) = &args.out {
-        let bytes = index.to_bytes();
-        std::fs::write(out, &bytes).map_err(|e| Failure::of(out.display(), e))?;
-        line("saved", format!("{}, {} bytes", out.display(), bytes.len()));
-        saved = Some(bytes.len());
+        let file = index.to_bytes();
+        let file = file.map_err(|e| Failure::of(out.display(), e))?;
+        std::fs::write(out, &file).map_err(|e| Failure::of(out.display(), e))?;
+        line("saved", format!("{}, {} bytes", out.display(), file.len()));
+        saved = Some(file.len());
     }
     Ok(Output {
         text,
         json: json!({
             "regex_bytes": regex.len(),
-            "states": stats.states,
-            "byte_classes": stats.byte_classes,
+            "states": index.automaton().state_count(),
+            "classes": index.automaton().class_count(),
             "rows": stats.rows,
             "row_bytes": stats.row_bytes,
-            "bytes": stats.bytes,
+            "bytes": bytes,
             "tokens": vocabulary.width(),
             "saved_bytes": saved,
             "seconds": {

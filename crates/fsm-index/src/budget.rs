@@ -1,0 +1,130 @@
+//! What the computation of masks may cost, and how it is called off.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Error, ErrorKind};
+
+/// What one computation may cost: a mask, or a whole index.
+///
+/// Asked once a subtree of the vocabulary's trie that one first byte begins, so
+/// it is exceeded by at most one of these (the largest is about a quarter of a
+/// vocabulary).
+#[derive(Clone, Debug, Default)]
+pub struct Budget {
+    /// Nodes of the vocabulary's trie that may be visited. Default: any number.
+    pub max_steps: Option<u64>,
+    /// Calls the computation off as soon as another thread sets it. Default:
+    /// nothing does.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Budget {
+    /// A budget of so many nodes.
+    pub fn steps(max_steps: u64) -> Budget {
+        Budget {
+            max_steps: Some(max_steps),
+            cancel: None,
+        }
+    }
+
+    /// Whether there is nothing to be watched.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.max_steps.is_none() && self.cancel.is_none()
+    }
+}
+
+/// Watches over walks.
+pub(crate) trait Watch {
+    /// Whether to go on, in a walk that has visited so many nodes.
+    fn go_on(&mut self, visited: u64) -> bool;
+
+    /// Notes the nodes of a walk that has ended.
+    fn walked(&mut self, visited: u64);
+
+    /// Why it was stopped.
+    fn stopped(&self) -> Option<Error>;
+}
+
+/// Watches over nothing, and costs nothing.
+pub(crate) struct Unwatched;
+
+impl Watch for Unwatched {
+    #[inline]
+    fn go_on(&mut self, _: u64) -> bool {
+        true
+    }
+
+    #[inline]
+    fn walked(&mut self, _: u64) {}
+
+    #[inline]
+    fn stopped(&self) -> Option<Error> {
+        None
+    }
+}
+
+/// Watches over a [`Budget`].
+pub(crate) struct Meter<'b> {
+    budget: &'b Budget,
+    spent: u64,
+    stop: Option<Stop>,
+}
+
+#[derive(Clone, Copy)]
+enum Stop {
+    Steps,
+    Cancelled,
+}
+
+impl<'b> Meter<'b> {
+    pub(crate) fn new(budget: &'b Budget) -> Meter<'b> {
+        Meter {
+            budget,
+            spent: 0,
+            stop: None,
+        }
+    }
+}
+
+impl Watch for Meter<'_> {
+    fn go_on(&mut self, visited: u64) -> bool {
+        if self.stop.is_some() {
+            return false;
+        }
+        if self
+            .budget
+            .max_steps
+            .is_some_and(|max| self.spent + visited > max)
+        {
+            self.stop = Some(Stop::Steps);
+        }
+        let cancel = self.budget.cancel.as_ref();
+        if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            self.stop = Some(Stop::Cancelled);
+        }
+        self.stop.is_none()
+    }
+
+    fn walked(&mut self, visited: u64) {
+        self.spent += visited;
+        let _ = self.go_on(0);
+    }
+
+    fn stopped(&self) -> Option<Error> {
+        Some(match self.stop? {
+            Stop::Steps => Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "limit `max_steps` of {} nodes exceeded; raise it, or let the masks be \
+                     computed where more time is left",
+                    self.budget.max_steps.unwrap_or_default()
+                ),
+            ),
+            Stop::Cancelled => Error::new(
+                ErrorKind::Cancelled,
+                "the computation was called off; the guide is unchanged and may ask again",
+            ),
+        })
+    }
+}

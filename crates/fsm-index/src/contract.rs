@@ -1,0 +1,250 @@
+//! What a [`ByteAutomaton`] promises, checked: for the tests of those who write
+//! one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::walk::Walker;
+use crate::{
+    ByteAutomaton, Cursor, Guide, Index, IndexConfig, TextRuns, TokenId, TokenMask, Vocabulary,
+    brute_force_mask,
+};
+
+/// How far [`check`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Texts that are begun.
+    pub walks: usize,
+    /// Tokens of each, at most.
+    pub tokens: usize,
+    /// Where the choice of tokens begins; the same seed makes the same texts.
+    pub seed: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort {
+            walks: 30,
+            tokens: 40,
+            seed: 1,
+        }
+    }
+}
+
+/// Leads texts through `automaton`, which begin in turn with each of
+/// `beginnings` (texts that it must take) or with nothing, and go on with allowed
+/// tokens, chosen by chance; and compares at every state
+///
+/// - the mask by brute force ([`brute_force_mask`]) with those of indexes that
+///   use all hints, none, and no memory;
+/// - what [`ByteAutomaton::advance`] says with what
+///   [`ByteAutomaton::step`] says, byte by byte;
+/// - masks under the same [`ByteAutomaton::mask_key`] with each other;
+/// - [`ByteAutomaton::completion`] with what may come, and that it ends in
+///   acceptance: there is no dead end.
+///
+/// O(effort x bytes of the vocabulary): seconds for small vocabularies.
+///
+/// # Errors
+///
+/// The first difference, as a sentence with the text that leads to it.
+pub fn check<A: ByteAutomaton + Clone>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    beginnings: &[&str],
+    effort: Effort,
+) -> Result<(), String> {
+    let lazily = |text_runs, max_row_bytes| {
+        let config = IndexConfig {
+            fill: crate::Fill::Lazy,
+            text_runs,
+            max_row_bytes,
+            ..IndexConfig::default()
+        };
+        Index::lazy(automaton.clone(), vocabulary, &config)
+            .map(Arc::new)
+            .map_err(|e| e.to_string())
+    };
+    let indexes = [
+        ("with every hint", lazily(TextRuns::Always, 1 << 30)?),
+        ("by walks alone", lazily(TextRuns::Never, 1 << 30)?),
+        ("without memory", lazily(TextRuns::Always, 0)?),
+    ];
+    let mut chance = effort.seed;
+    let mut by_key: HashMap<Vec<u32>, TokenMask> = HashMap::new();
+    for walk in 0..effort.walks {
+        let beginning = match walk % (beginnings.len() + 1) {
+            0 => "",
+            at => beginnings[at - 1],
+        };
+        let mut text = beginning.as_bytes().to_vec();
+        let mut guides: Vec<Guide<A>> = indexes.iter().map(|i| Guide::new(i.1.clone())).collect();
+        for guide in &mut guides {
+            guide.begin(&text)?;
+        }
+        for _ in 0..effort.tokens {
+            let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
+            let state = guides[0].state().clone();
+            let expected = brute_force_mask(automaton, &state, vocabulary);
+            for (guide, (name, _)) in guides.iter_mut().zip(&indexes) {
+                let found = guide.mask();
+                if found != &expected {
+                    return Err(format!(
+                        "{}: the mask {name} {}",
+                        shown(),
+                        differ(found, &expected, vocabulary)
+                    ));
+                }
+            }
+            same_key(automaton, &state, vocabulary, &expected, &mut by_key)
+                .and_then(|()| completes(automaton, &state))
+                .map_err(|e| format!("{}: {e}", shown()))?;
+            let allowed: Vec<TokenId> = expected.iter().collect();
+            if allowed.is_empty() {
+                break;
+            }
+            chance = chance
+                .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                .wrapping_add(0x1405_7B7E_F767_814F);
+            let token = allowed[(chance >> 33) as usize % allowed.len()];
+            for guide in &mut guides {
+                guide
+                    .advance(token)
+                    .map_err(|e| format!("{}: {e}", shown()))?;
+            }
+            match vocabulary.token_bytes(token) {
+                Some(bytes) => {
+                    stepwise(automaton, &state, bytes).map_err(|e| format!("{}: {e}", shown()))?;
+                    text.extend_from_slice(bytes);
+                }
+                None if vocabulary.ends().contains(&token) => break,
+                None => text.extend_from_slice(format!("<{token}>").as_bytes()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How two masks differ, as the end of a sentence.
+fn differ(found: &TokenMask, expected: &TokenMask, vocabulary: &Vocabulary) -> String {
+    let names = |of: &TokenMask, not: &TokenMask| {
+        let tokens: Vec<String> = of
+            .iter()
+            .filter(|&token| !not.allows(token))
+            .take(8)
+            .map(|token| match vocabulary.token_bytes(token) {
+                Some(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+                None => format!("token {token}"),
+            })
+            .collect();
+        tokens.join(", ")
+    };
+    format!(
+        "allows what is refused: [{}], and refuses what is allowed: [{}]",
+        names(found, expected),
+        names(expected, found)
+    )
+}
+
+/// Masks under one key, exceptions aside, are one mask.
+fn same_key<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    vocabulary: &Vocabulary,
+    expected: &TokenMask,
+    by_key: &mut HashMap<Vec<u32>, TokenMask>,
+) -> Result<(), String> {
+    let mut exceptional = false;
+    automaton.exceptions(state, &mut |_| exceptional = true);
+    let mut specials = Vec::new();
+    automaton.allowed_specials(state, &mut specials);
+    if exceptional || !specials.is_empty() {
+        return Ok(());
+    }
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    let trie = vocabulary.trie();
+    let mut walker = Walker::default();
+    walker.begin::<A>();
+    let watch = &mut crate::budget::Unwatched;
+    walker.walk(
+        automaton,
+        cursor,
+        &mut scratch,
+        (trie, &[]),
+        watch,
+        |_, _| {},
+    );
+    let depth = automaton.depth_used(&scratch).max(1);
+    let mut key = vec![depth as u32];
+    if !automaton.mask_key(cursor, depth, trie.max_depth(), &mut scratch, &mut key) {
+        return Ok(());
+    }
+    match by_key.get(&key) {
+        Some(known) if known != expected => Err(format!(
+            "the key {key:?} stands for two masks: this one {}",
+            differ(expected, known, vocabulary)
+        )),
+        Some(_) => Ok(()),
+        None => {
+            by_key.insert(key, expected.clone());
+            Ok(())
+        }
+    }
+}
+
+/// The completion may come, and ends in acceptance.
+fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), String> {
+    let mut text = Vec::new();
+    automaton.completion(state, &mut text);
+    let shown = String::from_utf8_lossy(&text);
+    let mut after = state.clone();
+    if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
+        return Err(format!(
+            "the completion {shown:?} is refused at its byte {at}"
+        ));
+    }
+    match automaton.is_accepting(&after) {
+        true => Ok(()),
+        false => Err(format!(
+            "the completion {shown:?} does not end in acceptance"
+        )),
+    }
+}
+
+/// Committing bytes at once, one by one, and stepping agree.
+fn stepwise<A: ByteAutomaton>(automaton: &A, state: &A::State, bytes: &[u8]) -> Result<(), String> {
+    let mut scratch = automaton.scratch();
+    let mut one_by_one = state.clone();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let cursor = automaton.enter(&one_by_one, &mut scratch);
+        if automaton.step(cursor, byte, &mut scratch).is_dead() {
+            return Err(format!(
+                "step refuses byte {at} of {bytes:?}, which advance takes"
+            ));
+        }
+        if automaton
+            .advance(&mut one_by_one, &[byte], &mut scratch)
+            .is_err()
+        {
+            return Err(format!("advance refuses byte {at} of {bytes:?} alone"));
+        }
+    }
+    let mut at_once = state.clone();
+    if automaton
+        .advance(&mut at_once, bytes, &mut scratch)
+        .is_err()
+    {
+        return Err(format!("advance refuses {bytes:?} at once"));
+    }
+    if automaton.is_accepting(&at_once) != automaton.is_accepting(&one_by_one) {
+        return Err(format!(
+            "{bytes:?} at once and byte by byte end differently"
+        ));
+    }
+    let dead = automaton.step(Cursor::DEAD, b'a', &mut scratch);
+    match dead.is_dead() {
+        true => Ok(()),
+        false => Err("a step from the dead cursor is alive".to_owned()),
+    }
+}

@@ -1,0 +1,462 @@
+//! How a row is computed where none is known: from a row nearly like it, from
+//! the vocabulary cut by a class of characters, or by a walk.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::budget::Watch;
+use crate::cache::Generation;
+use crate::row::Row;
+use crate::suffixes::{Known, MAX_DEPTH};
+use crate::vocabulary::{Cut, Cutter};
+use crate::walk::Walker;
+use crate::{ByteAutomaton, ClassId, Cursor, Error, TextLoop, TextRuns, Vocabulary};
+
+/// Everything that rows are computed from.
+pub(crate) struct Masks<'a, A> {
+    pub(crate) automaton: &'a A,
+    pub(crate) vocabulary: &'a Vocabulary,
+    pub(crate) text_runs: TextRuns,
+    /// Who makes cuts that pay.
+    pub(crate) cutter: Cutter,
+    /// Rows of at most so many tokens are packed.
+    pub(crate) sparse: usize,
+    /// Cursors from which the vocabulary cannot spell any way on.
+    pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
+}
+
+/// Working memory of one thread.
+pub(crate) struct Work<A: ByteAutomaton> {
+    pub(crate) scratch: A::Scratch,
+    walker: Walker,
+    pub(crate) key: Vec<u32>,
+    tokens: Vec<u32>,
+    words: Vec<u32>,
+    /// How many levels of the stack were looked at for what was remembered and
+    /// is now a part of something else.
+    remembered: usize,
+}
+
+impl<A: ByteAutomaton> Work<A> {
+    pub(crate) fn new(automaton: &A) -> Work<A> {
+        Work {
+            scratch: automaton.scratch(),
+            walker: Walker::default(),
+            key: Vec::new(),
+            tokens: Vec::new(),
+            words: Vec::new(),
+            remembered: 0,
+        }
+    }
+}
+
+/// What a key is the key of. Keys of different things never meet.
+#[derive(Clone, Copy)]
+enum Thing {
+    /// The row of a state.
+    Row = 0,
+    /// A row whose end tokens mean nothing, because it was computed for a
+    /// cursor that is no state's.
+    Likeness = 1,
+    /// The rests that may come, for a class.
+    Rests = 2,
+}
+
+impl<A: ByteAutomaton> Masks<'_, A> {
+    /// The row at `cursor`, which the scratch has just entered: remembered, or
+    /// computed and remembered.
+    pub(crate) fn row(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<Row>, Error> {
+        if let Some(row) = self.find(cursor, Thing::Row, work, known) {
+            return Ok(row);
+        }
+        work.remembered = 0;
+        work.walker.begin::<A>();
+        let row = self.compute(cursor, accepting, work, known, watch)?;
+        Ok(self.keep(cursor, Thing::Row, row, work, known))
+    }
+
+    fn find(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Option<Arc<Row>> {
+        for depth in 1..=MAX_DEPTH {
+            if !self.key(cursor, thing as u32, depth, work) {
+                return None;
+            }
+            match known.rows.get(&work.key) {
+                Known::Value(row) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Some(row);
+                }
+                Known::Deeper => {}
+                Known::Nothing => return None,
+            }
+        }
+        None
+    }
+
+    fn keep(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        row: Row,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Arc<Row> {
+        let row = known.pool(row);
+        let used = self.depth_used(work);
+        for depth in 1..=used.min(MAX_DEPTH) {
+            if !self.key(cursor, thing as u32, depth, work) {
+                break;
+            }
+            let value = (depth == used).then(|| row.clone());
+            known.rows.add(&work.key, value);
+        }
+        row
+    }
+
+    /// How many levels what was just computed can depend on.
+    fn depth_used(&self, work: &Work<A>) -> usize {
+        let looked = self.automaton.depth_used(&work.scratch);
+        looked.max(work.remembered).max(1)
+    }
+
+    /// Puts the key of a thing into the working memory.
+    fn key(&self, cursor: Cursor, thing: u32, depth: usize, work: &mut Work<A>) -> bool {
+        work.key.clear();
+        work.key.push(thing << 16 | depth as u32);
+        let horizon = self.vocabulary.trie().max_depth();
+        let Work { scratch, key, .. } = work;
+        self.automaton
+            .mask_key(cursor, depth, horizon, scratch, key)
+    }
+
+    fn compute(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        if let Some(dead_ends) = self.dead_ends {
+            return self.walk_around(cursor, accepting, dead_ends, work, watch);
+        }
+        if self.text_runs != TextRuns::Never {
+            let horizon = self.vocabulary.trie().max_depth();
+            let text = self.automaton.text_loop(cursor, horizon, &mut work.scratch);
+            if let Some(text) = text
+                && self.put_together(cursor, text, work, known, watch)?
+            {
+                return Ok(self.row_of_words(accepting, work));
+            }
+            if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
+                return self.patch(cursor, like, accepting, work, known, watch);
+            }
+            let (row, visited) = self.walk(cursor, accepting, work, watch)?;
+            if let Some(text) = text {
+                let class = self.automaton.text_class(text.class);
+                self.vocabulary.spend(class, visited);
+            }
+            return Ok(row);
+        }
+        Ok(self.walk(cursor, accepting, work, watch)?.0)
+    }
+
+    fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
+        Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
+    }
+
+    /// By a walk over the whole vocabulary.
+    fn walk(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<(Row, u64), Error> {
+        let Work {
+            scratch,
+            walker,
+            tokens,
+            words,
+            ..
+        } = work;
+        tokens.clear();
+        let mut many = false;
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, _| {
+            if many {
+                words[token as usize / 32] |= 1 << (token % 32);
+                return;
+            }
+            tokens.push(token);
+            if tokens.len() > self.sparse {
+                many = true;
+                clear(words, self.vocabulary.width());
+                for token in tokens.iter() {
+                    words[*token as usize / 32] |= 1 << (token % 32);
+                }
+            }
+        };
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
+        watch.walked(visited);
+        if let Some(error) = watch.stopped() {
+            return Err(error);
+        }
+        let row = match many {
+            true => self.row_of_words(accepting, work),
+            false => Row::from_tokens(&work.tokens, accepting, self.vocabulary),
+        };
+        Ok((row, visited))
+    }
+
+    /// By a walk that leaves out the tokens that lead to where no token leads
+    /// on.
+    fn walk_around(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        dead_ends: &HashSet<Cursor>,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, to: Cursor| {
+            if !dead_ends.contains(&to) {
+                words[token as usize / 32] |= 1 << (token % 32);
+            }
+        };
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
+        watch.walked(visited);
+        match watch.stopped() {
+            Some(error) => Err(error),
+            None => Ok(self.row_of_words(accepting, work)),
+        }
+    }
+
+    /// From the row of a cursor at which nearly the same may come.
+    fn patch(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let row = match self.find(like, Thing::Likeness, work, known) {
+            Some(row) => row,
+            None => {
+                let horizon = self.vocabulary.trie().max_depth();
+                let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
+                let together = match text {
+                    Some(text) => self.put_together(like, text, work, known, watch)?,
+                    None => false,
+                };
+                let row = match together {
+                    true => self.row_of_words(false, work),
+                    false => {
+                        let (row, visited) = self.walk(like, false, work, watch)?;
+                        if let Some(text) = text {
+                            let class = self.automaton.text_class(text.class);
+                            self.vocabulary.spend(class, visited);
+                        }
+                        row
+                    }
+                };
+                self.keep(like, Thing::Likeness, row, work, known)
+            }
+        };
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        match row.as_ref() {
+            Row::Dense(mask) => {
+                words.clear();
+                words.extend_from_slice(mask.words());
+            }
+            Row::Packed(packed) => {
+                clear(words, self.vocabulary.width());
+                crate::row::RowView::for_each(packed, self.vocabulary, |token| {
+                    words[token as usize / 32] |= 1 << (token % 32);
+                });
+            }
+        }
+        let trie = self.vocabulary.trie();
+        let both = (cursor, like);
+        let visited = walker.difference(self.automaton, both, scratch, trie, watch, words);
+        watch.walked(visited);
+        match watch.stopped() {
+            Some(error) => Err(error),
+            None => Ok(self.row_of_words(accepting, work)),
+        }
+    }
+
+    /// From the vocabulary cut by the class that is read in a loop at
+    /// `cursor`, into the words of the working memory.
+    ///
+    /// Plain parts lead along a chain of cursors, each the next one's
+    /// predecessor by every character of the class; in a free string the chain
+    /// is one cursor. A token of `n` plain characters and a rest may come if the
+    /// chain is so long and the rest may come at its `n`th cursor.
+    ///
+    /// `false`, and nothing promised of the words, if there is no cut, or the
+    /// chain ends where some characters of the class go on in another way: then
+    /// only a walk tells.
+    fn put_together(
+        &self,
+        cursor: Cursor,
+        text: TextLoop,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<bool, Error> {
+        let class = text.class;
+        let ranges = self.automaton.text_class(class);
+        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs, self.cutter) else {
+            return Ok(false);
+        };
+        // Stretches of the chain with the same rests: where each begins.
+        let mut stretches: Vec<(usize, Arc<[u32]>)> = Vec::new();
+        let mut bound = usize::MAX;
+        let mut at = cursor;
+        let mut chars = 0;
+        let mut text = Some(text);
+        while chars < cut.max_len() {
+            let Some(here) = text.filter(|text| text.class == class) else {
+                if cut.goes_on(|byte| !self.automaton.step(at, byte, &mut work.scratch).is_dead()) {
+                    return Ok(false);
+                }
+                bound = chars;
+                break;
+            };
+            let left = cut.max_len() - chars;
+            let steady = (here.steady as usize).min(left);
+            let (same, next) = match steady {
+                0 => (1, here.next),
+                _ => (steady, at),
+            };
+            // The rests behind the next `same` characters.
+            let rests = self.rests(next, class, &cut, work, known, watch)?;
+            if stretches.last().is_none_or(|s| s.1 != rests) {
+                stretches.push((chars + 1, rests));
+            }
+            chars += same;
+            at = here.next;
+            for _ in 1..same {
+                if at == here.next && here.next == next {
+                    break; // A loop to itself: no character changes it.
+                }
+                for &byte in cut.sample() {
+                    at = self.automaton.step(at, byte, &mut work.scratch);
+                }
+            }
+            let horizon = self.vocabulary.trie().max_depth();
+            text = self.automaton.text_loop(at, horizon, &mut work.scratch);
+        }
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        cut.put_plain(bound, words);
+        for (i, (from, rests)) in stretches.iter().enumerate() {
+            let to = stretches
+                .get(i + 1)
+                .map_or(bound.saturating_add(1), |next| next.0);
+            for &rest in rests.iter() {
+                cut.put_rest(rest, *from, to, words);
+            }
+        }
+        let others = (self.vocabulary.trie(), cut.heads());
+        let hit = |token: u32, _| words[token as usize / 32] |= 1 << (token % 32);
+        let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
+        watch.walked(visited);
+        match watch.stopped() {
+            Some(error) => Err(error),
+            None => Ok(true),
+        }
+    }
+
+    /// The rests that may come at a cursor, in the order of their trie.
+    fn rests(
+        &self,
+        cursor: Cursor,
+        class: ClassId,
+        cut: &Cut,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<[u32]>, Error> {
+        let thing = Thing::Rests as u32;
+        for depth in 1..=MAX_DEPTH {
+            if !self.key(cursor, thing, depth, work) {
+                break;
+            }
+            work.key.push(class.0);
+            match known.rests.get(&work.key) {
+                Known::Value(rests) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Ok(rests);
+                }
+                Known::Deeper => {}
+                Known::Nothing => break,
+            }
+        }
+        let mut rests = Vec::new();
+        let Work {
+            scratch, walker, ..
+        } = work;
+        let visited = walker.walk(
+            self.automaton,
+            cursor,
+            scratch,
+            (cut.rests(), &[]),
+            watch,
+            |rest, _| rests.push(rest),
+        );
+        watch.walked(visited);
+        if let Some(error) = watch.stopped() {
+            return Err(error);
+        }
+        let rests = known.pool_rests(rests);
+        let used = self.depth_used(work);
+        for depth in 1..=used.min(MAX_DEPTH) {
+            if !self.key(cursor, thing, depth, work) {
+                break;
+            }
+            work.key.push(class.0);
+            let value = (depth == used).then(|| rests.clone());
+            known.rests.add(&work.key, value);
+        }
+        Ok(rests)
+    }
+}
+
+fn clear(words: &mut Vec<u32>, width: usize) {
+    words.clear();
+    words.resize(width.div_ceil(32), 0);
+}

@@ -1,0 +1,146 @@
+//! What is known by the top of an automaton's stack.
+//!
+//! A table of keys that is only ever added to, read without a lock: a trie over
+//! the bits of the keys' hashes whose nodes, once set, never move (a hash trie;
+//! Bagwell, "Ideal Hash Trees", 2001). It is thrown away as a whole.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How deep a walk into a stack may be remembered, in levels.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// Values by the topmost levels of a stack: as many as each depends on.
+#[derive(Debug)]
+pub(crate) struct Suffixes<V> {
+    root: OnceLock<Box<Node<V>>>,
+    hasher: RandomState,
+    bytes: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Node<V> {
+    hash: u64,
+    key: Box<[u32]>,
+    /// `None`: it depends on more levels than this key tells.
+    value: Option<V>,
+    children: [OnceLock<Box<Node<V>>>; 4],
+}
+
+/// What is known of a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Known<V> {
+    /// The value.
+    Value(V),
+    /// The value depends on more levels.
+    Deeper,
+    /// Nothing.
+    Nothing,
+}
+
+impl<V> Default for Suffixes<V> {
+    fn default() -> Self {
+        Suffixes {
+            root: OnceLock::new(),
+            hasher: RandomState::new(),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<V: Clone> Suffixes<V> {
+    /// What is known of `key`. Takes no lock.
+    pub(crate) fn get(&self, key: &[u32]) -> Known<V> {
+        let hash = self.hasher.hash_one(key);
+        let mut slot = &self.root;
+        let mut path = hash;
+        while let Some(node) = slot.get() {
+            if node.hash == hash && *node.key == *key {
+                return match &node.value {
+                    Some(value) => Known::Value(value.clone()),
+                    None => Known::Deeper,
+                };
+            }
+            slot = &node.children[path as usize & 3];
+            path >>= 2;
+        }
+        Known::Nothing
+    }
+
+    /// Adds a value, or that it lies deeper. What is known already stays.
+    pub(crate) fn add(&self, key: &[u32], value: Option<V>) {
+        let hash = self.hasher.hash_one(key);
+        let mut node = Box::new(Node {
+            hash,
+            key: key.into(),
+            value,
+            children: Default::default(),
+        });
+        let mut slot = &self.root;
+        let mut path = hash;
+        loop {
+            let Err(back) = slot.set(node) else {
+                let bytes = size_of::<Node<V>>() + key.len() * 4;
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+                return;
+            };
+            node = back;
+            // The slot is taken, so it can be read.
+            let Some(there) = slot.get() else { return };
+            if there.hash == hash && there.key == node.key {
+                return;
+            }
+            slot = &there.children[path as usize & 3];
+            path >>= 2;
+        }
+    }
+
+    /// Bytes of memory, the values' own not counted.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_found() {
+        let table = Suffixes::default();
+        for n in 0..2_000u32 {
+            assert_eq!(table.get(&[1, n]), Known::Nothing);
+            table.add(&[1, n], (!n.is_multiple_of(3)).then_some(n));
+            table.add(&[1, n], Some(0));
+        }
+        for n in 0..2_000u32 {
+            let known = match n % 3 {
+                0 => Known::Deeper,
+                _ => Known::Value(n),
+            };
+            assert_eq!(table.get(&[1, n]), known);
+        }
+        assert_eq!(table.get(&[1]), Known::Nothing);
+        assert!(table.memory() > 2_000 * 8);
+    }
+
+    #[test]
+    fn many_threads_agree() {
+        let table = Suffixes::default();
+        std::thread::scope(|scope| {
+            for thread in 0..8u32 {
+                let table = &table;
+                scope.spawn(move || {
+                    for n in 0..1_000u32 {
+                        let n = (n * 37 + thread * 101) % 1_000;
+                        table.add(&[n], Some(n));
+                        assert_eq!(table.get(&[n]), Known::Value(n));
+                    }
+                });
+            }
+        });
+        assert_eq!(table.memory(), 1_000 * (size_of::<Node<u32>>() + 4));
+    }
+}
