@@ -398,3 +398,64 @@ fn bad_input_is_told_by_name() {
     let ran = run(&["index", "--regex", "a|é", "--tokenizer", &tokenizer], "");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 }
+
+#[test]
+fn a_chat_is_bound_and_unbound_as_it_goes() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let lines = format!(
+        "/schema {schema}\nZoe, 12, Paris\n/prompt\n/undo\n/regex (yes|no)\nIs it?\n/regex off\n\
+         /max none\n/nope\n/help\n/quit\nnever read\n"
+    );
+    let ran = run(&["chat", "--system", "Be brief."], &lines);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.contains(r#"{"name":"Zoe","age":12}"#),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("<|im_start|>system\nBe brief.\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("/schema FILE"));
+    assert!(!ran.out.contains("never read"));
+    assert_eq!(
+        ran.err,
+        "error: /max wants a number of tokens\nerror: there is no /nope; /help lists what there is\n"
+    );
+    let ran = run(&["chat", "--json"], &lines);
+    let messages = ran.json()["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.len(), 2);
+    assert!(["yes", "no"].contains(&messages[1]["content"].as_str().unwrap()));
+}
+
+#[test]
+fn a_text_is_fitted_and_stopped() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let common = [
+        "generate",
+        "--schema",
+        &schema,
+        "--prompt",
+        "Zoe, 12, Paris",
+        "--json",
+    ];
+    let fitted = run(
+        &[&common[..], &["--fit", "--max-tokens", "40"]].concat(),
+        "",
+    );
+    assert_eq!(fitted.json()["complete"], true, "{}", fitted.out);
+    let tight = run(&[&common[..], &["--fit", "--max-tokens", "3"]].concat(), "");
+    assert_eq!(tight.code, Some(1));
+    let error = tight.json()["error"].as_str().unwrap().to_owned();
+    assert!(
+        error.contains("a shortest text that the constraint accepts"),
+        "{error}"
+    );
+    let stopped = run(&[&common[..], &["--stop", "age"]].concat(), "");
+    assert_eq!(stopped.json()["text"], r#"{"name":"Zoe",""#);
+    assert_eq!(stopped.json()["complete"], false);
+}

@@ -1,10 +1,12 @@
 //! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage.
 
+mod chat;
 mod check;
 mod demo;
 mod fsm;
 mod generate;
 mod index;
+mod model;
 mod parse;
 mod regex;
 mod schema;
@@ -50,6 +52,8 @@ Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage.";
 enum Command {
     /// Decode with a model under a schema or regular expression.
     Generate(generate::Args),
+    /// Chat with a model, bound by a schema where wanted.
+    Chat(chat::Args),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
     /// Build the token index of a schema or regular expression.
@@ -69,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
     let done = match &cli.command {
         None => demo::run(format),
         Some(Command::Generate(args)) => generate::run(args, format),
+        Some(Command::Chat(args)) => chat::run(args, format),
         Some(Command::Regex(args)) => regex::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Fsm(args)) => fsm::run(args),
@@ -152,7 +157,7 @@ impl Failure {
         Failure(format!("{what}: {error}"))
     }
 
-    fn print(&self, format: Format) {
+    pub(crate) fn print(&self, format: Format) {
         match format {
             Format::Text => eprintln!("error: {}", self.0),
             Format::Json => println!("{:#}", json!({ "error": self.0 })),
