@@ -20,9 +20,9 @@ const MAX_VALUES: usize = 2_000;
 /// The most steps to list them.
 const MAX_STEPS: usize = 40_000;
 /// The most steps to look for an item that differs.
-const MAX_SEARCH: usize = 3_000;
+const MAX_SEARCH: usize = 1_500;
 /// The longest text that such a search adds.
-const MAX_TEXT: usize = 400;
+const MAX_TEXT: usize = 200;
 
 /// A spelling that two JSON texts share just if their values are equal.
 pub(super) fn canonical(text: &[u8]) -> String {
@@ -124,6 +124,61 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+}
+
+/// Whether an item that begins with `text` may turn out equal to one that was
+/// there before: what is complete in it is there too. It may say so too often.
+fn may_equal(text: &[u8], seen: &str) -> bool {
+    let mut reader = Reader { text, at: 0 };
+    let head = reader.peek();
+    match head {
+        0 => true,
+        b'"' => {
+            let begun = &text[reader.at..];
+            seen.starts_with('"') && (begun.contains(&b'\\') || seen.as_bytes().starts_with(begun))
+        }
+        b'[' | b'{' => {
+            if seen.as_bytes().first() != Some(&head) {
+                return false;
+            }
+            reader.at += 1;
+            let mut whole = String::from("[");
+            loop {
+                let mut part = String::new();
+                if head == b'{' {
+                    if reader.peek() != b'"' {
+                        return true;
+                    }
+                    let name = reader.string();
+                    if reader.peek() != b':' {
+                        return true;
+                    }
+                    reader.at += 1;
+                    part = format!("{}:", serde_json::Value::String(name));
+                }
+                reader.value(&mut part, 0);
+                // Only what a comma or the end follows is complete.
+                let after = reader.peek();
+                if after != b',' && !(after == b']' || after == b'}') {
+                    return true;
+                }
+                part.push(',');
+                whole.push_str(&part);
+                let there = match head {
+                    b'[' => seen.starts_with(&whole),
+                    _ => seen.contains(&part),
+                };
+                if !there {
+                    return false;
+                }
+                if after != b',' {
+                    return true;
+                }
+                reader.at += 1;
+            }
+        }
+        _ => !seen.starts_with(['"', '[', '{']),
     }
 }
 
@@ -314,11 +369,19 @@ impl SchemaAutomaton {
         let mut at = config.stack;
         let mut outermost = 0;
         let mut some = false;
+        let mut text: Option<Vec<u8>> = None;
         while at != 0 {
             let node = *x.stacks.get(at);
             if self.has_unique(&node.frame) {
                 outermost = node.depth;
-                some |= node.frame.seen != 0;
+                if node.frame.seen != 0 && !some {
+                    let text = text.get_or_insert_with(|| {
+                        x.text(config.item, 0).into_iter().map(|b| b as u8).collect()
+                    });
+                    let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
+                    let seen = x.seen.get(node.frame.seen);
+                    some = seen.list.iter().any(|s| may_equal(begun, s));
+                }
             }
             at = node.below;
         }
