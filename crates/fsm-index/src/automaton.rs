@@ -27,6 +27,10 @@ pub trait ByteAutomaton: Send + Sync {
     /// Working memory of one walk.
     type Scratch: Send;
 
+    /// Whether [`step`](Self::step) takes a few nanoseconds at most. If not,
+    /// walks remember what it said of a cursor and a byte.
+    const STEPS_ARE_CHEAP: bool = false;
+
     /// Fresh working memory.
     fn scratch(&self) -> Self::Scratch;
 
@@ -100,13 +104,13 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// Calls `each` with texts that may not come at `state`, whatever follows
-    /// them, although [`step`](Self::step) lets them pass: what is forbidden
-    /// only because of what was said before (`,"id"` in an object that has an
-    /// `id`). Tokens that begin with one are taken out of the mask after it was
-    /// found by its key, so that the key need not tell what was said.
-    /// [`advance`](Self::advance) refuses such texts at their last byte.
-    fn exceptions(&self, _state: &Self::State, _each: &mut dyn FnMut(&[u8])) {}
+    /// Calls `each` with what may not come at `state` although
+    /// [`step`](Self::step) lets it pass: what is forbidden only because of
+    /// what was said before, such as a key that the object has already. It is
+    /// taken out of the mask after that was found by its key, so that the key
+    /// need not tell what was said. [`advance`](Self::advance) refuses it at the
+    /// byte that completes it.
+    fn exceptions(&self, _state: &Self::State, _each: &mut dyn FnMut(Exception<'_>)) {}
 
     /// Appends a key of what the mask at `cursor` can depend on, if no token
     /// is longer than `horizon` bytes and a walk looks at no more than the
@@ -135,6 +139,17 @@ pub trait ByteAutomaton: Send + Sync {
     fn depth_used(&self, _scratch: &Self::Scratch) -> usize {
         1
     }
+}
+
+/// What may not come although it might. See [`ByteAutomaton::exceptions`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exception<'a> {
+    /// Every token that begins with this text is refused.
+    Begins(&'a [u8]),
+    /// Every token with this text in it is suspect: it is tried by
+    /// [`ByteAutomaton::advance`]. Few tokens should have it, as few have a
+    /// whole key in quotes.
+    Contains(&'a [u8]),
 }
 
 /// A position of one walk. See [`ByteAutomaton`].

@@ -31,8 +31,9 @@ impl Default for Effort {
     }
 }
 
-/// Leads texts of allowed tokens, chosen by chance, through `automaton` and
-/// compares at every state
+/// Leads texts through `automaton`, which begin in turn with each of
+/// `beginnings` (texts that it must take) or with nothing, and go on with allowed
+/// tokens, chosen by chance; and compares at every state
 ///
 /// - the mask by brute force ([`brute_force_mask`]) with those of indexes that
 ///   use all hints, none, and no memory;
@@ -50,6 +51,7 @@ impl Default for Effort {
 pub fn check<A: ByteAutomaton + Clone>(
     automaton: &A,
     vocabulary: &Vocabulary,
+    beginnings: &[&str],
     effort: Effort,
 ) -> Result<(), String> {
     let lazily = |text_runs, max_row_bytes| {
@@ -70,9 +72,16 @@ pub fn check<A: ByteAutomaton + Clone>(
     ];
     let mut chance = effort.seed;
     let mut by_key: HashMap<Vec<u32>, TokenMask> = HashMap::new();
-    for _ in 0..effort.walks {
-        let mut text = Vec::new();
+    for walk in 0..effort.walks {
+        let beginning = match walk % (beginnings.len() + 1) {
+            0 => "",
+            at => beginnings[at - 1],
+        };
+        let mut text = beginning.as_bytes().to_vec();
         let mut guides: Vec<Guide<A>> = indexes.iter().map(|i| Guide::new(i.1.clone())).collect();
+        for guide in &mut guides {
+            guide.begin(&text)?;
+        }
         for _ in 0..effort.tokens {
             let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
             let state = guides[0].state().clone();
@@ -156,6 +165,7 @@ fn same_key<A: ByteAutomaton>(
     let cursor = automaton.enter(state, &mut scratch);
     let trie = vocabulary.trie();
     let mut walker = Walker::default();
+    walker.begin::<A>();
     let watch = &mut crate::budget::Unwatched;
     walker.walk(
         automaton,

@@ -7,7 +7,8 @@ use crate::index::Lent;
 use crate::masks::Work;
 use crate::row::RowView;
 use crate::{
-    ByteAutomaton, ByteDfa, Error, ErrorKind, Index, SpecialId, TokenId, TokenKind, TokenMask,
+    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, SpecialId, TokenId, TokenKind,
+    TokenMask,
 };
 
 /// Leads one text through an [`Index`], token by token.
@@ -235,6 +236,19 @@ impl<A: ByteAutomaton> Guide<A> {
         text
     }
 
+    /// Commits text that is no token's.
+    pub(crate) fn begin(&mut self, text: &[u8]) -> Result<(), String> {
+        let automaton = self.index.automaton();
+        automaton
+            .advance(&mut self.state, text, &mut self.work.scratch)
+            .map_err(|at| {
+                format!(
+                    "byte {at} of the beginning {:?} is refused",
+                    String::from_utf8_lossy(text)
+                )
+            })
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
@@ -310,13 +324,7 @@ impl<A: ByteAutomaton> Guide<A> {
             false => self.allowed_specials(),
         };
         let vocabulary = self.index.vocabulary();
-        let trie = vocabulary.trie();
-        let mut refused: Vec<(usize, usize)> = Vec::new();
-        self.index.automaton().exceptions(&self.state, &mut |text| {
-            if let Some(node) = trie.find(text) {
-                refused.push((node, trie.nodes()[node].end as usize));
-            }
-        });
+        let refused = refused_tokens(&self.index, &self.state, row, &mut self.work);
         let plain = specials.is_empty() && refused.is_empty();
         let words = self.laid_out.words_mut();
         match (self.index.view(row), plain) {
@@ -350,10 +358,8 @@ impl<A: ByteAutomaton> Guide<A> {
             }
         }
         self.shown = Shown::LaidOut;
-        for (from, to) in refused {
-            for token in vocabulary.tokens_below(from, to) {
-                words[token as usize / 32] &= !(1 << (token % 32));
-            }
+        for token in refused {
+            words[token as usize / 32] &= !(1 << (token % 32));
         }
         for special in specials {
             if let Some(&token) = self.index.specials().get(special.0 as usize) {
@@ -376,6 +382,41 @@ impl<A: ByteAutomaton> Guide<A> {
             _ => &self.laid_out,
         }
     }
+}
+
+/// The tokens that a row allows and the state's exceptions do not.
+fn refused_tokens<A: ByteAutomaton>(
+    index: &Index<A>,
+    state: &A::State,
+    row: &Lent,
+    work: &mut Work<A>,
+) -> Vec<u32> {
+    let vocabulary = index.vocabulary();
+    let automaton = index.automaton();
+    let mut refused = Vec::new();
+    let mut suspects: Vec<u32> = Vec::new();
+    automaton.exceptions(state, &mut |exception| match exception {
+        Exception::Begins(text) => refused.extend(vocabulary.beginning(text)),
+        Exception::Contains(text) => suspects.extend(vocabulary.containing(text).iter()),
+    });
+    suspects.sort_unstable();
+    suspects.dedup();
+    if let RowView::Dense(mask) = index.view(row) {
+        suspects.retain(|&token| mask.allows(TokenId::new(token)));
+    }
+    for token in suspects {
+        let bytes = vocabulary
+            .token_bytes(TokenId::new(token))
+            .unwrap_or_default();
+        let mut after = state.clone();
+        if automaton
+            .advance(&mut after, bytes, &mut work.scratch)
+            .is_err()
+        {
+            refused.push(token);
+        }
+    }
+    refused
 }
 
 /// The masks of many guides at once, on every thread of the current rayon pool:

@@ -7,6 +7,7 @@ use crate::built::Built;
 use crate::cache::{Cache, Generation};
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
+use crate::vocabulary::Cutter;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
@@ -199,7 +200,7 @@ impl<A: ByteAutomaton> Index<A> {
             }
         };
         let accepting = self.automaton.is_accepting(state);
-        let masks = self.masks();
+        let masks = self.masks(Cutter::Other);
         let row = match budget.is_unlimited() {
             true => masks.row(cursor, accepting, work, known, &mut Unwatched)?,
             false => masks.row(cursor, accepting, work, known, &mut Meter::new(budget))?,
@@ -232,8 +233,9 @@ impl<A: ByteAutomaton> Index<A> {
         &self.specials
     }
 
-    pub(crate) fn masks(&self) -> Masks<'_, A> {
+    fn masks(&self, cutter: Cutter) -> Masks<'_, A> {
         Masks {
+            cutter,
             automaton: &self.automaton,
             vocabulary: &self.vocabulary,
             text_runs: self.text_runs,
@@ -341,7 +343,9 @@ impl Index {
     pub(crate) fn built(&self) -> Result<Built, Error> {
         match &self.rows {
             Rows::Built(built) => Ok(built.clone()),
-            Rows::Kept(_) => Built::new(&self.masks(), usize::MAX, &Budget::default()),
+            Rows::Kept(_) => {
+                Built::new(&self.masks(Cutter::Caller), usize::MAX, &Budget::default())
+            }
         }
     }
 
@@ -372,7 +376,11 @@ impl Index {
 
     /// Computes every row.
     fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
-        let built = Built::new(&self.masks(), config.max_row_bytes, &config.budget)?;
+        let built = Built::new(
+            &self.masks(Cutter::Caller),
+            config.max_row_bytes,
+            &config.budget,
+        )?;
         self.rows = Rows::Built(built);
         self.automaton.drop_hints();
         Ok(())

@@ -1,4 +1,7 @@
 #![doc = include_str!("../README.md")]
+// What only saved files or regular expressions need is not worth a condition
+// at each item.
+#![cfg_attr(not(all(feature = "file", feature = "regex")), allow(dead_code))]
 
 mod automaton;
 mod budget;
@@ -28,7 +31,7 @@ mod token;
 mod vocabulary;
 mod walk;
 
-pub use automaton::{ByteAutomaton, ClassId, Cursor, TextLoop};
+pub use automaton::{ByteAutomaton, ClassId, Cursor, Exception, TextLoop};
 pub use budget::Budget;
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "regex")]
@@ -39,6 +42,7 @@ pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
 pub use token::{SpecialId, TokenId};
 pub use vocabulary::{
-    AddedTokens, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary, VocabularyBuilder,
+    AddedTokens, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary,
+    VocabularyBuilder,
 };
 pub use walk::brute_force_mask;

@@ -8,7 +8,7 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::Cut;
+use crate::vocabulary::{Cut, Cutter};
 use crate::walk::Walker;
 use crate::{ByteAutomaton, ClassId, Cursor, Error, TextLoop, TextRuns, Vocabulary};
 
@@ -17,6 +17,8 @@ pub(crate) struct Masks<'a, A> {
     pub(crate) automaton: &'a A,
     pub(crate) vocabulary: &'a Vocabulary,
     pub(crate) text_runs: TextRuns,
+    /// Who makes cuts that pay.
+    pub(crate) cutter: Cutter,
     /// Rows of at most so many tokens are packed.
     pub(crate) sparse: usize,
     /// Cursors from which the vocabulary cannot spell any way on.
@@ -30,6 +32,9 @@ pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) key: Vec<u32>,
     tokens: Vec<u32>,
     words: Vec<u32>,
+    /// How many levels of the stack were looked at for what was remembered and
+    /// is now a part of something else.
+    remembered: usize,
 }
 
 impl<A: ByteAutomaton> Work<A> {
@@ -40,6 +45,7 @@ impl<A: ByteAutomaton> Work<A> {
             key: Vec::new(),
             tokens: Vec::new(),
             words: Vec::new(),
+            remembered: 0,
         }
     }
 }
@@ -70,6 +76,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if let Some(row) = self.find(cursor, Thing::Row, work, known) {
             return Ok(row);
         }
+        work.remembered = 0;
+        work.walker.begin::<A>();
         let row = self.compute(cursor, accepting, work, known, watch)?;
         Ok(self.keep(cursor, Thing::Row, row, work, known))
     }
@@ -86,7 +94,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 return None;
             }
             match known.rows.get(&work.key) {
-                Known::Value(row) => return Some(row),
+                Known::Value(row) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Some(row);
+                }
                 Known::Deeper => {}
                 Known::Nothing => return None,
             }
@@ -103,7 +114,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
     ) -> Arc<Row> {
         let row = known.pool(row);
-        let used = self.automaton.depth_used(&work.scratch).max(1);
+        let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {
             if !self.key(cursor, thing as u32, depth, work) {
                 break;
@@ -112,6 +123,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             known.rows.add(&work.key, value);
         }
         row
+    }
+
+    /// How many levels what was just computed can depend on.
+    fn depth_used(&self, work: &Work<A>) -> usize {
+        let looked = self.automaton.depth_used(&work.scratch);
+        looked.max(work.remembered).max(1)
     }
 
     /// Puts the key of a thing into the working memory.
@@ -317,7 +334,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     ) -> Result<bool, Error> {
         let class = text.class;
         let ranges = self.automaton.text_class(class);
-        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs) else {
+        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs, self.cutter) else {
             return Ok(false);
         };
         // Stretches of the chain with the same rests: where each begins.
@@ -401,7 +418,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
             work.key.push(class.0);
             match known.rests.get(&work.key) {
-                Known::Value(rests) => return Ok(rests),
+                Known::Value(rests) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Ok(rests);
+                }
                 Known::Deeper => {}
                 Known::Nothing => break,
             }
@@ -423,7 +443,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return Err(error);
         }
         let rests = known.pool_rests(rests);
-        let used = self.automaton.depth_used(&work.scratch).max(1);
+        let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {
             if !self.key(cursor, thing, depth, work) {
                 break;

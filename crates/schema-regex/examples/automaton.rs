@@ -70,7 +70,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(automaton) => automaton,
             Err(e) if e.kind() == schema_regex::ErrorKind::Unsatisfiable => {
                 // The empty language is an answer too.
-                let right_ones = list.iter().filter(|t| t["valid"] == Value::Bool(false)).count();
+                let right_ones = list
+                    .iter()
+                    .filter(|t| t["valid"] == Value::Bool(false))
+                    .count();
                 right += right_ones;
                 counts[0] += right_ones;
                 counts[1] += list.len() - right_ones;
@@ -118,7 +121,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             if verbose || !valid {
                 let shown: String = text.chars().take(300).collect();
-                let what = if valid { "valid rejected" } else { "INVALID ACCEPTED" };
+                let what = if valid {
+                    "valid rejected"
+                } else {
+                    "INVALID ACCEPTED"
+                };
                 let at = end.err().unwrap_or(text.len());
                 let tail: String = String::from_utf8_lossy(&text.as_bytes()[at.min(text.len())..])
                     .chars()
@@ -137,7 +144,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     times.sort();
     parses.sort();
     let at = |p: usize| times.get(times.len() * p / 1000).map(|t| t.0);
-    println!("slowest: {:?}", times.iter().rev().take(8).collect::<Vec<_>>());
+    println!(
+        "slowest: {:?}",
+        times.iter().rev().take(8).collect::<Vec<_>>()
+    );
     println!(
         "compile p50 {:?} p90 {:?} p99 {:?} p99.9 {:?}; of that reading p50 {:?}; {:.1} ns a byte",
         at(500),

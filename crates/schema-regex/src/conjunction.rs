@@ -1017,8 +1017,7 @@ pub(crate) fn too_deep(pointer: &str, options: &Options) -> Error {
     )
 }
 
-const UNEVALUATED: &str =
-    "beside keywords that apply schemas in place it takes the automaton, or say `additionalProperties` or `items`";
+const UNEVALUATED: &str = "beside keywords that apply schemas in place it takes the automaton, or say `additionalProperties` or `items`";
 
 fn rank_of(kind: &AtomKind) -> u8 {
     match kind {

@@ -78,7 +78,11 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
         Some(schema) => Ok(schema),
         // A dynamic reference was met: once more, with dynamic scopes.
         None => read_all(schema, options, draft, true)?.ok_or_else(|| {
-            Error::new(ErrorKind::Invalid, "", "the dynamic references cannot be read")
+            Error::new(
+                ErrorKind::Invalid,
+                "",
+                "the dynamic references cannot be read",
+            )
         }),
     }
 }
@@ -594,7 +598,10 @@ impl<'a> Reader<'a> {
         if key == "unevaluatedProperties" && evaluates_elsewhere(here.map, MEMBER_APPLICATORS) {
             if value != &Value::Bool(true) {
                 let node = self.child(here, value, &[key])?;
-                here.push("unevaluatedProperties", AtomKind::UnevaluatedProperties(node));
+                here.push(
+                    "unevaluatedProperties",
+                    AtomKind::UnevaluatedProperties(node),
+                );
             }
             return Ok(());
         }

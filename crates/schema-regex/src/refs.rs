@@ -185,7 +185,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// Where `reference` leads from `from`; an error is a reason.
-    pub(crate) fn resolve(&mut self, from: &Place<'a>, reference: &str) -> Result<Place<'a>, String> {
+    pub(crate) fn resolve(
+        &mut self,
+        from: &Place<'a>,
+        reference: &str,
+    ) -> Result<Place<'a>, String> {
         let mut place = self.resolve_in(from.resource, reference)?;
         place.scope = self.enter(from.scope, place.resource);
         Ok(place)

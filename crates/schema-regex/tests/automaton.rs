@@ -64,12 +64,65 @@ fn vocabulary() -> Vocabulary {
         add(&[byte]);
     }
     for text in [
-        "\"a\"", "\"b\"", "a\"", "b\":", "\":", "\",\"", "\", \"", "\":1", "{\"", "{\"a\":", "\"}", "]}", "}}", "}]", "[[", "],[", "true", "false", "null", "ab", "abc", "aaaa", "\\u00", "\\ud83d\\ude00", "é", "😀", "1,", "12", "1}", "0.", ".5", "e1", "-1", "\"x\":{", "\"kind\"", "id", "\",\"a\":", "1,\"b\":", "\"\"", "-0", "2]", "[1", " \"", ": ", ", ", "\\n", "\\\"", "x\",", "1,2", "k\":\"", "2023-02-", "-28",
+        "\"a\"",
+        "\"b\"",
+        "a\"",
+        "b\":",
+        "\":",
+        "\",\"",
+        "\", \"",
+        "\":1",
+        "{\"",
+        "{\"a\":",
+        "\"}",
+        "]}",
+        "}}",
+        "}]",
+        "[[",
+        "],[",
+        "true",
+        "false",
+        "null",
+        "ab",
+        "abc",
+        "aaaa",
+        "\\u00",
+        "\\ud83d\\ude00",
+        "é",
+        "😀",
+        "1,",
+        "12",
+        "1}",
+        "0.",
+        ".5",
+        "e1",
+        "-1",
+        "\"x\":{",
+        "\"kind\"",
+        "id",
+        "\",\"a\":",
+        "1,\"b\":",
+        "\"\"",
+        "-0",
+        "2]",
+        "[1",
+        " \"",
+        ": ",
+        ", ",
+        "\\n",
+        "\\\"",
+        "x\",",
+        "1,2",
+        "k\":\"",
+        "2023-02-",
+        "-28",
     ] {
         add(text.as_bytes());
     }
     builder.text(TokenId::new(id), [0xF0, 0x9F]).unwrap();
-    builder.text(TokenId::new(id + 1), [0x98, 0x80, b'"']).unwrap();
+    builder
+        .text(TokenId::new(id + 1), [0x98, 0x80, b'"'])
+        .unwrap();
     builder.end(TokenId::new(id + 2)).unwrap();
     builder.build().unwrap()
 }
@@ -88,8 +141,8 @@ fn the_contract_holds() {
     let vocabulary = vocabulary();
     for (i, schema) in corpus().iter().enumerate() {
         for (j, options) in orders().iter().enumerate() {
-            let automaton = SchemaAutomaton::new(schema, options)
-                .unwrap_or_else(|e| panic!("{schema}: {e}"));
+            let automaton =
+                SchemaAutomaton::new(schema, options).unwrap_or_else(|e| panic!("{schema}: {e}"));
             let effort = Effort {
                 walks: 4,
                 tokens: 25,
@@ -105,7 +158,10 @@ struct Chance(u64);
 
 impl Chance {
     fn next(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        self.0 = self
+            .0
+            .wrapping_mul(0x5851_F42D_4C95_7F2D)
+            .wrapping_add(0x1405_7B7E_F767_814F);
         ((self.0 >> 33) as usize) % below.max(1)
     }
 
@@ -145,8 +201,11 @@ fn walk(schema: &Value, automaton: &SchemaAutomaton, validator: &jsonschema::Val
             break;
         }
         // Structure is met more often than by chance.
-        let structure: Vec<u8> =
-            allowed.iter().copied().filter(|b| b"\",:]}[{0123ab".contains(b)).collect();
+        let structure: Vec<u8> = allowed
+            .iter()
+            .copied()
+            .filter(|b| b"\",:]}[{0123ab".contains(b))
+            .collect();
         let byte = if structure.is_empty() || chance.one_in(4) {
             *chance.pick(&allowed)
         } else {
@@ -177,7 +236,10 @@ fn walk(schema: &Value, automaton: &SchemaAutomaton, validator: &jsonschema::Val
     if digits.map(str::len).max() > Some(12) {
         return;
     }
-    assert!(validator.is_valid(&value), "{schema}: {shown} does not validate");
+    assert!(
+        validator.is_valid(&value),
+        "{schema}: {shown} does not validate"
+    );
 }
 
 #[test]
@@ -185,8 +247,8 @@ fn walks_end_in_values_that_validate() {
     for (i, schema) in corpus().iter().enumerate() {
         let validator = validator(schema).unwrap();
         for options in &orders() {
-            let automaton = SchemaAutomaton::new(schema, options)
-                .unwrap_or_else(|e| panic!("{schema}: {e}"));
+            let automaton =
+                SchemaAutomaton::new(schema, options).unwrap_or_else(|e| panic!("{schema}: {e}"));
             for seed in 0..40 {
                 walk(schema, &automaton, &validator, 1000 * i as u64 + seed);
             }
@@ -215,12 +277,18 @@ fn schema(c: &mut Chance, depth: usize) -> Value {
         let d = depth - 1;
         let n = c.next(3);
         let (key, what): (&str, Value) = match c.next(34) {
-            0 | 1 => ("type", json!(c.pick(&["object", "array", "string", "integer", "number"]))),
+            0 | 1 => (
+                "type",
+                json!(c.pick(&["object", "array", "string", "integer", "number"])),
+            ),
             2 => ("enum", json!([value(c, 1), value(c, 1), value(c, 2)])),
             3 => ("const", value(c, 2)),
             4 => ("minimum", json!(c.next(5) as i64 - 2)),
             5 => ("exclusiveMaximum", json!(c.next(6) as i64 - 1)),
-            6 => ("multipleOf", json!(c.pick(&[json!(2), json!(0.5), json!(3)]))),
+            6 => (
+                "multipleOf",
+                json!(c.pick(&[json!(2), json!(0.5), json!(3)])),
+            ),
             7 => ("minLength", json!(n)),
             8 => ("maxLength", json!(n)),
             9 => ("pattern", json!(c.pick(&["^a", "b$", "^[ab]+$", "a.b"]))),
@@ -245,11 +313,20 @@ fn schema(c: &mut Chance, depth: usize) -> Value {
             }
             18 => ("required", json!([c.pick(NAMES)])),
             19 => ("additionalProperties", schema(c, d)),
-            20 => ("patternProperties", json!({ *c.pick(&["^a", "b$", "c"]): schema(c, d) })),
-            21 => ("propertyNames", json!({ "pattern": c.pick(&["^a", "b$", "^[abc]$"]) })),
+            20 => (
+                "patternProperties",
+                json!({ *c.pick(&["^a", "b$", "c"]): schema(c, d) }),
+            ),
+            21 => (
+                "propertyNames",
+                json!({ "pattern": c.pick(&["^a", "b$", "^[abc]$"]) }),
+            ),
             22 => ("minProperties", json!(n)),
             23 => ("maxProperties", json!(n)),
-            24 => ("dependentRequired", json!({ *c.pick(NAMES): [c.pick(NAMES)] })),
+            24 => (
+                "dependentRequired",
+                json!({ *c.pick(NAMES): [c.pick(NAMES)] }),
+            ),
             25 => ("dependentSchemas", json!({ *c.pick(NAMES): schema(c, d) })),
             26 => ("unevaluatedProperties", schema(c, d)),
             27 => ("allOf", json!([schema(c, d), schema(c, d)])),
@@ -307,12 +384,17 @@ fn random_schemas_agree_with_another_validator() {
         .whitespace(Whitespace::Compact);
     let mut hits = std::collections::BTreeMap::new();
     let (mut valid, mut total, mut refused, mut empty) = (0, 0, 0, 0);
-    let rounds = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let rounds = std::env::var("ROUNDS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1500);
     let mut reasons = std::collections::BTreeMap::new();
     for seed in 0..rounds {
         let mut c = Chance(seed * 7919 + 13);
         let schema = schema(&mut c, 3);
-        let Some(validator) = validator(&schema) else { continue };
+        let Some(validator) = validator(&schema) else {
+            continue;
+        };
         let automaton = match SchemaAutomaton::new(&schema, &options) {
             Ok(automaton) => Some(automaton),
             Err(e) if e.kind() == ErrorKind::Unsatisfiable => {
@@ -330,7 +412,9 @@ fn random_schemas_agree_with_another_validator() {
             let value = value(&mut c, 3);
             let text = serde_json::to_string(&value).unwrap();
             let expected = validator.is_valid(&value);
-            let found = automaton.as_ref().is_some_and(|a| a.is_match(text.as_bytes()));
+            let found = automaton
+                .as_ref()
+                .is_some_and(|a| a.is_match(text.as_bytes()));
             assert_eq!(found, expected, "seed {seed}: {schema} on {text}");
             total += 1;
             valid += usize::from(expected);

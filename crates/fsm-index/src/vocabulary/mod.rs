@@ -79,8 +79,18 @@ struct Inner {
     order: Box<[u32]>,
     /// The place of each token in that order.
     ranks: Box<[u32]>,
+    /// The text tokens with two quotes or more.
+    quoting: Box<[u32]>,
+    /// The tokens that contain a text, for the texts that were asked for.
+    containing: Mutex<Containing>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
 }
+
+/// Which tokens contain a text.
+type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
+
+/// Of so many texts it is remembered which tokens contain them.
+const MAX_TEXTS: usize = 4_096;
 
 /// At most this many classes of characters does a vocabulary know; to be cut
 /// by one costs 4 to 20 bytes a token.
@@ -95,8 +105,29 @@ const NODES_TO_PAY: u64 = 8;
 struct CutSlot {
     /// Nodes visited by walks that the cut would have spared.
     spent: u64,
+    /// Whether another thread was told to make it.
+    ordered: bool,
     cut: Arc<OnceLock<Cut>>,
 }
+
+/// Who makes a cut once it pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cutter {
+    /// The caller, who needs it for many rows.
+    Caller,
+    /// Another thread, if there is one: a single mask must not wait for it.
+    Other,
+}
+
+/// Text inside a string of JSON: everything but quotes, backslashes and control
+/// characters. Pass it to [`Vocabulary::prepare`] when a vocabulary is loaded
+/// for constraints on JSON.
+pub const JSON_TEXT: &[(u32, u32)] = &[
+    (0x20, 0x21),
+    (0x23, 0x5B),
+    (0x5D, 0xD7FF),
+    (0xE000, 0x10_FFFF),
+];
 
 /// Whether a mask may be put together from a vocabulary cut by a class of
 /// characters, instead of by a walk.
@@ -309,7 +340,7 @@ impl Vocabulary {
     /// vocabulary), some milliseconds for 128,000 tokens. Otherwise that is
     /// done in the midst of some mask, once walks have cost as much.
     pub fn prepare(&self, class: &[(u32, u32)]) {
-        let _ = self.cut(class, TextRuns::Always);
+        let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
     }
 
     pub(crate) fn trie(&self) -> &Trie {
@@ -322,16 +353,51 @@ impl Vocabulary {
         &self.0.order
     }
 
-    /// The tokens whose nodes are `from..to`, those with the same bytes as
-    /// another one included.
-    pub(crate) fn tokens_below(&self, from: usize, to: usize) -> impl Iterator<Item = u32> + '_ {
+    /// The tokens that begin with `text`.
+    pub(crate) fn beginning(&self, text: &[u8]) -> Vec<u32> {
         let trie = &self.0.trie;
-        let nodes = trie.nodes()[from..to].iter();
-        let tokens = nodes.map(|node| node.token).filter(|&t| t != NO_TOKEN);
-        tokens.flat_map(move |token| {
-            let others = trie.duplicates().iter().filter(move |d| d.0 == token);
-            std::iter::once(token).chain(others.map(|d| d.1))
-        })
+        let Some(node) = trie.find(text) else {
+            return Vec::new();
+        };
+        let nodes = trie.nodes()[node..trie.nodes()[node].end as usize].iter();
+        let mut tokens: Vec<u32> = nodes
+            .map(|node| node.token)
+            .filter(|&token| token != NO_TOKEN)
+            .collect();
+        for &(first, other) in trie.duplicates() {
+            if tokens.contains(&first) {
+                tokens.push(other);
+            }
+        }
+        tokens
+    }
+
+    /// The tokens with `text` in them. A text with a quote at both ends is
+    /// looked for in the few tokens that have two; any other in all of them,
+    /// the first time that it is asked for.
+    pub(crate) fn containing(&self, text: &[u8]) -> Arc<[u32]> {
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let mut known = self
+            .0
+            .containing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = known.get(text) {
+            return tokens.clone();
+        }
+        let has = |token: &u32| {
+            let bytes = self.0.raw(*token as usize);
+            bytes.windows(text.len().max(1)).any(|part| part == text)
+        };
+        let tokens: Arc<[u32]> = match text {
+            [b'"', .., b'"'] => self.0.quoting.iter().copied().filter(has).collect(),
+            _ => self.texts().map(|t| t.0.get()).filter(has).collect(),
+        };
+        if known.len() >= MAX_TEXTS {
+            known.clear();
+        }
+        known.insert(text.into(), tokens.clone());
+        tokens
     }
 
     /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
@@ -341,7 +407,12 @@ impl Vocabulary {
     }
 
     /// The vocabulary cut by a class of characters, if it is, or should now be.
-    pub(crate) fn cut(&self, class: &[(u32, u32)], policy: TextRuns) -> Option<CutRef> {
+    pub(crate) fn cut(
+        &self,
+        class: &[(u32, u32)],
+        policy: TextRuns,
+        cutter: Cutter,
+    ) -> Option<CutRef> {
         let slot = {
             let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
             if !cuts.contains_key(class) {
@@ -350,28 +421,44 @@ impl Vocabulary {
                 }
                 cuts.insert(class.into(), CutSlot::default());
             }
-            let slot = cuts.get(class)?;
-            let wanted = match policy {
-                TextRuns::Auto => {
-                    slot.cut.get().is_some()
-                        || slot.spent >= self.order().len() as u64 * NODES_TO_PAY
+            let slot = cuts.get_mut(class)?;
+            let pays = slot.spent >= self.order().len() as u64 * NODES_TO_PAY;
+            match policy {
+                TextRuns::Never => return None,
+                TextRuns::Auto if slot.cut.get().is_some() => {}
+                TextRuns::Auto if !pays => return None,
+                TextRuns::Auto if cutter == Cutter::Other && cfg!(feature = "rayon") => {
+                    if !std::mem::replace(&mut slot.ordered, true) {
+                        self.cut_behind(class.into(), slot.cut.clone());
+                    }
+                    return None;
                 }
-                TextRuns::Always => true,
-                TextRuns::Never => false,
-            };
-            if !wanted {
-                return None;
+                TextRuns::Auto | TextRuns::Always => {}
             }
             slot.cut.clone()
         };
-        slot.get_or_init(|| {
-            let tokens = self.order().iter().map(|&token| {
-                let bytes = self.0.raw(token as usize);
-                (TokenId::new(token), bytes)
-            });
-            Cut::new(class, &self.0.trie, tokens, self.width())
-        });
+        slot.get_or_init(|| self.make_cut(class));
         Some(CutRef(slot))
+    }
+
+    fn make_cut(&self, class: &[(u32, u32)]) -> Cut {
+        let tokens = self.order().iter().map(|&token| {
+            let bytes = self.0.raw(token as usize);
+            (TokenId::new(token), bytes)
+        });
+        Cut::new(class, &self.0.trie, tokens, self.width())
+    }
+
+    /// Lets another thread make a cut.
+    fn cut_behind(&self, class: CharRanges, cut: Arc<OnceLock<Cut>>) {
+        let vocabulary = self.clone();
+        let make = move || {
+            cut.get_or_init(|| vocabulary.make_cut(&class));
+        };
+        #[cfg(feature = "rayon")]
+        rayon::spawn(make);
+        #[cfg(not(feature = "rayon"))]
+        make();
     }
 
     /// Notes that walks for a class, without a cut, have visited so many
@@ -484,6 +571,11 @@ impl VocabularyBuilder {
             (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
         };
         let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
+        let quotes = |t: usize| self.tokens[t].iter().filter(|&&b| b == b'"').count();
+        let quoting = (0..self.kinds.len())
+            .filter(|&t| self.kinds[t] == TokenKind::Text && quotes(t) >= 2)
+            .map(|t| t as u32)
+            .collect();
         let nodes = trie.nodes().iter().map(|node| node.token);
         let order: Box<[u32]> = nodes.filter(|&token| token != NO_TOKEN).collect();
         let mut ranks = vec![NO_TOKEN; self.kinds.len()];
@@ -504,6 +596,8 @@ impl VocabularyBuilder {
             fingerprint: fingerprint.0,
             order,
             ranks: ranks.into(),
+            quoting,
+            containing: Mutex::default(),
             cuts: Mutex::default(),
         })))
     }

@@ -116,7 +116,10 @@ impl Builder {
             heights: vec![EMPTY; goals.len()].into(),
             ..Node::default()
         };
-        for (slot, kind) in [Kind::Null, Kind::False, Kind::True].into_iter().enumerate() {
+        for (slot, kind) in [Kind::Null, Kind::False, Kind::True]
+            .into_iter()
+            .enumerate()
+        {
             let mut held = Vec::new();
             for (g, conj) in goals.iter().enumerate() {
                 if !self.compiler.shapes_of(*conj, kind)?.is_empty() {
@@ -277,7 +280,11 @@ impl Builder {
             }
             cap = cap.max(a.max.map_or(a.min, |m| m.saturating_add(1)));
         }
-        let at = self.compiler.conj(goals[0]).first().map_or(NodeId(0), |s| s.node);
+        let at = self
+            .compiler
+            .conj(goals[0])
+            .first()
+            .map_or(NodeId(0), |s| s.node);
         if prefix > MAX_PREFIX {
             return Err(Error::new(
                 ErrorKind::Refused,
@@ -376,10 +383,7 @@ impl Builder {
         Ok(())
     }
 
-    fn objects(
-        &mut self,
-        goals: &[ConjId],
-    ) -> Result<Option<super::node::ObjectMachine>, Error> {
+    fn objects(&mut self, goals: &[ConjId]) -> Result<Option<super::node::ObjectMachine>, Error> {
         let shapes: Vec<(u32, ObjectShape)> = self
             .shapes(goals, Kind::Object)?
             .into_iter()

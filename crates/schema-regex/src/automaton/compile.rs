@@ -101,7 +101,9 @@ impl Compiler {
     /// Where an error about a conjunction points.
     pub(super) fn pointer_of(&self, conj: ConjId) -> String {
         let parts = self.conj(conj);
-        parts.first().map_or(String::new(), |s| self.pointer(s.node))
+        parts
+            .first()
+            .map_or(String::new(), |s| self.pointer(s.node))
     }
 
     pub(super) fn spend(&mut self, at: NodeId) -> Result<(), Error> {
@@ -158,7 +160,11 @@ impl Compiler {
         if conj == NONE {
             listed = Some(Vec::new());
         }
-        let mut todo: Vec<NodeId> = parts.iter().filter(|s| s.positive).map(|s| s.node).collect();
+        let mut todo: Vec<NodeId> = parts
+            .iter()
+            .filter(|s| s.positive)
+            .map(|s| s.node)
+            .collect();
         let mut seen: Vec<NodeId> = Vec::new();
         while let Some(node) = todo.pop() {
             if seen.contains(&node) || seen.len() > 64 || listed.is_some() {
@@ -400,10 +406,12 @@ impl Compiler {
     }
 
     fn lists(&self, node: NodeId) -> bool {
-        self.certain(node).iter().any(|n| match &self.schema.node(*n).body {
-            Body::Atoms(atoms) => atoms.iter().any(|a| matches!(a.kind, AtomKind::Values(_))),
-            _ => false,
-        })
+        self.certain(node)
+            .iter()
+            .any(|n| match &self.schema.node(*n).body {
+                Body::Atoms(atoms) => atoms.iter().any(|a| matches!(a.kind, AtomKind::Values(_))),
+                _ => false,
+            })
     }
 
     fn needs(&self, node: NodeId) -> Vec<String> {
@@ -428,7 +436,12 @@ impl Compiler {
         }
     }
 
-    fn source_evaluates(&self, source: Source, matches: &dyn Fn(PatternId) -> bool, name: Option<&str>) -> bool {
+    fn source_evaluates(
+        &self,
+        source: Source,
+        matches: &dyn Fn(PatternId) -> bool,
+        name: Option<&str>,
+    ) -> bool {
         match source {
             Source::All => true,
             Source::Members(node, atom) => {

@@ -27,7 +27,9 @@ impl CharDfa {
         limit: usize,
         wanted: impl Fn(u64) -> bool,
     ) -> Result<CharDfa, TooBig> {
-        Ok(CharDfa::of_table(Product::new(parts, limit)?.into_table(wanted)))
+        Ok(CharDfa::of_table(
+            Product::new(parts, limit)?.into_table(wanted),
+        ))
     }
 
     /// No text at all.
@@ -55,7 +57,9 @@ impl CharDfa {
 
     /// All verdicts about several expressions; states are not trimmed.
     pub(super) fn labelled(parts: &[&Re], limit: usize) -> Result<CharDfa, TooBig> {
-        Ok(CharDfa::of_table(Product::new(parts, limit)?.into_labelled()))
+        Ok(CharDfa::of_table(
+            Product::new(parts, limit)?.into_labelled(),
+        ))
     }
 
     fn of_table(table: CharTable) -> CharDfa {
@@ -142,7 +146,8 @@ impl CharDfa {
         let mut out: Vec<(u32, u32)> = Vec::new();
         for (i, &start) in self.starts.iter().enumerate() {
             let symbol = self.symbols[i];
-            if symbol == u32::MAX || self.next[state as usize * self.width + symbol as usize] != state
+            if symbol == u32::MAX
+                || self.next[state as usize * self.width + symbol as usize] != state
             {
                 continue;
             }
@@ -274,7 +279,11 @@ const MAX_LENGTH_BITS: u64 = 1 << 26;
 
 impl Lengths {
     /// `None` where the bounds say nothing that the automaton does not.
-    pub(super) fn new(dfa: &CharDfa, min: u64, max: Option<u64>) -> Result<Option<Lengths>, TooBig> {
+    pub(super) fn new(
+        dfa: &CharDfa,
+        min: u64,
+        max: Option<u64>,
+    ) -> Result<Option<Lengths>, TooBig> {
         if min == 0 && max.is_none() {
             return Ok(None);
         }
@@ -298,7 +307,10 @@ impl Lengths {
             }
         }
         for s in order {
-            let below = next[s as usize].iter().filter_map(|t| longest[*t as usize]).max();
+            let below = next[s as usize]
+                .iter()
+                .filter_map(|t| longest[*t as usize])
+                .max();
             let here = if dfa.accepts(s) { Some(0) } else { None };
             longest[s as usize] = below.map(|b| b + 1).max(here);
         }
@@ -451,9 +463,18 @@ impl NumberDfa {
                 let to: Vec<u32> = state
                     .iter()
                     .zip(parts)
-                    .map(|(s, (p, _))| if *s == DEAD { DEAD } else { p.next[*s as usize][symbol] })
+                    .map(|(s, (p, _))| {
+                        if *s == DEAD {
+                            DEAD
+                        } else {
+                            p.next[*s as usize][symbol]
+                        }
+                    })
                     .collect();
-                let lost = to.iter().zip(parts).any(|(s, (_, want))| *want && *s == DEAD);
+                let lost = to
+                    .iter()
+                    .zip(parts)
+                    .any(|(s, (_, want))| *want && *s == DEAD);
                 if lost {
                     continue;
                 }

@@ -7,9 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::compile::{Compiler, ConjId};
-use super::shape::{
-    ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
-};
+use super::shape::{ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
@@ -547,7 +545,9 @@ impl Compiler {
                     let closed = self.options.open_objects == OpenObjects::Closed
                         && !members.additional_said
                         && !(members.names.is_empty() && members.patterns.is_empty());
-                    collect(p, collector, |c| c.members.push(Source::Members(node, index)));
+                    collect(p, collector, |c| {
+                        c.members.push(Source::Members(node, index))
+                    });
                     return Ok(object(p, |o| {
                         o.rules.push(MemberRule::Members {
                             node,
@@ -631,10 +631,7 @@ impl Compiler {
                     for (name, node) in list {
                         let branch = vec![
                             vec![term(What::Forbid(name.clone()))],
-                            vec![
-                                term(What::Require(name)),
-                                node_term(node, true, collector),
-                            ],
+                            vec![term(What::Require(name)), node_term(node, true, collector)],
                         ];
                         p.branches.push(branch);
                     }
@@ -745,11 +742,18 @@ impl Compiler {
         at: (NodeId, &'static str),
     ) -> Result<Branch, Error> {
         let split: Vec<NodeId> = match collector {
-            Some(_) => nodes.iter().copied().filter(|n| self.evaluates(*n)).collect(),
+            Some(_) => nodes
+                .iter()
+                .copied()
+                .filter(|n| self.evaluates(*n))
+                .collect(),
             None => Vec::new(),
         };
         if split.is_empty() {
-            return Ok(nodes.iter().map(|n| vec![node_term(*n, true, None)]).collect());
+            return Ok(nodes
+                .iter()
+                .map(|n| vec![node_term(*n, true, None)])
+                .collect());
         }
         if split.len() > MAX_EVALUATING {
             return Err(self.refusal(
@@ -865,8 +869,10 @@ impl Compiler {
         let all_inside = below.iter().any(|b| b.node != c.node && !b.negated);
         match &mut p.shape {
             Shape::Object(o) => {
-                let mut sources: Vec<Source> =
-                    below.iter().flat_map(|b| b.members.iter().copied()).collect();
+                let mut sources: Vec<Source> = below
+                    .iter()
+                    .flat_map(|b| b.members.iter().copied())
+                    .collect();
                 if all_inside {
                     sources.push(Source::All);
                 }
@@ -875,7 +881,8 @@ impl Compiler {
                     let value = Signed::no(value);
                     o.some.push(Witness { scope, value, at });
                 } else {
-                    o.rules.push(MemberRule::Unevaluated(sources, Signed::yes(value)));
+                    o.rules
+                        .push(MemberRule::Unevaluated(sources, Signed::yes(value)));
                 }
                 Ok(true)
             }
@@ -884,8 +891,10 @@ impl Compiler {
                 if all_inside || below.iter().any(|b| b.all_items) {
                     return Ok(!c.negated);
                 }
-                let mut options: Vec<NodeId> =
-                    below.iter().flat_map(|b| b.contains.iter().copied()).collect();
+                let mut options: Vec<NodeId> = below
+                    .iter()
+                    .flat_map(|b| b.contains.iter().copied())
+                    .collect();
                 options.push(value);
                 let node = if options.len() == 1 {
                     value
@@ -930,7 +939,9 @@ impl Compiler {
             return None;
         }
         match what {
-            What::Node(s) => self.node_status(p, s.node, kind, depth).map(|b| b == s.positive),
+            What::Node(s) => self
+                .node_status(p, s.node, kind, depth)
+                .map(|b| b == s.positive),
             What::Atom(node, index, positive) => self
                 .atom_status(p, *node, *index, kind, depth)
                 .map(|b| b == *positive),
@@ -994,14 +1005,18 @@ impl Compiler {
                 self.node_status(p, n, kind, depth + 1)
             }
             AtomKind::Required(names) => {
-                let Shape::Object(o) = &p.shape else { return None };
+                let Shape::Object(o) = &p.shape else {
+                    return None;
+                };
                 if names.iter().any(|n| o.forbidden.contains(n)) {
                     return Some(false);
                 }
                 names.iter().all(|n| o.required.contains(n)).then_some(true)
             }
             AtomKind::Members(members) => {
-                let Shape::Object(o) = &p.shape else { return None };
+                let Shape::Object(o) = &p.shape else {
+                    return None;
+                };
                 let listed: Vec<(String, NodeId)> = o
                     .required
                     .iter()
@@ -1131,12 +1146,7 @@ fn split(p: &mut Partial, mut branch: Branch) -> Flow {
     }
 }
 
-fn new_collector(
-    p: &mut Partial,
-    node: NodeId,
-    parent: Option<u16>,
-    negated: bool,
-) -> Option<u16> {
+fn new_collector(p: &mut Partial, node: NodeId, parent: Option<u16>, negated: bool) -> Option<u16> {
     p.collectors.push(Collector {
         parent,
         node,
@@ -1203,24 +1213,26 @@ fn bound(
     };
     n.at = Some(at);
     if lower {
-        let tighter = n.low.as_ref().is_none_or(|l| {
-            bound.value > l.value || (bound.value == l.value && bound.exclusive)
-        });
+        let tighter = n
+            .low
+            .as_ref()
+            .is_none_or(|l| bound.value > l.value || (bound.value == l.value && bound.exclusive));
         if tighter {
             n.low = Some(bound);
         }
     } else {
-        let tighter = n.high.as_ref().is_none_or(|h| {
-            bound.value < h.value || (bound.value == h.value && bound.exclusive)
-        });
+        let tighter = n
+            .high
+            .as_ref()
+            .is_none_or(|h| bound.value < h.value || (bound.value == h.value && bound.exclusive));
         if tighter {
             n.high = Some(bound);
         }
     }
     match (&n.low, &n.high) {
-        (Some(l), Some(h)) => flow(
-            l.value < h.value || (l.value == h.value && !l.exclusive && !h.exclusive),
-        ),
+        (Some(l), Some(h)) => {
+            flow(l.value < h.value || (l.value == h.value && !l.exclusive && !h.exclusive))
+        }
         _ => Flow::On,
     }
 }
@@ -1332,4 +1344,3 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
         | AtomKind::Ref(_) => true,
     }
 }
-

@@ -50,7 +50,13 @@ impl SchemaAutomaton {
         }
     }
 
-    fn feed(&self, mut config: Config, text: &[u8], x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+    fn feed(
+        &self,
+        mut config: Config,
+        text: &[u8],
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
         for byte in text {
             config = self.next(config, *byte, x)?;
             out.push(*byte);
@@ -105,7 +111,7 @@ impl SchemaAutomaton {
         let mut white = Vec::new();
         self.space.finish(self.space.elsewhere, &mut white);
         let config = self.feed(config, &white, x, out)?;
-        for byte in b"]},"{
+        for byte in b"]}," {
             if let Some(next) = self.next(config, *byte, x) {
                 out.push(*byte);
                 if *byte == b',' {
@@ -129,7 +135,13 @@ impl SchemaAutomaton {
         self.feed(config, &more, x, out)
     }
 
-    fn finish_gap(&self, config: Config, gap: Gap, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+    fn finish_gap(
+        &self,
+        config: Config,
+        gap: Gap,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
         match gap {
             Gap::Colon => {
                 let config = self.feed(config, b":", x, out)?;
@@ -215,7 +227,11 @@ impl SchemaAutomaton {
         let m = self.node(frame.node).array.as_ref()?;
         let live = self.live(self.room(stack, x));
         let member = &m.members[(frame.pos as usize).min(m.members.len() - 1)];
-        let pos = if frame.pos < m.cap { frame.pos + 1 } else { frame.pos };
+        let pos = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
         let threads = x.list(frame.threads);
         let first = threads.chunks_exact(2).next()?;
         let heights = &self.nodes.get(member.node as usize)?.heights;
@@ -275,8 +291,13 @@ impl SchemaAutomaton {
     fn head(&self, node: u32, set: u32, x: &mut Scratch) -> Option<&'static [u8]> {
         let n = self.node(node);
         let wanted = x.list(set);
-        if n.number.as_ref().is_some_and(|m| m.leaves.iter().any(|(g, _)| wanted.contains(g))) {
-            for head in [b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"-"] {
+        if n.number
+            .as_ref()
+            .is_some_and(|m| m.leaves.iter().any(|(g, _)| wanted.contains(g)))
+        {
+            for head in [
+                b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"-",
+            ] {
                 let top = Top::Value {
                     node,
                     set,
@@ -292,7 +313,10 @@ impl SchemaAutomaton {
                 }
             }
         }
-        if n.string.as_ref().is_some_and(|m| m.leaves.iter().any(|l| wanted.contains(&l.goal))) {
+        if n.string
+            .as_ref()
+            .is_some_and(|m| m.leaves.iter().any(|l| wanted.contains(&l.goal)))
+        {
             return Some(b"\"");
         }
         for (word, head) in [b"n", b"f", b"t"].into_iter().enumerate() {
@@ -307,15 +331,24 @@ impl SchemaAutomaton {
                 .min()
                 .unwrap_or(EMPTY)
         };
-        let array = least(&mut n.array.iter().flat_map(|m| m.threads.iter().map(|t| t.goal)));
-        let object = least(&mut n.object.iter().flat_map(|m| m.threads.iter().map(|t| t.goal)));
+        let array = least(
+            &mut n
+                .array
+                .iter()
+                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
+        );
+        let object = least(
+            &mut n
+                .object
+                .iter()
+                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
+        );
         // A goal may be met by one of the two alone: ask the machine.
         let room = EMPTY - 1;
         let live = self.live(room);
         let can_array = n.array.as_ref().is_some_and(|m| {
-            (0..m.threads.len() as u32).any(|t| {
-                wanted.contains(&m.threads[t as usize].goal) && live.array(m, t, 0, 0)
-            })
+            (0..m.threads.len() as u32)
+                .any(|t| wanted.contains(&m.threads[t as usize].goal) && live.array(m, t, 0, 0))
         });
         if can_array && array <= object {
             return Some(b"[");
@@ -328,13 +361,15 @@ impl SchemaAutomaton {
         let frame = x.frame(config.stack).frame;
         let m = self.node(frame.node).object.as_ref()?;
         let usable = self.usable(config.stack, x);
-        let is_usable =
-            |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
+        let is_usable = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
         let threads = x.list(frame.threads);
         let first = threads.chunks_exact(2).next()?;
         let t = &m.threads[first[0] as usize];
         let used = x.list(frame.used);
-        let is_used = |n: u32| used.get(n as usize / 32).is_some_and(|w| w & (1 << (n % 32)) != 0);
+        let is_used = |n: u32| {
+            used.get(n as usize / 32)
+                .is_some_and(|w| w & (1 << (n % 32)) != 0)
+        };
         let offers = |n: u32| !m.declared[n as usize].of(first[0]).is_empty();
         let mut wanted: Option<u32> = None;
         for (_, n) in &t.required {
@@ -344,12 +379,20 @@ impl SchemaAutomaton {
             }
         }
         let open = t.witnesses & !first[1];
-        let gives = |n: u32| m.declared[n as usize].of(first[0]).iter().any(|c| c.take & open != 0);
+        let gives = |n: u32| {
+            m.declared[n as usize]
+                .of(first[0])
+                .iter()
+                .any(|c| c.take & open != 0)
+        };
         if wanted.is_none() && open != 0 {
             wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
         }
         if wanted.is_none() {
-            let implied = t.implies.iter().filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
+            let implied = t
+                .implies
+                .iter()
+                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
             wanted = implied
                 .flat_map(|(_, list)| list.iter().copied())
                 .find(|n| is_usable(*n) && !is_used(*n));
@@ -374,16 +417,17 @@ impl SchemaAutomaton {
         };
         let m = self.node(node).number.as_ref()?;
         let step = |state: u32, byte: u8, x: &mut Scratch| -> Option<u32> {
-            match self.next(
-                Config {
-                    top: Top::Number { node, set, state },
-                    stack: 0,
-                    item: 0,
-                },
-                byte,
-                x,
-            )?
-            .top
+            match self
+                .next(
+                    Config {
+                        top: Top::Number { node, set, state },
+                        stack: 0,
+                        item: 0,
+                    },
+                    byte,
+                    x,
+                )?
+                .top
             {
                 Top::Number { state, .. } => Some(state),
                 _ => None,
@@ -411,7 +455,10 @@ impl SchemaAutomaton {
         let heads = |text: &Str| -> Vec<char> {
             let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
             let read = text.words.read as usize;
-            let mut out: Vec<char> = words.iter().filter_map(|w| w.text[read..].chars().next()).collect();
+            let mut out: Vec<char> = words
+                .iter()
+                .filter_map(|w| w.text[read..].chars().next())
+                .collect();
             out.dedup();
             for d in &m.dfas {
                 out.extend(representatives(d));
@@ -458,7 +505,13 @@ impl SchemaAutomaton {
             x,
             &mut |c, x| {
                 let closes = self.next(*c, b'"', x);
-                matches!(closes, Some(Config { top: Top::Gap { .. }, .. }))
+                matches!(
+                    closes,
+                    Some(Config {
+                        top: Top::Gap { .. },
+                        ..
+                    })
+                )
             },
             &mut |c, x| {
                 let Top::Key(key) = c.top else {
@@ -466,7 +519,11 @@ impl SchemaAutomaton {
                 };
                 let mut heads: Vec<char> = Vec::new();
                 for i in key.names.lo as usize..key.names.hi as usize {
-                    heads.extend(m.names.list[i].text[key.names.read as usize..].chars().next());
+                    heads.extend(
+                        m.names.list[i].text[key.names.read as usize..]
+                            .chars()
+                            .next(),
+                    );
                 }
                 for i in key.used.lo as usize..key.used.hi as usize {
                     heads.extend(seen.list[i][key.used.read as usize..].chars().next());
@@ -512,7 +569,11 @@ impl SchemaAutomaton {
             Partial::HighU { .. } => texts.push(vec![b'u']),
         }
         // What begins a character can be ended: the first way will do.
-        let most = if partial == Partial::None { texts.len() } else { 1 };
+        let most = if partial == Partial::None {
+            texts.len()
+        } else {
+            1
+        };
         texts
             .into_iter()
             .filter_map(|text| {
@@ -529,7 +590,10 @@ impl SchemaAutomaton {
 
 /// A character for each symbol of an automaton, visible ones first.
 fn representatives(dfa: &CharDfa) -> Vec<char> {
-    dfa.representatives().into_iter().filter_map(char::from_u32).collect()
+    dfa.representatives()
+        .into_iter()
+        .filter_map(char::from_u32)
+        .collect()
 }
 
 /// The most bytes of a completion that are found by trying.

@@ -88,7 +88,11 @@ pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
     state[0] = 1;
     while let Some((at, targets, next)) = path.last_mut() {
         let Some(&to) = targets.get(*next) else {
-            let below = targets.iter().map(|t| depth[*t as usize]).max().unwrap_or(0);
+            let below = targets
+                .iter()
+                .map(|t| depth[*t as usize])
+                .max()
+                .unwrap_or(0);
             let node = &nodes[*at];
             depth[*at] = below + u32::from(node.array.is_some() || node.object.is_some());
             state[*at] = 2;

@@ -71,7 +71,12 @@ impl Loops {
 }
 
 impl SchemaAutomaton {
-    pub(super) fn loop_at(&self, cursor: Cursor, horizon: usize, x: &mut Scratch) -> Option<TextLoop> {
+    pub(super) fn loop_at(
+        &self,
+        cursor: Cursor,
+        horizon: usize,
+        x: &mut Scratch,
+    ) -> Option<TextLoop> {
         if cursor.is_dead() {
             return None;
         }
@@ -150,7 +155,11 @@ impl SchemaAutomaton {
             .filter(|l| wanted.contains(&l.goal) && !l.listed)
             .collect();
         let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
-        let length = if text.length < m.cap { text.length + 1 } else { text.length };
+        let length = if text.length < m.cap {
+            text.length + 1
+        } else {
+            text.length
+        };
         let next = Str { length, ..text };
         if !string_live(m, set, &next, x) {
             return None;
@@ -269,7 +278,11 @@ impl SchemaAutomaton {
             Top::Number { node, set, state } => {
                 out.extend([3, node]);
                 push_list(x, set, out);
-                let several = self.node(node).number.as_ref().is_some_and(|m| m.dfas.len() > 1);
+                let several = self
+                    .node(node)
+                    .number
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
                 push_state(x, state, several, out);
             }
             Top::String { node, set, text } => {
@@ -344,7 +357,9 @@ fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
         let far = |bound: u64| bound > u64::from(length) + u64::from(horizon);
         leaf.lengths.is_some()
             || (u64::from(length) < leaf.min && !far(leaf.min))
-            || leaf.max.is_some_and(|max| !far(max) && u64::from(length) <= max)
+            || leaf
+                .max
+                .is_some_and(|max| !far(max) && u64::from(length) <= max)
     });
     if exact {
         return length + 1 + (m.leaves.len() as u32);

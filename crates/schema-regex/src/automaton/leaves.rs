@@ -261,7 +261,10 @@ impl Compiler {
 fn format_dfa(format: Format) -> Arc<CharDfa> {
     static MADE: OnceLock<Vec<OnceLock<Arc<CharDfa>>>> = OnceLock::new();
     let made = MADE.get_or_init(|| formats::ALL.iter().map(|_| OnceLock::new()).collect());
-    let at = formats::ALL.iter().position(|(_, f)| *f == format).unwrap_or(0);
+    let at = formats::ALL
+        .iter()
+        .position(|(_, f)| *f == format)
+        .unwrap_or(0);
     let cell = &made[at];
     Arc::clone(cell.get_or_init(|| {
         // The formats are constants; a test makes each of them.

@@ -50,7 +50,9 @@ pub(super) struct Live<'a> {
 const MAX_SEARCH: usize = 20_000;
 
 fn bit(words: &[u32], at: u32) -> bool {
-    words.get(at as usize / 32).is_some_and(|w| w & (1 << (at % 32)) != 0)
+    words
+        .get(at as usize / 32)
+        .is_some_and(|w| w & (1 << (at % 32)) != 0)
 }
 
 impl Live<'_> {
@@ -209,7 +211,13 @@ impl Live<'_> {
         }
     }
 
-    pub(super) fn array_complete(&self, m: &ArrayMachine, thread: u32, ext: u32, index: u32) -> bool {
+    pub(super) fn array_complete(
+        &self,
+        m: &ArrayMachine,
+        thread: u32,
+        ext: u32,
+        index: u32,
+    ) -> bool {
         let t = &m.threads[thread as usize];
         let n = u64::from(index);
         n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, ext)
@@ -334,7 +342,9 @@ impl Search<'_> {
         }
         if open == 0 {
             let chosen = self.names.iter();
-            let more = chosen.filter(|n| !self.t.required.iter().any(|(_, r)| r == *n)).count() as u64
+            let more = chosen
+                .filter(|n| !self.t.required.iter().any(|(_, r)| r == *n))
+                .count() as u64
                 + self.extras.iter().sum::<u64>();
             let total = u64::from(self.at.count) + self.missing + more;
             return self.t.max.is_none_or(|x| total <= x);

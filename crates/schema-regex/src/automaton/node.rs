@@ -168,7 +168,11 @@ pub(super) struct Choice {
 impl Member {
     pub(super) fn of(&self, thread: u32) -> &[Choice] {
         if let [one] = &*self.options {
-            return if one.thread == thread { &self.options } else { &[] };
+            return if one.thread == thread {
+                &self.options
+            } else {
+                &[]
+            };
         }
         let from = self.options.partition_point(|c| c.thread < thread);
         let to = self.options.partition_point(|c| c.thread <= thread);

@@ -32,16 +32,21 @@ struct Questions {
 
 impl Questions {
     fn pattern(&self, id: PatternId, verdict: u64) -> bool {
-        self.patterns
-            .get(&id)
-            .is_some_and(|bits| bits.iter().all(|(b, want)| (verdict & (1 << b) != 0) == *want))
+        self.patterns.get(&id).is_some_and(|bits| {
+            bits.iter()
+                .all(|(b, want)| (verdict & (1 << b) != 0) == *want)
+        })
     }
 
     fn shape(&self, s: &StringShape, verdict: u64) -> bool {
         let bit = |b: Option<&usize>| b.is_some_and(|b| verdict & (1 << b) != 0);
         s.allowed.is_none()
-            && s.patterns.iter().all(|(id, want)| self.pattern(*id, verdict) == *want)
-            && s.formats.iter().all(|(f, want)| bit(self.formats.get(f)) == *want)
+            && s.patterns
+                .iter()
+                .all(|(id, want)| self.pattern(*id, verdict) == *want)
+            && s.formats
+                .iter()
+                .all(|(f, want)| bit(self.formats.get(f)) == *want)
             && ((s.min == 0 && s.max.is_none()) || bit(self.lengths.get(&(s.min, s.max))))
     }
 }
@@ -146,9 +151,16 @@ impl Builder {
             order.extend(rest.cloned().collect::<Vec<String>>());
         }
         let any_order = self.options().property_order == PropertyOrder::Any;
-        let number: HashMap<&str, u32> =
-            order.iter().enumerate().map(|(i, n)| (n.as_str(), i as u32)).collect();
-        let at = self.compiler.conj(goals[0]).first().map_or(NodeId(0), |s| s.node);
+        let number: HashMap<&str, u32> = order
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.as_str(), i as u32))
+            .collect();
+        let at = self
+            .compiler
+            .conj(goals[0])
+            .first()
+            .map_or(NodeId(0), |s| s.node);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
         for name in &order {
@@ -285,7 +297,11 @@ impl Builder {
             })
             .collect();
         for (node, atom) in walk.iter().filter(|at| own.contains(at)) {
-            self.compiler.members(*node, *atom).order.iter().for_each(|n| place(n));
+            self.compiler
+                .members(*node, *atom)
+                .order
+                .iter()
+                .for_each(|n| place(n));
         }
         // Synthetic ones, which no walk meets.
         let walked: HashSet<(NodeId, u16)> = walk.iter().copied().collect();
@@ -293,7 +309,11 @@ impl Builder {
             if let MemberRule::Members { node, atom, .. } = rule
                 && !walked.contains(&(*node, *atom))
             {
-                self.compiler.members(*node, *atom).order.iter().for_each(|n| place(n));
+                self.compiler
+                    .members(*node, *atom)
+                    .order
+                    .iter()
+                    .for_each(|n| place(n));
             }
         }
         let implied: HashSet<&str> = o
@@ -329,7 +349,8 @@ impl Builder {
         out.push((thread, conj, 0));
         let in_scope: Vec<usize> = (0..o.some.len())
             .filter(|i| {
-                self.compiler.in_scope(&o.some[*i].scope, name, matches, name_holds)
+                self.compiler
+                    .in_scope(&o.some[*i].scope, name, matches, name_holds)
             })
             .collect();
         for subset in 1..1u32 << in_scope.len().min(8) {

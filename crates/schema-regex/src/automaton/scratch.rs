@@ -110,14 +110,33 @@ pub(super) struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Top {
     /// Before a value; `set` lists the goals that count.
-    Value { node: u32, set: u32, space: u32 },
+    Value {
+        node: u32,
+        set: u32,
+        space: u32,
+    },
     /// Inside `null`, `false` or `true`.
-    Unit { word: u8, at: u8, set: u32 },
-    Number { node: u32, set: u32, state: u32 },
-    String { node: u32, set: u32, text: Str },
+    Unit {
+        word: u8,
+        at: u8,
+        set: u32,
+    },
+    Number {
+        node: u32,
+        set: u32,
+        state: u32,
+    },
+    String {
+        node: u32,
+        set: u32,
+        text: Str,
+    },
     Key(Key),
     /// Between the tokens of the innermost array or object.
-    Gap { gap: Gap, space: u32 },
+    Gap {
+        gap: Gap,
+        space: u32,
+    },
     /// After the value.
     End,
 }

@@ -62,8 +62,11 @@ impl Space {
                     return Err(bad("the pattern matches nothing"));
                 }
                 let white = Re::chars(&[(' ', ' '), ('\t', '\n'), ('\r', '\r')]).repeat(0, None);
-                let other = CharDfa::new(&[(&re, true), (&white, false)], options.max_automaton_states)
-                    .map_err(|_| bad("the pattern takes too many states"))?;
+                let other = CharDfa::new(
+                    &[(&re, true), (&white, false)],
+                    options.max_automaton_states,
+                )
+                .map_err(|_| bad("the pattern takes too many states"))?;
                 if !other.is_empty() {
                     return Err(bad("the pattern matches what is not JSON whitespace"));
                 }

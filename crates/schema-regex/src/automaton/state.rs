@@ -151,7 +151,11 @@ impl SchemaAutomaton {
                 set: list(set),
             },
             Top::Number { node, set, state } => {
-                let several = self.node(node).number.as_ref().is_some_and(|m| m.dfas.len() > 1);
+                let several = self
+                    .node(node)
+                    .number
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
                 Top::Number {
                     node,
                     set: list(set),
@@ -159,12 +163,20 @@ impl SchemaAutomaton {
                 }
             }
             Top::String { node, set, text } => {
-                let several = self.node(node).string.as_ref().is_some_and(|m| m.dfas.len() > 1);
+                let several = self
+                    .node(node)
+                    .string
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
                 Top::String {
                     node,
                     set: list(set),
                     text: Str {
-                        state: if several { list(text.state) } else { text.state },
+                        state: if several {
+                            list(text.state)
+                        } else {
+                            text.state
+                        },
                         ..text
                     },
                 }

@@ -90,7 +90,14 @@ impl SchemaAutomaton {
                 if at as usize + 1 == text.len() {
                     return self.close(set, stack, item, x);
                 }
-                Some((Top::Unit { word, at: at + 1, set }, stack))
+                Some((
+                    Top::Unit {
+                        word,
+                        at: at + 1,
+                        set,
+                    },
+                    stack,
+                ))
             }
             Top::Number { node, set, state } => {
                 if let Some(state) = self.number_step(node, set, state, byte, x) {
@@ -101,7 +108,11 @@ impl SchemaAutomaton {
                     return None;
                 }
                 // The byte is not part of the number.
-                let before = if item == NO_TEXT { item } else { x.text_before(item) };
+                let before = if item == NO_TEXT {
+                    item
+                } else {
+                    x.text_before(item)
+                };
                 let (top, stack) = self.close(set, stack, before, x)?;
                 self.dispatch(top, stack, byte, item, x)
             }
@@ -116,7 +127,8 @@ impl SchemaAutomaton {
                     };
                 }
                 let mut sink = StringSink { m, set, x };
-                let (partial, mut text) = text::read(&mut sink, self.escapes, text.partial, text, byte)?;
+                let (partial, mut text) =
+                    text::read(&mut sink, self.escapes, text.partial, text, byte)?;
                 text.partial = partial;
                 Some((Top::String { node, set, text }, stack))
             }
@@ -164,8 +176,11 @@ impl SchemaAutomaton {
                     FIRST
                 } else {
                     let wanted = x.list(set);
-                    let held: Vec<u32> =
-                        goals.iter().copied().filter(|g| wanted.contains(g)).collect();
+                    let held: Vec<u32> = goals
+                        .iter()
+                        .copied()
+                        .filter(|g| wanted.contains(g))
+                        .collect();
                     x.add_list(&held)
                 };
                 (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
@@ -252,7 +267,11 @@ impl SchemaAutomaton {
                     used: EMPTY_LIST,
                     seen: 0,
                     member: 0,
-                    start: if item == NO_TEXT { 0 } else { x.text_length(item) },
+                    start: if item == NO_TEXT {
+                        0
+                    } else {
+                        x.text_length(item)
+                    },
                 };
                 let stack = x.push(frame, stack);
                 Some((self.gap(Gap::ArrayStart), stack))
@@ -262,7 +281,10 @@ impl SchemaAutomaton {
                 let wanted = x.list(set);
                 let start: Vec<u32> = (0..m.dfas.len() as u32)
                     .map(|d| {
-                        let used = m.leaves.iter().any(|(g, at)| *at == d && wanted.contains(g));
+                        let used = m
+                            .leaves
+                            .iter()
+                            .any(|(g, at)| *at == d && wanted.contains(g));
                         if used { 0 } else { DEAD }
                     })
                     .collect();
@@ -285,10 +307,21 @@ impl SchemaAutomaton {
         Top::Gap { gap, space }
     }
 
-    fn number_step(&self, node: u32, _set: u32, state: u32, byte: u8, x: &mut Scratch) -> Option<u32> {
+    fn number_step(
+        &self,
+        node: u32,
+        _set: u32,
+        state: u32,
+        byte: u8,
+        x: &mut Scratch,
+    ) -> Option<u32> {
         let m = self.node(node).number.as_ref()?;
         if let [one] = &*m.dfas {
-            let to = if state == DEAD { DEAD } else { one.step(state, byte) };
+            let to = if state == DEAD {
+                DEAD
+            } else {
+                one.step(state, byte)
+            };
             return (to != DEAD).then_some(to);
         }
         let states = x.list(state);
@@ -306,7 +339,11 @@ impl SchemaAutomaton {
             return EMPTY_LIST;
         };
         if let ([one], [(0, 0)], FIRST) = (&*m.dfas, &*m.leaves, set) {
-            return if one.accepts(state) { FIRST } else { EMPTY_LIST };
+            return if one.accepts(state) {
+                FIRST
+            } else {
+                EMPTY_LIST
+            };
         }
         let states: Arc<[u32]> = if m.dfas.len() == 1 {
             Arc::from([state])
@@ -392,7 +429,11 @@ impl SchemaAutomaton {
                     }
                 }
             }
-            let pos = if frame.pos < m.cap { frame.pos + 1 } else { frame.pos };
+            let pos = if frame.pos < m.cap {
+                frame.pos + 1
+            } else {
+                frame.pos
+            };
             frame.pos = pos;
             for pair in threads.chunks_exact(2) {
                 if doubled && m.threads[pair[0] as usize].unique {
@@ -464,7 +505,8 @@ impl SchemaAutomaton {
                 };
                 Some((Top::Key(key), stack))
             }
-            (Gap::ObjectStart | Gap::AfterMember, b'}') | (Gap::ArrayStart | Gap::AfterItem, b']') => {
+            (Gap::ObjectStart | Gap::AfterMember, b'}')
+            | (Gap::ArrayStart | Gap::AfterItem, b']') => {
                 let set = self.complete(stack, x);
                 if set == EMPTY_LIST {
                     return None;
@@ -489,7 +531,11 @@ impl SchemaAutomaton {
                 (set != EMPTY_LIST).then_some((value, stack))
             }
             (Gap::AfterItem, b',') => {
-                let start = if item == NO_TEXT { 0 } else { x.text_length(item) };
+                let start = if item == NO_TEXT {
+                    0
+                } else {
+                    x.text_length(item)
+                };
                 self.item(stack, start, self.space.after_separator, x)
             }
             (Gap::ArrayStart, _) => {
@@ -555,7 +601,11 @@ impl SchemaAutomaton {
         let live = self.live(room);
         let last = m.members.len() - 1;
         let member = &m.members[(frame.pos as usize).min(last)];
-        let pos = if frame.pos < m.cap { frame.pos + 1 } else { frame.pos };
+        let pos = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
         let threads = x.list(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {
@@ -643,7 +693,11 @@ impl SchemaAutomaton {
                 extras[class] += 1;
             }
         }
-        let count = if frame.count < m.cap { frame.count + 1 } else { frame.count };
+        let count = if frame.count < m.cap {
+            frame.count + 1
+        } else {
+            frame.count
+        };
         let pos = if m.ordered {
             number.min(m.declared.len() as u32) + 1
         } else {
@@ -938,7 +992,10 @@ fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> u32 {
     let wanted = x.list(set);
     let start: Vec<u32> = (0..m.dfas.len() as u32)
         .map(|d| {
-            let used = m.leaves.iter().any(|l| l.dfa == Some(d) && wanted.contains(&l.goal));
+            let used = m
+                .leaves
+                .iter()
+                .any(|l| l.dfa == Some(d) && wanted.contains(&l.goal));
             if used { 0 } else { DEAD }
         })
         .collect();
@@ -977,7 +1034,10 @@ fn leaf_live(m: &StringMachine, id: usize, state: u32, words: Span, length: u32)
 
 fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
     let leaf = &m.leaves[id];
-    let word = text.words.ends(|i| &m.words.list[i].text).map(|i| &m.words.list[i]);
+    let word = text
+        .words
+        .ends(|i| &m.words.list[i].text)
+        .map(|i| &m.words.list[i]);
     if leaf.listed {
         return word.is_some_and(|w| w.listed.contains(&(id as u32)));
     }
@@ -999,7 +1059,13 @@ pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
     let wanted = x.lists.get(set);
     m.leaves.iter().enumerate().any(|(i, leaf)| {
         wanted.contains(&leaf.goal)
-            && leaf_live(m, i, leaf_state(m, leaf, text.state, x), text.words, text.length)
+            && leaf_live(
+                m,
+                i,
+                leaf_state(m, leaf, text.state, x),
+                text.words,
+                text.length,
+            )
     })
 }
 
@@ -1050,7 +1116,11 @@ impl StringSink<'_> {
         Str {
             state,
             words: text.words.step(c, |i| &m.words.list[i].text),
-            length: if text.length < m.cap { text.length + 1 } else { text.length },
+            length: if text.length < m.cap {
+                text.length + 1
+            } else {
+                text.length
+            },
             partial: Partial::None,
         }
     }
@@ -1075,7 +1145,11 @@ impl Sink for StringSink<'_> {
         if m.free.is_some() {
             return true;
         }
-        let length = if text.length < m.cap { text.length + 1 } else { text.length };
+        let length = if text.length < m.cap {
+            text.length + 1
+        } else {
+            text.length
+        };
         let wanted = self.x.list(self.set);
         for (i, leaf) in m.leaves.iter().enumerate() {
             if !wanted.contains(&leaf.goal) {

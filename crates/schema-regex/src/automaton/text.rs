@@ -10,15 +10,27 @@ use crate::options::Escapes;
 pub(super) enum Partial {
     None,
     /// Bits so far, bytes to come, the least code point of this length.
-    Utf8 { bits: u32, left: u8, least: u32 },
+    Utf8 {
+        bits: u32,
+        left: u8,
+        least: u32,
+    },
     /// After a backslash.
     Escape,
     /// Hexadecimal digits so far; `high` is a surrogate read before, or 0.
-    Hex { value: u32, digits: u8, high: u32 },
+    Hex {
+        value: u32,
+        digits: u8,
+        high: u32,
+    },
     /// After a high surrogate.
-    HighEscape { high: u32 },
+    HighEscape {
+        high: u32,
+    },
     /// After a high surrogate and a backslash.
-    HighU { high: u32 },
+    HighU {
+        high: u32,
+    },
 }
 
 /// What reads code points.
@@ -40,7 +52,8 @@ pub(super) fn read<S: Sink>(
     state: S::State,
     byte: u8,
 ) -> Option<(Partial, S::State)> {
-    let go = |sink: &mut S, next: Partial| possible(sink, escapes, next, state).then_some((next, state));
+    let go =
+        |sink: &mut S, next: Partial| possible(sink, escapes, next, state).then_some((next, state));
     match partial {
         Partial::None => match byte {
             b'\\' => go(sink, Partial::Escape),
@@ -57,7 +70,10 @@ pub(super) fn read<S: Sink>(
             let bits = bits << 6 | u32::from(byte & 0x3F);
             if left == 1 {
                 let fits = bits >= least && char::from_u32(bits).is_some();
-                return sink.put(state, bits).filter(|_| fits).map(|s| (Partial::None, s));
+                return sink
+                    .put(state, bits)
+                    .filter(|_| fits)
+                    .map(|s| (Partial::None, s));
             }
             let next = Partial::Utf8 {
                 bits,
@@ -103,15 +119,11 @@ pub(super) fn read<S: Sink>(
             match value {
                 0xD800..=0xDBFF => go(sink, Partial::HighEscape { high: value }),
                 0xDC00..=0xDFFF => None,
-                c if may_be_spelled(c, escapes) => {
-                    sink.put(state, c).map(|s| (Partial::None, s))
-                }
+                c if may_be_spelled(c, escapes) => sink.put(state, c).map(|s| (Partial::None, s)),
                 _ => None,
             }
         }
-        Partial::HighEscape { high } => {
-            (byte == b'\\').then_some((Partial::HighU { high }, state))
-        }
+        Partial::HighEscape { high } => (byte == b'\\').then_some((Partial::HighU { high }, state)),
         Partial::HighU { high } => (byte == b'u').then_some((
             Partial::Hex {
                 value: 0,
@@ -199,7 +211,8 @@ fn possible<S: Sink>(sink: &mut S, escapes: Escapes, partial: Partial, state: S:
 /// A range of code points around the surrogates.
 fn scalars<S: Sink>(sink: &mut S, state: S::State, lo: u32, hi: u32) -> bool {
     let (low_hi, high_lo) = (hi.min(0xD7FF), lo.max(0xE000));
-    (lo <= low_hi && sink.some(state, lo, low_hi)) || (high_lo <= hi && sink.some(state, high_lo, hi))
+    (lo <= low_hi && sink.some(state, lo, low_hi))
+        || (high_lo <= hi && sink.some(state, high_lo, hi))
 }
 
 /// What a first `\uXXXX` in a range of units can begin.
