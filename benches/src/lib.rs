@@ -8,6 +8,7 @@
 //! What they report, and how to read it, is in `docs/PERFORMANCE.md` and
 //! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
 
+mod agents;
 pub mod cases;
 pub mod chat_template;
 pub mod engines;

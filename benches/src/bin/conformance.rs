@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use serde_json::Value;
 use tokenmold_benches::cases;
 use tokenmold_benches::chat_template;
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
@@ -44,11 +45,11 @@ struct Arguments {
 enum Kind {
     /// Response schemas, against transformers 5.0.
     ResponseSchema,
-    /// Response templates.
+    /// Response templates, against transformers 5.23.
     ResponseTemplate,
     /// Chat templates.
     ChatTemplate,
-    /// AgentScope's text parsers.
+    /// AgentScope's text parsers, against agentscope 0.1.6.
     Agentscope,
     /// The official JSON Schema test suite.
     JsonSchema,
@@ -70,11 +71,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let tally = match arguments.kind {
-        Kind::ResponseSchema => golden::response_schema(&arguments.file, &mut |difference| {
-            println!("{}", difference.id);
-            println!("  expected {}", difference.expected);
-            println!("  got      {}", difference.got);
-        }),
+        kind @ (Kind::ResponseSchema | Kind::ResponseTemplate | Kind::Agentscope) => {
+            golden_cases(&arguments.file, kind)
+        }
         Kind::JsonSchema => {
             let names = match arguments.engines.as_slice() {
                 [] => vec!["tokenmold".to_owned()],
@@ -88,14 +87,6 @@ fn main() -> ExitCode {
             json_schema(&arguments.file, &names)
         }
         Kind::ChatTemplate => chat_template(&arguments.file),
-        Kind::ResponseTemplate | Kind::Agentscope => {
-            let kind = arguments.kind.to_possible_value();
-            let kind = kind
-                .map(|value| value.get_name().to_owned())
-                .unwrap_or_default();
-            eprintln!("conformance: cases of {kind} are not supported yet");
-            return ExitCode::from(2);
-        }
     };
     match tally {
         Ok(tally) => {
@@ -107,6 +98,26 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs golden cases of a kind and prints those that differ.
+fn golden_cases(file: &Path, kind: Kind) -> Result<Tally, String> {
+    let records = golden::read(file)?;
+    let whole = golden::whole_templates(&records);
+    let template = |record: &Value| {
+        let base = record["base"].as_str().and_then(|base| whole.get(base));
+        golden::response_template_case(record, base.copied())
+    };
+    let case: &dyn Fn(&Value) -> Option<golden::Difference> = match kind {
+        Kind::ResponseTemplate => &template,
+        Kind::Agentscope => &golden::agentscope_case,
+        _ => &golden::response_schema_case,
+    };
+    Ok(golden::run(&records, case, &mut |difference| {
+        println!("{}", difference.id);
+        println!("  expected {}", difference.expected);
+        println!("  got      {}", difference.got);
+    }))
 }
 
 fn chat_template(file: &Path) -> Result<Tally, String> {

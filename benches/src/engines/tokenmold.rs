@@ -1,40 +1,43 @@
-//! Our own: schema to regular expression to byte automaton to lazy index.
+//! Our own: schema to byte automaton to lazy index.
 
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteDfa, Config, Dfa, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary,
+    ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary,
     brute_force_mask,
 };
+use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Formats, Options};
 use serde_json::Value;
 
 use super::{Constraint, Engine, PropertyOrder, Session, Setup};
 
-/// Tokenmold in its default settings; rows are computed when first asked for.
+/// Tokenmold in its default settings; masks are computed when first asked for.
 pub struct Tokenmold {
     vocabulary: Vocabulary,
     options: Options,
 }
 
 impl Tokenmold {
-    /// Prepares the engine.
+    /// Prepares the engine, and the vocabulary for strings of JSON.
     ///
     /// # Errors
     ///
-    /// The order of properties is not supported.
+    /// None.
     pub fn new(setup: &Setup) -> Result<Tokenmold, String> {
-        if setup.property_order == PropertyOrder::Any {
-            return Err("tokenmold: any order of properties is not built yet".into());
-        }
         let formats = if setup.assert_formats {
             Formats::Assert
         } else {
             Formats::Annotate
         };
+        let order = match setup.property_order {
+            PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
+            PropertyOrder::Any => schema_regex::PropertyOrder::Any,
+        };
+        setup.vocabulary.prepare(JSON_TEXT);
         Ok(Tokenmold {
             vocabulary: setup.vocabulary.clone(),
-            options: Options::default().formats(formats),
+            options: Options::default().formats(formats).property_order(order),
         })
     }
 
@@ -43,12 +46,8 @@ impl Tokenmold {
     /// # Errors
     ///
     /// The schema is refused, by keyword and JSON Pointer, or a limit is exceeded.
-    pub fn automaton(&self, schema: &Value) -> Result<ByteDfa, String> {
-        let schema = schema_regex::parse(schema).map_err(|e| e.to_string())?;
-        let pattern = schema_regex::to_regex(&schema, &self.options).map_err(|e| e.to_string())?;
-        let config = Config::default();
-        let dfa = Dfa::with_config(&pattern, &config).map_err(|e| e.to_string())?;
-        dfa.to_bytes(&config).map_err(|e| e.to_string())
+    pub fn automaton(&self, schema: &Value) -> Result<SchemaAutomaton, String> {
+        SchemaAutomaton::new(schema, &self.options).map_err(|e| e.to_string())
     }
 }
 
@@ -59,16 +58,15 @@ impl Engine for Tokenmold {
             fill: Fill::Lazy,
             ..IndexConfig::default()
         };
-        let index =
-            Index::build(automaton, &self.vocabulary, &config).map_err(|e| e.to_string())?;
+        let index = Index::lazy(automaton, &self.vocabulary, &config);
         Ok(Box::new(Compiled {
-            index: Arc::new(index),
+            index: Arc::new(index.map_err(|e| e.to_string())?),
         }))
     }
 }
 
 struct Compiled {
-    index: Arc<Index>,
+    index: Arc<Index<SchemaAutomaton>>,
 }
 
 impl Constraint for Compiled {
@@ -82,8 +80,8 @@ impl Constraint for Compiled {
 }
 
 struct Text<'c> {
-    guide: Guide,
-    index: &'c Index,
+    guide: Guide<SchemaAutomaton>,
+    index: &'c Index<SchemaAutomaton>,
     taken: Vec<TokenId>,
 }
 
@@ -110,9 +108,10 @@ impl Session for Text<'_> {
     fn brute_force(&mut self) -> Option<Vec<u32>> {
         let (automaton, vocabulary) = (self.index.automaton(), self.index.vocabulary());
         let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
         for token in &self.taken {
             automaton
-                .advance(&mut state, vocabulary.token_bytes(*token)?, &mut ())
+                .advance(&mut state, vocabulary.token_bytes(*token)?, &mut scratch)
                 .ok()?;
         }
         Some(

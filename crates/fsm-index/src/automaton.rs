@@ -27,6 +27,10 @@ pub trait ByteAutomaton: Send + Sync {
     /// Working memory of one walk.
     type Scratch: Send;
 
+    /// Whether [`step`](Self::step) takes a few nanoseconds at most. If not,
+    /// walks remember what it said of a cursor and a byte.
+    const STEPS_ARE_CHEAP: bool = false;
+
     /// Fresh working memory.
     fn scratch(&self) -> Self::Scratch;
 

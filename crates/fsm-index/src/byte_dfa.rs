@@ -225,6 +225,7 @@ impl ByteDfa {
     }
 
     /// Whether the cursor is between two symbols.
+    #[inline]
     pub(crate) fn is_between(&self, cursor: Cursor) -> bool {
         cursor.0 & ((1 << self.shift) - 1) == 0
     }
@@ -261,8 +262,11 @@ impl ByteDfa {
     #[inline]
     fn goes_on(&self, state: u32, node: u32) -> bool {
         let words = self.decoder.words();
-        let live = &self.live[state as usize * words..][..words];
         let reach = self.decoder.reach(node);
+        if let [reach] = reach {
+            return self.live[state as usize] & reach != 0;
+        }
+        let live = &self.live[state as usize * words..][..words];
         live.iter().zip(reach).any(|(a, b)| a & b != 0)
     }
 
@@ -335,6 +339,8 @@ impl ByteAutomaton for ByteDfa {
     type State = Cursor;
     type Scratch = ();
 
+    const STEPS_ARE_CHEAP: bool = true;
+
     fn scratch(&self) {}
 
     fn start(&self) -> Cursor {
@@ -375,18 +381,15 @@ impl ByteAutomaton for ByteDfa {
 
     #[inline]
     fn step(&self, cursor: Cursor, byte: u8, _: &mut ()) -> Cursor {
-        let node = cursor.0 & ((1 << self.shift) - 1);
-        let state = cursor.0 >> self.shift;
-        match self.decoder.step(node, byte) {
-            Entry::Class(class) => {
-                let at = state as usize * self.decoder.class_count() + class as usize;
-                Cursor(self.cells.get(at) << self.shift)
-            }
-            Entry::Node(node) if self.goes_on(state, node.into()) => {
-                Cursor(state << self.shift | u32::from(node))
-            }
-            _ => Cursor::DEAD,
+        // Most bytes are a symbol of their own: a load for the class and one
+        // for the state. The rest is kept out of the loops that call this.
+        if self.is_between(cursor)
+            && let Some(class) = self.decoder.single(byte)
+        {
+            let row = (cursor.0 >> self.shift) as usize * self.decoder.class_count();
+            return Cursor(self.cells.get(row + class) << self.shift);
         }
+        self.step_inside(cursor, byte)
     }
 
     fn text_loop(&self, cursor: Cursor, _: usize, _: &mut ()) -> Option<TextLoop> {
@@ -420,6 +423,23 @@ impl ByteAutomaton for ByteDfa {
 }
 
 impl ByteDfa {
+    /// A step where the symbol has more than one byte.
+    #[inline(never)]
+    fn step_inside(&self, cursor: Cursor, byte: u8) -> Cursor {
+        let node = cursor.0 & ((1 << self.shift) - 1);
+        let state = cursor.0 >> self.shift;
+        match self.decoder.step(node, byte) {
+            Entry::Class(class) => {
+                let at = state as usize * self.decoder.class_count() + class as usize;
+                Cursor(self.cells.get(at) << self.shift)
+            }
+            Entry::Node(node) if self.goes_on(state, node.into()) => {
+                Cursor(state << self.shift | u32::from(node))
+            }
+            _ => Cursor::DEAD,
+        }
+    }
+
     /// The first symbol, or what is left of it, of a shortest text from `at`
     /// to acceptance.
     fn shortest_symbol(&self, at: Cursor, distances: &[u32]) -> Option<(Vec<u8>, Cursor)> {

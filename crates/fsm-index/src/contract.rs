@@ -165,6 +165,7 @@ fn same_key<A: ByteAutomaton>(
     let cursor = automaton.enter(state, &mut scratch);
     let trie = vocabulary.trie();
     let mut walker = Walker::default();
+    walker.begin::<A>();
     let watch = &mut crate::budget::Unwatched;
     walker.walk(
         automaton,

@@ -144,6 +144,13 @@ impl Decoder {
         }
     }
 
+    /// The class of a symbol that is this one byte, if it is one.
+    #[inline]
+    pub(crate) fn single(&self, byte: u8) -> Option<usize> {
+        let code = self.first[byte as usize].wrapping_sub(1);
+        (code < self.classes).then_some(code as usize)
+    }
+
     fn inside(&self, node: u32, byte: u8) -> u16 {
         let byte = byte ^ 0x80;
         if byte >= 64 {

@@ -77,6 +77,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return Ok(row);
         }
         work.remembered = 0;
+        work.walker.begin::<A>();
         let row = self.compute(cursor, accepting, work, known, watch)?;
         Ok(self.keep(cursor, Thing::Row, row, work, known))
     }

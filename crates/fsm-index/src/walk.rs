@@ -12,9 +12,60 @@ pub(crate) struct Walker {
     path: Vec<Cursor>,
     /// The same of a second state.
     other: Vec<Cursor>,
+    memo: Memo,
+}
+
+/// Steps of the automaton that were taken since it was last entered: a table
+/// without chains, in which a newer step takes the place of an older.
+#[derive(Debug, Default)]
+struct Memo {
+    /// What was stepped from, by which byte and in which walk; and where to.
+    steps: Vec<(u64, Cursor)>,
+    walk: u64,
+}
+
+/// Steps that are remembered.
+const MEMO: usize = 1 << 12;
+
+impl Memo {
+    #[inline]
+    fn step<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        cursor: Cursor,
+        byte: u8,
+        scratch: &mut A::Scratch,
+    ) -> Cursor {
+        if A::STEPS_ARE_CHEAP {
+            return automaton.step(cursor, byte, scratch);
+        }
+        // 24 bits tell walks apart: a table is never as old as that, because
+        // it is emptied when they have run out.
+        let key = self.walk << 40 | u64::from(cursor.0) << 8 | u64::from(byte);
+        let place = (key ^ (key >> 8).wrapping_mul(0x9E37)) as usize % MEMO;
+        let known = &mut self.steps[place];
+        if known.0 != key {
+            *known = (key, automaton.step(cursor, byte, scratch));
+        }
+        known.1
+    }
 }
 
 impl Walker {
+    /// To be called when the automaton has been entered anew: cursors of
+    /// before mean nothing any more.
+    pub(crate) fn begin<A: ByteAutomaton>(&mut self) {
+        if A::STEPS_ARE_CHEAP {
+            return;
+        }
+        self.memo.walk = (self.memo.walk + 1) % (1 << 24);
+        if self.memo.walk == 0 || self.memo.steps.is_empty() {
+            self.memo.walk = 1;
+            self.memo.steps.clear();
+            self.memo.steps.resize(MEMO, (0, Cursor::DEAD));
+        }
+    }
+
     /// Calls `hit` with each token that may come at `start`, tokens with the
     /// same bytes once, and the cursor behind it. The nodes in the ranges
     /// `skip` (ascending, whole subtrees) are left out. How many nodes were
@@ -29,17 +80,17 @@ impl Walker {
         mut hit: impl FnMut(u32, Cursor),
     ) -> u64 {
         let path = fresh(&mut self.path, trie, start);
+        let memo = &mut self.memo;
         let nodes = trie.nodes();
-        let mut skips = skip.iter();
-        let mut skip = skips.next();
+        let mut skips = skip.iter().copied();
+        // The next range to be left out; none begins behind the last node.
+        let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
         let mut visited = 0;
         let mut at = 0;
         loop {
-            while let Some(&(from, to)) = skip
-                && at >= from as usize
-            {
-                at = at.max(to as usize);
-                skip = skips.next();
+            while at >= skip.0 as usize {
+                at = at.max(skip.1 as usize);
+                skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
             }
             let Some(node) = nodes.get(at) else {
                 break;
@@ -49,7 +100,7 @@ impl Walker {
                 break;
             }
             visited += 1;
-            let cursor = automaton.step(path[depth - 1], node.byte, scratch);
+            let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
             if cursor.is_dead() {
                 at = node.end as usize;
                 continue;
@@ -77,6 +128,7 @@ impl Walker {
     ) -> u64 {
         let path = fresh(&mut self.path, trie, cursor);
         let other = fresh(&mut self.other, trie, known);
+        let memo = &mut self.memo;
         let nodes = trie.nodes();
         let mut visited = 0;
         let mut at = 0;
@@ -86,8 +138,8 @@ impl Walker {
                 break;
             }
             visited += 1;
-            let cursor = automaton.step(path[depth - 1], node.byte, scratch);
-            let before = automaton.step(other[depth - 1], node.byte, scratch);
+            let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
+            let before = memo.step(automaton, other[depth - 1], node.byte, scratch);
             let end = node.end as usize;
             if cursor == before {
                 at = end;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::agentscope::MissingTags;
+
 /// A schema that cannot be used, or a text that cannot be read with it.
 ///
 /// [`Error::kind`] says what went wrong, [`Error::pointer`] which keyword of the schema was
@@ -14,6 +16,15 @@ struct Inner {
     pointer: String,
     offset: Option<usize>,
     message: String,
+    detail: Option<Box<Detail>>,
+}
+
+/// What the errors of text parsers know beyond the message.
+#[derive(Clone, Default)]
+struct Detail {
+    raw_response: Option<String>,
+    repaired: Option<String>,
+    missing: Option<MissingTags>,
 }
 
 macro_rules! kinds {
@@ -94,6 +105,52 @@ kinds! {
     /// A keyword has a value of a kind that it cannot have, or a step met a value that the
     /// reference fails on by accident.
     PythonType = "python_type",
+    /// The template is not what the form allows.
+    TemplateLoad = "template_load",
+    /// A stream of a template was asked for without the prompt's end.
+    PrefixRequired = "prefix_required",
+    /// The text has a control character that `string_delims` needs for itself.
+    JsonSentinel = "json_sentinel",
+    /// `xml-inline` without a `tag_pattern`.
+    XmlPatternRequired = "xml_pattern_required",
+    /// A match of `tag_pattern` lacks the group `key`.
+    XmlKeyGroup = "xml_key_group",
+    /// `line_sep` or `kv_sep` is empty.
+    EmptySeparator = "empty_separator",
+    /// `transform_each` met something other than a list of objects.
+    TransformEachShape = "transform_each_shape",
+    /// A placeholder's first word names nothing.
+    TransformMissingRoot = "transform_missing_root",
+    /// A placeholder's path leads nowhere.
+    TransformPath = "transform_path",
+    /// `join` met something other than strings.
+    JoinNonString = "join_non_string",
+    /// A field that is not optional got no value.
+    RequiredMissing = "required_missing",
+    /// A region opens and closes at one place for ever.
+    NoProgress = "no_progress",
+    /// A text lacks the tags that its parser looks for.
+    TagNotFound = "tag_not_found",
+    /// What stands between two tags is not JSON, or not what the model wants.
+    JsonParsing = "json_parsing",
+    /// JSON of another type than a dictionary.
+    JsonType = "json_type",
+    /// A dictionary lacks a key that it must have.
+    RequiredFieldNotFound = "required_field_not_found",
+    /// A dictionary lacks a key that is to be taken out of it.
+    KeyNotFound = "key_not_found",
+    /// A parser was given no format instruction.
+    NoInstruction = "no_instruction",
+    /// The response has no text.
+    NoText = "no_text",
+    /// A parsed message does not keep to the schema.
+    Invalid = "invalid",
+    /// A parsed message does not fit the type that was asked for.
+    Deserialize = "deserialize",
+    /// A model's folder has no schema, template or known format.
+    NotInModel = "not_in_model",
+    /// A file of a model's folder cannot be read or written.
+    ModelFile = "model_file",
     /// The schema cannot be used, for a reason that has no kind of its own.
     SchemaInvalid = "schema_invalid",
     /// A pattern uses something of Python's `re` that is not supported.
@@ -128,11 +185,43 @@ impl Error {
             pointer,
             offset: None,
             message,
+            detail: None,
         }))
+    }
+
+    /// An error of a text parser: the message says it all.
+    #[cold]
+    pub(crate) fn bare(kind: ErrorKind, message: impl Into<String>) -> Error {
+        let mut error = Error::new(kind, "", message);
+        error.0.detail = Some(Box::default());
+        error
+    }
+
+    pub(crate) fn with_raw(mut self, raw_response: &str) -> Error {
+        self.0.detail.get_or_insert_default().raw_response = Some(raw_response.to_owned());
+        self
+    }
+
+    pub(crate) fn with_missing(mut self, missing: MissingTags) -> Error {
+        self.0.detail.get_or_insert_default().missing = Some(missing);
+        self
+    }
+
+    pub(crate) fn with_repaired(mut self, repaired: Option<String>) -> Error {
+        self.0.detail.get_or_insert_default().repaired = repaired;
+        self
     }
 
     pub(crate) fn at_offset(mut self, offset: Option<usize>) -> Error {
         self.0.offset = offset;
+        self
+    }
+
+    /// The same for a text that lies `offset` bytes further on.
+    pub(crate) fn moved_by(mut self, offset: usize) -> Error {
+        if let Some(own) = &mut self.0.offset {
+            *own += offset;
+        }
         self
     }
 
@@ -158,15 +247,57 @@ impl Error {
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }
+
+    /// The message alone, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to tell the model that wrote the text: the name AgentScope gives the error, and
+    /// the message.
+    #[must_use]
+    pub fn feedback(&self) -> String {
+        let name = match self.0.kind {
+            ErrorKind::TagNotFound => "TagNotFoundError",
+            ErrorKind::JsonParsing => "JsonParsingError",
+            ErrorKind::JsonType => "JsonTypeError",
+            ErrorKind::RequiredFieldNotFound => "RequiredFieldNotFoundError",
+            _ => "ResponseParsingError",
+        };
+        format!("{name}: {}", self.0.message)
+    }
+
+    /// The part of the response that the parsers of [`crate::agentscope`] could not read.
+    #[must_use]
+    pub fn raw_response(&self) -> Option<&str> {
+        self.0.detail.as_ref()?.raw_response.as_deref()
+    }
+
+    /// The response with its missing fences put in, where a parser of
+    /// [`crate::agentscope`] did so before it failed.
+    #[must_use]
+    pub fn repaired(&self) -> Option<&str> {
+        self.0.detail.as_ref()?.repaired.as_deref()
+    }
+
+    /// Which tags a parser of [`crate::agentscope`] did not find.
+    #[must_use]
+    pub fn missing_tags(&self) -> Option<MissingTags> {
+        self.0.detail.as_ref()?.missing
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
-        let place = if inner.pointer.is_empty() {
-            "the schema"
-        } else {
-            &inner.pointer
+        if inner.detail.is_some() && inner.pointer.is_empty() {
+            return f.write_str(&inner.message);
+        }
+        let place = match (inner.pointer.as_str(), inner.kind) {
+            ("", ErrorKind::TemplateLoad | ErrorKind::PrefixRequired) => "the template",
+            ("", _) => "the schema",
+            (pointer, _) => pointer,
         };
         write!(f, "{place}: {}", inner.message)?;
         if let Some(offset) = inner.offset {

@@ -51,20 +51,33 @@
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+pub mod agentscope;
 mod error;
+mod formats;
 mod jmes;
 mod json;
+mod model_dir;
+mod object;
+mod partial;
 mod pyre;
 mod run;
 mod scalar;
 mod schema;
+mod template;
 mod text;
+mod validate;
 mod value;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 pub use error::{Error, ErrorKind};
+pub use formats::Format;
+pub use partial::{PartialJson, Unfinished};
 pub use schema::Mode;
+pub use template::{
+    Event, Finished, PartialValue, ResponseTemplate, ResponseTemplateBuilder, TemplateStream, Turn,
+};
 
 use schema::{MAX_VALUE_DEPTH, Schema};
 use value::{Beyond, Value, depth_within};
@@ -75,6 +88,7 @@ pub(crate) const MAX_TEXT: usize = 64 << 20;
 /// A compiled response schema. Immutable, and shared freely between threads.
 pub struct ResponseSchema {
     root: Schema,
+    json: Json,
     mode: Mode,
     unrepresentable: Unrepresentable,
 }
@@ -90,6 +104,19 @@ pub enum Unrepresentable {
     /// The nearest thing that JSON has: null for NaN and infinities, the digits as a string
     /// for an integer, U+FFFD for each lone surrogate.
     Replace,
+    /// An object that says what it is: `{"$float": "NaN" | "Infinity" | "-Infinity"}`,
+    /// `{"$bigint": "<digits>"}` or `{"$utf16": [<code units>]}`.
+    Tag,
+}
+
+impl Unrepresentable {
+    fn beyond(self) -> Beyond {
+        match self {
+            Unrepresentable::Refuse => Beyond::Refuse,
+            Unrepresentable::Replace => Beyond::Replace,
+            Unrepresentable::Tag => Beyond::Tag,
+        }
+    }
 }
 
 /// Options of a [`ResponseSchema`], from [`ResponseSchema::builder`].
@@ -126,6 +153,7 @@ impl ResponseSchemaBuilder {
         let root = schema::compile(schema, self.mode)?;
         Ok(ResponseSchema {
             root,
+            json: schema.clone(),
             mode: self.mode,
             unrepresentable: self.unrepresentable,
         })
@@ -182,11 +210,41 @@ impl ResponseSchema {
         self.read_value(value, Beyond::Tag)
     }
 
+    /// Reads `text` and makes sure that the message keeps to what the schema says about
+    /// values: `type`, `enum`, `const`, `required`, bounds, lengths, `pattern` (in Python's
+    /// syntax), `properties`, `items` and their kin, `allOf`, `anyOf`, `oneOf`, `not`.
+    /// `format` is an annotation.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`] with the keyword's place in the schema, and in its message the
+    /// value's place; [`ErrorKind::SchemaInvalid`] for a keyword that cannot be enforced
+    /// (`$ref`, `if` and others); otherwise as [`ResponseSchema::parse`].
+    pub fn parse_validated(&self, text: &str) -> Result<Json, Error> {
+        validate::check(&self.json)?;
+        let message = self.parse(text)?;
+        validate::validate(&self.json, &message)?;
+        Ok(message)
+    }
+
+    /// Reads `text` into a type of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
+    /// [`ResponseSchema::parse`].
+    pub fn parse_as<T: DeserializeOwned>(&self, text: &str) -> Result<T, Error> {
+        into_type(self.parse(text)?)
+    }
+
+    /// The schema as it was given.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.json
+    }
+
     fn plain(&self) -> Beyond {
-        match self.unrepresentable {
-            Unrepresentable::Refuse => Beyond::Refuse,
-            Unrepresentable::Replace => Beyond::Replace,
-        }
+        self.unrepresentable.beyond()
     }
 
     fn read_value(&self, value: &Json, beyond: Beyond) -> Result<Json, Error> {
@@ -207,19 +265,16 @@ impl ResponseSchema {
             input,
         };
         let value = run.parse(&self.root, content)?;
-        value.into_json(beyond).map_err(|problem| {
-            let message = format!(
-                "the result holds {}, which JSON cannot, at {}",
-                problem.what,
-                if problem.pointer.is_empty() {
-                    "its root"
-                } else {
-                    &problem.pointer
-                }
-            );
-            Error::new(ErrorKind::NotJson, "", message)
-        })
+        value.into_json(beyond).map_err(|problem| problem.error())
     }
+}
+
+/// The message as a type of the caller's.
+fn into_type<T: DeserializeOwned>(message: Json) -> Result<T, Error> {
+    T::deserialize(message).map_err(|error| {
+        let message = format!("the message does not fit the type: {error}");
+        Error::bare(ErrorKind::Deserialize, message)
+    })
 }
 
 impl std::fmt::Debug for ResponseSchema {

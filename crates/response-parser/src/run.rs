@@ -85,6 +85,17 @@ impl<'t> Run<'t> {
             content = Value::Object(object);
         }
         if let Some(parser) = &node.parser {
+            // Where nothing looks at the result, it is made in its final form at once.
+            let last = node.mapping.is_none()
+                && node.mapping_regex.is_none()
+                && node.kind == Kind::Untouched;
+            if let (true, Ok(parser), Value::Text(text)) = (last, parser, &content)
+                && matches!(&parser.arguments, Ok(arguments) if arguments.transform.is_none())
+                && let Some(text) = text.borrowed()
+                && let Some(json) = json::decode_plain(text)
+            {
+                return Ok(Value::finished(json));
+            }
             content = self.json(node, raise(parser)?, content)?;
         }
         if let Some(mapping) = &node.mapping {
@@ -139,7 +150,7 @@ impl<'t> Run<'t> {
             let pair = match &mut value {
                 Value::Object(map) => {
                     let key = map.get(&Text::plain("key")).cloned();
-                    key.zip(map.swap_remove(&Text::plain("value")))
+                    key.zip(map.remove(&Text::plain("value")))
                 }
                 _ => None,
             };
@@ -167,7 +178,7 @@ impl<'t> Run<'t> {
             return Err(Error::new(ErrorKind::JsonNonString, pointer(), message));
         };
         let arguments = raise(&parser.arguments)?;
-        let value = match self.decode(&text) {
+        let value = match json::decode_text(&text) {
             Ok(value) => value,
             Err(error) => {
                 let kind = match error.problem {
@@ -194,21 +205,6 @@ impl<'t> Run<'t> {
             Some(transform) => raise(transform)?.search(&value).map_err(|error| {
                 jmespath_error(error, format!("{}/x-parser-args/transform", node.pointer))
             }),
-        }
-    }
-
-    fn decode(&self, text: &Text<'t>) -> std::result::Result<Value<'t>, json::JsonError> {
-        match text.borrowed() {
-            Some(text) => json::decode(text),
-            None => {
-                let value = json::decode(text.as_str())?.into_owned();
-                // Stand-ins pass through the decoder as ordinary characters.
-                Ok(if text.is_lone() {
-                    value.with_stand_ins()
-                } else {
-                    value
-                })
-            }
         }
     }
 
@@ -393,7 +389,7 @@ impl<'t> Run<'t> {
             Value::Object(object) => object.is_empty(),
             Value::Int(n) => n.to_usize() == Some(0),
             Value::Float(n) => *n == 0.0,
-            Value::Bool(true) => false,
+            Value::Bool(true) | Value::Json(_) => false,
         };
         if empty {
             return Ok(Value::Array(Vec::new()));
@@ -498,7 +494,7 @@ fn group_value<'t>(
     }
 }
 
-fn exhausted(exhausted: Exhausted, pointer: String) -> Error {
+pub(crate) fn exhausted(exhausted: Exhausted, pointer: String) -> Error {
     let message = match exhausted {
         Exhausted::Steps => format!(
             "matching took more than {STEPS} steps and {STEPS_PER_BYTE} for each byte of the text"
@@ -517,7 +513,7 @@ fn name(value: &Value<'_>) -> &'static str {
         Value::Int(_) | Value::Float(_) => "a number",
         Value::Text(_) => "a string",
         Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Value::Object(_) | Value::Json(_) => "an object",
     }
 }
 

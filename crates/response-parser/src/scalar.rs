@@ -150,6 +150,12 @@ fn subtract_digits(a: &str, b: &str) -> String {
     digits.iter().rev().collect()
 }
 
+/// The text without Python's white space around it: Unicode's, and the information
+/// separators U+001C to U+001F.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}'))
+}
+
 /// Splits a sign off.
 fn signed(text: &str) -> (bool, &str) {
     match text.as_bytes().first() {

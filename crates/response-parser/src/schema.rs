@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::jmes::{self, Expression};
-use crate::pyre::{Pattern, Template};
+use crate::pyre::{Dialect, Pattern, Template};
 use crate::text::Text;
 use crate::value::{Object, Value, depth_within, escape_pointer};
 
@@ -352,7 +352,7 @@ fn pattern(json: &Json, pointer: String) -> Result<Pattern, Error> {
     let Json::String(source) = json else {
         return Err(wrong(pointer, "a string"));
     };
-    Pattern::new(source).map_err(|error| {
+    Pattern::new(source, Dialect::Re).map_err(|error| {
         let kind = match error.unsupported {
             true => ErrorKind::RegexUnsupported,
             false => ErrorKind::RegexSyntax,
@@ -451,7 +451,7 @@ pub(crate) fn shorten(text: &str) -> String {
 }
 
 /// Python's truth of a value.
-fn is_truthy(json: &Json) -> bool {
+pub(crate) fn is_truthy(json: &Json) -> bool {
     match json {
         Json::Null => false,
         Json::Bool(b) => *b,

@@ -93,6 +93,23 @@ impl<'t> Text<'t> {
         Text { text, lone }
     }
 
+    /// The part without Python's white space around it.
+    pub(crate) fn trimmed(&self) -> Text<'t> {
+        let whole = self.as_str();
+        let kept = crate::scalar::trim(whole);
+        let from = kept.as_ptr() as usize - whole.as_ptr() as usize;
+        self.slice(from..from + kept.len())
+    }
+
+    /// This text, `between`, and another.
+    pub(crate) fn joined(&self, between: &str, other: &Text<'_>) -> Text<'t> {
+        let text = [self.as_str(), between, other.as_str()].concat();
+        Text {
+            text: text.into(),
+            lone: self.lone || other.lone,
+        }
+    }
+
     /// The same meaning with other characters; stand-ins in `text` mean what they mean here.
     pub(crate) fn rebuilt(&self, text: String) -> Text<'t> {
         let lone = self.lone && has_stand_in(&text);

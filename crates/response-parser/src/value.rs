@@ -1,13 +1,11 @@
 //! Values as they are between two steps: JSON, and what JSON cannot hold.
 
-use indexmap::IndexMap;
 use serde_json::{Map, Number, Value as Json};
 
+use crate::error::{Error, ErrorKind};
+pub(crate) use crate::object::Object;
 use crate::scalar::Int;
 use crate::text::Text;
-
-/// An object: keys in order of appearance.
-pub(crate) type Object<'t> = IndexMap<Text<'t>, Value<'t>>;
 
 /// A value of Python's: JSON with integers of any size, NaN, infinities and strings with
 /// lone surrogates. Strings borrow from the input where they can.
@@ -20,6 +18,8 @@ pub(crate) enum Value<'t> {
     Text(Text<'t>),
     Array(Vec<Value<'t>>),
     Object(Object<'t>),
+    /// An array, an object, a boolean or a number that no further step looks into.
+    Json(Json),
 }
 
 /// What to make of values that JSON cannot hold.
@@ -45,6 +45,15 @@ impl<'t> Value<'t> {
         Value::Text(Text::plain(text))
     }
 
+    /// A value that no further step looks into, but for what is no container.
+    pub(crate) fn finished(json: Json) -> Value<'t> {
+        match json {
+            Json::Null => Value::Null,
+            Json::String(text) => Value::Text(Text::plain(text)),
+            json => Value::Json(json),
+        }
+    }
+
     /// The value of a JSON value. Recursion is as deep as the value; the caller checks.
     pub(crate) fn from_json(json: &'t Json) -> Value<'t> {
         match json {
@@ -67,6 +76,7 @@ impl<'t> Value<'t> {
             Value::Bool(b) => Value::Bool(b),
             Value::Int(n) => Value::Int(n),
             Value::Float(n) => Value::Float(n),
+            Value::Json(json) => Value::Json(json),
             Value::Text(text) => Value::Text(text.into_owned()),
             Value::Array(items) => Value::Array(items.into_iter().map(Value::into_owned).collect()),
             Value::Object(map) => Value::Object(
@@ -123,6 +133,7 @@ impl<'t> Value<'t> {
                 Beyond::Replace => Json::String(text.into_lossy()),
                 Beyond::Tag => tagged("$utf16", text.to_utf16().into()),
             },
+            Value::Json(json) => json,
             Value::Text(text) => Json::String(text.into_lossy()),
             Value::Array(items) => {
                 let mut array = Vec::with_capacity(items.len());
@@ -151,6 +162,19 @@ impl<'t> Value<'t> {
 }
 
 impl NotJson {
+    pub(crate) fn error(&self) -> Error {
+        let place = if self.pointer.is_empty() {
+            "its root"
+        } else {
+            &self.pointer
+        };
+        let message = format!(
+            "the result holds {}, which JSON cannot, at {place}",
+            self.what
+        );
+        Error::new(ErrorKind::NotJson, "", message)
+    }
+
     fn inside(mut self, key: &str) -> NotJson {
         self.pointer = format!("/{}{}", escape_pointer(key), self.pointer);
         self

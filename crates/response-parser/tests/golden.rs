@@ -1,9 +1,10 @@
 //! The reference's own answers, from the checking data, where that is at hand.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-use response_parser::{Mode, ResponseSchema};
-use serde_json::Value;
+use response_parser::{Mode, ResponseSchema, ResponseTemplate, Turn, Unrepresentable};
+use serde_json::{Value, json};
 
 /// The folder of the checking data, or `None`, said aloud, where there is none.
 fn data() -> Option<PathBuf> {
@@ -12,6 +13,15 @@ fn data() -> Option<PathBuf> {
         eprintln!("TOKENMOLD_DATA is not set: the golden cases are skipped");
     }
     folder.map(PathBuf::from)
+}
+
+fn records(folder: &Path, name: &str) -> Vec<Value> {
+    let path = folder.join("goldens").join(name).with_extension("jsonl");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a record is JSON"))
+        .collect()
 }
 
 fn outcome(record: &Value, mode: Mode) -> Value {
@@ -34,12 +44,9 @@ fn expected(record: &Value) -> Value {
 #[test]
 fn response_schema_answers_like_the_reference() {
     let Some(folder) = data() else { return };
-    let path = folder.join("goldens/response-schema.jsonl");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut wrong = Vec::new();
     let mut count = 0;
-    for line in text.lines() {
-        let record: Value = serde_json::from_str(line).expect("a record is JSON");
+    for record in records(&folder, "response-schema") {
         let (expected, got) = (expected(&record), outcome(&record, Mode::Reference));
         count += 1;
         // `Value` tells 1 from 1.0; the text tells -0.0 from 0.0.
@@ -64,5 +71,58 @@ fn response_schema_answers_like_the_reference() {
         "{} of {count} cases differ:\n{}",
         wrong.len(),
         wrong.join("\n")
+    );
+}
+
+/// The message, or the kind of the error, of a case of a template.
+fn message(record: &Value) -> Result<Value, response_parser::Error> {
+    let template = ResponseTemplate::builder()
+        .mode(Mode::Reference)
+        .unrepresentable(Unrepresentable::Tag)
+        .build(&record["template"])?;
+    let mut turn = Turn::new();
+    if let Some(prefix) = record["prefix"].as_str() {
+        turn = turn.prefix(prefix);
+    }
+    if let Some(tools) = record.get("tools") {
+        turn = turn.tools(tools);
+    }
+    let mut events = Vec::new();
+    let mut stream = template.stream_with(&turn, &mut events)?;
+    for chunk in record["chunks"].as_array().into_iter().flatten() {
+        stream.feed_into(chunk.as_str().unwrap_or_default(), &mut events)?;
+    }
+    let finished = stream.finish()?;
+    Ok(finished.message)
+}
+
+#[test]
+fn response_template_answers_like_the_reference_to_the_whole_text() {
+    let Some(folder) = data() else { return };
+    let records = records(&folder, "response-template");
+    let whole: HashMap<&str, &Value> = records
+        .iter()
+        .filter(|record| record["chunking"] == json!("whole"))
+        .filter_map(|record| Some((record["base"].as_str()?, record)))
+        .collect();
+    let mut wrong = Vec::new();
+    for record in &records {
+        let base = record["base"].as_str().unwrap_or_default();
+        let right = whole.get(base).copied().unwrap_or(record);
+        let agrees = match (message(record), right["error"]["kind"].as_str()) {
+            (Ok(got), None) => got == right["expected_message"],
+            (Err(_), Some("python_type")) => true,
+            (Err(error), Some(kind)) => error.kind().as_str() == kind,
+            _ => false,
+        };
+        if !agrees {
+            wrong.push(record["id"].to_string());
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ: {}",
+        wrong.len(),
+        wrong.join(", ")
     );
 }

@@ -384,6 +384,12 @@ impl<'s> Normaliser<'s> {
                 return Ok(out);
             }
             AtomKind::Ref(node) => return self.signed(Signed::yes(*node)).map(|s| s.to_vec()),
+            AtomKind::UnevaluatedItems(_) => {
+                any().with_refusal(Kinds::ARRAY, self.refusal(at, keyword, UNEVALUATED))
+            }
+            AtomKind::UnevaluatedProperties(_) => {
+                any().with_refusal(Kinds::OBJECT, self.refusal(at, keyword, UNEVALUATED))
+            }
             AtomKind::Refused { kinds, reason } => {
                 any().with_refusal(*kinds, self.refusal(at, keyword, reason))
             }
@@ -626,6 +632,10 @@ impl<'s> Normaliser<'s> {
                 out
             }
             AtomKind::Ref(node) => return self.signed(Signed::no(*node)).map(|s| s.to_vec()),
+            AtomKind::UnevaluatedItems(_) => return refuse(self, Kinds::ARRAY, UNEVALUATED),
+            AtomKind::UnevaluatedProperties(_) => {
+                return refuse(self, Kinds::OBJECT, UNEVALUATED);
+            }
             AtomKind::Refused { kinds, reason } => {
                 vec![
                     Shape::of_kinds(*kinds).with_refusal(*kinds, self.refusal(at, keyword, reason)),
@@ -1006,6 +1016,8 @@ pub(crate) fn too_deep(pointer: &str, options: &Options) -> Error {
         ),
     )
 }
+
+const UNEVALUATED: &str = "beside keywords that apply schemas in place it takes the automaton, or say `additionalProperties` or `items`";
 
 fn rank_of(kind: &AtomKind) -> u8 {
     match kind {

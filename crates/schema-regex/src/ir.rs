@@ -127,6 +127,8 @@ pub(crate) struct Members {
 pub(crate) struct Items {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
+    /// Whether anything was said of the items after the prefix.
+    pub(crate) rest_said: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -178,6 +180,10 @@ pub(crate) enum AtomKind {
         otherwise: NodeId,
     },
     Ref(NodeId),
+    /// For the items that no keyword in place has evaluated.
+    UnevaluatedItems(NodeId),
+    /// For the members that no keyword in place has evaluated.
+    UnevaluatedProperties(NodeId),
     /// A keyword that constrains values of these kinds in a way that is not
     /// expressed.
     Refused {

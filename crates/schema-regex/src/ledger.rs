@@ -364,10 +364,8 @@ pub fn markdown() -> String {
 }
 
 impl Schema {
-    /// What each keyword that the schema reaches becomes under `options`, in
-    /// the order in which locations were met. Where the schema is refused, the
-    /// keyword at fault is `Refused`.
-    pub fn ledger(&self, options: &Options) -> Vec<Entry> {
+    /// What the reader says of each keyword.
+    pub(crate) fn own_entries(&self) -> Vec<Entry> {
         let mut out = Vec::new();
         for node in &self.nodes {
             for (keyword, status) in &node.notes {
@@ -378,6 +376,14 @@ impl Schema {
                 });
             }
         }
+        out
+    }
+
+    /// What each keyword that the schema reaches becomes under `options`, in
+    /// the order in which locations were met. Where the schema is refused, the
+    /// keyword at fault is `Refused`.
+    pub fn ledger(&self, options: &Options) -> Vec<Entry> {
+        let mut out = self.own_entries();
         if let AnyValue::Depth(depth) = options.any_value {
             for entry in &mut out {
                 if entry.keyword == "additionalProperties" && entry.status == Status::Enforced {

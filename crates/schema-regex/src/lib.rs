@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "automaton")]
+pub mod automaton;
 mod conjunction;
 mod decimal;
 mod error;
@@ -16,8 +18,8 @@ mod validate;
 pub use error::{Error, ErrorKind};
 pub use ir::Schema;
 pub use options::{
-    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, Recursion,
-    Whitespace,
+    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, PropertyOrder,
+    Recursion, Whitespace,
 };
 pub use parse::{Draft, parse, parse_with};
 pub use print::to_regex;

@@ -11,6 +11,9 @@ pub struct ParseOptions {
     /// The most subschemas that are read, counted once each, references
     /// followed (default: 200,000).
     pub max_nodes: usize,
+    /// Other documents that references may lead to, by absolute URI (default:
+    /// none). Nothing is ever fetched.
+    pub documents: Vec<(String, serde_json::Value)>,
 }
 
 impl Default for ParseOptions {
@@ -18,6 +21,7 @@ impl Default for ParseOptions {
         ParseOptions {
             draft: Draft::Draft202012,
             max_nodes: 200_000,
+            documents: Vec::new(),
         }
     }
 }
@@ -32,6 +36,12 @@ impl ParseOptions {
     /// Sets the most subschemas that are read.
     pub fn max_nodes(mut self, nodes: usize) -> Self {
         self.max_nodes = nodes;
+        self
+    }
+
+    /// Adds a document that references may lead to.
+    pub fn document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
+        self.documents.push((uri.into(), document));
         self
     }
 }
@@ -68,6 +78,12 @@ pub struct Options {
     /// The most states of a string or number automaton that has to be built to
     /// intersect or complement patterns (default: 2,000).
     pub max_automaton_states: usize,
+    /// The orders in which the automaton admits the properties of an object.
+    /// (Regular expressions have the schema's.)
+    pub property_order: PropertyOrder,
+    /// The most levels of arrays and objects that the automaton admits in a
+    /// value (default: 127, which `serde_json` reads without changes).
+    pub max_nesting: usize,
 }
 
 impl Default for Options {
@@ -85,6 +101,8 @@ impl Default for Options {
             max_alternatives: 2_000,
             max_steps: 1_000_000,
             max_automaton_states: 2_000,
+            property_order: PropertyOrder::Schema,
+            max_nesting: 127,
         }
     }
 }
@@ -122,6 +140,24 @@ setters! {
     max_steps: usize,
     /// Sets the most states of a string or number automaton.
     max_automaton_states: usize,
+    /// Sets the orders of properties that the automaton admits.
+    property_order: PropertyOrder,
+    /// Sets the most levels of arrays and objects that the automaton admits.
+    max_nesting: usize,
+}
+
+/// The orders in which the properties of an object may come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PropertyOrder {
+    /// One order for each location: `properties` as they appear, keyword by
+    /// keyword, from left to right through the keywords that apply in place;
+    /// then names that only `required` or the like has; then further ones in
+    /// any order.
+    #[default]
+    Schema,
+    /// Every order.
+    Any,
 }
 
 /// Whitespace between JSON's tokens. There is never any before the value or

@@ -12,7 +12,7 @@ use crate::ir::{
 };
 use crate::ledger::{self, Status};
 use crate::options::ParseOptions;
-use crate::refs::{Place, Resolver};
+use crate::refs::{Place, Resolver, ScopeId};
 use crate::strings::formats::{Format, NOT_ENFORCED};
 use crate::strings::pattern::Pattern;
 
@@ -74,9 +74,30 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
         .and_then(Value::as_str)
         .and_then(Draft::by_uri);
     let draft = declared.unwrap_or(options.draft);
+    match read_all(schema, options, draft, false)? {
+        Some(schema) => Ok(schema),
+        // A dynamic reference was met: once more, with dynamic scopes.
+        None => read_all(schema, options, draft, true)?.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Invalid,
+                "",
+                "the dynamic references cannot be read",
+            )
+        }),
+    }
+}
+
+/// `None` where dynamic scopes are needed and were not followed.
+fn read_all(
+    schema: &Value,
+    options: &ParseOptions,
+    draft: Draft,
+    follow_scopes: bool,
+) -> Result<Option<Schema>, Error> {
     let mut reader = Reader {
         draft,
-        resolver: Resolver::new(schema, draft),
+        resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
+        needs_scopes: false,
         nodes: vec![builtin(Body::Always), builtin(Body::Never)],
         known: HashMap::new(),
         todo: VecDeque::new(),
@@ -88,15 +109,18 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
     reader.node(root)?;
     while let Some((id, place)) = reader.todo.pop_front() {
         let (body, notes) = reader.read(&place)?;
+        if reader.needs_scopes {
+            return Ok(None);
+        }
         let node = &mut reader.nodes[id.0 as usize];
         node.body = body;
         node.notes = notes;
     }
-    Ok(Schema {
+    Ok(Some(Schema {
         nodes: reader.nodes,
         patterns: reader.patterns,
         draft,
-    })
+    }))
 }
 
 fn builtin(body: Body) -> Node {
@@ -110,8 +134,11 @@ fn builtin(body: Body) -> Node {
 struct Reader<'a> {
     draft: Draft,
     resolver: Resolver<'a>,
+    /// A dynamic reference was met and dynamic scopes are not followed.
+    needs_scopes: bool,
     nodes: Vec<Node>,
-    known: HashMap<*const Value, NodeId>,
+    /// By address and dynamic scope.
+    known: HashMap<(*const Value, ScopeId), NodeId>,
     todo: VecDeque<(NodeId, Place<'a>)>,
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
@@ -155,7 +182,7 @@ impl Here<'_, '_> {
 impl<'a> Reader<'a> {
     /// The node of a place; it is read later, so that nothing here recurses.
     fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
-        let address = std::ptr::from_ref(place.value);
+        let address = (std::ptr::from_ref(place.value), place.scope);
         if let Some(&id) = self.known.get(&address) {
             return Ok(id);
         }
@@ -429,11 +456,7 @@ impl<'a> Reader<'a> {
                     "$recursiveRef"
                 };
                 let text = string(here, key, value)?;
-                if self.resolver.has_dynamic_anchors() {
-                    here.refuse(keyword, Kinds::ALL, "a dynamic reference in a document with dynamic anchors is not resolved; use `$ref`".to_owned());
-                } else {
-                    self.reference_to(here, keyword, text)?;
-                }
+                self.reference_to(here, keyword, text)?;
             }
             "minContains" | "maxContains"
                 if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
@@ -461,7 +484,14 @@ impl<'a> Reader<'a> {
         keyword: &'static str,
         text: &str,
     ) -> Result<(), Error> {
-        match self.resolver.resolve(here.place.resource, text) {
+        let target = if keyword != "$ref" && self.resolver.has_dynamic_anchors() {
+            self.needs_scopes |= !self.resolver.follows_scopes();
+            self.resolver
+                .resolve_dynamic(here.place, text, keyword == "$recursiveRef")
+        } else {
+            self.resolver.resolve(here.place, text)
+        };
+        match target {
             Ok(target) => {
                 if !matches!(target.value, Value::Object(_) | Value::Bool(_)) {
                     return Err(here.invalid(
@@ -503,11 +533,11 @@ impl<'a> Reader<'a> {
 
     /// `items` in both forms, with what goes with it.
     fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        if key == "unevaluatedItems"
-            && value != &Value::Bool(true)
-            && has_applicators(here.map, &["contains"])
-        {
-            here.refuse("unevaluatedItems", Kinds::ARRAY, "beside keywords that apply schemas in place it is not followed; use `items: false`".to_owned());
+        if key == "unevaluatedItems" && evaluates_elsewhere(here.map, ITEM_APPLICATORS) {
+            if value != &Value::Bool(true) {
+                let node = self.child(here, value, &[key])?;
+                here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
+            }
             return Ok(());
         }
         if here.items_read {
@@ -534,16 +564,27 @@ impl<'a> Reader<'a> {
             }
             None => {}
         }
-        if !said && let Some(more) = here.map.get("unevaluatedItems") {
+        if !said
+            && let Some(more) = here.map.get("unevaluatedItems")
+            && (more == &Value::Bool(true) || !evaluates_elsewhere(here.map, ITEM_APPLICATORS))
+        {
             rest = self.child(here, more, &["unevaluatedItems"])?;
+            said = true;
         }
         let keyword = if here.map.contains_key("items") {
             "items"
         } else {
             "prefixItems"
         };
-        if !prefix.is_empty() || rest != ALWAYS {
-            here.push(keyword, AtomKind::Items(Items { prefix, rest }));
+        if !prefix.is_empty() || said {
+            here.push(
+                keyword,
+                AtomKind::Items(Items {
+                    prefix,
+                    rest,
+                    rest_said: said,
+                }),
+            );
         }
         Ok(())
     }
@@ -554,11 +595,14 @@ impl<'a> Reader<'a> {
         key: &str,
         value: &'a Value,
     ) -> Result<(), Error> {
-        if key == "unevaluatedProperties"
-            && value != &Value::Bool(true)
-            && has_applicators(here.map, &["dependentSchemas", "dependencies"])
-        {
-            here.refuse("unevaluatedProperties", Kinds::OBJECT, "beside keywords that apply schemas in place it is not followed; use `additionalProperties`".to_owned());
+        if key == "unevaluatedProperties" && evaluates_elsewhere(here.map, MEMBER_APPLICATORS) {
+            if value != &Value::Bool(true) {
+                let node = self.child(here, value, &[key])?;
+                here.push(
+                    "unevaluatedProperties",
+                    AtomKind::UnevaluatedProperties(node),
+                );
+            }
             return Ok(());
         }
         if here.members_read {
@@ -600,6 +644,12 @@ impl<'a> Reader<'a> {
         }
         for name in ["additionalProperties", "unevaluatedProperties"] {
             if let Some(schema) = here.map.get(name) {
+                if name == "unevaluatedProperties"
+                    && schema != &Value::Bool(true)
+                    && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
+                {
+                    break;
+                }
                 members.additional_said = true;
                 members.additional = self.child(here, schema, &[name])?;
                 break;
@@ -657,8 +707,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether keywords stand beside that could evaluate members or items.
-fn has_applicators(map: &Map<String, Value>, more: &[&str]) -> bool {
+const ITEM_APPLICATORS: &[&str] = &["contains"];
+const MEMBER_APPLICATORS: &[&str] = &["dependentSchemas", "dependencies"];
+
+/// Whether keywords stand beside that apply schemas in place, so that these
+/// may evaluate members or items.
+fn evaluates_elsewhere(map: &Map<String, Value>, more: &[&str]) -> bool {
     [
         "$ref",
         "$dynamicRef",

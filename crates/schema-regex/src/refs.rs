@@ -23,7 +23,17 @@ pub(crate) struct Place<'a> {
     pub(crate) value: &'a Value,
     pub(crate) pointer: String,
     pub(crate) resource: ResourceId,
+    /// Which dynamic anchors are bound here, and to what.
+    pub(crate) scope: ScopeId,
 }
+
+/// A dynamic scope, as far as dynamic references can see it: for each name of
+/// a dynamic anchor the outermost resource on the way that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ScopeId(pub(crate) u32);
+
+/// The scope in which nothing is bound.
+pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
 
 pub(crate) struct Resolver<'a> {
     draft: Draft,
@@ -31,17 +41,31 @@ pub(crate) struct Resolver<'a> {
     /// By address of the value that has the `$id`.
     by_address: HashMap<*const Value, ResourceId>,
     index: Option<Index<'a>>,
+    documents: &'a [(String, Value)],
+    /// For each scope the resources that its names are bound to.
+    scopes: Vec<Vec<(String, ResourceId)>>,
+    follows_scopes: bool,
 }
+
+/// The name under which `$recursiveAnchor` is bound.
+const RECURSIVE: &str = "";
 
 #[derive(Default)]
 struct Index<'a> {
     by_uri: HashMap<String, Place<'a>>,
     anchors: HashMap<(u32, String), Place<'a>>,
-    dynamic: bool,
+    dynamic: HashMap<(u32, String), Place<'a>>,
 }
 
 impl<'a> Resolver<'a> {
-    pub(crate) fn new(root: &'a Value, draft: Draft) -> Self {
+    /// Of `documents` each has its absolute URI. Dynamic scopes cost an index
+    /// of the whole document, so they are followed on demand.
+    pub(crate) fn new(
+        root: &'a Value,
+        draft: Draft,
+        documents: &'a [(String, Value)],
+        follows_scopes: bool,
+    ) -> Self {
         let mut resolver = Resolver {
             draft,
             resources: vec![Resource {
@@ -51,6 +75,9 @@ impl<'a> Resolver<'a> {
             }],
             by_address: HashMap::new(),
             index: None,
+            documents,
+            scopes: vec![Vec::new()],
+            follows_scopes,
         };
         if let Some(id) = id_of(root, draft) {
             resolver.resources[0].uri = without_fragment(id).to_owned();
@@ -61,12 +88,42 @@ impl<'a> Resolver<'a> {
         resolver
     }
 
-    pub(crate) fn root(&self) -> Place<'a> {
+    pub(crate) fn root(&mut self) -> Place<'a> {
+        let scope = self.enter(NO_SCOPE, ResourceId(0));
+        self.plain_root(scope)
+    }
+
+    fn plain_root(&self, scope: ScopeId) -> Place<'a> {
         Place {
             value: self.resources[0].value,
             pointer: String::new(),
             resource: ResourceId(0),
+            scope,
         }
+    }
+
+    /// The scope after `resource` was entered: its dynamic anchors are bound
+    /// where no outer resource has bound them.
+    fn enter(&mut self, scope: ScopeId, resource: ResourceId) -> ScopeId {
+        if !self.follows_scopes {
+            return NO_SCOPE;
+        }
+        self.build_index();
+        let mut bound = self.scopes[scope.0 as usize].clone();
+        if let Some(index) = &self.index {
+            for (owner, name) in index.dynamic.keys() {
+                if *owner == resource.0 && !bound.iter().any(|(n, _)| n == name) {
+                    bound.push((name.clone(), resource));
+                }
+            }
+        }
+        bound.sort_by(|a, b| a.0.cmp(&b.0));
+        let known = self.scopes.iter().position(|s| *s == bound);
+        let id = known.unwrap_or_else(|| {
+            self.scopes.push(bound);
+            self.scopes.len() - 1
+        });
+        ScopeId(id as u32)
     }
 
     /// The child of a place, in a new resource where it has an `$id`.
@@ -82,10 +139,16 @@ impl<'a> Resolver<'a> {
             pointer.push_str(&escape_token(token));
         }
         let resource = self.resource_of(value, &pointer, parent.resource);
+        let scope = if resource == parent.resource {
+            parent.scope
+        } else {
+            self.enter(parent.scope, resource)
+        };
         Place {
             value,
             pointer,
             resource,
+            scope,
         }
     }
 
@@ -114,22 +177,66 @@ impl<'a> Resolver<'a> {
     /// Whether the document has a dynamic anchor anywhere.
     pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
         self.build_index();
-        self.index.as_ref().is_some_and(|i| i.dynamic)
+        self.index.as_ref().is_some_and(|i| !i.dynamic.is_empty())
+    }
+
+    pub(crate) fn follows_scopes(&self) -> bool {
+        self.follows_scopes
     }
 
     /// Where `reference` leads from `from`; an error is a reason.
     pub(crate) fn resolve(
         &mut self,
-        from: ResourceId,
+        from: &Place<'a>,
         reference: &str,
     ) -> Result<Place<'a>, String> {
+        let mut place = self.resolve_in(from.resource, reference)?;
+        place.scope = self.enter(from.scope, place.resource);
+        Ok(place)
+    }
+
+    /// Where `$dynamicRef` leads (2020-12, section 8.2.3.2), or `$recursiveRef`
+    /// (2019-09, section 8.2.4.2.2).
+    pub(crate) fn resolve_dynamic(
+        &mut self,
+        from: &Place<'a>,
+        reference: &str,
+        recursive: bool,
+    ) -> Result<Place<'a>, String> {
+        let first = self.resolve(from, reference)?;
+        let name = if recursive {
+            RECURSIVE.to_owned()
+        } else {
+            percent_decode(reference.split_once('#').map_or("", |(_, f)| f))
+        };
+        let bound = {
+            let Some(index) = &self.index else {
+                return Ok(first);
+            };
+            // It is dynamic only if the anchor first found is.
+            match index.dynamic.get(&(first.resource.0, name.clone())) {
+                Some(place) if std::ptr::eq(place.value, first.value) => {}
+                _ => return Ok(first),
+            }
+            let scope = &self.scopes[from.scope.0 as usize];
+            let owner = scope.iter().find(|(n, _)| *n == name).map(|(_, r)| r.0);
+            owner.and_then(|owner| index.dynamic.get(&(owner, name)).cloned())
+        };
+        let Some(mut place) = bound else {
+            return Ok(first);
+        };
+        place.scope = self.enter(from.scope, place.resource);
+        Ok(place)
+    }
+
+    fn resolve_in(&mut self, from: ResourceId, reference: &str) -> Result<Place<'a>, String> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = if uri.is_empty() {
             self.place_of(from)
         } else {
             let absolute = join_uri(&self.resources[from.0 as usize].uri, uri);
             if absolute == self.resources[0].uri {
-                self.root()
+                self.plain_root(NO_SCOPE)
             } else {
                 self.build_index();
                 let index = self.index.as_ref();
@@ -153,7 +260,7 @@ impl<'a> Resolver<'a> {
                 // An `$id` that was not meant as a new resource is common; a
                 // pointer that leads nowhere in it is read from the root.
                 None if uri.is_empty() && from.0 != 0 => {
-                    let root = self.root();
+                    let root = self.plain_root(NO_SCOPE);
                     self.walk(&root, &fragment)
                         .ok_or_else(|| format!("`{reference}` points nowhere"))
                 }
@@ -173,6 +280,7 @@ impl<'a> Resolver<'a> {
             value: r.value,
             pointer: r.pointer.clone(),
             resource,
+            scope: NO_SCOPE,
         }
     }
 
@@ -196,7 +304,23 @@ impl<'a> Resolver<'a> {
             return;
         }
         let mut index = Index::default();
-        let mut todo = vec![self.root()];
+        // While it is built nobody may ask for it.
+        self.index = Some(Index::default());
+        let follows = std::mem::replace(&mut self.follows_scopes, false);
+        let mut todo = vec![self.plain_root(NO_SCOPE)];
+        for (uri, value) in self.documents {
+            let resource = ResourceId(self.resources.len() as u32);
+            let own = id_of(value, self.draft).map(without_fragment);
+            self.resources.push(Resource {
+                value,
+                pointer: format!("{uri}#"),
+                uri: own.filter(|id| !id.is_empty()).unwrap_or(uri).to_owned(),
+            });
+            self.by_address.insert(std::ptr::from_ref(value), resource);
+            let place = self.place_of(resource);
+            index.by_uri.insert(uri.clone(), place.clone());
+            todo.push(place);
+        }
         while let Some(place) = todo.pop() {
             match place.value {
                 Value::Object(map) => {
@@ -227,8 +351,12 @@ impl<'a> Resolver<'a> {
                             index.anchors.entry(key).or_insert_with(|| place.clone());
                         }
                     }
-                    index.dynamic |= map.contains_key("$dynamicAnchor")
-                        || map.get("$recursiveAnchor") == Some(&Value::Bool(true));
+                    let dynamic = map.get("$dynamicAnchor").and_then(Value::as_str);
+                    let recursive = map.get("$recursiveAnchor") == Some(&Value::Bool(true));
+                    for name in dynamic.into_iter().chain(recursive.then_some(RECURSIVE)) {
+                        let key = (place.resource.0, name.to_owned());
+                        index.dynamic.entry(key).or_insert_with(|| place.clone());
+                    }
                     for (key, value) in map {
                         if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
                             todo.push(self.child(&place, value, &[key]));
@@ -243,6 +371,7 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
         }
+        self.follows_scopes = follows;
         self.index = Some(index);
     }
 }

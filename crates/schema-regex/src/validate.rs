@@ -211,6 +211,14 @@ impl Check<'_> {
                 return self.node(*branch, value, depth);
             }
             AtomKind::Ref(node) => return self.node(*node, value, depth),
+            AtomKind::UnevaluatedItems(_) => match value {
+                Value::Array(_) => return refused("it is not evaluated here"),
+                _ => true,
+            },
+            AtomKind::UnevaluatedProperties(_) => match value {
+                Value::Object(_) => return refused("it is not evaluated here"),
+                _ => true,
+            },
             AtomKind::Refused { kinds, reason } => {
                 if kinds.has(Kinds::of(value)) {
                     return refused(reason);
@@ -264,6 +272,23 @@ impl Check<'_> {
         }
         Ok(true)
     }
+}
+
+/// Whether a value satisfies a conjunction of signed locations.
+#[cfg(feature = "automaton")]
+pub(crate) fn conj_holds(
+    schema: &Schema,
+    options: &Options,
+    parts: &[Signed],
+    value: &Value,
+) -> Result<bool, Error> {
+    let check = Check { schema, options };
+    for part in parts {
+        if !check.signed(*part, value, 0)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Equality of JSON Schema: numbers by value, objects without order.

@@ -270,6 +270,7 @@ fn is_true(value: &Value<'_>) -> bool {
         Value::Array(items) => !items.is_empty(),
         Value::Object(object) => !object.is_empty(),
         Value::Int(_) | Value::Float(_) => true,
+        Value::Json(json) => is_true(&Value::from_json(json)),
     }
 }
 

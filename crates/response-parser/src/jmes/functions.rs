@@ -289,6 +289,7 @@ fn type_name(value: &Value<'_>) -> &'static str {
         Value::Text(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+        Value::Json(json) => type_name(&Value::from_json(json)),
     }
 }
 
@@ -336,7 +337,7 @@ fn merge<'v, 't>(machine: &Machine, arguments: &[Argument<'_, 'v, 't>]) -> Resul
             // Python's `dict.update` takes some other values too, by accident.
             return Err(Error::Python("merge() takes objects only".into()));
         };
-        for (key, value) in object {
+        for (key, value) in object.iter() {
             merged.insert(key.clone(), machine.own(Cow::Borrowed(value))?);
         }
     }

@@ -9,12 +9,23 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
 
 use crate::text::stand_in;
 
+/// Whose regular expressions a pattern is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The standard library's `re`, as in CPython 3.11.
+    Re,
+    /// The module `regex` of PyPI, in its version 0 behaviour.
+    Regex,
+}
+
 /// A category escape such as `\d`, before negation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Category {
     Digit,
     Space,
     Word,
+    /// `\h`, of `regex` alone: blanks within a line.
+    Horizontal,
 }
 
 /// How letters are compared.
@@ -22,26 +33,93 @@ pub(super) enum Category {
 pub(super) enum Fold {
     /// Exactly.
     Case,
-    /// Without regard to case, over all of Unicode.
+    /// Without regard to case, over all of Unicode, as `re` does.
     Unicode,
+    /// Without regard to case, over all of Unicode, as `regex` does.
+    Simple,
     /// Without regard to case, ASCII letters only.
     Ascii,
 }
 
 /// The members of a category, over Unicode or ASCII only (flag `a`).
-pub(super) fn category(category: Category, ascii: bool, negated: bool) -> ClassUnicode {
+pub(super) fn category(
+    category: Category,
+    dialect: Dialect,
+    ascii: bool,
+    negated: bool,
+) -> ClassUnicode {
     let mut class = match (category, ascii) {
         (Category::Digit, false) => unicode_digit().clone(),
+        (Category::Space, false) if dialect == Dialect::Regex => named(r"\p{White_Space}"),
         (Category::Space, false) => unicode_space().clone(),
+        (Category::Word, false) if dialect == Dialect::Regex => named(r"\w"),
         (Category::Word, false) => unicode_word().clone(),
+        (Category::Horizontal, false) => named(r"[\t\p{Zs}]"),
+        (Category::Horizontal, true) => ranges(&[('\t', '\t'), (' ', ' ')]),
         (Category::Digit, true) => ranges(&[('0', '9')]),
         (Category::Space, true) => ranges(&[('\t', '\r'), (' ', ' ')]),
         (Category::Word, true) => ranges(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
     };
     if negated {
-        class.negate();
+        negate(&mut class);
     }
     class
+}
+
+/// The characters that are not in `class`.
+///
+/// Sets that reach up to U+D7FF and go on at U+E000 are joined first: the crate that holds
+/// them compares code points and would take the surrogates between for a gap.
+pub(super) fn negate(class: &mut ClassUnicode) {
+    let holds = |c: char| {
+        class
+            .ranges()
+            .iter()
+            .any(|range| range.start() <= c && c <= range.end())
+    };
+    if holds('\u{D7FF}') && holds('\u{E000}') {
+        class.push(ClassUnicodeRange::new('\u{D7FF}', '\u{E000}'));
+    }
+    class.negate();
+}
+
+/// The members of the Unicode property `name`, if there is one.
+pub(super) fn property(name: &str) -> Option<ClassUnicode> {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | '=' | ':' | '&');
+    if name.is_empty() || !name.chars().all(plain) {
+        return None;
+    }
+    let name = match name {
+        "L&" | "l&" => "LC",
+        name => name,
+    };
+    let pattern = match name.to_ascii_lowercase().as_str() {
+        "word" => r"\w".to_owned(),
+        "alnum" => r"[\p{Alphabetic}\p{Nd}]".to_owned(),
+        "blank" | "horizspace" => r"[\t\p{Zs}]".to_owned(),
+        "digit" => r"\p{Nd}".to_owned(),
+        "xdigit" => r"\p{Hex_Digit}".to_owned(),
+        "graph" => r"[^\p{White_Space}\p{Cc}\p{Cs}\p{Cn}]".to_owned(),
+        "print" => r"[\p{Zs}[^\p{White_Space}\p{Cc}\p{Cs}\p{Cn}]]".to_owned(),
+        "cntrl" => r"\p{Cc}".to_owned(),
+        _ => format!(r"\p{{{name}}}"),
+    };
+    match regex_syntax::parse(&pattern).map(regex_syntax::hir::Hir::into_kind) {
+        Ok(HirKind::Class(regex_syntax::hir::Class::Unicode(class))) => Some(class),
+        // A property with one member.
+        Ok(HirKind::Literal(literal)) => {
+            let text = std::str::from_utf8(&literal.0).ok()?;
+            let c = text.chars().next()?;
+            Some(ranges(&[(c, c)]))
+        }
+        _ => None,
+    }
+}
+
+/// Leaves the ASCII members.
+pub(super) fn keep_ascii(class: &mut ClassUnicode) {
+    class.intersect(&ranges(&[('\0', '\x7F')]));
 }
 
 /// `\d`: decimal digits of any script.
@@ -60,6 +138,21 @@ fn unicode_space() -> &'static ClassUnicode {
 fn unicode_word() -> &'static ClassUnicode {
     static CLASS: OnceLock<ClassUnicode> = OnceLock::new();
     CLASS.get_or_init(|| named(r"[\p{L}\p{N}_]"))
+}
+
+/// Whether `c` is `\w` for the module `regex`, and for Rust.
+pub(crate) fn is_word(c: char) -> bool {
+    static SET: OnceLock<CharSet> = OnceLock::new();
+    SET.get_or_init(|| CharSet::new(&named(r"\w"))).contains(c)
+}
+
+/// Whether Python's `repr` shows `c` as it is.
+pub(crate) fn is_printable(c: char) -> bool {
+    static SET: OnceLock<CharSet> = OnceLock::new();
+    c == ' '
+        || !SET
+            .get_or_init(|| CharSet::new(&named(r"[\p{C}\p{Z}]")))
+            .contains(c)
 }
 
 /// Characters that are `\w` for exactly one of Python and Rust: where a text has none of
@@ -132,23 +225,26 @@ pub(super) fn close_under_case(class: &mut ClassUnicode, fold: Fold) {
                 add_code_points(class, range.start() as u32 - 32, range.end() as u32 - 32);
             }
         }
-        Fold::Unicode => {
+        Fold::Unicode | Fold::Simple => {
             class.case_fold_simple();
-            for orbit in EXTRA_ORBITS {
-                let mut met = ranges(&orbit.map(|c| (c, c)));
-                let all = met.clone();
-                met.intersect(class);
-                if !met.ranges().is_empty() {
-                    class.union(&all);
-                }
+            let orbit = match fold {
+                Fold::Unicode => EXTRA_ORBIT,
+                _ => &EXTRA_ORBIT[..3],
+            };
+            let mut met = ClassUnicode::new(orbit.iter().map(|&c| ClassUnicodeRange::new(c, c)));
+            let all = met.clone();
+            met.intersect(class);
+            if !met.ranges().is_empty() {
+                class.union(&all);
             }
         }
     }
 }
 
 /// Characters that Python's `re` takes for each other without regard to case although
-/// Unicode's simple case folding does not: both have the other's lower or upper case.
-const EXTRA_ORBITS: [[char; 4]; 1] = [['i', 'I', '\u{130}', '\u{131}']];
+/// Unicode's simple case folding does not: both have the other's lower or upper case. The
+/// module `regex` does so with the first three.
+const EXTRA_ORBIT: &[char] = &['i', 'I', '\u{130}', '\u{131}'];
 
 /// Whether two characters are the same under `fold`.
 pub(super) fn same(a: char, b: char, fold: Fold) -> bool {
@@ -158,7 +254,7 @@ pub(super) fn same(a: char, b: char, fold: Fold) -> bool {
     match fold {
         Fold::Case => false,
         Fold::Ascii => a.eq_ignore_ascii_case(&b),
-        Fold::Unicode => {
+        Fold::Unicode | Fold::Simple => {
             let mut class = ranges(&[(a, a)]);
             close_under_case(&mut class, fold);
             CharSet::new(&class).contains(b)

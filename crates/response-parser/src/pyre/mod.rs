@@ -1,6 +1,7 @@
-//! Python regular expressions: read, checked, and run on one of two machines.
+//! Python regular expressions: read, checked, and run on one of three machines.
 //!
-//! Most patterns run on `regex-automata` in time linear in the text. Those that need
+//! Most patterns run on `regex-automata` in time linear in the text; where the text arrives
+//! piece by piece, on a linear machine of our own. Those that need
 //! look-around, back-references and the like run on a backtracking machine of our own
 //! under a budget of steps; so do the few texts for which the first machine's answer would
 //! not be Python's. Which machine runs never changes an answer.
@@ -14,9 +15,13 @@ mod backtrack;
 pub(crate) mod class;
 mod native;
 mod replace;
+mod scan;
+mod split;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod threads;
+mod tree;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -25,11 +30,15 @@ use regex_automata::util::captures::Captures;
 
 use backtrack::{Memory, Program};
 use native::{Dollar, Native};
-use syntax::{Anchor, Node, RepeatKind, Tree};
+use split::Split;
+use threads::Threads;
+use tree::{Anchor, Node, RepeatKind, Tree};
 
 pub(crate) use backtrack::Exhausted;
+pub(crate) use class::{Dialect, is_printable, is_word};
 pub(crate) use replace::Template;
-pub(crate) use syntax::SyntaxError;
+pub(crate) use scan::{Found, Scanner};
+pub(crate) use tree::SyntaxError;
 
 /// Steps of the backtracking machine that one call may take: this many, and
 /// [`STEPS_PER_BYTE`] for each byte of the text.
@@ -55,6 +64,8 @@ pub(crate) struct Pattern {
     /// Runs it on texts that end in a line feed.
     newline: OnceLock<Option<Native>>,
     program: OnceLock<Program>,
+    threads: OnceLock<Option<Threads>>,
+    split: OnceLock<Option<Box<Split>>>,
 }
 
 impl fmt::Debug for Pattern {
@@ -76,17 +87,60 @@ struct Needs {
 
 impl Pattern {
     /// Reads `pattern`. The machines are built when first used.
-    pub(crate) fn new(pattern: &str) -> Result<Pattern, SyntaxError> {
-        let tree = syntax::parse(pattern)?;
+    pub(crate) fn new(pattern: &str, dialect: Dialect) -> Result<Pattern, SyntaxError> {
+        Ok(Pattern::from_tree(syntax::parse(pattern, dialect)?))
+    }
+
+    /// Any of the texts, the first in the list that fits.
+    pub(crate) fn literals<'l>(literals: impl IntoIterator<Item = &'l str>) -> Pattern {
+        let literal = |text: &str| Node::Concat(text.chars().map(Node::Char).collect());
+        let mut nodes: Vec<Node> = literals.into_iter().map(literal).collect();
+        let root = match nodes.len() {
+            1 => nodes.swap_remove(0),
+            _ => Node::Alternate(nodes),
+        };
+        Pattern::from_tree(Tree {
+            root,
+            names: vec![None],
+            dialect: Dialect::Regex,
+            shared_names: false,
+        })
+    }
+
+    fn from_tree(tree: Tree) -> Pattern {
         let mut needs = Needs::default();
         survey(&tree.root, &mut needs);
-        Ok(Pattern {
+        Pattern {
             tree,
             needs,
             plain: OnceLock::new(),
             newline: OnceLock::new(),
             program: OnceLock::new(),
-        })
+            threads: OnceLock::new(),
+            split: OnceLock::new(),
+        }
+    }
+
+    /// The first match in `text` that starts at `from` or later.
+    pub(crate) fn search_from(&self, text: &str, from: usize) -> Result<Option<Groups>, Exhausted> {
+        let mut matches = self.matches(text);
+        matches.at = from;
+        matches.next_match()
+    }
+
+    /// The match in `text` that starts at `from` exactly.
+    pub(crate) fn match_at(&self, text: &str, from: usize) -> Result<Option<Groups>, Exhausted> {
+        let mut groups = Groups::new();
+        let found = match self.native(text) {
+            Some(native) => native.match_at(text, from, &mut groups),
+            None => {
+                let mut steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
+                let mut memory = Memory::default();
+                let program = self.program();
+                program.match_at(text, from, &mut memory, &mut steps, &mut groups)?
+            }
+        };
+        Ok(found.then_some(groups))
     }
 
     /// The name of each group; entry 0 is the whole match.
@@ -105,6 +159,7 @@ impl Pattern {
             pattern: self,
             text,
             native: self.native(text),
+            split: self.split(),
             at: 0,
             after_empty: false,
             done: false,
@@ -143,7 +198,11 @@ impl Pattern {
 
     /// The linear machine, if its answers for `text` are Python's.
     fn native(&self, text: &str) -> Option<&Native> {
-        if self.needs.word_edge && (text.is_empty() || !class::word_boundaries_agree(text)) {
+        let pythons = self.tree.dialect == Dialect::Re;
+        if self.needs.word_edge
+            && pythons
+            && (text.is_empty() || !class::word_boundaries_agree(text))
+        {
             return None;
         }
         if self.needs.dollar && text.ends_with('\n') {
@@ -154,6 +213,19 @@ impl Pattern {
                 .get_or_init(|| Native::new(&self.tree, Dollar::End))
                 .as_ref()
         }
+    }
+
+    /// The machine for texts that grow, if it can run the pattern.
+    fn threads(&self) -> Option<&Threads> {
+        self.threads
+            .get_or_init(|| Threads::new(&self.tree))
+            .as_ref()
+    }
+
+    /// The way through two searches, if the pattern has the form.
+    fn split(&self) -> Option<&Split> {
+        let split = || Split::new(&self.tree).map(Box::new);
+        self.split.get_or_init(split).as_deref()
     }
 
     fn program(&self) -> &Program {
@@ -169,6 +241,7 @@ pub(crate) struct Matches<'p, 't> {
     pattern: &'p Pattern,
     text: &'t str,
     native: Option<&'p Native>,
+    split: Option<&'p Split>,
     at: usize,
     after_empty: bool,
     done: bool,
@@ -202,6 +275,14 @@ impl Matches<'_, '_> {
             && !(bar_empty && self.pattern.needs.longer_after_empty)
         {
             let mut from = self.at;
+            // A match of such a pattern is never empty.
+            if let Some(split) = self.split {
+                match split.search(self.text, from, &mut self.work, groups)? {
+                    Some(found) => return Ok(found),
+                    // What it does not find once it need not look for again.
+                    None => self.split = None,
+                }
+            }
             if bar_empty {
                 // Every match here is empty, so the next one starts further on.
                 let Some(c) = self.text[from..].chars().next() else {
@@ -243,6 +324,7 @@ fn survey(node: &Node, needs: &mut Needs) {
                 repeat.kind != RepeatKind::Greedy || repeat.node.is_nullable();
             survey(&repeat.node, needs);
         }
+        Node::Keep => needs.longer_after_empty = true,
         Node::Look { node, .. } | Node::Atomic(node) => {
             needs.longer_after_empty = true;
             survey(node, needs);

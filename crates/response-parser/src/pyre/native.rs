@@ -12,10 +12,10 @@
 
 use regex_automata::meta::{self, Regex};
 use regex_automata::util::captures::Captures;
-use regex_automata::{Input, MatchKind};
+use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{self, Class, Hir, Look};
 
-use super::syntax::{Anchor, Node, RepeatKind, Tree};
+use super::tree::{Anchor, Node, RepeatKind, Tree};
 
 /// Most bytes that one compiled pattern may take; larger ones run on the other machine.
 const SIZE_LIMIT: usize = 10 << 20;
@@ -42,6 +42,9 @@ pub(super) struct Native {
 impl Native {
     /// Compiles the tree, or returns `None` if this machine cannot give Python's answers.
     pub(super) fn new(tree: &Tree, dollar: Dollar) -> Option<Native> {
+        if tree.shared_names {
+            return None;
+        }
         let mut lowering = Lowering {
             dollar,
             next: 1,
@@ -77,6 +80,23 @@ impl Native {
         let captures = captures.get_or_insert_with(|| self.regex.create_captures());
         self.regex
             .search_captures(&Input::new(text).range(from..), captures);
+        self.groups(captures, slots)
+    }
+
+    /// The match that starts at `from` exactly; its groups go to `slots`.
+    pub(super) fn match_at(
+        &self,
+        text: &str,
+        from: usize,
+        slots: &mut Vec<Option<(usize, usize)>>,
+    ) -> bool {
+        let mut captures = self.regex.create_captures();
+        let input = Input::new(text).range(from..).anchored(Anchored::Yes);
+        self.regex.search_captures(&input, &mut captures);
+        self.groups(&captures, slots)
+    }
+
+    fn groups(&self, captures: &Captures, slots: &mut Vec<Option<(usize, usize)>>) -> bool {
         if !captures.is_match() {
             return false;
         }
@@ -146,9 +166,11 @@ impl Lowering {
                     sub,
                 })
             }
-            Node::Look { .. } | Node::Backref(..) | Node::Conditional { .. } | Node::Atomic(_) => {
-                return None;
-            }
+            Node::Look { .. }
+            | Node::Backref(..)
+            | Node::Conditional { .. }
+            | Node::Atomic(_)
+            | Node::Keep => return None,
         })
     }
 

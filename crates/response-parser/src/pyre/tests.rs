@@ -7,7 +7,7 @@ use super::*;
 
 /// All matches as text, groups behind a bar; an absent group is `~`.
 fn matches(pattern: &str, text: &str) -> String {
-    let pattern = Pattern::new(pattern).unwrap();
+    let pattern = Pattern::new(pattern, Dialect::Re).unwrap();
     shown(text, pattern.matches(text))
 }
 
@@ -27,6 +27,7 @@ fn shown(text: &str, mut matches: Matches<'_, '_>) -> String {
 fn backtracked(pattern: &Pattern, text: &str) -> String {
     let mut matches = pattern.matches(text);
     matches.native = None;
+    matches.split = None;
     shown(text, matches)
 }
 
@@ -160,7 +161,7 @@ fn patterns_that_python_refuses() {
         r"\N{EM DASH}",
         "a{4294967295}",
     ] {
-        let error = Pattern::new(pattern).expect_err(pattern);
+        let error = Pattern::new(pattern, Dialect::Re).expect_err(pattern);
         out.push_str(&format!("{pattern}: {error}\n"));
     }
     insta::assert_snapshot!(out);
@@ -169,7 +170,7 @@ fn patterns_that_python_refuses() {
 #[test]
 fn replacements() {
     let replace = |pattern: &str, template: &str, text: &str| {
-        let pattern = Pattern::new(pattern).unwrap();
+        let pattern = Pattern::new(pattern, Dialect::Re).unwrap();
         let template = Template::new(template, pattern.names()).map_err(|e| e.to_string())?;
         Ok::<_, String>(pattern.replace(&template, text, 1 << 20).unwrap().unwrap())
     };
@@ -203,13 +204,16 @@ fn replacements() {
 fn hostile_texts_end() {
     let text = "<".repeat(1 << 20);
     // Linear machine.
-    assert_eq!(Pattern::new("<(.*?)>").unwrap().search(&text), Ok(None));
+    assert_eq!(
+        Pattern::new("<(.*?)>", Dialect::Re).unwrap().search(&text),
+        Ok(None)
+    );
     // A choice at each of four million places.
-    let pattern = Pattern::new("(?=<)(<|<)*>").unwrap();
+    let pattern = Pattern::new("(?=<)(<|<)*>", Dialect::Re).unwrap();
     assert_eq!(pattern.search(&text.repeat(4)), Err(Exhausted::Stack));
     let text = &text[..1 << 16];
     // Every search of this one looks at the rest of the text.
-    let pattern = Pattern::new("<(.*?)>|<").unwrap();
+    let pattern = Pattern::new("<(.*?)>|<", Dialect::Re).unwrap();
     let mut matches = pattern.matches(text);
     let outcome = loop {
         match matches.next_match() {
@@ -221,11 +225,13 @@ fn hostile_texts_end() {
     assert_eq!(outcome, Err(Exhausted::Steps));
     // Exponential for a backtracking machine.
     assert_eq!(
-        Pattern::new("(?=<)((<+)+)>").unwrap().search(text),
+        Pattern::new("(?=<)((<+)+)>", Dialect::Re)
+            .unwrap()
+            .search(text),
         Err(Exhausted::Steps)
     );
     assert_eq!(
-        Pattern::new("(?=.*>)<").unwrap().search(text),
+        Pattern::new("(?=.*>)<", Dialect::Re).unwrap().search(text),
         Err(Exhausted::Steps)
     );
 }
@@ -233,13 +239,13 @@ fn hostile_texts_end() {
 #[test]
 fn nesting_is_limited() {
     let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
-    assert!(Pattern::new(&deep).unwrap_err().unsupported);
+    assert!(Pattern::new(&deep, Dialect::Re).unwrap_err().unsupported);
     let many = "()".repeat(5000);
-    assert!(Pattern::new(&many).unwrap_err().unsupported);
-    let large = Pattern::new(r"\w{1000}{0}|(?:\w{100}){100}").err();
+    assert!(Pattern::new(&many, Dialect::Re).unwrap_err().unsupported);
+    let large = Pattern::new(r"\w{1000}{0}|(?:\w{100}){100}", Dialect::Re).err();
     assert!(large.is_some(), "a repeat of a repeat is refused");
     // Too large for the linear machine, and still answered.
-    let pattern = Pattern::new(r"(?:\w{100}){1000}").unwrap();
+    let pattern = Pattern::new(r"(?:\w{100}){1000}", Dialect::Re).unwrap();
     assert!(pattern.search(&"é".repeat(100_000)).unwrap().is_some());
 }
 
@@ -266,7 +272,7 @@ proptest! {
 
     #[test]
     fn both_machines_agree(pattern in pattern_text(), text in "[abxkK\u{212A}\u{301}é \n]{0,12}") {
-        if let Ok(pattern) = Pattern::new(&pattern) {
+        if let Ok(pattern) = Pattern::new(&pattern, Dialect::Re) {
             let expected = backtracked(&pattern, &text);
             prop_assert_eq!(shown(&text, pattern.matches(&text)), expected);
         }
@@ -274,8 +280,118 @@ proptest! {
 
     #[test]
     fn no_pattern_panics(pattern in r#"[\[\](){}?*+|\\^$.:<>=!P#a-c0-9,\-&]{0,24}"#, text in "[abc(<\n]{0,10}") {
-        if let Ok(pattern) = Pattern::new(&pattern) {
+        if let Ok(pattern) = Pattern::new(&pattern, Dialect::Re) {
             let _ = pattern.search(&text);
+        }
+    }
+}
+
+/// All matches in the dialect of `regex`.
+fn regex_matches(pattern: &str, text: &str) -> String {
+    let pattern = Pattern::new(pattern, Dialect::Regex).unwrap();
+    let linear = shown(text, pattern.matches(text));
+    assert_eq!(linear, backtracked(&pattern, text));
+    linear
+}
+
+#[test]
+fn the_dialect_of_regex() {
+    assert_eq!(regex_matches(r"\h", "a \t\u{A0}\n"), " ,\t,\u{A0}");
+    assert_eq!(regex_matches(r"\R", "a\r\nb\n\u{2028}"), "\r\n,\n,\u{2028}");
+    assert_eq!(regex_matches(r"a\Kb", "abab"), "b,b");
+    assert_eq!(regex_matches(r"\m|\M", "ab cd"), ",,,");
+    assert_eq!(
+        regex_matches(r"\w+", "e\u{301}a\u{200D}b²"),
+        "e\u{301}a\u{200D}b"
+    );
+    assert_eq!(regex_matches(r"\s+", "a\u{1C}b\u{85}c"), "\u{85}");
+    assert_eq!(regex_matches(r"[[:alpha:]]|[\p{Nd}x-\d]", "a1-:"), "a,1,-");
+    assert_eq!(regex_matches(r"\p{Lu}|\pN|\p{^L}", "aB1-"), "B,1,-");
+    assert_eq!(regex_matches("(?P<n>a)(?P<n>b)|(?<n>c)", "abc"), "ab|b,c|c");
+    assert_eq!(regex_matches("(?:a|ab){2}+", "aba"), "aba");
+    assert_eq!(regex_matches("a(?i)b|c", "aBAB C"), "aB,C");
+    assert_eq!(regex_matches("(a(?i)b)c", "aBC aBc"), "aBc|aB");
+    assert_eq!(regex_matches("(?<=a+)b|(?<!a|bb)c", "aab bbc ac c"), "b,c");
+    assert_eq!(regex_matches("^*", "a"), ",");
+    assert_eq!(regex_matches("(?=a)+a", "aa"), "a,a");
+    assert_eq!(
+        regex_matches("(?i)[a-z]+", "\u{131}\u{130}\u{17F}K"),
+        "\u{130}\u{17F}K"
+    );
+    assert_eq!(regex_matches(r"\400", "Ā"), "Ā");
+    assert_eq!(regex_matches(r"\B", ""), "");
+}
+
+#[test]
+fn negated_sets_skip_the_surrogates() {
+    for dialect in [Dialect::Re, Dialect::Regex] {
+        let set = |pattern: &str, text: &str| {
+            let pattern = Pattern::new(pattern, dialect).unwrap();
+            let linear = shown(text, pattern.matches(text));
+            assert_eq!(linear, backtracked(&pattern, text));
+            linear
+        };
+        let edges = "\u{D7FE}\u{D7FF}\u{E000}\u{E001}";
+        assert_eq!(set(r"[^\u0000-\ud7ff\ue000-\uffff]", edges), "");
+        assert_eq!(set(r"[^\u0000-\ud7ff]+", edges), "\u{E000}\u{E001}");
+        assert_eq!(set(r"[^\ue000-\uffff]+", edges), "\u{D7FE}\u{D7FF}");
+        assert_eq!(set(r"[^\ud7ff\ue000]", edges), "\u{D7FE},\u{E001}");
+    }
+}
+
+/// Patterns for texts that arrive in pieces, for every machine.
+const STREAMED: [&str; 18] = [
+    "abc|b",
+    "</x>(?:<e>)?",
+    r"\s*<x>",
+    "<a.*?!>|b",
+    "(?=[^!]*?!)",
+    r"<(\w)\1>",
+    "a|$",
+    r"\n|$",
+    r"(?m)a$",
+    r"\ba\b",
+    r"(?<=\n\s*)a",
+    "a++b|c",
+    "(?!!)<",
+    "a{2,3}?b",
+    "(a|b)*c",
+    r"a\Kb",
+    r"(<)?x(?(1)>)",
+    "",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn what_is_settled_stays_so(
+        text in "[ab<>x/e! \nc]{0,16}",
+        cuts in prop::collection::vec(any::<bool>(), 17),
+        from in 0..3usize,
+    ) {
+        let from = from.min(text.len());
+        for source in STREAMED {
+            let pattern = Pattern::new(source, Dialect::Regex).unwrap();
+            let expected = pattern.search_from(&text, from).unwrap();
+            let expected = expected.and_then(|groups| groups[0]);
+            let mut scanner = Scanner::default();
+            let mut steps = STEPS;
+            for end in (from..=text.len()).filter(|end| cuts[*end]) {
+                match pattern.scan(&mut scanner, &text[..end], from, &mut steps).unwrap() {
+                    Found::Settled { start, end } => {
+                        prop_assert_eq!(Some((start, end)), expected, "{}", source);
+                    }
+                    Found::Open { start } => prop_assert!(
+                        expected.is_none_or(|(from, _)| from >= start),
+                        "{}: open at {} of {:?}", source, start, expected
+                    ),
+                    Found::Nothing => prop_assert!(
+                        expected.is_none_or(|(from, _)| from >= end),
+                        "{}: nothing up to {}, {:?}", source, end, expected
+                    ),
+                }
+            }
         }
     }
 }

@@ -291,6 +291,20 @@ fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
     Ok(table)
 }
 
+/// A deterministic automaton over intervals of code points; the start is state
+/// 0, `u32::MAX` is no state.
+#[cfg(feature = "automaton")]
+pub(crate) struct CharTable {
+    /// Starts of the intervals, ascending, the first 0.
+    pub(crate) starts: Vec<u32>,
+    /// The symbol of each interval; `u32::MAX` for surrogates.
+    pub(crate) symbols: Vec<u32>,
+    pub(crate) width: usize,
+    /// For each state its next states by symbol.
+    pub(crate) next: Vec<u32>,
+    pub(crate) labels: Vec<u64>,
+}
+
 /// Several expressions read side by side: each state knows which of them
 /// accept there.
 pub(crate) struct Product {
@@ -369,6 +383,34 @@ impl Product {
         out.sort_unstable();
         out.dedup();
         out
+    }
+
+    /// The texts whose verdict satisfies `wanted`, as a table of which every
+    /// state can still accept; without states where there is no such text.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn into_table(self, wanted: impl Fn(u64) -> bool) -> CharTable {
+        let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
+        let width = self.alphabet.sets.len();
+        let (next, accept) = minimise(&self.next, &accept, width);
+        CharTable {
+            starts: self.alphabet.starts,
+            symbols: self.alphabet.symbols,
+            width,
+            next,
+            labels: accept.into_iter().map(u64::from).collect(),
+        }
+    }
+
+    /// The whole product, each state labelled with its verdict.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn into_labelled(self) -> CharTable {
+        CharTable {
+            width: self.alphabet.sets.len(),
+            starts: self.alphabet.starts,
+            symbols: self.alphabet.symbols,
+            next: self.next,
+            labels: self.verdicts,
+        }
     }
 
     /// The texts whose verdict satisfies `wanted`, as an expression.

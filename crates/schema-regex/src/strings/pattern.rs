@@ -162,6 +162,12 @@ fn scan_groups(text: &str, found: impl Fn(i32, u8, usize) -> bool) -> Option<usi
     None
 }
 
+/// The texts that `source` matches as a whole.
+#[cfg(feature = "automaton")]
+pub(crate) fn whole(source: &str) -> Result<Re, PatternError> {
+    search_language(&format!("^(?:{source})$"))
+}
+
 /// The strings in which `source` is found.
 fn search_language(source: &str) -> Result<Re, PatternError> {
     let rewritten = Rewriter {

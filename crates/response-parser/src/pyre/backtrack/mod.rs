@@ -6,10 +6,12 @@
 //! that holds both the choices left and what to undo on the way back to them. Sets repeated
 //! without a group are one instruction and one stack entry, however long the run.
 
-use regex_syntax::hir::ClassUnicode;
+mod compile;
 
-use super::class::{self, Category, CharSet, Fold};
-use super::syntax::{Anchor, Node, Repeat, RepeatKind, Tree};
+use super::class::{self, CharSet, Fold};
+use super::tree::Anchor;
+
+pub(super) use compile::first_set;
 
 /// Most entries on the stack, 16 bytes each.
 pub(super) const MAX_STACK: usize = 8 << 20;
@@ -66,6 +68,13 @@ enum Inst {
     Mark(usize),
     /// Steps back over that many characters.
     Back(usize),
+    /// Steps back over `least` characters, and over more if that fails.
+    BackFrom {
+        least: u32,
+        most: u32,
+    },
+    /// Goes on only at the marked position.
+    AtMark(usize),
     /// Drops the choices made since the mark.
     Commit(usize),
     /// As `Commit`, and back to the marked position.
@@ -86,6 +95,12 @@ enum Entry {
         pc: u32,
         low: u32,
         at: u32,
+    },
+    /// A step back that may go back over `left` characters more.
+    Back {
+        pc: u32,
+        at: u32,
+        left: u32,
     },
     /// A lazy run that may take `left` characters more.
     Lazy {
@@ -118,6 +133,10 @@ pub(super) struct Program {
     first: Option<CharSet>,
     word: CharSet,
     ascii_word: CharSet,
+    /// In an empty text `\B` holds.
+    empty_is_no_edge: bool,
+    /// Instructions that read only what lies before the place that is asked about.
+    quiet: Vec<bool>,
 }
 
 /// The machine's memory, kept between searches.
@@ -127,32 +146,34 @@ pub(super) struct Memory {
     slots: Vec<u32>,
     loops: Vec<(u32, u32)>,
     marks: Vec<(usize, u32)>,
+    /// The last attempt looked at the end of the text, so that more text might have led to
+    /// another answer.
+    touched: bool,
+}
+
+impl Memory {
+    /// The groups of the match that was found.
+    fn groups(&self, slots: &mut Vec<Option<(usize, usize)>>) {
+        slots.clear();
+        slots.extend(self.slots.chunks_exact(2).map(|pair| {
+            let taken = pair[0] != NONE && pair[1] != NONE;
+            taken.then_some((pair[0] as usize, pair[1] as usize))
+        }));
+    }
+}
+
+/// What a search in an unfinished text finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Partial {
+    /// A match from here to there that no further text can change.
+    Match(usize, usize),
+    /// It depends on further text; a match starts here or later.
+    Open(usize),
+    /// No match in this text.
+    None,
 }
 
 impl Program {
-    pub(super) fn new(tree: &Tree) -> Program {
-        let mut compiler = Compiler {
-            insts: Vec::new(),
-            sets: Vec::new(),
-            loops: 0,
-            marks: 0,
-        };
-        compiler.node(&tree.root);
-        compiler.insts.push(Inst::Match);
-        let first = first_set(&tree.root).map(|class| CharSet::new(&class));
-        Program {
-            anchored: matches!(compiler.insts[0], Inst::Assert(Anchor::Start)),
-            insts: compiler.insts,
-            sets: compiler.sets,
-            groups: tree.names.len(),
-            loops: compiler.loops,
-            marks: compiler.marks,
-            first,
-            word: CharSet::new(&class::category(Category::Word, false, false)),
-            ascii_word: CharSet::new(&class::category(Category::Word, true, false)),
-        }
-    }
-
     /// The leftmost match that starts at `from` or later; its groups go to `slots`.
     ///
     /// With `advance` an empty match at `from` itself does not count. Every step is taken
@@ -166,38 +187,90 @@ impl Program {
         steps: &mut u64,
         slots: &mut Vec<Option<(usize, usize)>>,
     ) -> Result<bool, Exhausted> {
+        let mut start = from;
+        let barred = if advance { from as u32 } else { NONE };
+        while let Some(place) = self.candidate(text, start, steps)? {
+            if self.run(text, place as u32, barred, memory, steps)? {
+                memory.groups(slots);
+                return Ok(true);
+            }
+            let Some(c) = text[place..].chars().next() else {
+                return Ok(false);
+            };
+            start = place + c.len_utf8();
+        }
+        Ok(false)
+    }
+
+    /// The match that starts at `from` exactly; its groups go to `slots`.
+    pub(super) fn match_at(
+        &self,
+        text: &str,
+        from: usize,
+        memory: &mut Memory,
+        steps: &mut u64,
+        slots: &mut Vec<Option<(usize, usize)>>,
+    ) -> Result<bool, Exhausted> {
         if text.len() >= NONE as usize {
             return Err(Exhausted::Text);
         }
-        let mut start = from;
-        loop {
-            if let Some(first) = &self.first {
-                let Some((skip, _)) = text[start..]
-                    .char_indices()
-                    .find(|&(_, c)| first.contains(c))
-                else {
-                    return Ok(false);
-                };
-                start += skip;
-                *steps = steps.saturating_sub(skip as u64 / 8);
-            }
-            if self.anchored && start > 0 {
-                return Ok(false);
-            }
-            let barred = if advance { from as u32 } else { NONE };
-            if self.run(text, start as u32, barred, memory, steps)? {
-                slots.clear();
-                slots.extend(memory.slots.chunks_exact(2).map(|pair| {
-                    let taken = pair[0] != NONE && pair[1] != NONE;
-                    taken.then_some((pair[0] as usize, pair[1] as usize))
-                }));
-                return Ok(true);
-            }
-            let Some(c) = text[start..].chars().next() else {
-                return Ok(false);
-            };
-            start += c.len_utf8();
+        let matched = self.run(text, from as u32, NONE, memory, steps)?;
+        if matched {
+            memory.groups(slots);
         }
+        Ok(matched)
+    }
+
+    /// The leftmost match that starts at `from` or later, in a text of which more may come.
+    pub(super) fn search_partial(
+        &self,
+        text: &str,
+        from: usize,
+        memory: &mut Memory,
+        steps: &mut u64,
+    ) -> Result<Partial, Exhausted> {
+        let mut start = from;
+        while let Some(place) = self.candidate(text, start, steps)? {
+            let matched = self.run(text, place as u32, NONE, memory, steps)?;
+            if memory.touched {
+                return Ok(Partial::Open(place));
+            }
+            if matched {
+                return Ok(Partial::Match(
+                    memory.slots[0] as usize,
+                    memory.slots[1] as usize,
+                ));
+            }
+            let Some(c) = text[place..].chars().next() else {
+                break;
+            };
+            start = place + c.len_utf8();
+        }
+        Ok(Partial::None)
+    }
+
+    /// The first place from `start` on where a match may start.
+    fn candidate(
+        &self,
+        text: &str,
+        start: usize,
+        steps: &mut u64,
+    ) -> Result<Option<usize>, Exhausted> {
+        if text.len() >= NONE as usize {
+            return Err(Exhausted::Text);
+        }
+        if self.anchored && start > 0 {
+            return Ok(None);
+        }
+        let Some(first) = &self.first else {
+            return Ok(Some(start));
+        };
+        let found = text[start..]
+            .char_indices()
+            .find(|&(_, c)| first.contains(c));
+        let skip = found.map_or(text.len() - start, |(skip, _)| skip);
+        *steps = steps.saturating_sub(skip as u64 / 8);
+        Ok(found.map(|(skip, _)| start + skip))
     }
 
     fn run(
@@ -213,7 +286,9 @@ impl Program {
             slots,
             loops,
             marks,
+            touched,
         } = memory;
+        *touched = false;
         stack.clear();
         slots.clear();
         slots.resize(self.groups * 2, NONE);
@@ -240,7 +315,10 @@ impl Program {
                         pc += 1;
                         true
                     }
-                    _ => false,
+                    found => {
+                        *touched |= found.is_none() && !self.quiet[pc];
+                        false
+                    }
                 },
                 Inst::Set(set) => match next(at) {
                     Some(c) if self.sets[*set].contains(c) => {
@@ -248,9 +326,13 @@ impl Program {
                         pc += 1;
                         true
                     }
-                    _ => false,
+                    found => {
+                        *touched |= found.is_none() && !self.quiet[pc];
+                        false
+                    }
                 },
                 Inst::Assert(anchor) => {
+                    *touched |= depends_on_end(*anchor, bytes, at as usize);
                     pc += 1;
                     self.holds(*anchor, text, at as usize)
                 }
@@ -297,6 +379,7 @@ impl Program {
                         }
                     }
                     *steps = steps.saturating_sub(u64::from(taken) / 4);
+                    *touched |= taken < take && end as usize == bytes.len() && !self.quiet[pc];
                     if taken < *min {
                         false
                     } else {
@@ -328,6 +411,15 @@ impl Program {
                     } else {
                         let wanted = &text[from as usize..to as usize];
                         *steps = steps.saturating_sub(wanted.len() as u64);
+                        // Folding may change the length; a wrong guess only waits longer.
+                        let short = bytes.len() - (at as usize) < 3 * wanted.len();
+                        *touched |= match fold {
+                            Fold::Case => {
+                                wanted.as_bytes().starts_with(&bytes[at as usize..])
+                                    && wanted.len() > bytes.len() - at as usize
+                            }
+                            _ => short,
+                        };
                         match same_text(wanted, &text[at as usize..], *fold) {
                             Some(length) => {
                                 at += length as u32;
@@ -441,6 +533,35 @@ impl Program {
                     at = back as u32;
                     reached
                 }
+                Inst::BackFrom { least, most } => {
+                    let mut back = at;
+                    let mut reached = true;
+                    for _ in 0..*least {
+                        match before(bytes, back) {
+                            Some(place) => back = place,
+                            None => {
+                                reached = false;
+                                break;
+                            }
+                        }
+                    }
+                    *steps = steps.saturating_sub(u64::from(*least));
+                    if reached {
+                        at = back;
+                        let left = if *most == NONE { NONE } else { *most - *least };
+                        stack.push(Entry::Back {
+                            pc: pc as u32,
+                            at,
+                            left,
+                        });
+                    }
+                    pc += 1;
+                    reached
+                }
+                Inst::AtMark(mark) => {
+                    pc += 1;
+                    at == marks[*mark].1
+                }
                 Inst::Commit(mark) | Inst::CommitAt(mark) => {
                     let (height, marked) = marks[*mark];
                     *steps = steps.saturating_sub((stack.len() - height) as u64);
@@ -517,6 +638,20 @@ impl Program {
                         pc = run as usize + 1;
                         break;
                     }
+                    Entry::Back {
+                        pc: back,
+                        at: place,
+                        left,
+                    } => {
+                        let Some(place) = before(bytes, place).filter(|_| left > 0) else {
+                            continue;
+                        };
+                        at = place;
+                        let left = if left == NONE { NONE } else { left - 1 };
+                        stack.push(Entry::Back { pc: back, at, left });
+                        pc = back as usize + 1;
+                        break;
+                    }
                     Entry::Lazy {
                         pc: run,
                         at: place,
@@ -525,7 +660,9 @@ impl Program {
                         let Inst::Run { set, .. } = &self.insts[run as usize] else {
                             continue;
                         };
-                        let Some(c) = next(place).filter(|&c| self.sets[*set].contains(c)) else {
+                        let found = next(place);
+                        *touched |= found.is_none() && !self.quiet[run as usize];
+                        let Some(c) = found.filter(|&c| self.sets[*set].contains(c)) else {
                             continue;
                         };
                         at = place + c.len_utf8() as u32;
@@ -553,7 +690,8 @@ impl Program {
             Anchor::LineEnd => at == bytes.len() || bytes[at] == b'\n',
             // In an empty text neither holds, as in CPython.
             Anchor::Word { ascii } => !bytes.is_empty() && self.at_edge(text, at, ascii),
-            Anchor::NotWord { ascii } => !bytes.is_empty() && !self.at_edge(text, at, ascii),
+            Anchor::NotWord { .. } if bytes.is_empty() => self.empty_is_no_edge,
+            Anchor::NotWord { ascii } => !self.at_edge(text, at, ascii),
         }
     }
 
@@ -565,6 +703,25 @@ impl Program {
             .is_some_and(|c| word.contains(c));
         let after = text[at..].chars().next().is_some_and(|c| word.contains(c));
         before != after
+    }
+}
+
+/// The place of the character before `at`.
+fn before(bytes: &[u8], at: u32) -> Option<u32> {
+    let mut back = (at as usize).checked_sub(1)?;
+    while bytes[back] & 0xC0 == 0x80 {
+        back -= 1;
+    }
+    Some(back as u32)
+}
+
+/// Whether an anchor's answer at `at` may change when text is added to the end.
+pub(super) fn depends_on_end(anchor: Anchor, bytes: &[u8], at: usize) -> bool {
+    let left = bytes.len() - at;
+    match anchor {
+        Anchor::Start | Anchor::LineStart => false,
+        Anchor::End | Anchor::LineEnd | Anchor::Word { .. } | Anchor::NotWord { .. } => left == 0,
+        Anchor::EndOrFinalNewline => left == 0 || left == 1 && bytes[at] == b'\n',
     }
 }
 
@@ -592,211 +749,4 @@ fn drop_choices(stack: &mut Vec<Entry>, height: usize) {
         }
     }
     stack.truncate(kept);
-}
-
-/// A set that holds the first character of every match, unless a match can be empty or its
-/// first character cannot be told.
-fn first_set(node: &Node) -> Option<ClassUnicode> {
-    match node {
-        Node::Char(c) => {
-            let mut class = ClassUnicode::empty();
-            class.push(regex_syntax::hir::ClassUnicodeRange::new(*c, *c));
-            Some(class)
-        }
-        Node::Set(class) => Some(class.clone()),
-        Node::Group(_, node) | Node::Atomic(node) => first_set(node),
-        Node::Concat(nodes) => {
-            let mut nodes = nodes.iter();
-            // What consumes nothing says nothing about the first character.
-            let node = nodes.find(|node| !matches!(node, Node::Anchor(_) | Node::Look { .. }))?;
-            first_set(node)
-        }
-        Node::Alternate(nodes) => {
-            let mut all = ClassUnicode::empty();
-            for node in nodes {
-                all.union(&first_set(node)?);
-            }
-            Some(all)
-        }
-        Node::Repeat(repeat) if repeat.min > 0 => first_set(&repeat.node),
-        Node::Repeat(_)
-        | Node::Anchor(_)
-        | Node::Look { .. }
-        | Node::Backref(..)
-        | Node::Conditional { .. } => None,
-    }
-}
-
-struct Compiler {
-    insts: Vec<Inst>,
-    sets: Vec<CharSet>,
-    loops: usize,
-    marks: usize,
-}
-
-impl Compiler {
-    fn set(&mut self, class: &ClassUnicode) -> usize {
-        let set = CharSet::new(class);
-        if let Some(known) = self.sets.iter().position(|known| *known == set) {
-            return known;
-        }
-        self.sets.push(set);
-        self.sets.len() - 1
-    }
-
-    fn mark(&mut self) -> usize {
-        self.marks += 1;
-        self.marks - 1
-    }
-
-    fn push(&mut self, inst: Inst) -> usize {
-        self.insts.push(inst);
-        self.insts.len() - 1
-    }
-
-    /// Appends the node's instructions. Recursion is bounded by the parser's nesting limit.
-    fn node(&mut self, node: &Node) {
-        match node {
-            Node::Char(c) => {
-                self.push(Inst::Char(*c));
-            }
-            Node::Set(class) => {
-                let set = self.set(class);
-                self.push(Inst::Set(set));
-            }
-            Node::Anchor(anchor) => {
-                self.push(Inst::Assert(*anchor));
-            }
-            Node::Group(group, node) => {
-                self.push(Inst::Save(*group as u32 * 2));
-                self.node(node);
-                self.push(Inst::Save(*group as u32 * 2 + 1));
-            }
-            Node::Concat(nodes) => nodes.iter().for_each(|node| self.node(node)),
-            Node::Alternate(nodes) => self.alternate(nodes),
-            Node::Repeat(repeat) => self.repeat(repeat),
-            Node::Look {
-                behind,
-                negated,
-                node,
-            } => {
-                let mark = self.mark();
-                self.push(Inst::Mark(mark));
-                let split = negated.then(|| self.push(Inst::Split(0, 0)));
-                if let Some(width) = behind {
-                    self.push(Inst::Back(*width));
-                }
-                self.node(node);
-                match split {
-                    None => {
-                        self.push(Inst::CommitAt(mark));
-                    }
-                    Some(split) => {
-                        self.push(Inst::Reject(mark));
-                        self.insts[split] = Inst::Split(split + 1, self.insts.len());
-                    }
-                }
-            }
-            Node::Backref(group, fold) => {
-                self.push(Inst::Backref(*group, *fold));
-            }
-            Node::Conditional { group, yes, no } => {
-                let test = self.push(Inst::IfGroup(*group, 0));
-                self.node(yes);
-                let jump = self.push(Inst::Jump(0));
-                self.insts[test] = Inst::IfGroup(*group, self.insts.len());
-                self.node(no);
-                self.insts[jump] = Inst::Jump(self.insts.len());
-            }
-            Node::Atomic(node) => {
-                let mark = self.mark();
-                self.push(Inst::Mark(mark));
-                self.node(node);
-                self.push(Inst::Commit(mark));
-            }
-        }
-    }
-
-    fn alternate(&mut self, nodes: &[Node]) {
-        let mut jumps = Vec::new();
-        for (i, node) in nodes.iter().enumerate() {
-            if i + 1 == nodes.len() {
-                self.node(node);
-                break;
-            }
-            let split = self.push(Inst::Split(0, 0));
-            self.node(node);
-            jumps.push(self.push(Inst::Jump(0)));
-            self.insts[split] = Inst::Split(split + 1, self.insts.len());
-        }
-        for jump in jumps {
-            self.insts[jump] = Inst::Jump(self.insts.len());
-        }
-    }
-
-    fn repeat(&mut self, repeat: &Repeat) {
-        let (min, max) = (repeat.min, repeat.max.unwrap_or(NONE));
-        let one = match &repeat.node {
-            Node::Set(class) => Some(self.set(class)),
-            Node::Char(c) => {
-                let mut class = ClassUnicode::empty();
-                class.push(regex_syntax::hir::ClassUnicodeRange::new(*c, *c));
-                Some(self.set(&class))
-            }
-            _ => None,
-        };
-        if let (Some(set), RepeatKind::Greedy | RepeatKind::Lazy) = (one, repeat.kind) {
-            self.push(Inst::Run {
-                set,
-                min,
-                max,
-                lazy: repeat.kind == RepeatKind::Lazy,
-            });
-            return;
-        }
-        let register = self.loops;
-        self.loops += 1;
-        self.push(Inst::LoopEnter(register));
-        let again = self.insts.len();
-        match repeat.kind {
-            RepeatKind::Greedy => {
-                let test = self.push(Inst::Jump(0));
-                self.node(&repeat.node);
-                self.push(Inst::Jump(again));
-                self.insts[test] = Inst::Loop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
-            }
-            RepeatKind::Lazy => {
-                let test = self.push(Inst::Jump(0));
-                self.push(Inst::LoopTake(register));
-                self.node(&repeat.node);
-                self.push(Inst::Jump(again));
-                self.insts[test] = Inst::LazyLoop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
-            }
-            RepeatKind::Possessive => {
-                // Each iteration is atomic, and drops the choice of leaving before it.
-                let mark = self.mark();
-                self.push(Inst::Mark(mark));
-                let test = self.push(Inst::Jump(0));
-                self.node(&repeat.node);
-                self.push(Inst::Commit(mark));
-                self.push(Inst::Jump(again));
-                self.insts[test] = Inst::Loop {
-                    register,
-                    min,
-                    max,
-                    exit: self.insts.len(),
-                };
-            }
-        }
-    }
 }

@@ -1,0 +1,170 @@
+//! Ready-made templates for families of open models.
+
+use serde_json::Value as Json;
+
+use crate::error::Error;
+use crate::template::ResponseTemplate;
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// How a family of models writes reasoning, content and tool calls.
+        ///
+        /// Each is a [`ResponseTemplate`], written for this crate. The message has
+        /// `role`, `content`, `tool_calls` (with the arguments as an object) and the
+        /// reasoning under the name that the family's chat template reads: `thinking` for
+        /// [`Format::Harmony`], [`Format::Cohere`] and [`Format::SmolLm3`],
+        /// `reasoning_content` for the others.
+        ///
+        /// ```
+        /// use response_parser::{Format, Turn};
+        /// use serde_json::json;
+        ///
+        /// let template = Format::by_name("hermes").unwrap().template()?;
+        /// let text = "Let me look.\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call><|im_end|>";
+        /// assert_eq!(template.parse(text)?, json!({
+        ///     "role": "assistant",
+        ///     "content": "Let me look.",
+        ///     "tool_calls": [
+        ///         {"type": "function", "function": {"name": "weather", "arguments": {"city": "Oslo"}}}
+        ///     ]
+        /// }));
+        /// # Ok::<(), response_parser::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Format {
+            /// All formats.
+            pub const ALL: &'static [Format] = &[$(Format::$variant),*];
+
+            /// The format's name.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Format::$variant => $name,)*
+                }
+            }
+
+            fn source(self) -> &'static str {
+                match self {
+                    $(Format::$variant => include_str!(concat!($name, ".json")),)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// Qwen2.5, Qwen3, Hermes and other ChatML models: JSON in `<tool_call>`.
+    Hermes = "hermes",
+    /// Qwen3-Coder, Qwen3.5, Nemotron 3: `<function=...>` with `<parameter=...>`.
+    Qwen3Coder = "qwen3-coder",
+    /// SmolLM3.
+    SmolLm3 = "smollm3",
+    /// Llama 3.1, 3.2 and 3.3: a call is the whole message.
+    Llama3 = "llama3",
+    /// Mistral up to tokenizer v7: a JSON list after `[TOOL_CALLS]`.
+    Mistral = "mistral",
+    /// Mistral since tokenizer v11, Magistral, Devstral: `[TOOL_CALLS]name[ARGS]{...}`.
+    MistralV11 = "mistral-v11",
+    /// DeepSeek V3 and R1: arguments in a fenced block.
+    DeepSeekV3 = "deepseek-v3",
+    /// DeepSeek V3.1 and V3.2.
+    DeepSeekV31 = "deepseek-v3.1",
+    /// GPT-OSS: channels.
+    Harmony = "harmony",
+    /// Gemma 2 and 3, which have no form of their own for calls.
+    Gemma = "gemma",
+    /// Gemma 4.
+    Gemma4 = "gemma4",
+    /// Cohere Command R7B and A.
+    Cohere = "cohere",
+    /// GLM 4.5 and 4.6.
+    Glm4 = "glm4",
+    /// Kimi K2.
+    KimiK2 = "kimi-k2",
+    /// MiniMax M2.
+    MiniMaxM2 = "minimax-m2",
+    /// Phi-4-mini.
+    Phi4Mini = "phi4-mini",
+}
+
+impl Format {
+    /// The format of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Format> {
+        Format::ALL
+            .iter()
+            .copied()
+            .find(|format| format.name() == name)
+    }
+
+    /// The format that a model with this chat template writes, if its markers are known.
+    ///
+    /// The text is only searched for markers: the template need not be complete.
+    #[must_use]
+    pub fn of_chat_template(chat_template: &str) -> Option<Format> {
+        let has = |marker: &str| chat_template.contains(marker);
+        // The most telling markers come first.
+        Some(if has("<|channel|>") && has("<|message|>") {
+            Format::Harmony
+        } else if has("<|START_ACTION|>") || has("<|START_RESPONSE|>") {
+            Format::Cohere
+        } else if has("<|tool_call>") {
+            Format::Gemma4
+        } else if has("<start_of_turn>") {
+            Format::Gemma
+        } else if has("<|tool_call_argument_begin|>") {
+            Format::KimiK2
+        } else if has("<minimax:tool_call>") {
+            Format::MiniMaxM2
+        } else if has("<arg_key>") {
+            Format::Glm4
+        } else if has("<function=") {
+            Format::Qwen3Coder
+        } else if has("<｜tool▁call▁begin｜>") {
+            match has("```json") {
+                true => Format::DeepSeekV3,
+                false => Format::DeepSeekV31,
+            }
+        } else if has("<｜Assistant｜>") {
+            Format::DeepSeekV3
+        } else if has("[TOOL_CALLS]") {
+            match has("[ARGS]") {
+                true => Format::MistralV11,
+                false => Format::Mistral,
+            }
+        } else if has("[/INST]") {
+            Format::Mistral
+        } else if has("<|start_header_id|>") {
+            Format::Llama3
+        } else if has("<|tool_call|>") {
+            Format::Phi4Mini
+        } else if has("<|im_start|>") {
+            match has("reasoning_mode") || has("/no_think") && has("xml_tools") {
+                true => Format::SmolLm3,
+                false => Format::Hermes,
+            }
+        } else {
+            return None;
+        })
+    }
+
+    /// The format's response template as JSON, to read or to change.
+    #[must_use]
+    pub fn json(self) -> Json {
+        serde_json::from_str(self.source()).unwrap_or_default()
+    }
+
+    /// The format's response template, compiled.
+    ///
+    /// # Errors
+    ///
+    /// None in practice: the templates are fixed ones.
+    pub fn template(self) -> Result<ResponseTemplate, Error> {
+        ResponseTemplate::new(&self.json())
+    }
+}

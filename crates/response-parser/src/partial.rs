@@ -1,0 +1,715 @@
+//! JSON that is still being written: its value so far.
+
+use serde_json::{Map, Number, Value as Json};
+
+/// Deepest nesting that is followed; what lies deeper is left out.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// Longest number, in bytes, whose value is shown before it is finished.
+const MAX_OPEN_NUMBER: usize = 64;
+
+/// What the last character left unfinished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unfinished {
+    /// A string: more characters may follow.
+    String,
+    /// A number: more digits may follow.
+    Number,
+    /// An array or an object that is not closed.
+    Container,
+}
+
+/// The value so far of a JSON text that arrives piece by piece, always a valid value.
+///
+/// A string shows the characters it has, a number the longest number it starts with (null
+/// before its first digit); a key is shown once its value starts, `true`, `false` and `null` once they are complete. Python's
+/// `NaN` and infinities show as null, integers beyond 64 bits as the nearest double. Each call
+/// costs the length of its piece, and the depth of the value for each element in it.
+///
+/// ```
+/// use response_parser::{PartialJson, Unfinished};
+/// use serde_json::json;
+///
+/// let mut partial = PartialJson::new();
+/// partial.feed(r#"{"city": "Os"#);
+/// assert_eq!(partial.value(), Some(&json!({"city": "Os"})));
+/// assert_eq!(partial.unfinished(), Some(Unfinished::String));
+/// assert_eq!(partial.pointer(), "/city");
+/// partial.feed(r#"lo", "days": 1"#);
+/// assert_eq!(partial.value(), Some(&json!({"city": "Oslo", "days": 1})));
+/// partial.feed("0}");
+/// assert_eq!(partial.value(), Some(&json!({"city": "Oslo", "days": 10})));
+/// assert_eq!(partial.unfinished(), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct PartialJson {
+    root: Option<Json>,
+    /// The containers that are open, from the outside.
+    frames: Vec<Frame>,
+    state: State,
+    /// The unfinished key, number, word or delimiter.
+    pending: String,
+    /// The unfinished escape, without its backslash.
+    escape: String,
+    /// The first half of a surrogate pair.
+    high: Option<u32>,
+    dialect: Dialect,
+    /// The dialect's delimiter that ends the open string.
+    close: Option<usize>,
+}
+
+/// Liberties of some models' JSON.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dialect {
+    pub(crate) unquoted_keys: bool,
+    pub(crate) string_delims: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+enum Frame {
+    Array,
+    /// With the key of the value at work.
+    Object(String),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// A value must come.
+    #[default]
+    Value,
+    /// A value must come, or the end of the array.
+    FirstItem,
+    /// A key must come.
+    Key,
+    /// A key must come, or the end of the object.
+    FirstKey,
+    BareKey,
+    Colon,
+    /// A comma or the container's end must come.
+    After,
+    Text {
+        key: bool,
+    },
+    Escape {
+        key: bool,
+    },
+    /// Inside a string of the dialect, which knows no escapes.
+    Delimited,
+    /// The dialect's opening delimiter has begun.
+    Opening,
+    Number,
+    Word,
+    /// The value is complete.
+    Done,
+    /// The text is not JSON, or too deep; what came before stays.
+    Broken,
+}
+
+impl PartialJson {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> PartialJson {
+        PartialJson::default()
+    }
+
+    pub(crate) fn with_dialect(dialect: Dialect) -> PartialJson {
+        PartialJson {
+            dialect,
+            ..PartialJson::default()
+        }
+    }
+
+    /// The value so far; `None` before anything of it can be told.
+    #[must_use]
+    pub fn value(&self) -> Option<&Json> {
+        self.root.as_ref()
+    }
+
+    /// What the last character left unfinished; `None` before the value starts and when it is
+    /// complete.
+    #[must_use]
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        match self.state {
+            State::Done => None,
+            State::Text { key: false } | State::Escape { key: false } | State::Delimited => {
+                Some(Unfinished::String)
+            }
+            State::Number if self.frames.is_empty() && self.root.is_none() => None,
+            State::Number => Some(Unfinished::Number),
+            _ if self.frames.is_empty() => None,
+            _ => Some(Unfinished::Container),
+        }
+    }
+
+    /// Whether the value is complete.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Whether the text turned out not to be JSON, or to be nested deeper than 128. The value
+    /// stays what it was then.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    /// The JSON Pointer (RFC 6901) of the innermost part at work.
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        let mut node = self.root.as_ref();
+        let mut frames = self.frames.iter().peekable();
+        while let Some(frame) = frames.next() {
+            // In the innermost container nothing may be at work.
+            let at_work = frames.peek().is_some()
+                || matches!(
+                    self.unfinished(),
+                    Some(Unfinished::String | Unfinished::Number)
+                );
+            match (frame, node) {
+                (Frame::Object(key), Some(Json::Object(map))) if at_work => {
+                    pointer.push('/');
+                    pointer.push_str(&crate::value::escape_pointer(key));
+                    node = map.get(key);
+                }
+                (Frame::Array, Some(Json::Array(items))) if at_work && !items.is_empty() => {
+                    pointer.push_str(&format!("/{}", items.len() - 1));
+                    node = items.last();
+                }
+                _ => break,
+            }
+        }
+        pointer
+    }
+
+    /// Takes the next piece of the text.
+    pub fn feed(&mut self, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() && self.state != State::Broken {
+            let used = self.step(rest);
+            rest = &rest[used..];
+        }
+    }
+
+    /// Takes what it can from the front of `text`, which is not empty: nothing only where the
+    /// state changes.
+    fn step(&mut self, text: &str) -> usize {
+        let Some(c) = text.chars().next() else {
+            return 0;
+        };
+        match self.state {
+            State::Text { key } => return self.text(text, key),
+            State::Escape { key } => return self.escape(c, key),
+            State::Delimited => return self.delimited(text),
+            State::Opening => return self.opening(c),
+            State::BareKey => return self.bare_key(text, c),
+            State::Number => {
+                if c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E') {
+                    let length = text
+                        .find(|c: char| {
+                            !c.is_ascii_digit() && !matches!(c, '-' | '+' | '.' | 'e' | 'E')
+                        })
+                        .unwrap_or(text.len());
+                    self.pending.push_str(&text[..length]);
+                    if self.pending.len() <= MAX_OPEN_NUMBER || length < text.len() {
+                        self.show_number();
+                    }
+                    return length;
+                }
+                if self.pending == "-" && c == 'I' {
+                    self.state = State::Word;
+                    return 0;
+                }
+                self.show_number();
+                self.pending.clear();
+                self.after_value();
+                return 0;
+            }
+            State::Word => return self.word(c),
+            _ => {}
+        }
+        if matches!(c, ' ' | '\t' | '\n' | '\r') {
+            return 1;
+        }
+        match (self.state, c) {
+            (State::Value | State::FirstItem, '"') => {
+                self.add(Json::String(String::new()));
+                self.state = State::Text { key: false };
+            }
+            (State::Value | State::FirstItem, '{' | '[') => {
+                if self.frames.len() >= MAX_DEPTH {
+                    self.state = State::Broken;
+                    return 0;
+                }
+                let (value, frame, state) = match c {
+                    '{' => (
+                        Json::Object(Map::new()),
+                        Frame::Object(String::new()),
+                        State::FirstKey,
+                    ),
+                    _ => (Json::Array(Vec::new()), Frame::Array, State::FirstItem),
+                };
+                self.add(value);
+                self.frames.push(frame);
+                self.state = state;
+            }
+            (State::FirstItem, ']') | (State::FirstKey, '}') => self.close_container(),
+            (State::After, ']') if matches!(self.frames.last(), Some(Frame::Array)) => {
+                self.close_container();
+            }
+            (State::After, '}') if matches!(self.frames.last(), Some(Frame::Object(_))) => {
+                self.close_container();
+            }
+            (State::After, ',') => {
+                self.state = match self.frames.last() {
+                    Some(Frame::Array) => State::Value,
+                    _ => State::Key,
+                };
+            }
+            (State::Value | State::FirstItem, '-' | '0'..='9') => {
+                self.pending.clear();
+                self.add(Json::Null);
+                self.state = State::Number;
+                return 0;
+            }
+            (State::Value | State::FirstItem, 't' | 'f' | 'n' | 'N' | 'I') => {
+                self.pending.clear();
+                self.state = State::Word;
+                return 0;
+            }
+            (State::Key | State::FirstKey, '"') => {
+                self.pending.clear();
+                self.state = State::Text { key: true };
+            }
+            (State::Key | State::FirstKey, c)
+                if self.dialect.unquoted_keys && crate::pyre::is_word(c) =>
+            {
+                self.pending.clear();
+                self.state = State::BareKey;
+                return 0;
+            }
+            (State::Colon, ':') => self.state = State::Value,
+            (State::Value | State::FirstItem, c)
+                if self
+                    .dialect
+                    .string_delims
+                    .iter()
+                    .any(|(open, _)| open.starts_with(c)) =>
+            {
+                self.pending.clear();
+                self.state = State::Opening;
+                return 0;
+            }
+            _ => self.state = State::Broken,
+        }
+        c.len_utf8()
+    }
+
+    /// Reads on in a string.
+    fn text(&mut self, text: &str, key: bool) -> usize {
+        let length = memchr::memchr2(b'"', b'\\', text.as_bytes()).unwrap_or(text.len());
+        if let Some(control) = text[..length].find(|c| c < ' ') {
+            self.push_text(&text[..control], key);
+            self.state = State::Broken;
+            return control;
+        }
+        if length > 0 {
+            self.push_text(&text[..length], key);
+            return length;
+        }
+        if text.starts_with('\\') {
+            self.escape.clear();
+            self.state = State::Escape { key };
+            return 1;
+        }
+        self.flush_high(key);
+        if key {
+            if let Some(Frame::Object(name)) = self.frames.last_mut() {
+                *name = std::mem::take(&mut self.pending);
+            }
+            self.state = State::Colon;
+        } else {
+            self.after_value();
+        }
+        1
+    }
+
+    fn escape(&mut self, c: char, key: bool) -> usize {
+        let plain = match (self.escape.is_empty(), c) {
+            (true, 'u') => {
+                self.escape.push('u');
+                return 1;
+            }
+            (true, '"' | '\\' | '/') => c,
+            (true, 'b') => '\u{8}',
+            (true, 'f') => '\u{C}',
+            (true, 'n') => '\n',
+            (true, 'r') => '\r',
+            (true, 't') => '\t',
+            (false, c) if c.is_ascii_hexdigit() => {
+                self.escape.push(c);
+                if self.escape.len() == 5 {
+                    let unit = u32::from_str_radix(&self.escape[1..], 16).unwrap_or(0xFFFD);
+                    self.state = State::Text { key };
+                    self.unit(unit, key);
+                }
+                return 1;
+            }
+            _ => {
+                self.state = State::Broken;
+                return 0;
+            }
+        };
+        self.state = State::Text { key };
+        self.push_text(plain.encode_utf8(&mut [0; 4]), key);
+        1
+    }
+
+    /// Adds a UTF-16 code unit; half a pair waits for the other half.
+    fn unit(&mut self, unit: u32, key: bool) {
+        match (self.high.take(), unit) {
+            (Some(high), 0xDC00..=0xDFFF) => {
+                let point = 0x1_0000 + ((high - 0xD800) << 10) + (unit - 0xDC00);
+                let c = char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
+                self.push_text(c.encode_utf8(&mut [0; 4]), key);
+            }
+            (before, 0xD800..=0xDBFF) => {
+                if before.is_some() {
+                    self.push_text("\u{FFFD}", key);
+                }
+                self.high = Some(unit);
+            }
+            (before, _) => {
+                if before.is_some() {
+                    self.push_text("\u{FFFD}", key);
+                }
+                let c = char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
+                self.push_text(c.encode_utf8(&mut [0; 4]), key);
+            }
+        }
+    }
+
+    fn flush_high(&mut self, key: bool) {
+        if self.high.take().is_some() {
+            self.push_text("\u{FFFD}", key);
+        }
+    }
+
+    fn push_text(&mut self, text: &str, key: bool) {
+        self.flush_high(key);
+        if key {
+            self.pending.push_str(text);
+        } else if let Some(Json::String(open)) = self.last_mut() {
+            open.push_str(text);
+        }
+    }
+
+    fn bare_key(&mut self, text: &str, c: char) -> usize {
+        if crate::pyre::is_word(c) {
+            let length = text
+                .find(|c: char| !crate::pyre::is_word(c))
+                .unwrap_or(text.len());
+            self.pending.push_str(&text[..length]);
+            return length;
+        }
+        if let Some(Frame::Object(name)) = self.frames.last_mut() {
+            *name = std::mem::take(&mut self.pending);
+        }
+        self.state = State::Colon;
+        0
+    }
+
+    /// Reads on in an opening delimiter of the dialect.
+    fn opening(&mut self, c: char) -> usize {
+        self.pending.push(c);
+        let delims = &self.dialect.string_delims;
+        if let Some(which) = delims.iter().position(|(open, _)| *open == self.pending) {
+            self.close = Some(which);
+            self.pending.clear();
+            self.add(Json::String(String::new()));
+            self.state = State::Delimited;
+        } else if !delims
+            .iter()
+            .any(|(open, _)| open.starts_with(&self.pending))
+        {
+            self.state = State::Broken;
+            return 0;
+        }
+        c.len_utf8()
+    }
+
+    /// Reads on in a string of the dialect; what may be its end waits.
+    fn delimited(&mut self, text: &str) -> usize {
+        let delims = &self.dialect.string_delims;
+        let Some((_, close)) = self.close.and_then(|which| delims.get(which)) else {
+            self.state = State::Broken;
+            return 0;
+        };
+        let close = close.clone();
+        self.pending.push_str(text);
+        let pending = std::mem::take(&mut self.pending);
+        if let Some(end) = pending.find(&close) {
+            self.push_text(&pending[..end], false);
+            // What was pending before the text cannot hold the end of the delimiter.
+            let left = pending.len() - end - close.len();
+            self.close = None;
+            self.after_value();
+            return text.len() - left;
+        }
+        let keep = (1..close.len().min(pending.len() + 1))
+            .rev()
+            .find(|&n| close.is_char_boundary(n) && pending.ends_with(&close[..n]))
+            .unwrap_or(0);
+        let (sure, maybe) = pending.split_at(pending.len() - keep);
+        self.push_text(sure, false);
+        self.pending = maybe.to_owned();
+        text.len()
+    }
+
+    fn word(&mut self, c: char) -> usize {
+        const WORDS: [(&str, Json); 6] = [
+            ("true", Json::Bool(true)),
+            ("false", Json::Bool(false)),
+            ("null", Json::Null),
+            ("NaN", Json::Null),
+            ("Infinity", Json::Null),
+            ("-Infinity", Json::Null),
+        ];
+        self.pending.push(c);
+        if let Some((word, value)) = WORDS.iter().find(|(word, _)| *word == self.pending) {
+            // The sign has made a place already.
+            if !word.starts_with('-') {
+                self.add(value.clone());
+            }
+            self.pending.clear();
+            self.after_value();
+        } else if !WORDS
+            .iter()
+            .any(|(word, _)| word.starts_with(&self.pending))
+        {
+            self.state = State::Broken;
+            return 0;
+        }
+        c.len_utf8()
+    }
+
+    /// Shows the longest number that the digits so far start with.
+    fn show_number(&mut self) {
+        let number = number_so_far(&self.pending);
+        if let Some(place) = self.last_mut() {
+            *place = number;
+        }
+    }
+
+    fn close_container(&mut self) {
+        self.frames.pop();
+        self.after_value();
+    }
+
+    fn after_value(&mut self) {
+        self.state = match self.frames.is_empty() {
+            true => State::Done,
+            false => State::After,
+        };
+    }
+
+    /// Adds a value to the innermost open container.
+    fn add(&mut self, value: Json) {
+        let Some((last, outer)) = self.frames.split_last() else {
+            self.root = Some(value);
+            return;
+        };
+        match (descend(&mut self.root, outer), last) {
+            (Some(Json::Array(items)), Frame::Array) => items.push(value),
+            (Some(Json::Object(map)), Frame::Object(key)) => {
+                map.insert(key.clone(), value);
+            }
+            _ => {}
+        }
+    }
+
+    /// The value that was added last.
+    fn last_mut(&mut self) -> Option<&mut Json> {
+        descend(&mut self.root, &self.frames)
+    }
+}
+
+/// The value at work inside these containers.
+fn descend<'v>(root: &'v mut Option<Json>, frames: &[Frame]) -> Option<&'v mut Json> {
+    let mut node = root.as_mut()?;
+    for frame in frames {
+        node = match (frame, node) {
+            (Frame::Array, Json::Array(items)) => items.last_mut()?,
+            (Frame::Object(key), Json::Object(map)) => map.get_mut(key)?,
+            _ => return None,
+        };
+    }
+    Some(node)
+}
+
+/// The longest number that `text` starts with.
+fn number_so_far(text: &str) -> Json {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let more = bytes[from..].iter().take_while(|b| b.is_ascii_digit());
+        from + more.count()
+    };
+    let start = usize::from(bytes.first() == Some(&b'-'));
+    let whole = match bytes.get(start) {
+        Some(b'0') => start + 1,
+        _ => digits(start),
+    };
+    if whole == start {
+        return Json::Null;
+    }
+    let mut end = whole;
+    if bytes.get(end) == Some(&b'.') && digits(end + 1) > end + 1 {
+        end = digits(end + 1);
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let from = end + 1 + sign;
+        if from <= bytes.len() && digits(from) > from {
+            end = digits(from);
+        }
+    }
+    let text = &text[..end];
+    if end == whole {
+        if let Ok(n) = text.parse::<i64>() {
+            return n.into();
+        }
+        if let Ok(n) = text.parse::<u64>() {
+            return n.into();
+        }
+    }
+    let number = text.parse().ok().and_then(Number::from_f64);
+    number.map_or(Json::Null, Json::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn after(text: &str) -> PartialJson {
+        let mut partial = PartialJson::new();
+        partial.feed(text);
+        partial
+    }
+
+    #[track_caller]
+    fn check(text: &str, value: Json, unfinished: Option<Unfinished>, pointer: &str) {
+        let partial = after(text);
+        assert_eq!(partial.value(), Some(&value), "{text}");
+        assert_eq!(partial.unfinished(), unfinished, "{text}");
+        assert_eq!(partial.pointer(), pointer, "{text}");
+    }
+
+    #[test]
+    fn values_so_far() {
+        use Unfinished::{Container, Number, String};
+        check(
+            r#"{"a": [1, {"b": "x\n\u00"#,
+            json!({"a": [1, {"b": "x\n"}]}),
+            Some(String),
+            "/a/1/b",
+        );
+        check(
+            r#"{"a": [1, {"b": "x"}"#,
+            json!({"a": [1, {"b": "x"}]}),
+            Some(Container),
+            "/a",
+        );
+        check("[-", json!([null]), Some(Number), "/0");
+        check("[-1.5e", json!([-1.5]), Some(Number), "/0");
+        check("[12, tru", json!([12]), Some(Container), "");
+        check(r#"{"a": 1, "b"#, json!({"a": 1}), Some(Container), "");
+        check(r#"{"a": 1, "b": "#, json!({"a": 1}), Some(Container), "");
+        check(r#"["\ud83d"#, json!([""]), Some(String), "/0");
+        check(r#"["\ud83d\ude00"]"#, json!(["\u{1F600}"]), None, "");
+        check(r#"["\ud83dx"]"#, json!(["\u{FFFD}x"]), None, "");
+        check(r#"{"a": 1, "a": "#, json!({"a": 1}), Some(Container), "");
+        check(
+            r#"{"a": 1, "a": [2"#,
+            json!({"a": [2]}),
+            Some(Number),
+            "/a/0",
+        );
+        check("[NaN, -Infinity]", json!([null, null]), None, "");
+        assert_eq!(after("  ").value(), None);
+        assert!(after("{a").is_broken());
+        assert!(after("[1] 2").is_broken());
+        assert!(after(&"[".repeat(1000)).is_broken());
+    }
+
+    #[test]
+    fn dialects() {
+        let dialect = Dialect {
+            unquoted_keys: true,
+            string_delims: vec![("<|\"|>".to_owned(), "<|\"|>".to_owned())],
+        };
+        let whole = "{city:<|\"|>Os <|lo<|\"|>,n:[<|\"|><|\"|>,5]}";
+        for cut in 0..=whole.len() {
+            let mut partial = PartialJson::with_dialect(dialect.clone());
+            partial.feed(&whole[..cut]);
+            partial.feed(&whole[cut..]);
+            assert_eq!(
+                partial.value(),
+                Some(&json!({"city": "Os <|lo", "n": ["", 5]}))
+            );
+            assert!(partial.is_complete());
+        }
+        let mut partial = PartialJson::with_dialect(dialect);
+        partial.feed("{city:<|\"|>Os <|");
+        assert_eq!(partial.value(), Some(&json!({"city": "Os "})));
+    }
+
+    fn value() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::from),
+            any::<i64>().prop_map(Json::from),
+            any::<f64>().prop_map(Json::from),
+            any::<String>().prop_map(Json::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
+                prop::collection::btree_map(any::<String>(), inner, 0..4)
+                    .prop_map(|map| Json::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn the_end_is_the_value_however_it_comes(value in value(), pretty in any::<bool>()) {
+            let text = match pretty {
+                true => format!("{value:#} "),
+                false => format!("{value}\n"),
+            };
+            let mut each = PartialJson::new();
+            for (place, c) in text.char_indices() {
+                each.feed(c.encode_utf8(&mut [0; 4]));
+                let whole = after(&text[..place + c.len_utf8()]);
+                prop_assert_eq!(each.value(), whole.value());
+                prop_assert_eq!(each.unfinished(), whole.unfinished());
+                prop_assert!(!each.is_broken());
+            }
+            prop_assert_eq!(each.value(), Some(&value));
+            prop_assert!(each.is_complete());
+        }
+
+        #[test]
+        fn never_panics(text in "([\\[\\]{}\":,\\\\u0-9adeft.+-]|null|true|NaN|-Inf|\u{1F600}| ){0,40}") {
+            let partial = after(&text);
+            let _ = (partial.pointer(), partial.unfinished());
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! From the text of a region to its value.
+
+use std::borrow::Cow;
+
+use super::load::{Field, JsonDialect, Kind, KvLines, Parser, XmlInline, empty_separator};
+use super::tools::Tools;
+use super::transform::{Scope, Use};
+use serde_json::Value as Json;
+
+use crate::error::{Error, ErrorKind};
+use crate::json::{self, MAX_DEPTH, Problem};
+use crate::pyre::is_word;
+use crate::run::exhausted;
+use crate::scalar;
+use crate::schema::shorten;
+use crate::text::Text;
+use crate::value::{Object, Value};
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// The value of a region of `field` with the text `body`, at `offset` of the whole text.
+pub(super) fn value<'t>(
+    field: &Field,
+    tools: &Tools,
+    body: &'t str,
+    offset: usize,
+    captures: &[(&str, &'t str)],
+) -> Result<Value<'t>> {
+    let depth = match tools.is_empty() {
+        true => Look::NoFurther,
+        false => Look::Inside,
+    };
+    let content = parse(&field.parser, &Text::plain(body), depth);
+    let content = content.map_err(|e| e.moved_by(offset))?;
+    let Some(transform) = &field.transform else {
+        let mut content = content;
+        if !tools.is_empty() {
+            tools.cast(&mut content);
+        }
+        return Ok(content);
+    };
+    let pointer = format!("{}/transform", field.pointer);
+    let fill = |mut scope: Scope<'_, 't>| {
+        // Arguments are cast where they come from, so that every place that shows them does
+        // so alike.
+        if !tools.is_empty()
+            && let Some(path) = transform.source(&["function", "arguments"])
+        {
+            let filled = transform.fill(&mut scope, Use::Copy, &pointer)?;
+            if let (Some(name), Some(arguments)) = (called(&filled), scope.find_mut(&path)) {
+                tools.cast_arguments(&name, arguments);
+            }
+        }
+        let mut filled = transform.fill(&mut scope, Use::Take, &pointer)?;
+        if !tools.is_empty() {
+            tools.cast(&mut filled);
+        }
+        Ok(filled)
+    };
+    if !field.transform_each {
+        let mut values = Object::default();
+        values.insert(Text::plain("content"), content);
+        return fill(Scope { captures, values });
+    }
+    let shape = || {
+        let message = "transform_each needs a list of objects";
+        let pointer = format!("{}/transform_each", field.pointer);
+        Error::new(ErrorKind::TransformEachShape, pointer, message).at_offset(Some(offset))
+    };
+    let items = match content {
+        Value::Array(items) => items,
+        Value::Json(Json::Array(items)) => items.into_iter().map(Value::finished).collect(),
+        _ => return Err(shape()),
+    };
+    let filled = items.into_iter().map(|item| match item {
+        Value::Object(values) => fill(Scope { captures, values }),
+        Value::Json(Json::Object(map)) => {
+            let values = map
+                .into_iter()
+                .map(|(key, value)| (Text::plain(key), Value::finished(value)));
+            let values = values.collect();
+            fill(Scope { captures, values })
+        }
+        _ => Err(shape()),
+    });
+    filled.collect::<Result<_>>().map(Value::Array)
+}
+
+/// The name of the function that a call is of.
+fn called(call: &Value<'_>) -> Option<String> {
+    let Value::Object(call) = call else {
+        return None;
+    };
+    match call.get(&Text::plain("function")) {
+        Some(Value::Object(function)) => match function.get(&Text::plain("name")) {
+            Some(Value::Text(name)) => Some(name.as_str().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a value that was parsed from JSON is looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Only by placeholders.
+    NoFurther,
+    /// To change parts of it.
+    Inside,
+}
+
+/// Reads `text` with a content parser. Recursion is as deep as the template.
+fn parse<'t>(parser: &Parser, text: &Text<'t>, depth: Look) -> Result<Value<'t>> {
+    let trimmed = || match parser.strip {
+        true => text.trimmed(),
+        false => text.clone(),
+    };
+    let number = |value: Option<Value<'t>>, kind: ErrorKind, what: &str| {
+        value.ok_or_else(|| {
+            let message = format!("not {what}: \"{}\"", shorten(text.as_str()));
+            Error::new(kind, &parser.pointer, message).at_offset(Some(0))
+        })
+    };
+    match &parser.kind {
+        Kind::Text => Ok(Value::Text(trimmed())),
+        Kind::Int => {
+            let value = scalar::integer(scalar::trim(text.as_str())).map(Value::Int);
+            number(value, ErrorKind::IntInvalid, "an integer")
+        }
+        Kind::Float => {
+            let value = scalar::float(scalar::trim(text.as_str())).map(Value::Float);
+            number(value, ErrorKind::FloatInvalid, "a number")
+        }
+        Kind::Bool => {
+            let text = trimmed();
+            let lower = text.as_str().to_lowercase();
+            Ok(Value::Bool(matches!(lower.as_str(), "true" | "1")))
+        }
+        Kind::Json(dialect) => parse_json(parser, dialect, text, depth),
+        Kind::XmlInline(xml) => xml_inline(parser, xml, text, depth),
+        Kind::KvLines(lines) => kv_lines(parser, lines, &trimmed(), depth),
+        Kind::Broken(error) => Err(error.again()),
+    }
+}
+
+fn parse_json<'t>(
+    parser: &Parser,
+    dialect: &JsonDialect,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
+    let rewritten = rewrite(dialect, text.as_str()).map_err(|offset| {
+        let message = "the text has U+0001 or U+0002, which string_delims cannot take";
+        Error::new(ErrorKind::JsonSentinel, &parser.pointer, message).at_offset(Some(offset))
+    })?;
+    if depth == Look::NoFurther {
+        let plain = match &rewritten {
+            Some(rewritten) => json::decode_plain(rewritten),
+            None => text.borrowed().and_then(json::decode_plain),
+        };
+        if let Some(json) = plain {
+            return Ok(Value::finished(json));
+        }
+    }
+    let decoded = match &rewritten {
+        None => json::decode_text(text),
+        Some(rewritten) => {
+            let rewritten = text.rebuilt(rewritten.clone());
+            json::decode_text(&rewritten)
+        }
+    };
+    decoded.or_else(|error| {
+        if error.problem == Problem::TooDeep {
+            let message = format!("the JSON is nested deeper than {MAX_DEPTH}");
+            return Err(Error::new(ErrorKind::DepthLimit, &parser.pointer, message));
+        }
+        if dialect.allow_non_json {
+            return Ok(Value::Text(match parser.strip {
+                true => text.trimmed(),
+                false => text.clone(),
+            }));
+        }
+        let message = format!("not JSON: {}", error.problem.message());
+        let offset = rewritten.is_none().then_some(error.offset);
+        Err(Error::new(ErrorKind::JsonInvalid, &parser.pointer, message).at_offset(offset))
+    })
+}
+
+/// The text as JSON proper, `None` if it needs no change. Fails with the place of a
+/// character that the rewriting uses for itself.
+fn rewrite(dialect: &JsonDialect, text: &str) -> std::result::Result<Option<String>, usize> {
+    if dialect.string_delims.is_empty() && !dialect.unquoted_keys {
+        return Ok(None);
+    }
+    let mut text = Cow::Borrowed(text);
+    let mut strings: Vec<String> = Vec::new();
+    if !dialect.string_delims.is_empty()
+        && let Some(place) = text.find(['\u{1}', '\u{2}'])
+    {
+        return Err(place);
+    }
+    for (open, close) in &dialect.string_delims {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        while let Some(from) = text[at..].find(open.as_str()) {
+            let start = at + from + open.len();
+            let Some(length) = text[start..].find(close.as_str()) else {
+                break;
+            };
+            out.push_str(&text[at..at + from]);
+            out.push_str(&format!("\u{1}{}\u{2}", strings.len()));
+            strings.push(text[start..start + length].to_owned());
+            let end = start + length + close.len();
+            if end == at {
+                break;
+            }
+            at = end;
+        }
+        out.push_str(&text[at..]);
+        text = Cow::Owned(out);
+    }
+    if dialect.unquoted_keys {
+        text = Cow::Owned(quote_keys(&text));
+    }
+    if strings.is_empty() {
+        return Ok(Some(text.into_owned()));
+    }
+    let mut out = String::with_capacity(text.len());
+    put_back(&text, &strings, &mut out);
+    Ok(Some(out))
+}
+
+/// Puts quotes around each run of word characters between `{` or `,` and `:`.
+fn quote_keys(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut copied = 0;
+    for (place, _) in text.match_indices(['{', ',']) {
+        let key = &text[place + 1..];
+        let length = key.find(|c: char| !is_word(c)).unwrap_or(key.len());
+        if length > 0 && key[length..].starts_with(':') {
+            out.push_str(&text[copied..=place]);
+            out.push('"');
+            out.push_str(&key[..length]);
+            out.push('"');
+            copied = place + 1 + length;
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// Copies `text` with its marks replaced by the strings they stand for. Marks inside those
+/// strings, of pairs that came before, stay what they are.
+fn put_back(text: &str, strings: &[String], out: &mut String) {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1}') {
+        out.push_str(before);
+        rest = after;
+        if let Some((number, after)) = after.split_once('\u{2}')
+            && let Some(string) = number.parse().ok().and_then(|n: usize| strings.get(n))
+        {
+            json::encode(&Value::text(string), out);
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+}
+
+fn xml_inline<'t>(
+    parser: &Parser,
+    xml: &XmlInline,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
+    let depth = match xml.merge_duplicates {
+        true => Look::Inside,
+        false => depth,
+    };
+    let mut object = Object::default();
+    let pointer = || format!("{}/tag_pattern", parser.pointer);
+    let mut matches = xml.pattern.matches(text.as_str());
+    while let Some(groups) = matches.next_match().map_err(|e| exhausted(e, pointer()))? {
+        let part = |group: Option<usize>| {
+            let (from, to) = groups.get(group?).copied().flatten()?;
+            Some((from, text.slice(from..to)))
+        };
+        let Some((_, key)) = part(xml.key) else {
+            let message = "each match must have the named group key";
+            let offset = groups.first().copied().flatten().map(|(from, _)| from);
+            return Err(Error::new(ErrorKind::XmlKeyGroup, pointer(), message).at_offset(offset));
+        };
+        let raw = match (xml.value, part(xml.value)) {
+            (None, _) => Some((0, Text::plain(""))),
+            (Some(_), part) => part,
+        };
+        let value = match (&xml.value_parser, raw) {
+            (None, None) => Value::Null,
+            (None, Some((_, raw))) => Value::Text(raw),
+            (Some(parser), Some((from, raw))) => {
+                parse(parser, &raw, depth).map_err(|e| e.moved_by(from))?
+            }
+            (Some(parser), None) => {
+                let message = "a value is missing";
+                return Err(Error::new(ErrorKind::PythonType, &parser.pointer, message));
+            }
+        };
+        match object.get_mut(&key) {
+            Some(known) if xml.merge_duplicates => {
+                if !matches!(known, Value::Array(_)) {
+                    let first = std::mem::replace(known, Value::Null);
+                    *known = Value::Array(vec![first]);
+                }
+                if let Value::Array(items) = known {
+                    items.push(value);
+                }
+            }
+            _ => {
+                object.insert(key, value);
+            }
+        }
+    }
+    Ok(Value::Object(object))
+}
+
+fn kv_lines<'t>(
+    parser: &Parser,
+    lines: &KvLines,
+    text: &Text<'t>,
+    depth: Look,
+) -> Result<Value<'t>> {
+    if lines.line_sep.is_empty() {
+        return Err(empty_separator(&parser.pointer));
+    }
+    let mut object = Object::default();
+    let whole = text.as_str();
+    let mut from = 0;
+    for line in whole.split(lines.line_sep.as_str()) {
+        let place = from;
+        from += line.len() + lines.line_sep.len();
+        let line = text.slice(place..place + line.len()).trimmed();
+        if line.as_str().is_empty() {
+            continue;
+        }
+        if lines.kv_sep.is_empty() {
+            return Err(empty_separator(&parser.pointer));
+        }
+        let Some(at) = line.as_str().find(lines.kv_sep.as_str()) else {
+            continue;
+        };
+        let key = line.slice(0..at).trimmed();
+        let rest = at + lines.kv_sep.len()..line.as_str().len();
+        let value = line.slice(rest).trimmed();
+        let value = match &lines.value_parser {
+            None => Value::Text(value),
+            Some(parser) => parse(parser, &value, depth).map_err(|e| e.moved_by(place))?,
+        };
+        object.insert(key, value);
+    }
+    Ok(Value::Object(object))
+}

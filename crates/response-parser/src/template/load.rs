@@ -1,0 +1,519 @@
+//! A response template, read and checked.
+
+use serde_json::{Map, Value as Json};
+
+use super::transform::Structure;
+use crate::error::{Error, ErrorKind};
+use crate::pyre::{Dialect, Pattern, SyntaxError};
+use crate::schema::{Mode, is_truthy, shorten};
+use crate::text::Text;
+use crate::value::{Object, Value, depth_within, escape_pointer};
+
+/// Deepest nesting of a template.
+pub(crate) const MAX_TEMPLATE_DEPTH: usize = 128;
+
+pub(super) struct Template {
+    pub(super) defaults: Object<'static>,
+    pub(super) fields: Vec<Field>,
+    /// The field that takes what no region takes.
+    pub(super) implicit: Option<usize>,
+    pub(super) start_anchor: Anchor,
+}
+
+pub(super) struct Field {
+    pub(super) name: std::sync::Arc<str>,
+    pub(super) pointer: String,
+    /// The place of the name among all names, in the order of code points.
+    pub(super) rank: usize,
+    pub(super) open: Option<Anchor>,
+    pub(super) close: Option<Anchor>,
+    pub(super) parser: Parser,
+    pub(super) repeats: bool,
+    pub(super) join: Option<String>,
+    pub(super) optional: bool,
+    pub(super) transform: Option<Structure>,
+    pub(super) transform_each: bool,
+}
+
+/// What opens or closes a region, or the prefix's end.
+#[derive(Debug)]
+pub(super) struct Anchor {
+    pub(super) pattern: Pattern,
+    pub(super) pointer: String,
+    /// A match that ends where the text so far ends may yet become a longer one.
+    pub(super) may_grow: bool,
+}
+
+/// How the text of a region becomes a value.
+pub(super) struct Parser {
+    pub(super) pointer: String,
+    pub(super) strip: bool,
+    pub(super) kind: Kind,
+}
+
+pub(super) enum Kind {
+    Text,
+    Int,
+    Float,
+    Bool,
+    Json(JsonDialect),
+    XmlInline(Box<XmlInline>),
+    KvLines(Box<KvLines>),
+    /// Of the reference's mode: fails when used.
+    Broken(Error),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct JsonDialect {
+    pub(super) allow_non_json: bool,
+    pub(super) unquoted_keys: bool,
+    /// Pairs of what opens and what closes a string.
+    pub(super) string_delims: Vec<(String, String)>,
+}
+
+pub(super) struct XmlInline {
+    pub(super) pattern: Pattern,
+    pub(super) key: Option<usize>,
+    pub(super) value: Option<usize>,
+    pub(super) value_parser: Option<Parser>,
+    pub(super) merge_duplicates: bool,
+}
+
+pub(super) struct KvLines {
+    pub(super) line_sep: String,
+    pub(super) kv_sep: String,
+    pub(super) value_parser: Option<Parser>,
+}
+
+impl Parser {
+    /// Whether a region's text is only raw material of its value.
+    pub(super) fn is_dirty(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Json(_) | Kind::XmlInline(_) | Kind::KvLines(_)
+        )
+    }
+}
+
+/// Reads and checks a template. Linear in its size.
+pub(super) fn load(json: &Json, mode: Mode) -> Result<Template, Error> {
+    if !depth_within(json, MAX_TEMPLATE_DEPTH) {
+        let message = format!("the template is nested deeper than {MAX_TEMPLATE_DEPTH}");
+        return Err(Error::new(ErrorKind::DepthLimit, "", message));
+    }
+    Loader { mode }.template(json)
+}
+
+struct Loader {
+    mode: Mode,
+}
+
+const FIELD_KEYS: [&str; 11] = [
+    "open",
+    "open_pattern",
+    "close",
+    "close_pattern",
+    "content",
+    "content_args",
+    "repeats",
+    "join",
+    "optional",
+    "transform",
+    "transform_each",
+];
+
+#[cold]
+fn bad(pointer: impl Into<String>, message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::TemplateLoad, pointer, message)
+}
+
+impl Loader {
+    fn template(&self, json: &Json) -> Result<Template, Error> {
+        let Json::Object(template) = json else {
+            return Err(bad("", "a template must be an object"));
+        };
+        if template
+            .get("version")
+            .is_some_and(|v| v.as_f64() != Some(1.0))
+        {
+            return Err(bad("/version", "the only version is 1"));
+        }
+        let known = [
+            "version",
+            "defaults",
+            "fields",
+            "start_anchor",
+            "start_anchor_pattern",
+        ];
+        only(template, &known, "")?;
+        let defaults = match template.get("defaults") {
+            None => Object::default(),
+            Some(defaults @ Json::Object(_)) => match Value::from_json(defaults).into_owned() {
+                Value::Object(object) => object,
+                _ => Object::default(),
+            },
+            Some(_) => return Err(bad("/defaults", "must be an object")),
+        };
+        let specs = match template.get("fields") {
+            Some(Json::Object(specs)) if !specs.is_empty() => specs,
+            _ => return Err(bad("/fields", "must be an object with at least one field")),
+        };
+        let mut fields = Vec::with_capacity(specs.len());
+        for (name, spec) in specs {
+            fields.push(self.field(name, spec)?);
+        }
+        let mut order: Vec<usize> = (0..fields.len()).collect();
+        order.sort_by(|&a, &b| fields[a].name.cmp(&fields[b].name));
+        for (rank, field) in order.into_iter().enumerate() {
+            fields[field].rank = rank;
+        }
+        let mut open_less = (0..fields.len()).filter(|&i| fields[i].open.is_none());
+        let implicit = open_less.next();
+        if let Some(second) = open_less.next() {
+            let message = "only one field may have neither open nor open_pattern";
+            return Err(bad(fields[second].pointer.clone(), message));
+        }
+        let start_anchor = self.anchor(template, "", "start_anchor", "start_anchor_pattern")?;
+        let start_anchor = start_anchor
+            .ok_or_else(|| bad("", "a template needs start_anchor or start_anchor_pattern"))?;
+        Ok(Template {
+            defaults,
+            fields,
+            implicit,
+            start_anchor,
+        })
+    }
+
+    fn field(&self, name: &str, spec: &Json) -> Result<Field, Error> {
+        let pointer = format!("/fields/{}", escape_pointer(name));
+        let at = |key: &str| format!("{pointer}/{key}");
+        let Json::Object(spec) = spec else {
+            return Err(bad(pointer, "a field must be an object"));
+        };
+        only(spec, &FIELD_KEYS, &pointer)?;
+        let content = match spec.get("content") {
+            None => "text",
+            Some(Json::String(content)) => content,
+            Some(_) => return Err(bad(at("content"), "must be a string")),
+        };
+        if !is_parser(content) {
+            let message = format!(
+                "no content parser {}; there are {PARSERS}",
+                shorten(content)
+            );
+            return Err(bad(at("content"), message));
+        }
+        let parser = self.parser(content, spec.get("content_args"), &at("content_args"))?;
+        let open = self.anchor(spec, &pointer, "open", "open_pattern")?;
+        let close = self.anchor(spec, &pointer, "close", "close_pattern")?;
+        let repeats = spec.get("repeats").is_some_and(is_truthy);
+        let join = match spec.get("join") {
+            None | Some(Json::Null) => None,
+            Some(Json::String(join)) if repeats => Some(join.clone()),
+            Some(Json::String(_)) => {
+                return Err(bad(at("join"), "needs \"repeats\": true beside it"));
+            }
+            Some(_) => return Err(bad(at("join"), "must be a string")),
+        };
+        let transform = match spec.get("transform") {
+            None | Some(Json::Null) => None,
+            Some(json) => Some(Structure::new(json, &at("transform"))?),
+        };
+        let transform_each = match spec.get("transform_each") {
+            None | Some(Json::Bool(false)) => false,
+            Some(Json::Bool(true)) => true,
+            Some(_) => return Err(bad(at("transform_each"), "must be true or false")),
+        };
+        if spec.contains_key("transform_each") && transform.is_none() && transform_each {
+            return Err(bad(at("transform_each"), "needs a transform"));
+        }
+        if transform.is_none() {
+            for anchor in [&open, &close].into_iter().flatten() {
+                if anchor.pattern.names().iter().any(Option::is_some) {
+                    let message = "named groups are for a transform, and there is none";
+                    return Err(bad(anchor.pointer.clone(), message));
+                }
+            }
+        }
+        Ok(Field {
+            name: name.into(),
+            rank: 0,
+            open,
+            close,
+            parser,
+            repeats,
+            join,
+            optional: spec.get("optional").is_none_or(is_truthy),
+            transform,
+            transform_each,
+            pointer,
+        })
+    }
+
+    fn anchor(
+        &self,
+        spec: &Map<String, Json>,
+        pointer: &str,
+        literal_key: &str,
+        pattern_key: &str,
+    ) -> Result<Option<Anchor>, Error> {
+        let at = |key: &str| format!("{pointer}/{key}");
+        match (spec.get(literal_key), spec.get(pattern_key)) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => {
+                let message = format!("{literal_key} and {pattern_key} exclude each other");
+                Err(bad(pointer, message))
+            }
+            (Some(literal), None) => literals(literal, at(literal_key)).map(Some),
+            (None, Some(Json::String(source))) => {
+                let pointer = at(pattern_key);
+                let pattern = Pattern::new(source, Dialect::Regex)
+                    .map_err(|error| bad_pattern(&error, &pointer, ErrorKind::TemplateLoad))?;
+                Ok(Some(Anchor {
+                    pattern,
+                    pointer,
+                    may_grow: true,
+                }))
+            }
+            (None, Some(_)) => Err(bad(at(pattern_key), "must be a string")),
+        }
+    }
+
+    /// Keeps what is broken for later, or refuses it at once in the lenient mode.
+    fn defer(&self, kind: Result<Kind, Error>) -> Result<Kind, Error> {
+        match (kind, self.mode) {
+            (Err(error), Mode::Reference) => Ok(Kind::Broken(error)),
+            (kind, _) => kind,
+        }
+    }
+
+    fn parser(&self, name: &str, args: Option<&Json>, pointer: &str) -> Result<Parser, Error> {
+        let empty = Map::new();
+        let (args, wrong) = match args {
+            None => (&empty, false),
+            Some(Json::Null) => (&empty, self.mode == Mode::Reference),
+            Some(Json::Object(args)) => (args, false),
+            Some(_) => (&empty, true),
+        };
+        let kind = match wrong {
+            true => Err(Error::new(
+                ErrorKind::PythonType,
+                pointer,
+                "must be an object",
+            )),
+            false => self.kind(name, args, pointer),
+        };
+        Ok(Parser {
+            pointer: pointer.to_owned(),
+            strip: args.get("strip").is_none_or(is_truthy),
+            kind: self.defer(kind)?,
+        })
+    }
+
+    fn kind(&self, name: &str, args: &Map<String, Json>, pointer: &str) -> Result<Kind, Error> {
+        let truthy = |key: &str| args.get(key).is_some_and(is_truthy);
+        Ok(match name {
+            "text" => Kind::Text,
+            "int" => Kind::Int,
+            "float" => Kind::Float,
+            "bool" => Kind::Bool,
+            "json" => Kind::Json(JsonDialect {
+                allow_non_json: truthy("allow_non_json"),
+                unquoted_keys: truthy("unquoted_keys"),
+                string_delims: string_delims(args.get("string_delims"), pointer)?,
+            }),
+            "xml-inline" => self.xml_inline(args, pointer)?,
+            "kv-lines" => {
+                let text = |key: &str, default: &str| match args.get(key) {
+                    None => Ok(default.to_owned()),
+                    Some(Json::String(text)) => Ok(text.clone()),
+                    Some(_) => {
+                        let pointer = format!("{pointer}/{key}");
+                        Err(Error::new(
+                            ErrorKind::PythonType,
+                            pointer,
+                            "must be a string",
+                        ))
+                    }
+                };
+                let (line_sep, kv_sep) = (text("line_sep", "\n")?, text("kv_sep", ":")?);
+                if self.mode == Mode::Lenient && (line_sep.is_empty() || kv_sep.is_empty()) {
+                    return Err(empty_separator(pointer));
+                }
+                Kind::KvLines(Box::new(KvLines {
+                    line_sep,
+                    kv_sep,
+                    value_parser: self.value_parser(args, pointer)?,
+                }))
+            }
+            _ => {
+                let message = format!("no content parser {}; there are {PARSERS}", shorten(name));
+                return Err(Error::new(ErrorKind::PythonType, pointer, message));
+            }
+        })
+    }
+
+    fn xml_inline(&self, args: &Map<String, Json>, pointer: &str) -> Result<Kind, Error> {
+        let place = format!("{pointer}/tag_pattern");
+        let source = match args.get("tag_pattern") {
+            Some(Json::String(source)) if !source.is_empty() => source,
+            None | Some(Json::Null) => {
+                let message = "xml-inline needs a tag_pattern";
+                return Err(Error::new(ErrorKind::XmlPatternRequired, place, message));
+            }
+            Some(Json::String(_)) => {
+                let message = "tag_pattern is empty";
+                return Err(Error::new(ErrorKind::XmlPatternRequired, place, message));
+            }
+            Some(_) => return Err(Error::new(ErrorKind::PythonType, place, "must be a string")),
+        };
+        let pattern = Pattern::new(source, Dialect::Regex)
+            .map_err(|error| bad_pattern(&error, &place, ErrorKind::RegexSyntax))?;
+        let group = |name: &str| {
+            let mut names = pattern.names().iter();
+            names.position(|known| known.as_deref() == Some(name))
+        };
+        let (key, value) = (group("key"), group("value"));
+        if key.is_none() && self.mode == Mode::Lenient {
+            let message = "the pattern needs a group (?P<key>...)";
+            return Err(Error::new(ErrorKind::XmlKeyGroup, place, message));
+        }
+        Ok(Kind::XmlInline(Box::new(XmlInline {
+            pattern,
+            key,
+            value,
+            value_parser: self.value_parser(args, pointer)?,
+            merge_duplicates: args.get("merge_duplicates").is_some_and(is_truthy),
+        })))
+    }
+
+    fn value_parser(
+        &self,
+        args: &Map<String, Json>,
+        pointer: &str,
+    ) -> Result<Option<Parser>, Error> {
+        let pointer = format!("{pointer}/value_parser");
+        let wrong = |pointer: &str, message: &str| {
+            let error = Error::new(ErrorKind::PythonType, pointer, message);
+            match self.mode {
+                Mode::Lenient => Err(error),
+                Mode::Reference => Ok(Some(Parser {
+                    pointer: pointer.to_owned(),
+                    strip: true,
+                    kind: Kind::Broken(error),
+                })),
+            }
+        };
+        let spec = match args.get("value_parser") {
+            None | Some(Json::Null) => return Ok(None),
+            Some(Json::Object(spec)) if spec.is_empty() => return Ok(None),
+            Some(Json::Object(spec)) => spec,
+            Some(other) if !is_truthy(other) => return Ok(None),
+            Some(_) => return wrong(&pointer, "must be an object"),
+        };
+        let name = match spec.get("name") {
+            None => "text",
+            Some(Json::String(name)) => name,
+            Some(_) => return wrong(&pointer, "the name must be a string"),
+        };
+        self.parser(name, spec.get("args"), &format!("{pointer}/args"))
+            .map(Some)
+    }
+}
+
+const PARSERS: &str = "text, int, float, bool, json, xml-inline, kv-lines";
+
+fn is_parser(name: &str) -> bool {
+    PARSERS.split(", ").any(|known| known == name)
+}
+
+pub(super) fn empty_separator(pointer: &str) -> Error {
+    let message = "line_sep and kv_sep must not be empty";
+    Error::new(ErrorKind::EmptySeparator, pointer, message)
+}
+
+fn only(object: &Map<String, Json>, known: &[&str], pointer: &str) -> Result<(), Error> {
+    match object.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("unknown key; there are {}", known.join(", "));
+            Err(bad(format!("{pointer}/{}", escape_pointer(key)), message))
+        }
+    }
+}
+
+fn bad_pattern(error: &SyntaxError, pointer: &str, kind: ErrorKind) -> Error {
+    let kind = match error.unsupported {
+        true => ErrorKind::RegexUnsupported,
+        false => kind,
+    };
+    Error::new(kind, pointer, format!("{error} of the pattern"))
+}
+
+/// One literal or several, the longest tried first.
+fn literals(json: &Json, pointer: String) -> Result<Anchor, Error> {
+    let wrong = || {
+        bad(
+            pointer.clone(),
+            "must be a string or a list of strings, none empty",
+        )
+    };
+    let mut list: Vec<&str> = match json {
+        Json::String(text) => vec![text],
+        Json::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
+            texts.ok_or_else(wrong)?
+        }
+        _ => return Err(wrong()),
+    };
+    if list.is_empty() || list.iter().any(|text| text.is_empty()) {
+        return Err(wrong());
+    }
+    list.sort_by_key(|text| std::cmp::Reverse(text.chars().count()));
+    let mut kept: Vec<&str> = Vec::with_capacity(list.len());
+    for text in list {
+        if !kept.contains(&text) {
+            kept.push(text);
+        }
+    }
+    let may_grow = kept
+        .iter()
+        .any(|a| kept.iter().any(|b| a != b && b.starts_with(a)));
+    Ok(Anchor {
+        pattern: Pattern::literals(kept),
+        pointer,
+        may_grow,
+    })
+}
+
+fn string_delims(json: Option<&Json>, pointer: &str) -> Result<Vec<(String, String)>, Error> {
+    let wrong = || {
+        let pointer = format!("{pointer}/string_delims");
+        let message = "must be a list of pairs of strings";
+        Error::new(ErrorKind::PythonType, pointer, message)
+    };
+    let pairs = match json {
+        None => return Ok(Vec::new()),
+        Some(Json::Array(pairs)) => pairs,
+        Some(other) if !is_truthy(other) => return Ok(Vec::new()),
+        Some(_) => return Err(wrong()),
+    };
+    pairs
+        .iter()
+        .map(|pair| match pair.as_array().map(Vec::as_slice) {
+            Some([Json::String(open), Json::String(close)]) => Ok((open.clone(), close.clone())),
+            _ => Err(wrong()),
+        })
+        .collect()
+}
+
+/// The named groups of an anchor's pattern.
+pub(super) fn named(anchor: &Anchor) -> impl Iterator<Item = (usize, &str)> {
+    let names = anchor.pattern.names().iter().enumerate();
+    names.filter_map(|(group, name)| Some((group, name.as_deref()?)))
+}
+
+/// A field's name as a key of the output.
+pub(super) fn key(field: &Field) -> Text<'static> {
+    Text::plain(field.name.to_string())
+}

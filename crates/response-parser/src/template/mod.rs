@@ -1,0 +1,272 @@
+//! Response templates: a text as regions between delimiters.
+
+mod content;
+mod load;
+mod machine;
+mod stream;
+mod tools;
+mod transform;
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use crate::Unrepresentable;
+use crate::error::{Error, ErrorKind};
+use crate::schema::Mode;
+use crate::value::{Beyond, Object, Value};
+use load::Template;
+use machine::{Machine, Phase};
+use stream::{OneShot, finish, to_json};
+use tools::Tools;
+
+pub use stream::{Event, Finished, PartialValue, TemplateStream};
+
+/// A compiled response template: the form of Hugging Face transformers 5.23, with `open`,
+/// `close`, `content` and their kin for each field. Immutable, cheap to clone, and shared
+/// freely between threads.
+///
+/// ```
+/// use response_parser::{Event, ResponseTemplate, Turn};
+/// use serde_json::json;
+///
+/// let template = ResponseTemplate::new(&json!({
+///     "defaults": {"role": "assistant"},
+///     "start_anchor": "<|im_start|>assistant\n",
+///     "fields": {
+///         "thinking": {"open": "<think>", "close": "</think>"},
+///         "tool_calls": {
+///             "open": "<tool_call>", "close": "</tool_call>", "repeats": true,
+///             "content": "json", "transform": {"type": "function", "function": "{content}"}
+///         },
+///         "content": {"close": "<|im_end|>"}
+///     }
+/// }))?;
+/// let mut stream = template.stream(&Turn::after("<|im_start|>assistant\n"))?;
+/// let mut events = stream.feed("<think>Hm.</th")?;
+/// events.extend(stream.feed("ink>Hello.<|im_end|>")?);
+/// assert_eq!(Event::merge(events).len(), 6);
+/// assert_eq!(
+///     stream.finish()?.message,
+///     json!({"role": "assistant", "thinking": "Hm.", "content": "Hello."})
+/// );
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct ResponseTemplate {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    template: Template,
+    json: Json,
+    beyond: Beyond,
+}
+
+/// Options of a [`ResponseTemplate`], from [`ResponseTemplate::builder`].
+#[derive(Clone, Debug, Default)]
+pub struct ResponseTemplateBuilder {
+    mode: Mode,
+    unrepresentable: Unrepresentable,
+}
+
+impl ResponseTemplateBuilder {
+    /// How faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
+    /// told. For templates the modes differ in one thing: what is wrong with a content
+    /// parser's arguments fails in the lenient mode when the template is loaded, in the
+    /// reference's when the parser is used.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
+    #[must_use]
+    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
+        self.unrepresentable = unrepresentable;
+        self
+    }
+
+    /// Compiles `template`: time and memory linear in its size.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TemplateLoad`] for what the form does not allow, with the place;
+    /// [`ErrorKind::RegexUnsupported`] for a pattern that needs what this crate lacks.
+    pub fn build(&self, template: &Json) -> Result<ResponseTemplate, Error> {
+        let json = template.clone();
+        let template = load::load(template, self.mode)?;
+        let beyond = self.unrepresentable.beyond();
+        let inner = Arc::new(Inner {
+            template,
+            json,
+            beyond,
+        });
+        Ok(ResponseTemplate { inner })
+    }
+}
+
+/// What a response follows: the prompt's end, and the tools that were offered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn<'a> {
+    prefix: Option<&'a str>,
+    tools: Option<&'a Json>,
+}
+
+impl<'a> Turn<'a> {
+    /// A turn of which nothing is known. Most templates need a prefix, so a stream of this
+    /// turn is refused; give `""` if the prompt is over where the response starts.
+    #[must_use]
+    pub fn new() -> Turn<'a> {
+        Turn::default()
+    }
+
+    /// A turn after the rendered prompt `prefix`, or any tail of it that has the last start
+    /// anchor.
+    #[must_use]
+    pub fn after(prefix: &'a str) -> Turn<'a> {
+        Turn::new().prefix(prefix)
+    }
+
+    /// Sets the rendered prompt. What follows its last start anchor counts as the beginning
+    /// of the response: some prompts open the reasoning already.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &'a str) -> Turn<'a> {
+        self.prefix = Some(prefix);
+        self
+    }
+
+    /// Sets the tools, as a chat template takes them. Arguments that the model wrote as text
+    /// are cast to the types that their schemas say.
+    #[must_use]
+    pub fn tools(mut self, tools: &'a Json) -> Turn<'a> {
+        self.tools = Some(tools);
+        self
+    }
+}
+
+impl ResponseTemplate {
+    /// Compiles `template` in the lenient mode.
+    ///
+    /// # Errors
+    ///
+    /// See [`ResponseTemplateBuilder::build`].
+    pub fn new(template: &Json) -> Result<ResponseTemplate, Error> {
+        ResponseTemplate::builder().build(template)
+    }
+
+    /// Options for compiling a template.
+    #[must_use]
+    pub fn builder() -> ResponseTemplateBuilder {
+        ResponseTemplateBuilder::default()
+    }
+
+    /// Starts to read a response that arrives in pieces.
+    ///
+    /// What the prefix already settles is thrown away; [`ResponseTemplate::stream_with`]
+    /// gives it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::PrefixRequired`] for a turn without a prefix; otherwise as
+    /// [`TemplateStream::feed`], for the prefix.
+    pub fn stream(&self, turn: &Turn<'_>) -> Result<TemplateStream, Error> {
+        self.stream_with(turn, &mut Vec::new())
+    }
+
+    /// Like [`ResponseTemplate::stream`], and appends the events of the prefix to `events`.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseTemplate::stream`].
+    pub fn stream_with(
+        &self,
+        turn: &Turn<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<TemplateStream, Error> {
+        let prefix = turn.prefix.ok_or_else(prefix_required)?;
+        let tools = Tools::new(turn.tools);
+        TemplateStream::new(self.inner.clone(), tools, prefix, events)
+    }
+
+    /// Reads a whole response that follows no prompt: the same as a turn with an empty prefix.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseTemplate::parse_turn`].
+    pub fn parse(&self, text: &str) -> Result<Json, Error> {
+        self.parse_turn(&Turn::after(""), text)
+    }
+
+    /// Reads a whole response into a type of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
+    /// [`ResponseTemplate::parse_turn`].
+    pub fn parse_turn_as<T: DeserializeOwned>(
+        &self,
+        turn: &Turn<'_>,
+        text: &str,
+    ) -> Result<T, Error> {
+        crate::into_type(self.parse_turn(turn, text)?)
+    }
+
+    /// The template as it was given.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.inner.json
+    }
+
+    /// Reads a whole response: the message that a stream would end with, in one go and
+    /// without copying.
+    ///
+    /// # Errors
+    ///
+    /// As [`TemplateStream::feed`] and [`TemplateStream::finish`].
+    pub fn parse_turn(&self, turn: &Turn<'_>, text: &str) -> Result<Json, Error> {
+        let prefix = turn.prefix.ok_or_else(prefix_required)?;
+        let Inner {
+            template, beyond, ..
+        } = &*self.inner;
+        if !stream::after_anchor(template, prefix)?.is_empty() {
+            let mut stream = self.stream(turn)?;
+            stream.feed(text)?;
+            return Ok(stream.finish()?.message);
+        }
+        let tools = Tools::new(turn.tools);
+        let mut output: Object<'_> = template.defaults.clone();
+        let mut regions = OneShot {
+            template,
+            tools: &tools,
+            text,
+            output: &mut output,
+        };
+        Machine::new(template).run(template, text, Phase::Whole, &mut regions)?;
+        let output = finish(template, output)?;
+        to_json(Value::Object(output), *beyond)
+    }
+}
+
+#[cold]
+fn prefix_required() -> Error {
+    let message = "give the prompt as the turn's prefix, or \"\" if there is none";
+    Error::new(ErrorKind::PrefixRequired, "", message)
+}
+
+impl std::fmt::Debug for ResponseTemplate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self
+            .inner
+            .template
+            .fields
+            .iter()
+            .map(|field| &*field.name)
+            .collect();
+        f.debug_struct("ResponseTemplate")
+            .field("fields", &names)
+            .finish_non_exhaustive()
+    }
+}

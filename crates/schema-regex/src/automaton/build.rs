@@ -1,0 +1,417 @@
+//! Builds the nodes that a schema reaches: for each kind the alternatives of
+//! each goal become threads and leaves of one machine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::compile::{ANY, Compiler, ConjId, NONE};
+use super::dfa::{CharDfa, NumberDfa};
+use super::hints::Loops;
+use super::leaves::StringLeaf;
+use super::node::{
+    ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
+    StringMachine, Word, Words,
+};
+use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
+use crate::error::{Error, ErrorKind};
+use crate::ir::NodeId;
+use crate::options::Options;
+use crate::shape::Signed;
+
+pub(super) struct Builder {
+    pub(super) compiler: Compiler,
+    pub(super) nodes: Vec<Node>,
+    ids: HashMap<Box<[ConjId]>, u32>,
+    pub(super) loops: Loops,
+    loops_of: HashMap<*const CharDfa, u32>,
+}
+
+/// For each thread its choices of goals, before the goals have numbers.
+pub(super) type Wanted = Vec<(u32, ConjId, u32)>;
+
+impl Builder {
+    pub(super) fn new(compiler: Compiler) -> Builder {
+        Builder {
+            compiler,
+            nodes: Vec::new(),
+            ids: HashMap::new(),
+            loops: Loops::default(),
+            loops_of: HashMap::new(),
+        }
+    }
+
+    /// Builds everything that can be reached from a conjunction; it is node 0.
+    pub(super) fn build(&mut self, root: ConjId) -> Result<(), Error> {
+        self.node(&[root])?;
+        let mut i = 0;
+        while i < self.nodes.len() {
+            let goals = self.nodes[i].goals.clone();
+            let node = self.make(goals)?;
+            self.nodes[i] = node;
+            i += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.compiler.options
+    }
+
+    /// The number of the node with these goals, to be built later.
+    fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
+        if let Some(id) = self.ids.get(goals) {
+            return Ok(*id);
+        }
+        if self.nodes.len() >= MAX_NODES {
+            let at = goals.first().copied().unwrap_or(ANY);
+            return Err(Error::new(
+                ErrorKind::TooManyNodes,
+                self.compiler.pointer_of(at),
+                format!("the schema asks more than {MAX_NODES} different things of values"),
+            ));
+        }
+        let id = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            goals: goals.into(),
+            ..Node::default()
+        });
+        self.ids.insert(goals.into(), id);
+        Ok(id)
+    }
+
+    /// The member for what threads want; of those that want the impossible
+    /// nothing is left.
+    pub(super) fn member(&mut self, wanted: &Wanted) -> Result<Member, Error> {
+        let mut goals: Vec<ConjId> = wanted.iter().map(|w| w.1).filter(|c| *c != NONE).collect();
+        goals.sort_unstable();
+        goals.dedup();
+        if goals.is_empty() {
+            return Ok(Member {
+                node: u32::MAX,
+                options: Box::default(),
+            });
+        }
+        let mut options: Vec<Choice> = Vec::with_capacity(wanted.len());
+        for (thread, conj, take) in wanted {
+            if let Ok(goal) = goals.binary_search(conj) {
+                options.push(Choice {
+                    thread: *thread,
+                    goal: goal as u32,
+                    take: *take,
+                });
+            }
+        }
+        options.sort_unstable();
+        options.dedup();
+        Ok(Member {
+            node: self.node(&goals)?,
+            options: options.into(),
+        })
+    }
+
+    fn make(&mut self, goals: Box<[ConjId]>) -> Result<Node, Error> {
+        let mut node = Node {
+            heights: vec![EMPTY; goals.len()].into(),
+            ..Node::default()
+        };
+        for (slot, kind) in [Kind::Null, Kind::False, Kind::True]
+            .into_iter()
+            .enumerate()
+        {
+            let mut held = Vec::new();
+            for (g, conj) in goals.iter().enumerate() {
+                if !self.compiler.shapes_of(*conj, kind)?.is_empty() {
+                    held.push(g as u32);
+                }
+            }
+            node.units[slot] = held.into();
+        }
+        node.number = self.numbers(&goals)?;
+        node.string = self.strings(&goals)?;
+        node.array = self.arrays(&goals)?;
+        node.object = self.objects(&goals)?;
+        node.goals = goals;
+        Ok(node)
+    }
+
+    /// The shapes of all goals for a kind, each with its goal.
+    fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Vec<(u32, Shape)>, Error> {
+        let mut out = Vec::new();
+        for (g, conj) in goals.iter().enumerate() {
+            for shape in self.compiler.shapes_of(*conj, kind)?.iter() {
+                out.push((g as u32, shape.clone()));
+            }
+        }
+        Ok(out)
+    }
+
+    fn numbers(&mut self, goals: &[ConjId]) -> Result<Option<NumberMachine>, Error> {
+        let mut dfas: Vec<Arc<NumberDfa>> = Vec::new();
+        let mut leaves = Vec::new();
+        for (goal, shape) in self.shapes(goals, Kind::Number)? {
+            let Shape::Number(shape) = shape else {
+                continue;
+            };
+            let dfa = self.compiler.number_dfa(&shape)?;
+            if dfa.is_empty() {
+                continue;
+            }
+            let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
+            let at = known.unwrap_or_else(|| {
+                dfas.push(dfa);
+                dfas.len() - 1
+            });
+            leaves.push((goal, at as u32));
+        }
+        leaves.sort_unstable();
+        leaves.dedup();
+        Ok((!leaves.is_empty()).then(|| NumberMachine {
+            leaves: leaves.into(),
+            dfas: dfas.into(),
+        }))
+    }
+
+    fn strings(&mut self, goals: &[ConjId]) -> Result<Option<StringMachine>, Error> {
+        let mut dfas: Vec<Arc<CharDfa>> = Vec::new();
+        let mut leaves: Vec<Leaf> = Vec::new();
+        let mut words: BTreeMap<String, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        let mut cap = 0u64;
+        let mut free = None;
+        for (goal, shape) in self.shapes(goals, Kind::String)? {
+            let Shape::String(shape) = shape else {
+                continue;
+            };
+            let Some(leaf) = self.compiler.string_leaf(&shape)? else {
+                continue;
+            };
+            let id = leaves.len() as u32;
+            let StringLeaf {
+                listed,
+                dfa,
+                min,
+                max,
+                lengths,
+                excluded,
+            } = leaf;
+            for text in listed.iter().flatten() {
+                words.entry(text.clone()).or_default().0.push(id);
+            }
+            for text in &excluded {
+                words.entry(text.clone()).or_default().1.push(id);
+            }
+            match (&dfa, &lengths) {
+                (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
+                (Some(_), Some(l)) => cap = cap.max(l.cap()),
+                _ => {}
+            }
+            if listed.is_none() && dfa.is_none() && min == 0 && max.is_none() && excluded.is_empty()
+            {
+                free = Some(id);
+            }
+            let dfa = dfa.map(|dfa| {
+                let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
+                known.unwrap_or_else(|| {
+                    dfas.push(dfa);
+                    dfas.len() - 1
+                }) as u32
+            });
+            leaves.push(Leaf {
+                goal,
+                listed: listed.is_some(),
+                dfa,
+                min,
+                max,
+                lengths,
+                excludes: !excluded.is_empty(),
+            });
+        }
+        if leaves.is_empty() {
+            return Ok(None);
+        }
+        let list: Vec<Word> = words
+            .into_iter()
+            .map(|(text, (listed, excluded))| Word {
+                text: text.into(),
+                listed: listed.into(),
+                excluded: excluded.into(),
+            })
+            .collect();
+        let loops = dfas.iter().map(|d| {
+            let known = self.loops_of.entry(Arc::as_ptr(d));
+            *known.or_insert_with(|| self.loops.reserve(d.states()))
+        });
+        let loops = loops.collect();
+        Ok(Some(StringMachine {
+            loops,
+            // One free leaf and no other: nothing has to be remembered.
+            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            free: free.filter(|_| leaves.len() == 1),
+            leaves: leaves.into(),
+            dfas: dfas.into(),
+            words: Words { list: list.into() },
+        }))
+    }
+
+    fn arrays(&mut self, goals: &[ConjId]) -> Result<Option<ArrayMachine>, Error> {
+        let shapes: Vec<(u32, ArrayShape)> = self
+            .shapes(goals, Kind::Array)?
+            .into_iter()
+            .filter_map(|(g, s)| match s {
+                Shape::Array(a) => Some((g, a)),
+                _ => None,
+            })
+            .collect();
+        if shapes.is_empty() {
+            return Ok(None);
+        }
+        let mut prefix = 0u64;
+        let mut cap = 0u64;
+        for (_, a) in &shapes {
+            for rule in &a.rules {
+                prefix = prefix.max(rule.prefix.len() as u64);
+            }
+            for (i, _) in &a.single {
+                prefix = prefix.max(i + 1);
+            }
+            for c in &a.counts {
+                prefix = prefix.max(c.from);
+            }
+            cap = cap.max(a.max.map_or(a.min, |m| m.saturating_add(1)));
+        }
+        let at = self
+            .compiler
+            .conj(goals[0])
+            .first()
+            .map_or(NodeId(0), |s| s.node);
+        if prefix > MAX_PREFIX {
+            return Err(Error::new(
+                ErrorKind::Refused,
+                self.compiler.pointer(at),
+                format!("more than {MAX_PREFIX} items have a schema of their own"),
+            ));
+        }
+        cap = cap.max(prefix);
+        let mut members = Vec::with_capacity(prefix as usize + 1);
+        for index in 0..=prefix {
+            let mut wanted: Wanted = Vec::new();
+            for (t, (_, a)) in shapes.iter().enumerate() {
+                self.item_choices(t as u32, a, index, &mut wanted)?;
+            }
+            self.compiler.spend_many(at, wanted.len())?;
+            members.push(self.member(&wanted)?);
+        }
+        let mut threads = Vec::with_capacity(shapes.len());
+        for (goal, a) in shapes {
+            let counts: Vec<Counter> = a
+                .counts
+                .iter()
+                .map(|c| Counter {
+                    min: u32::try_from(c.min).unwrap_or(u32::MAX - 1),
+                    max: c.max.map(|m| u32::try_from(m).unwrap_or(u32::MAX - 1)),
+                })
+                .collect();
+            let mut product = 1u64;
+            for c in &counts {
+                product = product.saturating_mul(u64::from(c.radix()));
+            }
+            if !counts.is_empty() && product.saturating_mul(cap + 1) > MAX_COUNTS {
+                let c = &a.counts[0];
+                return Err(Error::at(
+                    ErrorKind::Refused,
+                    &self.compiler.pointer(c.at.0),
+                    c.at.1,
+                    format!("`{}`: the counts are too large to be followed", c.at.1),
+                ));
+            }
+            threads.push(ArrayThread {
+                goal,
+                min: a.min,
+                max: a.max,
+                counts: counts.into(),
+                unique: a.unique.is_some(),
+            });
+        }
+        Ok(Some(ArrayMachine {
+            unique: threads.iter().any(|t| t.unique),
+            threads: threads.into(),
+            members: members.into(),
+            values: Vec::new(),
+            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+        }))
+    }
+
+    /// What an item may be: with each count raised or not.
+    fn item_choices(
+        &mut self,
+        thread: u32,
+        a: &ArrayShape,
+        index: u64,
+        out: &mut Wanted,
+    ) -> Result<(), Error> {
+        let active: Vec<usize> = (0..a.counts.len())
+            .filter(|i| index >= a.counts[*i].from)
+            .collect();
+        if active.len() > 4 {
+            let at = a.counts[0].at;
+            return Err(Error::at(
+                ErrorKind::Refused,
+                &self.compiler.pointer(at.0),
+                at.1,
+                format!("`{}`: more than four counts meet in one array", at.1),
+            ));
+        }
+        for subset in 0..1u32 << active.len() {
+            let mut more: Vec<Signed> = Vec::new();
+            let mut take = 0;
+            for (bit, i) in active.iter().enumerate() {
+                let count = &a.counts[*i];
+                if subset & (1 << bit) != 0 {
+                    more.push(count.item);
+                    take |= 1 << *i;
+                } else if count.max.is_some() {
+                    more.push(Signed {
+                        node: count.item.node,
+                        positive: !count.item.positive,
+                    });
+                }
+            }
+            let conj = self.compiler.item_conj(a, index, &more);
+            out.push((thread, conj, take));
+        }
+        Ok(())
+    }
+
+    fn objects(&mut self, goals: &[ConjId]) -> Result<Option<super::node::ObjectMachine>, Error> {
+        let shapes: Vec<(u32, ObjectShape)> = self
+            .shapes(goals, Kind::Object)?
+            .into_iter()
+            .filter_map(|(g, s)| match s {
+                Shape::Object(o) => Some((g, o)),
+                _ => None,
+            })
+            .collect();
+        if shapes.is_empty() {
+            return Ok(None);
+        }
+        self.object_machine(goals, shapes).map(Some)
+    }
+
+    /// Whether a name, as a string, satisfies some locations.
+    pub(super) fn name_satisfies(&self, names: &[Signed], name: &str) -> Result<bool, Error> {
+        crate::validate::conj_holds(
+            &self.compiler.schema,
+            &self.compiler.options,
+            names,
+            &Value::String(name.to_owned()),
+        )
+    }
+}
+
+/// The most nodes of one automaton.
+const MAX_NODES: usize = 200_000;
+/// The most items with a schema of their own.
+const MAX_PREFIX: u64 = 5_000;
+/// The most combinations of counts and index that are followed.
+const MAX_COUNTS: u64 = 1 << 22;

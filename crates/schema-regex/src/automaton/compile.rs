@@ -1,0 +1,694 @@
+//! The compiler's memory: conjunctions of locations, what they say of members
+//! and items, and the nodes that schemas imply without writing them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::leaves::LeafCache;
+use super::shape::{ArrayShape, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
+use crate::error::{Error, ErrorKind};
+use crate::ir::{
+    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Node, NodeId, PatternId, Schema,
+};
+use crate::options::Options;
+use crate::shape::Signed;
+use crate::validate;
+
+/// A conjunction of signed locations, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct ConjId(pub(super) u32);
+
+/// Any value.
+pub(super) const ANY: ConjId = ConjId(0);
+/// No value.
+pub(super) const NONE: ConjId = ConjId(1);
+
+pub(super) struct Compiler {
+    pub(super) schema: Schema,
+    pub(super) options: Options,
+    conjs: Vec<Arc<[Signed]>>,
+    conj_ids: HashMap<Arc<[Signed]>, ConjId>,
+    candidates: HashMap<ConjId, Option<Arc<Vec<Value>>>>,
+    containers: HashMap<String, NodeId>,
+    unions: HashMap<(NodeId, Vec<NodeId>), NodeId>,
+    evaluates: HashMap<NodeId, bool>,
+    excluding: HashMap<(NodeId, NodeId, Kind), bool>,
+    pub(super) shapes: HashMap<(ConjId, Kind), Arc<Vec<Shape>>>,
+    pub(super) leaves: LeafCache,
+    steps: usize,
+}
+
+impl Compiler {
+    pub(super) fn new(schema: Schema, options: Options) -> Compiler {
+        let mut compiler = Compiler {
+            schema,
+            options,
+            conjs: Vec::new(),
+            conj_ids: HashMap::new(),
+            candidates: HashMap::new(),
+            containers: HashMap::new(),
+            unions: HashMap::new(),
+            evaluates: HashMap::new(),
+            excluding: HashMap::new(),
+            shapes: HashMap::new(),
+            leaves: LeafCache::default(),
+            steps: 0,
+        };
+        compiler.intern(&[]);
+        compiler.intern(&[Signed::yes(NEVER)]);
+        compiler
+    }
+
+    pub(super) fn conj(&self, id: ConjId) -> Arc<[Signed]> {
+        Arc::clone(&self.conjs[id.0 as usize])
+    }
+
+    /// The conjunction of some parts: each once, without those that say
+    /// nothing.
+    pub(super) fn intern(&mut self, parts: &[Signed]) -> ConjId {
+        let mut list: Vec<Signed> = Vec::with_capacity(parts.len());
+        for s in parts {
+            match (&self.schema.node(s.node).body, s.positive) {
+                (Body::Always, true) | (Body::Never, false) => {}
+                (Body::Always, false) | (Body::Never, true) => {
+                    list = vec![Signed::yes(NEVER)];
+                    break;
+                }
+                _ => list.push(*s),
+            }
+        }
+        list.sort_unstable();
+        list.dedup();
+        if list.windows(2).any(|w| w[0].node == w[1].node) {
+            list = vec![Signed::yes(NEVER)];
+        }
+        if let Some(id) = self.conj_ids.get(list.as_slice()) {
+            return *id;
+        }
+        let id = ConjId(self.conjs.len() as u32);
+        let list: Arc<[Signed]> = list.into();
+        self.conjs.push(Arc::clone(&list));
+        self.conj_ids.insert(list, id);
+        id
+    }
+
+    pub(super) fn pointer(&self, node: NodeId) -> String {
+        self.schema.node(node).pointer.clone()
+    }
+
+    /// Where an error about a conjunction points.
+    pub(super) fn pointer_of(&self, conj: ConjId) -> String {
+        let parts = self.conj(conj);
+        parts
+            .first()
+            .map_or(String::new(), |s| self.pointer(s.node))
+    }
+
+    pub(super) fn spend(&mut self, at: NodeId) -> Result<(), Error> {
+        self.spend_many(at, 1)
+    }
+
+    pub(super) fn spend_many(&mut self, at: NodeId, steps: usize) -> Result<(), Error> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > self.options.max_steps {
+            return Err(Error::new(
+                ErrorKind::TooManySteps,
+                self.pointer(at),
+                format!(
+                    "the schema takes more than {} steps to compile; raise Options::max_steps",
+                    self.options.max_steps
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn members(&self, node: NodeId, atom: u16) -> &Members {
+        if let Body::Atoms(atoms) = &self.schema.node(node).body
+            && let Some(Atom {
+                kind: AtomKind::Members(members),
+                ..
+            }) = atoms.get(atom as usize)
+        {
+            return members;
+        }
+        unreachable!("a rule names the members of a location")
+    }
+
+    /// The alternatives of a conjunction for one kind, computed once.
+    pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Arc<Vec<Shape>>, Error> {
+        if let Some(known) = self.shapes.get(&(conj, kind)) {
+            return Ok(Arc::clone(known));
+        }
+        let shapes = Arc::new(self.expand(conj, kind)?);
+        self.shapes.insert((conj, kind), Arc::clone(&shapes));
+        Ok(shapes)
+    }
+
+    /// The values of a conjunction, where an `enum` or `const` lists them.
+    pub(super) fn candidates(&mut self, conj: ConjId) -> Option<Arc<Vec<Value>>> {
+        if conj == ANY {
+            return None;
+        }
+        if let Some(known) = self.candidates.get(&conj) {
+            return known.clone();
+        }
+        let parts = self.conj(conj);
+        let mut listed: Option<Vec<Value>> = None;
+        if conj == NONE {
+            listed = Some(Vec::new());
+        }
+        let mut todo: Vec<NodeId> = parts
+            .iter()
+            .filter(|s| s.positive)
+            .map(|s| s.node)
+            .collect();
+        let mut seen: Vec<NodeId> = Vec::new();
+        while let Some(node) = todo.pop() {
+            if seen.contains(&node) || seen.len() > 64 || listed.is_some() {
+                continue;
+            }
+            seen.push(node);
+            if let Body::Atoms(atoms) = &self.schema.node(node).body {
+                for atom in atoms {
+                    match &atom.kind {
+                        AtomKind::Values(values) => listed = Some(values.clone()),
+                        AtomKind::Ref(n) => todo.push(*n),
+                        AtomKind::AllOf(nodes) => todo.extend(nodes),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let mut kept = listed.is_some().then(Vec::new);
+        if let (Some(values), Some(out)) = (listed, &mut kept) {
+            for value in values {
+                match validate::conj_holds(&self.schema, &self.options, &parts, &value) {
+                    Ok(true) => out.push(value),
+                    Ok(false) => {}
+                    Err(_) => {
+                        kept = None;
+                        break;
+                    }
+                }
+            }
+        }
+        let answer = kept.map(Arc::new);
+        self.candidates.insert(conj, answer.clone());
+        answer
+    }
+
+    /// A location whose values are just this one.
+    pub(super) fn container(&mut self, value: &Value) -> NodeId {
+        let key = value.to_string();
+        if let Some(id) = self.containers.get(&key) {
+            return *id;
+        }
+        let atom = |keyword, kind| Atom { keyword, kind };
+        let atoms = match value {
+            Value::Array(items) => {
+                let prefix: Vec<NodeId> = items.iter().map(|v| self.constant(v)).collect();
+                let n = prefix.len() as u64;
+                vec![
+                    atom(
+                        "const",
+                        AtomKind::Items(Items {
+                            prefix,
+                            rest: NEVER,
+                            rest_said: true,
+                        }),
+                    ),
+                    atom("const", AtomKind::MinItems(n)),
+                    atom("const", AtomKind::MaxItems(n)),
+                ]
+            }
+            Value::Object(map) => {
+                let order: Vec<String> = map.keys().cloned().collect();
+                let names = map
+                    .iter()
+                    .map(|(k, v)| (k.clone(), self.constant(v)))
+                    .collect();
+                vec![
+                    atom(
+                        "const",
+                        AtomKind::Members(Members {
+                            names,
+                            order: order.clone(),
+                            patterns: Vec::new(),
+                            additional: NEVER,
+                            additional_said: true,
+                        }),
+                    ),
+                    atom("const", AtomKind::Required(order)),
+                ]
+            }
+            other => vec![atom("const", AtomKind::Values(vec![other.clone()]))],
+        };
+        let id = self.synthetic(ALWAYS, atoms);
+        self.containers.insert(key, id);
+        id
+    }
+
+    fn constant(&mut self, value: &Value) -> NodeId {
+        let atom = Atom {
+            keyword: "const",
+            kind: AtomKind::Values(vec![value.clone()]),
+        };
+        self.synthetic(ALWAYS, vec![atom])
+    }
+
+    fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
+        let pointer = self.pointer(like);
+        self.schema.nodes.push(Node {
+            pointer,
+            body: Body::Atoms(atoms),
+            notes: Vec::new(),
+        });
+        NodeId(self.schema.nodes.len() as u32 - 1)
+    }
+
+    /// A location that holds where one of `nodes` does.
+    pub(super) fn any_of_node(
+        &mut self,
+        at: NodeId,
+        keyword: &'static str,
+        nodes: Vec<NodeId>,
+    ) -> NodeId {
+        if let Some(id) = self.unions.get(&(at, nodes.clone())) {
+            return *id;
+        }
+        let atom = Atom {
+            keyword,
+            kind: AtomKind::AnyOf(nodes.clone()),
+        };
+        let id = self.synthetic(at, vec![atom]);
+        self.unions.insert((at, nodes), id);
+        id
+    }
+
+    /// Whether a location evaluates members or items, itself or in place.
+    pub(super) fn evaluates(&mut self, node: NodeId) -> bool {
+        if let Some(known) = self.evaluates.get(&node) {
+            return *known;
+        }
+        let mut todo = vec![node];
+        let mut seen = vec![node];
+        let mut answer = false;
+        while let Some(at) = todo.pop() {
+            let Body::Atoms(atoms) = &self.schema.node(at).body else {
+                continue;
+            };
+            for atom in atoms {
+                let inner: Vec<NodeId> = match &atom.kind {
+                    AtomKind::Members(_)
+                    | AtomKind::Items(_)
+                    | AtomKind::Contains { .. }
+                    | AtomKind::UnevaluatedItems(_)
+                    | AtomKind::UnevaluatedProperties(_) => {
+                        answer = true;
+                        Vec::new()
+                    }
+                    other => in_place(other, false),
+                };
+                for n in inner {
+                    if !seen.contains(&n) {
+                        seen.push(n);
+                        todo.push(n);
+                    }
+                }
+            }
+        }
+        self.evaluates.insert(node, answer);
+        answer
+    }
+
+    /// Whether no value of a kind can satisfy both locations, as far as that
+    /// is cheap to see.
+    pub(super) fn exclude_each_other(&mut self, a: NodeId, b: NodeId, kind: Kind) -> bool {
+        let key = (a.min(b), a.max(b), kind);
+        if let Some(known) = self.excluding.get(&key) {
+            return *known;
+        }
+        let answer = self.truth_of(a, kind) == Some(false)
+            || self.truth_of(b, kind) == Some(false)
+            || (kind == Kind::Object && self.tagged_apart(a, b));
+        self.excluding.insert(key, answer);
+        answer
+    }
+
+    /// Whether two objects have a member, required in one of them, of which
+    /// both list the values and share none.
+    fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> bool {
+        let (tags_a, tags_b) = (self.tags(a), self.tags(b));
+        let (needs_a, needs_b) = (self.needs(a), self.needs(b));
+        for (name, node_a) in &tags_a {
+            let Some((_, node_b)) = tags_b.iter().find(|(n, _)| n == name) else {
+                continue;
+            };
+            if !needs_a.contains(name) && !needs_b.contains(name) {
+                continue;
+            }
+            let conj_a = self.intern(&[Signed::yes(*node_a)]);
+            let conj_b = self.intern(&[Signed::yes(*node_b)]);
+            let (Some(x), Some(y)) = (self.candidates(conj_a), self.candidates(conj_b)) else {
+                continue;
+            };
+            if !x.iter().any(|v| y.iter().any(|w| validate::equal(v, w))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The locations that hold wherever this one does.
+    fn certain(&self, node: NodeId) -> Vec<NodeId> {
+        let mut out = vec![node];
+        let mut i = 0;
+        while i < out.len() && out.len() < 64 {
+            if let Body::Atoms(atoms) = &self.schema.node(out[i]).body {
+                let mut more: Vec<NodeId> = Vec::new();
+                for atom in atoms {
+                    match &atom.kind {
+                        AtomKind::Ref(n) => more.push(*n),
+                        AtomKind::AllOf(nodes) => more.extend(nodes),
+                        _ => {}
+                    }
+                }
+                for n in more {
+                    if !out.contains(&n) {
+                        out.push(n);
+                    }
+                }
+            }
+            i += 1;
+        }
+        out
+    }
+
+    fn tags(&self, node: NodeId) -> Vec<(String, NodeId)> {
+        let mut out = Vec::new();
+        for n in self.certain(node) {
+            if let Body::Atoms(atoms) = &self.schema.node(n).body {
+                for atom in atoms {
+                    if let AtomKind::Members(m) = &atom.kind {
+                        for (name, value) in &m.names {
+                            if self.lists(*value) {
+                                out.push((name.clone(), *value));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn lists(&self, node: NodeId) -> bool {
+        self.certain(node)
+            .iter()
+            .any(|n| match &self.schema.node(*n).body {
+                Body::Atoms(atoms) => atoms.iter().any(|a| matches!(a.kind, AtomKind::Values(_))),
+                _ => false,
+            })
+    }
+
+    fn needs(&self, node: NodeId) -> Vec<String> {
+        let mut out = Vec::new();
+        for n in self.certain(node) {
+            if let Body::Atoms(atoms) = &self.schema.node(n).body {
+                for atom in atoms {
+                    if let AtomKind::Required(names) = &atom.kind {
+                        out.extend(names.iter().cloned());
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// Whether a name matches a pattern of the schema.
+    pub(super) fn name_matches(&self, id: PatternId, name: &str) -> bool {
+        match &self.schema.pattern(id).pattern {
+            Ok(pattern) => validate::pattern_holds(pattern, name),
+            Err(_) => false,
+        }
+    }
+
+    fn source_evaluates(
+        &self,
+        source: Source,
+        matches: &dyn Fn(PatternId) -> bool,
+        name: Option<&str>,
+    ) -> bool {
+        match source {
+            Source::All => true,
+            Source::Members(node, atom) => {
+                let m = self.members(node, atom);
+                m.additional_said
+                    || name.is_some_and(|n| m.names.contains_key(n))
+                    || m.patterns.iter().any(|(id, _)| matches(*id))
+            }
+        }
+    }
+
+    /// What a shape demands of the value of a member: of this name, or (with
+    /// `None`) of one that no keyword names. `matches` says which patterns the
+    /// name matches.
+    pub(super) fn member_conj(
+        &mut self,
+        shape: &ObjectShape,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+    ) -> ConjId {
+        let mut parts: Vec<Signed> = Vec::new();
+        for rule in &shape.rules {
+            match rule {
+                MemberRule::Members { node, atom, closed } => {
+                    let m = self.members(*node, *atom);
+                    let mut evaluated = false;
+                    if let Some(value) = name.and_then(|n| m.names.get(n)) {
+                        parts.push(Signed::yes(*value));
+                        evaluated = true;
+                    }
+                    for (id, value) in &m.patterns {
+                        if matches(*id) {
+                            parts.push(Signed::yes(*value));
+                            evaluated = true;
+                        }
+                    }
+                    if !evaluated {
+                        let further = if *closed { NEVER } else { m.additional };
+                        parts.push(Signed::yes(further));
+                    }
+                }
+                MemberRule::Name(n, value) => {
+                    if name == Some(n.as_str()) {
+                        parts.push(*value);
+                    }
+                }
+                MemberRule::Unevaluated(sources, value) => {
+                    let evaluated = sources
+                        .iter()
+                        .any(|s| self.source_evaluates(*s, matches, name));
+                    if !evaluated {
+                        parts.push(*value);
+                    }
+                }
+            }
+        }
+        self.intern(&parts)
+    }
+
+    /// The same for a name, its patterns asked one by one.
+    pub(super) fn member_conj_of(&mut self, shape: &Shape, name: &str) -> ConjId {
+        let Shape::Object(o) = shape else { return ANY };
+        if o.forbidden.contains(name) {
+            return NONE;
+        }
+        let matched = self.matches_of(o, name);
+        self.member_conj(o, Some(name), &|id| matched.contains(&id))
+    }
+
+    /// The patterns of a shape that a name matches.
+    pub(super) fn matches_of(&self, shape: &ObjectShape, name: &str) -> Vec<PatternId> {
+        let mut ids = self.patterns_of(shape);
+        ids.retain(|id| self.name_matches(*id, name));
+        ids
+    }
+
+    /// The patterns that a shape looks at.
+    pub(super) fn patterns_of(&self, shape: &ObjectShape) -> Vec<PatternId> {
+        let mut ids: Vec<PatternId> = Vec::new();
+        let of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
+            ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
+        };
+        for rule in &shape.rules {
+            match rule {
+                MemberRule::Members { node, atom, .. } => of_members(*node, *atom, &mut ids),
+                MemberRule::Unevaluated(sources, _) => {
+                    for s in sources {
+                        if let Source::Members(node, atom) = s {
+                            of_members(*node, *atom, &mut ids);
+                        }
+                    }
+                }
+                MemberRule::Name(..) => {}
+            }
+        }
+        for witness in &shape.some {
+            match &witness.scope {
+                Scope::Pattern(id) => ids.push(*id),
+                Scope::Additional(node, atom) => of_members(*node, *atom, &mut ids),
+                Scope::Unevaluated(sources) => {
+                    for s in sources {
+                        if let Source::Members(node, atom) = s {
+                            of_members(*node, *atom, &mut ids);
+                        }
+                    }
+                }
+                Scope::Failing(_) => {}
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Whether a name lies in the scope of a witness.
+    pub(super) fn in_scope(
+        &self,
+        scope: &Scope,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        name_holds: &dyn Fn(Signed) -> bool,
+    ) -> bool {
+        match scope {
+            Scope::Pattern(id) => matches(*id),
+            Scope::Additional(node, atom) => {
+                let m = self.members(*node, *atom);
+                !name.is_some_and(|n| m.names.contains_key(n))
+                    && !m.patterns.iter().any(|(id, _)| matches(*id))
+            }
+            Scope::Failing(names) => !name_holds(*names),
+            Scope::Unevaluated(sources) => !sources
+                .iter()
+                .any(|s| self.source_evaluates(*s, matches, name)),
+        }
+    }
+
+    /// What a shape demands of the item at an index.
+    pub(super) fn item_conj(&mut self, shape: &ArrayShape, index: u64, more: &[Signed]) -> ConjId {
+        let mut parts: Vec<Signed> = more.to_vec();
+        for rule in &shape.rules {
+            parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
+        }
+        for (i, value) in &shape.single {
+            if *i == index {
+                parts.push(*value);
+            }
+        }
+        self.intern(&parts)
+    }
+
+    /// Refuses references that come back to themselves without descending
+    /// into a value: they say nothing.
+    pub(super) fn refuse_cycles(&self) -> Result<(), Error> {
+        let n = self.schema.nodes.len();
+        let mut state = vec![0u8; n];
+        for start in 0..n {
+            if state[start] != 0 {
+                continue;
+            }
+            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, self.inner(start))];
+            state[start] = 1;
+            while let Some((at, rest)) = path.last_mut() {
+                let Some(next) = rest.pop() else {
+                    state[*at] = 2;
+                    path.pop();
+                    continue;
+                };
+                match state[next.0 as usize] {
+                    0 => {
+                        state[next.0 as usize] = 1;
+                        let inner = self.inner(next.0 as usize);
+                        path.push((next.0 as usize, inner));
+                    }
+                    1 => {
+                        return Err(Error::new(
+                            ErrorKind::Cyclic,
+                            self.pointer(next),
+                            "the references come back here without descending into the value, so they say nothing",
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn inner(&self, node: usize) -> Vec<NodeId> {
+        match &self.schema.nodes[node].body {
+            Body::Atoms(atoms) => atoms.iter().flat_map(|a| in_place(&a.kind, true)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The `properties` that some conjunctions lead to in place, in the order
+    /// of the schema, and the names that other keywords have.
+    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<String>) {
+        let mut order: Vec<(NodeId, u16)> = Vec::new();
+        let mut later: Vec<String> = Vec::new();
+        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut todo: Vec<NodeId> = Vec::new();
+        for conj in conjs.iter().rev() {
+            todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));
+        }
+        while let Some(node) = todo.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let Body::Atoms(atoms) = &self.schema.node(node).body else {
+                continue;
+            };
+            let mut inner: Vec<NodeId> = Vec::new();
+            for (i, atom) in atoms.iter().enumerate() {
+                match &atom.kind {
+                    AtomKind::Members(_) => order.push((node, i as u16)),
+                    AtomKind::Required(names) => later.extend(names.iter().cloned()),
+                    AtomKind::DependentRequired(lists) => {
+                        for (name, needed) in lists {
+                            later.push(name.clone());
+                            later.extend(needed.iter().cloned());
+                        }
+                    }
+                    AtomKind::DependentSchemas(list) => {
+                        later.extend(list.iter().map(|(name, _)| name.clone()));
+                        inner.extend(list.iter().map(|(_, n)| *n));
+                    }
+                    other => inner.extend(in_place(other, true)),
+                }
+            }
+            todo.extend(inner.into_iter().rev());
+        }
+        (order, later)
+    }
+}
+
+/// The locations that an atom applies to the same value.
+fn in_place(kind: &AtomKind, negated_too: bool) -> Vec<NodeId> {
+    match kind {
+        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => nodes.clone(),
+        AtomKind::Not(node) if negated_too => vec![*node],
+        AtomKind::If {
+            condition,
+            then,
+            otherwise,
+        } => vec![*condition, *then, *otherwise],
+        AtomKind::Ref(node) => vec![*node],
+        AtomKind::DependentSchemas(list) => list.iter().map(|(_, n)| *n).collect(),
+        _ => Vec::new(),
+    }
+}

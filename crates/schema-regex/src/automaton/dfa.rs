@@ -1,0 +1,507 @@
+//! Automata over code points: stepping, what a partial character can still
+//! become, and how long the texts are that remain.
+
+use std::collections::HashMap;
+
+use crate::strings::automaton::{CharTable, Product, TooBig};
+use crate::strings::re::Re;
+
+pub(super) const DEAD: u32 = u32::MAX;
+
+/// A deterministic automaton over code points of which every state can still
+/// accept.
+#[derive(Debug)]
+pub(super) struct CharDfa {
+    starts: Vec<u32>,
+    symbols: Vec<u32>,
+    ascii: Box<[u32; 128]>,
+    width: usize,
+    next: Vec<u32>,
+    labels: Vec<u64>,
+}
+
+impl CharDfa {
+    /// The texts whose verdict about several expressions is wanted.
+    pub(super) fn trimmed(
+        parts: &[&Re],
+        limit: usize,
+        wanted: impl Fn(u64) -> bool,
+    ) -> Result<CharDfa, TooBig> {
+        Ok(CharDfa::of_table(
+            Product::new(parts, limit)?.into_table(wanted),
+        ))
+    }
+
+    /// No text at all.
+    pub(super) fn never() -> CharDfa {
+        CharDfa {
+            starts: vec![0],
+            symbols: vec![0],
+            ascii: Box::new([0; 128]),
+            width: 1,
+            next: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+
+    /// The texts that all positive expressions and no negative one match.
+    pub(super) fn new(parts: &[(&Re, bool)], limit: usize) -> Result<CharDfa, TooBig> {
+        let res: Vec<&Re> = parts.iter().map(|(re, _)| *re).collect();
+        let mut want = 0u64;
+        for (i, (_, positive)) in parts.iter().enumerate() {
+            want |= u64::from(*positive) << i;
+        }
+        let product = Product::new(&res, limit)?;
+        Ok(CharDfa::of_table(product.into_table(|v| v == want)))
+    }
+
+    /// All verdicts about several expressions; states are not trimmed.
+    pub(super) fn labelled(parts: &[&Re], limit: usize) -> Result<CharDfa, TooBig> {
+        Ok(CharDfa::of_table(
+            Product::new(parts, limit)?.into_labelled(),
+        ))
+    }
+
+    fn of_table(table: CharTable) -> CharDfa {
+        let mut ascii = Box::new([u32::MAX; 128]);
+        for (c, slot) in ascii.iter_mut().enumerate() {
+            let at = table.starts.partition_point(|&s| s <= c as u32) - 1;
+            *slot = table.symbols[at];
+        }
+        CharDfa {
+            starts: table.starts,
+            symbols: table.symbols,
+            ascii,
+            width: table.width,
+            next: table.next,
+            labels: table.labels,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    pub(super) fn states(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(super) fn label(&self, state: u32) -> u64 {
+        self.labels[state as usize]
+    }
+
+    pub(super) fn accepts(&self, state: u32) -> bool {
+        self.labels[state as usize] != 0
+    }
+
+    pub(super) fn step(&self, state: u32, c: u32) -> u32 {
+        let symbol = if c < 128 {
+            self.ascii[c as usize]
+        } else {
+            let at = self.starts.partition_point(|&s| s <= c) - 1;
+            self.symbols[at]
+        };
+        if symbol == u32::MAX {
+            return DEAD;
+        }
+        self.next[state as usize * self.width + symbol as usize]
+    }
+
+    pub(super) fn run(&self, text: &str) -> u32 {
+        let mut state = if self.is_empty() { DEAD } else { 0 };
+        for c in text.chars() {
+            if state == DEAD {
+                return DEAD;
+            }
+            state = self.step(state, u32::from(c));
+        }
+        state
+    }
+
+    /// Whether some character of `lo..=hi` leads to a state that `good` admits.
+    pub(super) fn some_in(
+        &self,
+        state: u32,
+        lo: u32,
+        hi: u32,
+        mut good: impl FnMut(u32) -> bool,
+    ) -> bool {
+        let mut at = self.starts.partition_point(|&s| s <= lo) - 1;
+        while at < self.starts.len() && self.starts[at] <= hi {
+            let symbol = self.symbols[at];
+            if symbol != u32::MAX {
+                let to = self.next[state as usize * self.width + symbol as usize];
+                if to != DEAD && good(to) {
+                    return true;
+                }
+            }
+            at += 1;
+        }
+        false
+    }
+
+    /// The characters after which `state` is where it was, as ranges without
+    /// surrogates.
+    pub(super) fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        for (i, &start) in self.starts.iter().enumerate() {
+            let symbol = self.symbols[i];
+            if symbol == u32::MAX
+                || self.next[state as usize * self.width + symbol as usize] != state
+            {
+                continue;
+            }
+            let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+            match out.last_mut() {
+                Some(last) if last.1 + 1 == start => last.1 = end,
+                _ => out.push((start, end)),
+            }
+        }
+        out
+    }
+
+    /// A code point of each symbol, a visible one where there is one.
+    pub(super) fn representatives(&self) -> Vec<u32> {
+        let mut out = vec![u32::MAX; self.width];
+        for c in (0x20..0x7F).rev() {
+            if c != 0x22 && c != 0x5C && self.ascii[c as usize] != u32::MAX {
+                out[self.ascii[c as usize] as usize] = c;
+            }
+        }
+        for (i, &start) in self.starts.iter().enumerate() {
+            if self.symbols[i] != u32::MAX {
+                let slot = &mut out[self.symbols[i] as usize];
+                if *slot == u32::MAX {
+                    *slot = start;
+                }
+            }
+        }
+        out
+    }
+
+    /// For each state the next states, each once.
+    fn successors(&self) -> Vec<Vec<u32>> {
+        (0..self.states())
+            .map(|s| {
+                let row = &self.next[s * self.width..(s + 1) * self.width];
+                let mut out: Vec<u32> = row.iter().copied().filter(|t| *t != DEAD).collect();
+                out.sort_unstable();
+                out.dedup();
+                out
+            })
+            .collect()
+    }
+
+    /// How many characters each symbol has.
+    fn symbol_sizes(&self) -> Vec<u64> {
+        let mut out = vec![0; self.width];
+        for (i, &start) in self.starts.iter().enumerate() {
+            let end = self.starts.get(i + 1).map_or(0x11_0000, |s| *s);
+            if self.symbols[i] != u32::MAX {
+                out[self.symbols[i] as usize] += u64::from(end - start);
+            }
+        }
+        out
+    }
+
+    /// How many texts lead from each state to a label that `good` admits;
+    /// `None` where they are without end.
+    pub(super) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
+        let n = self.states();
+        let next = self.successors();
+        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (s, targets) in next.iter().enumerate() {
+            for &t in targets {
+                sources[t as usize].push(s as u32);
+            }
+        }
+        // Live: some good label can be reached.
+        let mut live: Vec<bool> = self.labels.iter().map(|&l| good(l)).collect();
+        let mut todo: Vec<u32> = (0..n as u32).filter(|s| live[*s as usize]).collect();
+        while let Some(s) = todo.pop() {
+            for &p in &sources[s as usize] {
+                if !live[p as usize] {
+                    live[p as usize] = true;
+                    todo.push(p);
+                }
+            }
+        }
+        // Peel from the end: what is left over lies on a way into a cycle.
+        let mut open: Vec<usize> = next
+            .iter()
+            .map(|targets| targets.iter().filter(|t| live[**t as usize]).count())
+            .collect();
+        let sizes = self.symbol_sizes();
+        let mut counts: Vec<Option<u64>> = vec![None; n];
+        let mut todo: Vec<u32> = (0..n as u32).filter(|s| open[*s as usize] == 0).collect();
+        while let Some(s) = todo.pop() {
+            let mut count = u64::from(good(self.labels[s as usize]));
+            let row = &self.next[s as usize * self.width..(s as usize + 1) * self.width];
+            for (symbol, &t) in row.iter().enumerate() {
+                if t != DEAD && live[t as usize] {
+                    let below = counts[t as usize].unwrap_or(0);
+                    count = count.saturating_add(below.saturating_mul(sizes[symbol]));
+                }
+            }
+            counts[s as usize] = Some(count);
+            if live[s as usize] {
+                for &p in &sources[s as usize] {
+                    open[p as usize] -= 1;
+                    if open[p as usize] == 0 && counts[p as usize].is_none() {
+                        todo.push(p);
+                    }
+                }
+            }
+        }
+        for (s, count) in counts.iter_mut().enumerate() {
+            if !live[s] {
+                *count = Some(0);
+            }
+        }
+        counts
+    }
+}
+
+/// Which numbers of further characters lead from each state to acceptance, as
+/// far as a bound on the length asks.
+#[derive(Debug)]
+pub(super) struct Lengths {
+    min: u64,
+    max: Option<u64>,
+    /// The longest text from each state; `None` where there is no longest.
+    longest: Vec<Option<u64>>,
+    /// For each state a bit for each number up to `max`.
+    exact: Vec<Vec<u64>>,
+}
+
+/// The most bits that [`Lengths`] keeps.
+const MAX_LENGTH_BITS: u64 = 1 << 26;
+
+impl Lengths {
+    /// `None` where the bounds say nothing that the automaton does not.
+    pub(super) fn new(
+        dfa: &CharDfa,
+        min: u64,
+        max: Option<u64>,
+    ) -> Result<Option<Lengths>, TooBig> {
+        if min == 0 && max.is_none() {
+            return Ok(None);
+        }
+        let n = dfa.states();
+        let next = dfa.successors();
+        let finite = dfa.counts(|l| l != 0);
+        let mut longest: Vec<Option<u64>> = vec![None; n];
+        // States whose texts are finitely many form no cycle.
+        let mut order: Vec<u32> = Vec::new();
+        let mut seen = vec![false; n];
+        for s in 0..n as u32 {
+            let mut todo = vec![(s, false)];
+            while let Some((s, after)) = todo.pop() {
+                if after {
+                    order.push(s);
+                } else if !seen[s as usize] && finite[s as usize].is_some() {
+                    seen[s as usize] = true;
+                    todo.push((s, true));
+                    todo.extend(next[s as usize].iter().map(|t| (*t, false)));
+                }
+            }
+        }
+        for s in order {
+            let below = next[s as usize]
+                .iter()
+                .filter_map(|t| longest[*t as usize])
+                .max();
+            let here = if dfa.accepts(s) { Some(0) } else { None };
+            longest[s as usize] = below.map(|b| b + 1).max(here);
+        }
+        let max = max.filter(|m| longest.first().copied().flatten().is_none_or(|l| l > *m));
+        if max.is_none() && min == 0 {
+            return Ok(None);
+        }
+        let mut exact = Vec::new();
+        if let Some(max) = max {
+            if (max + 1).saturating_mul(n as u64) > MAX_LENGTH_BITS {
+                return Err(TooBig);
+            }
+            let words = (max / 64 + 1) as usize;
+            exact = vec![vec![0u64; words]; n];
+            let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
+            for k in 0..=max {
+                for (s, yes) in now.iter().enumerate() {
+                    if *yes {
+                        exact[s][(k / 64) as usize] |= 1 << (k % 64);
+                    }
+                }
+                now = next
+                    .iter()
+                    .map(|targets| targets.iter().any(|t| now[*t as usize]))
+                    .collect();
+            }
+        }
+        Ok(Some(Lengths {
+            min,
+            max,
+            longest,
+            exact,
+        }))
+    }
+
+    /// Whether a text may go on from `state` after `length` characters.
+    pub(super) fn live(&self, state: u32, length: u64) -> bool {
+        let need = self.min.saturating_sub(length);
+        let Some(max) = self.max else {
+            return self.longest[state as usize].is_none_or(|l| l >= need);
+        };
+        if length > max {
+            return false;
+        }
+        let room = max - length;
+        let bits = &self.exact[state as usize];
+        (need..=room).any(|k| bits[(k / 64) as usize] & (1 << (k % 64)) != 0)
+    }
+
+    pub(super) fn accepts(&self, length: u64) -> bool {
+        length >= self.min && self.max.is_none_or(|m| length <= m)
+    }
+
+    /// From here on longer texts are alike.
+    pub(super) fn cap(&self) -> u64 {
+        self.max.map_or(self.min, |m| m + 1)
+    }
+}
+
+/// Numbers as an automaton over bytes; symbol 15 is every other byte.
+#[derive(Debug)]
+pub(super) struct NumberDfa {
+    next: Vec<[u32; 16]>,
+    accept: Vec<bool>,
+}
+
+fn number_symbol(byte: u8) -> usize {
+    match byte {
+        b'0'..=b'9' => (byte - b'0') as usize,
+        b'-' => 10,
+        b'+' => 11,
+        b'.' => 12,
+        b'e' => 13,
+        b'E' => 14,
+        _ => 15,
+    }
+}
+
+impl NumberDfa {
+    pub(super) fn new(dfa: &CharDfa) -> NumberDfa {
+        let mut next = vec![[DEAD; 16]; dfa.states()];
+        for (s, row) in next.iter_mut().enumerate() {
+            for byte in b"0123456789-+.eE" {
+                row[number_symbol(*byte)] = dfa.step(s as u32, u32::from(*byte));
+            }
+        }
+        let accept = (0..dfa.states() as u32).map(|s| dfa.accepts(s)).collect();
+        NumberDfa { next, accept }
+    }
+
+    /// An automaton of which the dead states are cut off.
+    pub(super) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        let n = next.len();
+        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (s, row) in next.iter().enumerate() {
+            for &t in row {
+                if t != DEAD {
+                    sources[t as usize].push(s as u32);
+                }
+            }
+        }
+        let mut live = accept.clone();
+        let mut todo: Vec<u32> = (0..n as u32).filter(|s| live[*s as usize]).collect();
+        while let Some(s) = todo.pop() {
+            for &p in &sources[s as usize] {
+                if !live[p as usize] {
+                    live[p as usize] = true;
+                    todo.push(p);
+                }
+            }
+        }
+        if !live.first().copied().unwrap_or(false) {
+            return NumberDfa {
+                next: Vec::new(),
+                accept: Vec::new(),
+            };
+        }
+        for row in &mut next {
+            for t in row.iter_mut() {
+                if *t != DEAD && !live[*t as usize] {
+                    *t = DEAD;
+                }
+            }
+        }
+        NumberDfa { next, accept }
+    }
+
+    /// The numbers that all positive parts and no negative one accept; `None`
+    /// past `limit` states.
+    pub(super) fn product(parts: &[(NumberDfa, bool)], limit: usize) -> Option<NumberDfa> {
+        let start: Vec<u32> = parts
+            .iter()
+            .map(|(p, _)| if p.is_empty() { DEAD } else { 0 })
+            .collect();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::from([(start.clone(), 0)]);
+        let mut states = vec![start];
+        let mut next: Vec<[u32; 16]> = Vec::new();
+        let mut accept = Vec::new();
+        let mut i = 0;
+        while i < states.len() {
+            let state = states[i].clone();
+            accept.push(
+                state
+                    .iter()
+                    .zip(parts)
+                    .all(|(s, (p, want))| (*s != DEAD && p.accepts(*s)) == *want),
+            );
+            let mut row = [DEAD; 16];
+            for (symbol, slot) in row.iter_mut().enumerate() {
+                let to: Vec<u32> = state
+                    .iter()
+                    .zip(parts)
+                    .map(|(s, (p, _))| {
+                        if *s == DEAD {
+                            DEAD
+                        } else {
+                            p.next[*s as usize][symbol]
+                        }
+                    })
+                    .collect();
+                let lost = to
+                    .iter()
+                    .zip(parts)
+                    .any(|(s, (_, want))| *want && *s == DEAD);
+                if lost {
+                    continue;
+                }
+                let fresh = states.len() as u32;
+                *slot = *known.entry(to.clone()).or_insert_with(|| {
+                    states.push(to);
+                    fresh
+                });
+            }
+            next.push(row);
+            if states.len() > limit {
+                return None;
+            }
+            i += 1;
+        }
+        Some(NumberDfa::trimmed(next, accept))
+    }
+
+    pub(super) fn step(&self, state: u32, byte: u8) -> u32 {
+        self.next[state as usize][number_symbol(byte)]
+    }
+
+    pub(super) fn accepts(&self, state: u32) -> bool {
+        self.accept[state as usize]
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.accept.is_empty()
+    }
+}

@@ -1,0 +1,633 @@
+//! Completions: a short text from a state to acceptance. At each place where
+//! something has to be chosen, one thread is followed and what it lacks is
+//! written: scalars before containers, flat containers before tall ones.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::SchemaAutomaton;
+use super::dfa::{CharDfa, DEAD};
+use super::live::{Live, ObjectAt};
+use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine};
+use super::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
+use super::step::{UNITS, string_goals};
+use super::text::Partial;
+
+/// The most states that are looked at for one string or number.
+const MAX_SEARCH: usize = 200_000;
+
+impl SchemaAutomaton {
+    /// Writes a text that leads to acceptance.
+    pub(super) fn finish(&self, mut config: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+        let mut detours = 0;
+        loop {
+            let length = out.len();
+            if let Some(next) = self.finish_one(config, x, out) {
+                config = next;
+                continue;
+            }
+            out.truncate(length);
+            let ended = match config.top {
+                Top::End => true,
+                Top::Number { node, set, state } => {
+                    config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
+                }
+                _ => false,
+            };
+            detours += 1;
+            if ended || detours > MAX_DETOURS {
+                return;
+            }
+            // The plain way is barred by items that must differ: another one,
+            // which exists.
+            let bytes = self.bytes_to_try(&config);
+            let way = bytes
+                .into_iter()
+                .chain(0x20..=0xFF)
+                .find_map(|byte| self.next(config, byte, x).map(|next| (byte, next)));
+            let Some((byte, next)) = way else { return };
+            out.push(byte);
+            config = next;
+        }
+    }
+
+    fn feed(
+        &self,
+        mut config: Config,
+        text: &[u8],
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
+        for byte in text {
+            config = self.next(config, *byte, x)?;
+            out.push(*byte);
+        }
+        Some(config)
+    }
+
+    /// One step nearer to the end; `None` at the end.
+    pub(super) fn finish_one(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        match config.top {
+            Top::End => None,
+            Top::Unit { word, at, .. } => {
+                self.feed(config, &UNITS[word as usize][at as usize..], x, out)
+            }
+            Top::Value { node, set, space } => {
+                let mut white = Vec::new();
+                self.space.finish(space, &mut white);
+                let config = self.feed(config, &white, x, out)?;
+                let head = self.head(node, set, x)?;
+                self.feed(config, head, x, out)
+            }
+            Top::Number { node, set, state } => {
+                let held = self.number_goals(node, set, state, x);
+                if held == EMPTY_LIST {
+                    let more = self.shortest_number(config, x)?;
+                    return self.feed(config, &more, x, out);
+                }
+                if config.stack == 0 {
+                    return None;
+                }
+                // Whatever ends the array or object ends the number.
+                self.after_number(config, x, out)
+            }
+            Top::String { .. } => {
+                let more = self.shortest_string(config, x)?;
+                self.feed(config, &more, x, out)
+            }
+            Top::Key(key) => {
+                let more = self.shortest_name(config, key, x)?;
+                self.feed(config, &more, x, out)
+            }
+            Top::Gap { gap, space } => {
+                let mut white = Vec::new();
+                self.space.finish(space, &mut white);
+                let config = self.feed(config, &white, x, out)?;
+                self.finish_gap(config, gap, x, out)
+            }
+        }
+    }
+
+    fn after_number(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let mut white = Vec::new();
+        self.space.finish(self.space.elsewhere, &mut white);
+        let config = self.feed(config, &white, x, out)?;
+        for byte in b"]}," {
+            if let Some(next) = self.next(config, *byte, x) {
+                out.push(*byte);
+                if *byte == b',' {
+                    return self.after_comma(next, x, out);
+                }
+                return Some(next);
+            }
+        }
+        // It may not be this number again: a longer one.
+        let more = search(
+            config,
+            x,
+            &mut |c, x| b"]},".iter().any(|b| self.next(*c, *b, x).is_some()),
+            &mut |c, x| {
+                b"0123456789.-eE+"
+                    .iter()
+                    .filter_map(|b| self.next(*c, *b, x).map(|to| (vec![*b], to)))
+                    .collect()
+            },
+        )?;
+        self.feed(config, &more, x, out)
+    }
+
+    fn finish_gap(
+        &self,
+        config: Config,
+        gap: Gap,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
+        match gap {
+            Gap::Colon => {
+                let config = self.feed(config, b":", x, out)?;
+                Some(self.narrowed(config, x))
+            }
+            Gap::ObjectStart | Gap::AfterMember => {
+                if let Some(next) = self.next(config, b'}', x) {
+                    out.push(b'}');
+                    return Some(next);
+                }
+                let config = if gap == Gap::AfterMember {
+                    let next = self.feed(config, b",", x, out)?;
+                    let mut white = Vec::new();
+                    self.space.finish(self.space.after_separator, &mut white);
+                    self.feed(next, &white, x, out)?
+                } else {
+                    config
+                };
+                self.name(config, x, out)
+            }
+            Gap::BeforeKey => self.name(config, x, out),
+            Gap::ArrayStart | Gap::AfterItem => {
+                if let Some(next) = self.next(config, b']', x) {
+                    out.push(b']');
+                    return Some(next);
+                }
+                if gap == Gap::AfterItem {
+                    let next = self.feed(config, b",", x, out)?;
+                    return self.after_comma(next, x, out);
+                }
+                // The first item: its goals are those of the array itself.
+                let top = x.frame(config.stack);
+                let choice = self.item_choice(config.stack, x)?;
+                let m = self.node(top.frame.node).array.as_ref()?;
+                let member = m.members.first()?;
+                let set = x.add_list(&[choice.goal]);
+                let head = self.head(member.node, set, x)?;
+                self.feed(config, head, x, out)
+            }
+        }
+    }
+
+    /// After a comma in an array or object.
+    fn after_comma(&self, config: Config, x: &mut Scratch, _out: &mut Vec<u8>) -> Option<Config> {
+        Some(match config.top {
+            Top::Value { .. } => self.narrowed(config, x),
+            _ => config,
+        })
+    }
+
+    /// Before a value: with the one goal that brings a thread of the container
+    /// forward.
+    fn narrowed(&self, config: Config, x: &mut Scratch) -> Config {
+        let Top::Value { node, set, space } = config.top else {
+            return config;
+        };
+        if config.stack == 0 {
+            return config;
+        }
+        let frame = x.frame(config.stack).frame;
+        let choice = if frame.is_object {
+            self.member_choice(config.stack, frame.member, x)
+        } else {
+            self.item_choice(config.stack, x)
+        };
+        let Some(choice) = choice else {
+            return config;
+        };
+        let wanted = x.list(set);
+        if !wanted.contains(&choice.goal) {
+            return config;
+        }
+        let set = x.add_list(&[choice.goal]);
+        Config {
+            top: Top::Value { node, set, space },
+            ..config
+        }
+    }
+
+    /// Of the choices that keep a thread alive the one that brings most.
+    fn item_choice(&self, stack: u32, x: &mut Scratch) -> Option<Choice> {
+        let frame = x.frame(stack).frame;
+        let m = self.node(frame.node).array.as_ref()?;
+        let live = self.live(self.room(stack, x));
+        let member = &m.members[(frame.pos as usize).min(m.members.len() - 1)];
+        let pos = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
+        let threads = x.list(frame.threads);
+        let first = threads.chunks_exact(2).next()?;
+        let heights = &self.nodes.get(member.node as usize)?.heights;
+        let mut best: Option<(Choice, u32)> = None;
+        for c in member.of(first[0]) {
+            let Some(ext) = Live::raise(m, first[0], first[1], c.take) else {
+                continue;
+            };
+            if !live.fits(member, c.goal) || !live.array(m, first[0], ext, pos) {
+                continue;
+            }
+            let height = heights[c.goal as usize];
+            // Counts that are still too low want more, others as little as
+            // may be.
+            let gain = ext != first[1];
+            let better = best.is_none_or(|(b, h)| {
+                let old = Live::raise(m, first[0], first[1], b.take) != Some(first[1]);
+                let lacking = !live.array_complete(m, first[0], first[1], u32::MAX);
+                (gain == lacking && old != lacking) || (gain == old && height < h)
+            });
+            if better {
+                best = Some((*c, height));
+            }
+        }
+        best.map(|(c, _)| c)
+    }
+
+    fn member_choice(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
+        let frame = x.frame(stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let live = self.live(self.room(stack, x));
+        let threads = x.list(frame.threads);
+        let first = threads.chunks_exact(2).next()?;
+        let used = x.list(frame.used);
+        let at = ObjectAt {
+            last: frame.pos,
+            count: frame.count,
+            used: &used,
+            extras: &[],
+        };
+        let member = m.member(number);
+        let heights = &self.nodes.get(member.node as usize)?.heights;
+        member
+            .of(first[0])
+            .iter()
+            .filter(|c| {
+                live.fits(member, c.goal) && live.object(m, first[0], first[1] | c.take, &at)
+            })
+            .max_by_key(|c| {
+                let gain = (c.take & !first[1]).count_ones();
+                (gain, u32::MAX - heights[c.goal as usize])
+            })
+            .copied()
+    }
+
+    /// The first byte of a value: scalars first, then what is flattest.
+    fn head(&self, node: u32, set: u32, x: &mut Scratch) -> Option<&'static [u8]> {
+        let n = self.node(node);
+        let wanted = x.list(set);
+        if n.number
+            .as_ref()
+            .is_some_and(|m| m.leaves.iter().any(|(g, _)| wanted.contains(g)))
+        {
+            for head in [
+                b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"-",
+            ] {
+                let top = Top::Value {
+                    node,
+                    set,
+                    space: super::space::NO_SPACE,
+                };
+                let config = Config {
+                    top,
+                    stack: 0,
+                    item: 0,
+                };
+                if self.next(config, head[0], x).is_some() {
+                    return Some(head);
+                }
+            }
+        }
+        if n.string
+            .as_ref()
+            .is_some_and(|m| m.leaves.iter().any(|l| wanted.contains(&l.goal)))
+        {
+            return Some(b"\"");
+        }
+        for (word, head) in [b"n", b"f", b"t"].into_iter().enumerate() {
+            if n.units[word].iter().any(|g| wanted.contains(g)) {
+                return Some(head);
+            }
+        }
+        let least = |goals: &mut dyn Iterator<Item = u32>| {
+            goals
+                .filter(|g| wanted.contains(g))
+                .map(|g| n.heights[g as usize])
+                .min()
+                .unwrap_or(EMPTY)
+        };
+        let array = least(
+            &mut n
+                .array
+                .iter()
+                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
+        );
+        let object = least(
+            &mut n
+                .object
+                .iter()
+                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
+        );
+        // A goal may be met by one of the two alone: ask the machine.
+        let room = EMPTY - 1;
+        let live = self.live(room);
+        let can_array = n.array.as_ref().is_some_and(|m| {
+            (0..m.threads.len() as u32)
+                .any(|t| wanted.contains(&m.threads[t as usize].goal) && live.array(m, t, 0, 0))
+        });
+        if can_array && array <= object {
+            return Some(b"[");
+        }
+        Some(if object == EMPTY { b"[" } else { b"{" })
+    }
+
+    /// Writes a whole name that brings the first thread forward.
+    fn name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let frame = x.frame(config.stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let usable = self.usable(config.stack, x);
+        let is_usable = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
+        let threads = x.list(frame.threads);
+        let first = threads.chunks_exact(2).next()?;
+        let t = &m.threads[first[0] as usize];
+        let used = x.list(frame.used);
+        let is_used = |n: u32| {
+            used.get(n as usize / 32)
+                .is_some_and(|w| w & (1 << (n % 32)) != 0)
+        };
+        let offers = |n: u32| !m.declared[n as usize].of(first[0]).is_empty();
+        let mut wanted: Option<u32> = None;
+        for (_, n) in &t.required {
+            if is_usable(*n) && !is_used(*n) {
+                wanted = Some(*n);
+                break;
+            }
+        }
+        let open = t.witnesses & !first[1];
+        let gives = |n: u32| {
+            m.declared[n as usize]
+                .of(first[0])
+                .iter()
+                .any(|c| c.take & open != 0)
+        };
+        if wanted.is_none() && open != 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
+        }
+        if wanted.is_none() {
+            let implied = t
+                .implies
+                .iter()
+                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
+            wanted = implied
+                .flat_map(|(_, list)| list.iter().copied())
+                .find(|n| is_usable(*n) && !is_used(*n));
+        }
+        let more = u64::from(frame.count) < t.min;
+        if wanted.is_none() && more && open == 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
+        }
+        if let Some(n) = wanted {
+            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
+            let mut text = serde_json::to_vec(&*word.text).ok()?;
+            text.pop();
+            text.push(b'"');
+            return self.feed(config, &text, x, out);
+        }
+        self.feed(config, b"\"", x, out)
+    }
+
+    fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+        let Top::Number { node, set, state } = config.top else {
+            return None;
+        };
+        let m = self.node(node).number.as_ref()?;
+        let step = |state: u32, byte: u8, x: &mut Scratch| -> Option<u32> {
+            match self
+                .next(
+                    Config {
+                        top: Top::Number { node, set, state },
+                        stack: 0,
+                        item: 0,
+                    },
+                    byte,
+                    x,
+                )?
+                .top
+            {
+                Top::Number { state, .. } => Some(state),
+                _ => None,
+            }
+        };
+        debug_assert!(!m.dfas.is_empty());
+        search(
+            state,
+            x,
+            &mut |s, x| self.number_goals(node, set, *s, x) != EMPTY_LIST,
+            &mut |s, x| {
+                b"0123456789.-eE+"
+                    .iter()
+                    .filter_map(|b| step(*s, *b, x).map(|to| (vec![*b], to)))
+                    .collect()
+            },
+        )
+    }
+
+    fn shortest_string(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+        let Top::String { node, set, .. } = config.top else {
+            return None;
+        };
+        let m = self.node(node).string.as_ref()?;
+        let heads = |text: &Str| -> Vec<char> {
+            let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+            let read = text.words.read as usize;
+            let mut out: Vec<char> = words
+                .iter()
+                .filter_map(|w| w.text[read..].chars().next())
+                .collect();
+            out.dedup();
+            for d in &m.dfas {
+                out.extend(representatives(d));
+            }
+            // One that no word goes on with.
+            let free = ('a'..=char::MAX).find(|c| !out.contains(c));
+            out.extend(free);
+            out
+        };
+        let mut text = search(
+            config,
+            x,
+            &mut |c, x| match &c.top {
+                Top::String { text, .. } => {
+                    text.partial == Partial::None
+                        && string_goals(m, set, text, x) != EMPTY_LIST
+                        && self.next(*c, b'"', x).is_some()
+                }
+                _ => false,
+            },
+            &mut |c, x| {
+                let Top::String { text, .. } = c.top else {
+                    return Vec::new();
+                };
+                self.characters(*c, text.partial, &heads(&text), x)
+            },
+        )?;
+        text.push(b'"');
+        Some(text)
+    }
+
+    fn shortest_name(&self, config: Config, key: Key, x: &mut Scratch) -> Option<Vec<u8>> {
+        // What was read so far makes no difference.
+        let text = UNKNOWN;
+        let config = Config {
+            top: Top::Key(Key { text, ..key }),
+            ..config
+        };
+        let frame = x.frame(config.stack).frame;
+        let m: &ObjectMachine = self.node(frame.node).object.as_ref()?;
+        let seen = x.seen.get(frame.seen).clone();
+        let mut text = search(
+            config,
+            x,
+            &mut |c, x| {
+                let closes = self.next(*c, b'"', x);
+                matches!(
+                    closes,
+                    Some(Config {
+                        top: Top::Gap { .. },
+                        ..
+                    })
+                )
+            },
+            &mut |c, x| {
+                let Top::Key(key) = c.top else {
+                    return Vec::new();
+                };
+                let mut heads: Vec<char> = Vec::new();
+                for i in key.names.lo as usize..key.names.hi as usize {
+                    heads.extend(
+                        m.names.list[i].text[key.names.read as usize..]
+                            .chars()
+                            .next(),
+                    );
+                }
+                for i in key.used.lo as usize..key.used.hi as usize {
+                    heads.extend(seen.list[i][key.used.read as usize..].chars().next());
+                }
+                heads.sort_unstable();
+                heads.dedup();
+                heads.truncate(64);
+                if let Some(keys) = &m.keys {
+                    debug_assert!(key.state == DEAD || keys.class.len() > key.state as usize);
+                    heads.extend(representatives(&keys.dfa));
+                    let _ = NO_CLASS;
+                }
+                heads.extend('a'..='z');
+                heads.extend('0'..='9');
+                self.characters(*c, key.partial, &heads, x)
+            },
+        )?;
+        text.push(b'"');
+        Some(text)
+    }
+
+    /// The ways on by one character, or by the rest of a partial one.
+    fn characters(
+        &self,
+        config: Config,
+        partial: Partial,
+        heads: &[char],
+        x: &mut Scratch,
+    ) -> Vec<(Vec<u8>, Config)> {
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        match partial {
+            Partial::None => {
+                for c in heads {
+                    let mut text = serde_json::to_vec(&c.to_string()).unwrap_or_default();
+                    text.pop();
+                    texts.push(text.split_off(1.min(text.len())));
+                }
+            }
+            Partial::Utf8 { .. } => texts.extend((0x80..=0xBF).map(|b| vec![b])),
+            Partial::Escape => texts.extend(b"\"\\/bfnrtu".iter().map(|b| vec![*b])),
+            Partial::Hex { .. } => texts.extend(b"0123456789abcdef".iter().map(|b| vec![*b])),
+            Partial::HighEscape { .. } => texts.push(vec![b'\\']),
+            Partial::HighU { .. } => texts.push(vec![b'u']),
+        }
+        // What begins a character can be ended: the first way will do.
+        let most = if partial == Partial::None {
+            texts.len()
+        } else {
+            1
+        };
+        texts
+            .into_iter()
+            .filter_map(|text| {
+                let mut at = config;
+                for byte in &text {
+                    at = self.next(at, *byte, x)?;
+                }
+                Some((text, at))
+            })
+            .take(most)
+            .collect()
+    }
+}
+
+/// A character for each symbol of an automaton, visible ones first.
+fn representatives(dfa: &CharDfa) -> Vec<char> {
+    dfa.representatives()
+        .into_iter()
+        .filter_map(char::from_u32)
+        .collect()
+}
+
+/// The most bytes of a completion that are found by trying.
+const MAX_DETOURS: usize = 10_000;
+
+/// Breadth first: the text to the nearest state that is an end.
+fn search<S: Copy + Eq + std::hash::Hash>(
+    start: S,
+    x: &mut Scratch,
+    is_end: &mut dyn FnMut(&S, &mut Scratch) -> bool,
+    next: &mut dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)>,
+) -> Option<Vec<u8>> {
+    let mut from: HashMap<S, Option<(S, Vec<u8>)>> = HashMap::from([(start, None)]);
+    let mut queue = VecDeque::from([start]);
+    while let Some(state) = queue.pop_front() {
+        if is_end(&state, x) {
+            let mut parts: Vec<Vec<u8>> = Vec::new();
+            let mut at = state;
+            while let Some(Some((before, text))) = from.get(&at) {
+                parts.push(text.clone());
+                at = *before;
+            }
+            parts.reverse();
+            return Some(parts.concat());
+        }
+        if from.len() > MAX_SEARCH {
+            return None;
+        }
+        for (text, to) in next(&state, x) {
+            from.entry(to).or_insert_with(|| {
+                queue.push_back(to);
+                Some((state, text))
+            });
+        }
+    }
+    None
+}

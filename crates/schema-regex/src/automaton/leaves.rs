@@ -1,0 +1,340 @@
+//! The automata of strings and numbers, made from shapes and kept.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use super::compile::Compiler;
+use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::shape::{NumberShape, StringShape};
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::ir::{NodeId, PatternId};
+use crate::options::IntegerSpelling;
+use crate::strings::automaton::TooBig;
+use crate::strings::formats::{self, Format};
+use crate::strings::numbers::{self, Fraction};
+use crate::strings::re::Re;
+
+type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<String>);
+
+#[derive(Default)]
+pub(super) struct LeafCache {
+    strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
+    numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+}
+
+/// What one alternative demands of a string.
+#[derive(Clone, Debug)]
+pub(super) struct StringLeaf {
+    /// The listed values; then nothing else counts.
+    pub(super) listed: Option<Vec<String>>,
+    pub(super) dfa: Option<Arc<CharDfa>>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+    /// The bounds met with the automaton, where there is one and they matter.
+    pub(super) lengths: Option<Arc<Lengths>>,
+    /// Values that are left out although the rest admits them.
+    pub(super) excluded: Vec<String>,
+}
+
+type At = Option<(NodeId, &'static str)>;
+
+impl Compiler {
+    fn too_big(&self, at: At, what: &str) -> Error {
+        let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
+        Error::at(
+            ErrorKind::Refused,
+            &self.schema.node(node).pointer,
+            keyword,
+            format!(
+                "`{keyword}`: {what} takes more than {} states; simplify it or raise Options::max_automaton_states",
+                self.options.max_automaton_states
+            ),
+        )
+    }
+
+    /// The leaf of a shape, `None` where no string satisfies it.
+    pub(super) fn string_leaf(&mut self, shape: &StringShape) -> Result<Option<StringLeaf>, Error> {
+        if let Some(list) = &shape.allowed {
+            return Ok((!list.is_empty()).then(|| StringLeaf {
+                listed: Some(list.clone()),
+                dfa: None,
+                min: 0,
+                max: None,
+                lengths: None,
+                excluded: Vec::new(),
+            }));
+        }
+        let mut patterns = shape.patterns.clone();
+        patterns.sort_unstable();
+        patterns.dedup();
+        let mut formats = shape.formats.clone();
+        formats.sort_unstable();
+        formats.dedup();
+        let mut excluded: Vec<String> = shape.excluded.iter().cloned().collect();
+        let plain = patterns.is_empty() && formats.is_empty();
+        let dfa = if plain {
+            None
+        } else {
+            let gone = std::mem::take(&mut excluded);
+            let key = (patterns, formats, gone);
+            match self.leaves.strings.get(&key) {
+                Some(known) => known.clone(),
+                None => {
+                    let made = self.string_dfa(&key, shape.at)?;
+                    self.leaves.strings.insert(key, made.clone());
+                    made
+                }
+            }
+        };
+        if dfa.as_ref().is_some_and(|d| d.is_empty()) {
+            return Ok(None);
+        }
+        let mut lengths = None;
+        if let Some(d) = &dfa {
+            let made = Lengths::new(d, shape.min, shape.max)
+                .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
+            if let Some(made) = made {
+                if !made.live(0, 0) {
+                    return Ok(None);
+                }
+                lengths = Some(Arc::new(made));
+            }
+        } else if let Some(max) = shape.max {
+            // Texts of bounded length and a few that are left out.
+            if max == 0 && excluded.iter().any(String::is_empty) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(StringLeaf {
+            listed: None,
+            dfa,
+            min: shape.min,
+            max: shape.max,
+            lengths,
+            excluded,
+        }))
+    }
+
+    /// `None` where every string matches.
+    fn string_dfa(&self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
+        let (patterns, formats, excluded) = key;
+        if let ([], [(format, true)], []) = (&patterns[..], &formats[..], &excluded[..]) {
+            return Ok(Some(format_dfa(*format)));
+        }
+        let limit = self.options.max_automaton_states;
+        let too_big = |_| self.too_big(at, "the automaton of these strings");
+        let mut conditions: Vec<(Vec<(Re, bool)>, bool)> = Vec::new();
+        for (id, positive) in patterns {
+            let entry = self.schema.pattern(*id);
+            let Ok(pattern) = &entry.pattern else {
+                continue;
+            };
+            let mut parts = vec![(pattern.main.clone(), true)];
+            parts.extend(pattern.looks.iter().cloned());
+            conditions.push((parts, *positive));
+        }
+        for (format, positive) in formats {
+            conditions.push((vec![(format.re(), true)], *positive));
+        }
+        if !excluded.is_empty() {
+            let listed = Re::alt(excluded.iter().map(|t| Re::literal(t)));
+            conditions.push((vec![(listed, true)], false));
+        }
+        let any = Re::any();
+        conditions.retain(|(parts, positive)| {
+            !(*positive && parts.len() == 1 && parts[0] == (any.clone(), true))
+        });
+        if conditions.is_empty() {
+            return Ok(None);
+        }
+        let res: Vec<&Re> = conditions
+            .iter()
+            .flat_map(|(parts, _)| parts.iter().map(|(re, _)| re))
+            .collect();
+        let holds = |verdict: u64| {
+            let mut bit = 0;
+            conditions.iter().all(|(parts, positive)| {
+                let mut all = true;
+                for (_, want) in parts {
+                    all &= (verdict & (1 << bit) != 0) == *want;
+                    bit += 1;
+                }
+                all == *positive
+            })
+        };
+        let dfa = CharDfa::trimmed(&res, limit, holds).map_err(too_big)?;
+        Ok(Some(Arc::new(dfa)))
+    }
+
+    /// The automaton of a shape of numbers.
+    pub(super) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        let mut key = shape.clone();
+        key.at = None;
+        if let Some(known) = self.leaves.numbers.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let made = self.make_number(shape)?;
+        self.leaves.numbers.insert(key, Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        let limit = self.options.max_automaton_states.saturating_mul(20);
+        let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
+        let of_re = |re: &Re| {
+            let dfa = CharDfa::new(&[(re, true)], limit).map_err(too_big)?;
+            Ok::<NumberDfa, Error>(NumberDfa::new(&dfa))
+        };
+        let integers = self.options.integers;
+        if let Some(list) = &shape.allowed {
+            let re = Re::alt(list.iter().map(|(d, written)| {
+                let spelling = match (d.is_integer(), *written, integers) {
+                    (true, false, IntegerSpelling::Plain) => IntegerSpelling::Plain,
+                    (true, ..) => IntegerSpelling::ZeroFraction,
+                    (false, ..) => IntegerSpelling::Plain,
+                };
+                numbers::listed(d, Fraction::None(spelling))
+            }));
+            return of_re(&re).map(Arc::new);
+        }
+        let bare = shape.low.is_none()
+            && shape.high.is_none()
+            && shape.multiples.is_empty()
+            && shape.excluded.is_empty();
+        let fraction = match shape.integer {
+            Some(true) => Fraction::None(integers),
+            Some(false) => Fraction::Required,
+            None => Fraction::Any,
+        };
+        if bare {
+            static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+            static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+            static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+            let cell = match fraction {
+                Fraction::Any => Some(&ANY),
+                Fraction::None(IntegerSpelling::Plain) => Some(&PLAIN),
+                Fraction::None(IntegerSpelling::ZeroFraction) => Some(&ZEROS),
+                Fraction::Required => None,
+            };
+            if let Some(known) = cell.and_then(OnceLock::get) {
+                return Ok(Arc::clone(known));
+            }
+            let re = if fraction == Fraction::Any {
+                numbers::any_number()
+            } else {
+                numbers::range(None, None, fraction)
+            };
+            let made = Arc::new(of_re(&re)?);
+            if let Some(cell) = cell {
+                return Ok(Arc::clone(cell.get_or_init(|| made)));
+            }
+            return Ok(made);
+        }
+        let range = numbers::range(shape.low.as_ref(), shape.high.as_ref(), fraction);
+        let mut parts = vec![(of_re(&range)?, true)];
+        for (divisor, positive) in &shape.multiples {
+            let part = multiples(divisor, limit).ok_or(TooBig).map_err(too_big)?;
+            parts.push((part, *positive));
+        }
+        if !shape.excluded.is_empty() {
+            let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
+                let mut out = vec![numbers::listed(d, Fraction::Any)];
+                if d.is_zero() {
+                    out.push(Re::concat([Re::literal("-"), out[0].clone()]));
+                }
+                out
+            }));
+            parts.push((of_re(&listed)?, false));
+        }
+        if parts.len() == 1 {
+            return Ok(Arc::new(parts.swap_remove(0).0));
+        }
+        let made = NumberDfa::product(&parts, limit)
+            .ok_or(TooBig)
+            .map_err(too_big)?;
+        Ok(Arc::new(made))
+    }
+}
+
+/// The automaton of a format, made once in a process.
+fn format_dfa(format: Format) -> Arc<CharDfa> {
+    static MADE: OnceLock<Vec<OnceLock<Arc<CharDfa>>>> = OnceLock::new();
+    let made = MADE.get_or_init(|| formats::ALL.iter().map(|_| OnceLock::new()).collect());
+    let at = formats::ALL
+        .iter()
+        .position(|(_, f)| *f == format)
+        .unwrap_or(0);
+    let cell = &made[at];
+    Arc::clone(cell.get_or_init(|| {
+        // The formats are constants; a test makes each of them.
+        let re = format.re();
+        let limit = 1_000_000;
+        Arc::new(CharDfa::new(&[(&re, true)], limit).unwrap_or_else(|_| CharDfa::never()))
+    }))
+}
+
+/// Plain decimals, with a sign or without, that are multiples of `divisor`:
+/// states are residues of the digits so far. `None` past `limit` states.
+fn multiples(divisor: &Decimal, limit: usize) -> Option<NumberDfa> {
+    let scale = divisor.scale();
+    let modulus = u64::try_from(divisor.scaled(scale)?).ok()?;
+    if modulus == 0 {
+        return None;
+    }
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    enum At {
+        Start,
+        Sign,
+        Zero,
+        Whole(u64),
+        /// After the point, this many places read; from `scale` on zeros only.
+        Place(usize, u64, bool),
+    }
+    let mut known: HashMap<At, u32> = HashMap::from([(At::Start, 0)]);
+    let mut states = vec![At::Start];
+    let mut next: Vec<[u32; 16]> = Vec::new();
+    let mut accept: Vec<bool> = Vec::new();
+    let push = |r: u64, d: u64| ((u128::from(r) * 10 + u128::from(d)) % u128::from(modulus)) as u64;
+    let filled = |r: u64, places: usize| (0..places).fold(r, |r, _| push(r, 0)) == 0;
+    let mut i = 0;
+    while i < states.len() {
+        let at = states[i];
+        accept.push(match at {
+            At::Start | At::Sign => false,
+            At::Zero => true,
+            At::Whole(r) => filled(r, scale),
+            At::Place(n, r, some) => some && filled(r, scale - n),
+        });
+        let mut row = [DEAD; 16];
+        for (symbol, slot) in row.iter_mut().enumerate() {
+            let digit = symbol as u64;
+            let to = match (at, symbol) {
+                (At::Start, 10) => Some(At::Sign),
+                (At::Start | At::Sign, 0) => Some(At::Zero),
+                (At::Start | At::Sign, 1..=9) => Some(At::Whole(digit % modulus)),
+                (At::Whole(r), 0..=9) => Some(At::Whole(push(r, digit))),
+                (At::Zero, 12) => Some(At::Place(0, 0, false)),
+                (At::Whole(r), 12) => Some(At::Place(0, r, false)),
+                (At::Place(n, r, _), 0..=9) if n < scale => {
+                    Some(At::Place(n + 1, push(r, digit), true))
+                }
+                (At::Place(n, r, _), 0) if n == scale => Some(At::Place(n, r, true)),
+                _ => None,
+            };
+            if let Some(to) = to {
+                let fresh = states.len() as u32;
+                *slot = *known.entry(to).or_insert_with(|| {
+                    states.push(to);
+                    fresh
+                });
+            }
+        }
+        next.push(row);
+        if states.len() > limit {
+            return None;
+        }
+        i += 1;
+    }
+    Some(NumberDfa::trimmed(next, accept))
+}

@@ -1,0 +1,396 @@
+//! Liveness: whether an array or object can still be finished such that a
+//! thread's goal holds. Everything is decided from the thread's own state, so
+//! that nothing below or above it has to be asked.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::node::{ArrayMachine, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread};
+
+/// How an object stands between two members.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ObjectAt<'a> {
+    /// The last name: 0 for none, then one more than its number; one more than
+    /// that of the last declared name for any further one.
+    pub(super) last: u32,
+    /// The members so far, where anybody counts.
+    pub(super) count: u32,
+    /// Used declared names as bits, where they are tracked.
+    pub(super) used: &'a [u32],
+    /// Further names so far, by class, where a class is finite.
+    pub(super) extras: &'a [u64],
+}
+
+impl ObjectAt<'_> {
+    pub(super) const START: ObjectAt<'static> = ObjectAt {
+        last: 0,
+        count: 0,
+        used: &[],
+        extras: &[],
+    };
+
+    /// The least rank that may still come.
+    fn floor(&self, t: &ObjectThread) -> u32 {
+        match self.last.checked_sub(1) {
+            None => 0,
+            Some(n) => match t.ranks.get(n as usize) {
+                Some(&rank) => rank.saturating_add(1),
+                None => LOOSE,
+            },
+        }
+    }
+}
+
+pub(super) struct Live<'a> {
+    pub(super) nodes: &'a [Node],
+    /// Levels that a value inside may still open.
+    pub(super) room: u32,
+}
+
+/// The steps after which a search for witnesses takes the pessimistic answer.
+const MAX_SEARCH: usize = 20_000;
+
+fn bit(words: &[u32], at: u32) -> bool {
+    words
+        .get(at as usize / 32)
+        .is_some_and(|w| w & (1 << (at % 32)) != 0)
+}
+
+impl Live<'_> {
+    /// Whether a goal of a member has a value that fits into the room.
+    pub(super) fn fits(&self, member: &Member, goal: u32) -> bool {
+        let height = self.nodes[member.node as usize].heights[goal as usize];
+        height != EMPTY && height <= self.room
+    }
+
+    fn offers(&self, member: &Member, thread: u32) -> bool {
+        member.of(thread).iter().any(|c| self.fits(member, c.goal))
+    }
+
+    /// Whether a declared name may still come for a thread.
+    fn available(&self, m: &ObjectMachine, thread: u32, at: &ObjectAt<'_>, name: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        let rank = t.ranks[name as usize];
+        let free = if rank == LOOSE {
+            !bit(at.used, name)
+        } else {
+            rank >= at.floor(t)
+        };
+        free && self.offers(&m.declared[name as usize], thread)
+    }
+
+    /// How many further names of a class may still come; `None` is no end.
+    fn capacity(&self, m: &ObjectMachine, class: usize, at: &ObjectAt<'_>) -> Option<u64> {
+        let used = at.extras.get(class).copied().unwrap_or(0);
+        m.classes[class].count.map(|n| n.saturating_sub(used))
+    }
+
+    /// Whether a name may come next, as far as the order goes: nothing
+    /// required is passed over.
+    pub(super) fn in_order(&self, t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+        let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
+        let floor = at.floor(t);
+        if rank == LOOSE {
+            if t.ranks.len() > name as usize && bit(at.used, name) {
+                return false;
+            }
+        } else if rank < floor {
+            return false;
+        }
+        let next = t.required.partition_point(|(r, _)| *r < floor);
+        t.required.get(next).is_none_or(|(r, _)| *r >= rank)
+    }
+
+    pub(super) fn object_complete(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        ext: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        t.required[from..]
+            .iter()
+            .all(|(rank, name)| *rank == LOOSE && bit(at.used, *name))
+            && ext & t.witnesses == t.witnesses
+            && u64::from(at.count) >= t.min
+            && t.max.is_none_or(|x| u64::from(at.count) <= x)
+            && t.implies.iter().all(|(name, needed)| {
+                !bit(at.used, *name) || needed.iter().all(|n| bit(at.used, *n))
+            })
+    }
+
+    pub(super) fn object(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        ext: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let mut missing = 0u64;
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        for (rank, name) in &t.required[from..] {
+            if *rank == LOOSE && bit(at.used, *name) {
+                continue;
+            }
+            if !self.offers(&m.declared[*name as usize], thread) {
+                return false;
+            }
+            missing += 1;
+        }
+        if t.simple {
+            return true;
+        }
+        if !t.implies.is_empty() && !self.implied(m, t, thread, at) {
+            return false;
+        }
+        let count = u64::from(at.count);
+        if t.max.is_some_and(|x| count + missing > x) {
+            return false;
+        }
+        if count < t.min {
+            let mut able = count;
+            for name in 0..m.declared.len() as u32 {
+                able += u64::from(self.available(m, thread, at, name));
+            }
+            for (c, class) in m.classes.iter().enumerate() {
+                if able < t.min && self.offers(&class.member, thread) {
+                    able = match self.capacity(m, c, at) {
+                        Some(n) => able.saturating_add(n),
+                        None => u64::MAX,
+                    };
+                }
+            }
+            if able < t.min {
+                return false;
+            }
+        }
+        let open = t.witnesses & !ext;
+        if open == 0 {
+            return true;
+        }
+        let mut search = Search {
+            live: self,
+            m,
+            t,
+            thread,
+            at,
+            missing,
+            names: BTreeSet::new(),
+            extras: vec![0; m.classes.len()],
+            steps: 0,
+        };
+        search.run(open)
+    }
+
+    /// Whether what used and required names imply can still come.
+    fn implied(&self, m: &ObjectMachine, t: &ObjectThread, thread: u32, at: &ObjectAt<'_>) -> bool {
+        let mut need: BTreeSet<u32> = t.required.iter().map(|(_, n)| *n).collect();
+        loop {
+            let mut grown = false;
+            for (name, needed) in &t.implies {
+                if !bit(at.used, *name) && !need.contains(name) {
+                    continue;
+                }
+                for n in needed {
+                    if !bit(at.used, *n) && !need.contains(n) {
+                        if !self.available(m, thread, at, *n) {
+                            return false;
+                        }
+                        need.insert(*n);
+                        grown = true;
+                    }
+                }
+            }
+            if !grown {
+                return true;
+            }
+        }
+    }
+
+    pub(super) fn array_complete(
+        &self,
+        m: &ArrayMachine,
+        thread: u32,
+        ext: u32,
+        index: u32,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let n = u64::from(index);
+        n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, ext)
+    }
+
+    /// The counts after an item that raises some; `None` where one is too
+    /// high.
+    pub(super) fn raise(m: &ArrayMachine, thread: u32, ext: u32, take: u32) -> Option<u32> {
+        if take == 0 {
+            return Some(ext);
+        }
+        let t = &m.threads[thread as usize];
+        let mut rest = ext;
+        let mut unit = 1u32;
+        let mut out = ext;
+        for (i, c) in t.counts.iter().enumerate() {
+            let radix = c.radix();
+            let now = rest % radix;
+            rest /= radix;
+            if take & (1 << i) != 0 {
+                if now + 1 < radix {
+                    out += unit;
+                } else if c.max.is_some() {
+                    return None;
+                }
+            }
+            unit = unit.saturating_mul(radix);
+        }
+        Some(out)
+    }
+
+    pub(super) fn array(&self, m: &ArrayMachine, thread: u32, ext: u32, index: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        let last = m.members.len() - 1;
+        let member = |i: u64| &m.members[usize::try_from(i).map_or(last, |i| i.min(last))];
+        let n = u64::from(index);
+        if t.max.is_some_and(|x| n > x) {
+            return false;
+        }
+        if t.counts.is_empty() {
+            // Every item up to the fewest must have a value.
+            let mut i = n;
+            while i < t.min {
+                if !self.offers(member(i), thread) {
+                    return false;
+                }
+                if i as usize >= last {
+                    break;
+                }
+                i += 1;
+            }
+            return true;
+        }
+        let cap = u64::from(m.cap);
+        let mut layer: HashSet<u32> = HashSet::from([ext]);
+        let mut i = n;
+        let mut known: HashSet<u32> = HashSet::new();
+        loop {
+            let ends = i >= t.min && t.max.is_none_or(|x| i <= x);
+            if ends && layer.iter().any(|e| counts_hold(m, thread, *e)) {
+                return true;
+            }
+            if t.max.is_some_and(|x| i >= x) {
+                return false;
+            }
+            let item = member(i);
+            let mut next: HashSet<u32> = HashSet::new();
+            for e in &layer {
+                for c in item.of(thread) {
+                    if self.fits(item, c.goal)
+                        && let Some(to) = Self::raise(m, thread, *e, c.take)
+                    {
+                        next.insert(to);
+                    }
+                }
+            }
+            if next.is_empty() {
+                return false;
+            }
+            if i >= cap && t.max.is_none() {
+                // Nothing new in a region where nothing changes any more.
+                let before = known.len();
+                known.extend(&next);
+                if known.len() == before {
+                    return false;
+                }
+                next = known.clone();
+            }
+            layer = next;
+            i += 1;
+        }
+    }
+}
+
+fn counts_hold(m: &ArrayMachine, thread: u32, ext: u32) -> bool {
+    let mut rest = ext;
+    m.threads[thread as usize].counts.iter().all(|c| {
+        let now = rest % c.radix();
+        rest /= c.radix();
+        now >= c.min
+    })
+}
+
+/// Looks for members that give all witnesses that are still missing.
+struct Search<'s> {
+    live: &'s Live<'s>,
+    m: &'s ObjectMachine,
+    t: &'s ObjectThread,
+    thread: u32,
+    at: &'s ObjectAt<'s>,
+    missing: u64,
+    names: BTreeSet<u32>,
+    extras: Vec<u64>,
+    steps: usize,
+}
+
+impl Search<'_> {
+    fn run(&mut self, open: u32) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_SEARCH {
+            return false;
+        }
+        if open == 0 {
+            let chosen = self.names.iter();
+            let more = chosen
+                .filter(|n| !self.t.required.iter().any(|(_, r)| r == *n))
+                .count() as u64
+                + self.extras.iter().sum::<u64>();
+            let total = u64::from(self.at.count) + self.missing + more;
+            return self.t.max.is_none_or(|x| total <= x);
+        }
+        let first = open & open.wrapping_neg();
+        for name in 0..self.m.declared.len() as u32 {
+            if self.names.contains(&name)
+                || !self.live.available(self.m, self.thread, self.at, name)
+            {
+                continue;
+            }
+            let member = &self.m.declared[name as usize];
+            let takes: Vec<u32> = member
+                .of(self.thread)
+                .iter()
+                .filter(|c| c.take & first != 0 && self.live.fits(member, c.goal))
+                .map(|c| c.take)
+                .collect();
+            for take in takes {
+                self.names.insert(name);
+                if self.run(open & !take) {
+                    return true;
+                }
+                self.names.remove(&name);
+            }
+        }
+        for class in 0..self.m.classes.len() {
+            let room = self.live.capacity(self.m, class, self.at);
+            if room.is_some_and(|n| self.extras[class] >= n) {
+                continue;
+            }
+            let member = &self.m.classes[class].member;
+            let takes: Vec<u32> = member
+                .of(self.thread)
+                .iter()
+                .filter(|c| c.take & first != 0 && self.live.fits(member, c.goal))
+                .map(|c| c.take)
+                .collect();
+            for take in takes {
+                self.extras[class] += 1;
+                if self.run(open & !take) {
+                    return true;
+                }
+                self.extras[class] -= 1;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,303 @@
+//! The compiled form: one node for each set of conjunctions that is asked of a
+//! value, with a small machine for each kind of value.
+
+use std::sync::Arc;
+
+use super::compile::ConjId;
+use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::unique::Values;
+
+/// The height of what no value satisfies.
+pub(super) const EMPTY: u32 = u32::MAX;
+
+/// A set of conjunctions (the goals) asked of one value.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    pub(super) goals: Box<[ConjId]>,
+    /// For each goal how deep its flattest value nests; [`EMPTY`] where there
+    /// is none.
+    pub(super) heights: Box<[u32]>,
+    /// The goals that `null`, `false` and `true` satisfy.
+    pub(super) units: [Box<[u32]>; 3],
+    pub(super) number: Option<NumberMachine>,
+    pub(super) string: Option<StringMachine>,
+    pub(super) array: Option<ArrayMachine>,
+    pub(super) object: Option<ObjectMachine>,
+}
+
+#[derive(Debug)]
+pub(super) struct NumberMachine {
+    /// A goal, and the automaton that satisfies it.
+    pub(super) leaves: Box<[(u32, u32)]>,
+    pub(super) dfas: Box<[Arc<NumberDfa>]>,
+}
+
+#[derive(Debug)]
+pub(super) struct StringMachine {
+    pub(super) leaves: Box<[Leaf]>,
+    pub(super) dfas: Box<[Arc<CharDfa>]>,
+    /// For each automaton the number of its first loop.
+    pub(super) loops: Box<[u32]>,
+    pub(super) words: Words,
+    /// Lengths are counted up to here; from here on they are alike.
+    pub(super) cap: u32,
+    /// A leaf without any demand: every string satisfies its goal.
+    pub(super) free: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(super) struct Leaf {
+    pub(super) goal: u32,
+    /// Its strings are among the words and nowhere else.
+    pub(super) listed: bool,
+    pub(super) dfa: Option<u32>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+    pub(super) lengths: Option<Arc<Lengths>>,
+    /// Some of the words are left out.
+    pub(super) excludes: bool,
+}
+
+/// Strings in the order of their bytes. A text that begins some of them is a
+/// range and how many bytes of it were read.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    pub(super) list: Box<[Word]>,
+}
+
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) text: Box<str>,
+    /// For strings the leaves that list it; for names its number in order.
+    pub(super) listed: Box<[u32]>,
+    /// The leaves that leave it out.
+    pub(super) excluded: Box<[u32]>,
+}
+
+/// A range of sorted texts that begin with the same bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Span {
+    pub(super) lo: u32,
+    pub(super) hi: u32,
+    pub(super) read: u32,
+}
+
+impl Span {
+    pub(super) const NONE: Span = Span {
+        lo: 0,
+        hi: 0,
+        read: 0,
+    };
+
+    pub(super) fn all(count: usize) -> Span {
+        Span {
+            lo: 0,
+            hi: count as u32,
+            read: 0,
+        }
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.lo == self.hi
+    }
+
+    /// The texts of the span that go on with `c`.
+    pub(super) fn step<'t>(self, c: u32, text: impl Fn(usize) -> &'t str) -> Span {
+        if self.is_none() {
+            return Span::NONE;
+        }
+        let Some(c) = char::from_u32(c) else {
+            return Span::NONE;
+        };
+        let mut buffer = [0; 4];
+        let bytes = c.encode_utf8(&mut buffer).as_bytes();
+        let read = self.read as usize;
+        let tail = |i: usize| -> &[u8] {
+            let t = text(i).as_bytes();
+            let rest = &t[read..];
+            &rest[..rest.len().min(bytes.len())]
+        };
+        let lo = partition(self.lo as usize, self.hi as usize, |i| tail(i) < bytes);
+        let hi = partition(lo, self.hi as usize, |i| tail(i) <= bytes);
+        if lo == hi {
+            return Span::NONE;
+        }
+        Span {
+            lo: lo as u32,
+            hi: hi as u32,
+            read: (read + bytes.len()) as u32,
+        }
+    }
+
+    /// The first text of the span, if it ends here.
+    pub(super) fn ends<'t>(self, text: impl Fn(usize) -> &'t str) -> Option<usize> {
+        (!self.is_none() && text(self.lo as usize).len() == self.read as usize)
+            .then_some(self.lo as usize)
+    }
+}
+
+fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usize {
+    while lo < hi {
+        let mid = lo + (hi - lo) / 2;
+        if below(mid) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    lo
+}
+
+/// What a member or an item must be: a node, and for each thread of the
+/// container which goal of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Member {
+    pub(super) node: u32,
+    /// By thread, ascending.
+    pub(super) options: Box<[Choice]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Choice {
+    pub(super) thread: u32,
+    pub(super) goal: u32,
+    /// Witnesses that this gives, or counts that it raises, as bits.
+    pub(super) take: u32,
+}
+
+impl Member {
+    pub(super) fn of(&self, thread: u32) -> &[Choice] {
+        if let [one] = &*self.options {
+            return if one.thread == thread {
+                &self.options
+            } else {
+                &[]
+            };
+        }
+        let from = self.options.partition_point(|c| c.thread < thread);
+        let to = self.options.partition_point(|c| c.thread <= thread);
+        &self.options[from..to]
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ArrayMachine {
+    pub(super) threads: Box<[ArrayThread]>,
+    /// By index; the last is for all further items.
+    pub(super) members: Box<[Member]>,
+    /// Indexes are counted up to here; from here on they are alike.
+    pub(super) cap: u32,
+    pub(super) unique: bool,
+    /// Where items must differ, the values of each goal of each member.
+    pub(super) values: Vec<Vec<Values>>,
+}
+
+#[derive(Debug)]
+pub(super) struct ArrayThread {
+    pub(super) goal: u32,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+    pub(super) counts: Box<[Counter]>,
+    pub(super) unique: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Counter {
+    pub(super) min: u32,
+    pub(super) max: Option<u32>,
+}
+
+impl Counter {
+    /// One more than the highest count that is told apart.
+    pub(super) fn radix(&self) -> u32 {
+        self.max.unwrap_or(self.min) + 1
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ObjectMachine {
+    pub(super) threads: Box<[ObjectThread]>,
+    /// The declared names; `listed` has the number.
+    pub(super) names: Words,
+    /// By number.
+    pub(super) declared: Box<[Member]>,
+    /// Whether some thread has an order.
+    pub(super) ordered: bool,
+    /// What further names can be, by class.
+    pub(super) classes: Box<[ExtraClass]>,
+    pub(super) keys: Option<KeyMachine>,
+    /// The declared names of which a frame remembers whether they were used,
+    /// as bits: those that some thread lets come at any time.
+    pub(super) tracked: Box<[u32]>,
+    /// Members are counted up to here; 0 where nobody asks.
+    pub(super) cap: u32,
+}
+
+/// The rank of a name that has no place in the order.
+pub(super) const LOOSE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(super) struct ObjectThread {
+    pub(super) goal: u32,
+    /// The place of each declared name in the order of this thread; [`LOOSE`]
+    /// for those that may come at any time after the ordered ones.
+    pub(super) ranks: Box<[u32]>,
+    /// Rank and number, ascending.
+    pub(super) required: Box<[(u32, u32)]>,
+    pub(super) min: u64,
+    pub(super) max: Option<u64>,
+    pub(super) implies: Box<[(u32, Box<[u32]>)]>,
+    /// One bit for each.
+    pub(super) witnesses: u32,
+    /// Nothing but `required` to look at.
+    pub(super) simple: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct ExtraClass {
+    pub(super) member: Member,
+    /// How many names are in it, declared ones aside; `None` is no end.
+    pub(super) count: Option<u64>,
+}
+
+/// Tells the classes of names apart.
+#[derive(Debug)]
+pub(super) struct KeyMachine {
+    pub(super) dfa: CharDfa,
+    /// The number of its first loop.
+    pub(super) loops: u32,
+    /// By state the class of names that end there.
+    pub(super) class: Vec<u32>,
+    /// By class and state, how many names can still be; `None` is no end.
+    pub(super) counts: Vec<Vec<Option<u64>>>,
+}
+
+pub(super) const NO_CLASS: u32 = u32::MAX;
+
+impl KeyMachine {
+    pub(super) fn class_of(&self, name: &str) -> u32 {
+        match self.dfa.run(name) {
+            DEAD => NO_CLASS,
+            state => self.class[state as usize],
+        }
+    }
+}
+
+impl ObjectMachine {
+    pub(super) fn class_of(&self, name: &str) -> u32 {
+        match &self.keys {
+            Some(keys) => keys.class_of(name),
+            None if self.classes.is_empty() => NO_CLASS,
+            None => 0,
+        }
+    }
+
+    /// The member by number: declared ones, then classes.
+    pub(super) fn member(&self, number: u32) -> &Member {
+        let n = number as usize;
+        match self.declared.get(n) {
+            Some(member) => member,
+            None => &self.classes[n - self.declared.len()].member,
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! Builds the machine of objects: declared names in order, classes of further
+//! names, and for each thread what a member must be.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::build::{Builder, Wanted};
+use super::compile::{ConjId, NONE};
+use super::dfa::CharDfa;
+use super::node::{
+    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
+};
+use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, StringShape};
+use crate::error::{Error, ErrorKind};
+use crate::ir::{NodeId, PatternId};
+use crate::options::PropertyOrder;
+use crate::shape::Signed;
+use crate::strings::formats::Format;
+use crate::strings::re::Re;
+
+/// A condition on names, for names that are not declared.
+type NameTests = HashMap<Vec<Signed>, Vec<StringShape>>;
+
+/// What is asked of a further name, each with the bits of its expressions.
+#[derive(Default)]
+struct Questions {
+    res: Vec<Re>,
+    /// Main expression and looks, each with what is wanted.
+    patterns: HashMap<PatternId, Vec<(usize, bool)>>,
+    formats: HashMap<Format, usize>,
+    lengths: HashMap<(u64, Option<u64>), usize>,
+}
+
+impl Questions {
+    fn pattern(&self, id: PatternId, verdict: u64) -> bool {
+        self.patterns.get(&id).is_some_and(|bits| {
+            bits.iter()
+                .all(|(b, want)| (verdict & (1 << b) != 0) == *want)
+        })
+    }
+
+    fn shape(&self, s: &StringShape, verdict: u64) -> bool {
+        let bit = |b: Option<&usize>| b.is_some_and(|b| verdict & (1 << b) != 0);
+        s.allowed.is_none()
+            && s.patterns
+                .iter()
+                .all(|(id, want)| self.pattern(*id, verdict) == *want)
+            && s.formats
+                .iter()
+                .all(|(f, want)| bit(self.formats.get(f)) == *want)
+            && ((s.min == 0 && s.max.is_none()) || bit(self.lengths.get(&(s.min, s.max))))
+    }
+}
+
+impl Builder {
+    pub(super) fn object_machine(
+        &mut self,
+        goals: &[ConjId],
+        mut shapes: Vec<(u32, ObjectShape)>,
+    ) -> Result<ObjectMachine, Error> {
+        let mut tests: NameTests = HashMap::new();
+        let mut named: BTreeSet<String> = BTreeSet::new();
+        for (_, o) in &mut shapes {
+            let witnesses: Vec<Vec<Signed>> = o
+                .some
+                .iter()
+                .filter_map(|w| match &w.scope {
+                    Scope::Failing(s) => Some(vec![*s]),
+                    _ => None,
+                })
+                .collect();
+            for names in std::iter::once(o.names.clone()).chain(witnesses) {
+                if names.is_empty() || tests.contains_key(&names) {
+                    continue;
+                }
+                let conj = self.compiler.intern(&names);
+                let alternatives: Vec<StringShape> = self
+                    .compiler
+                    .shapes_of(conj, Kind::String)?
+                    .iter()
+                    .filter_map(|s| match s {
+                        Shape::String(s) => Some(s.clone()),
+                        _ => None,
+                    })
+                    .collect();
+                for s in &alternatives {
+                    named.extend(s.allowed.iter().flatten().cloned());
+                    named.extend(s.excluded.iter().cloned());
+                }
+                tests.insert(names, alternatives);
+            }
+            for rule in &o.rules {
+                match rule {
+                    MemberRule::Members { node, atom, .. } => {
+                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
+                    }
+                    MemberRule::Name(name, _) => {
+                        named.insert(name.clone());
+                    }
+                    MemberRule::Unevaluated(..) => {}
+                }
+            }
+            named.extend(o.required.iter().cloned());
+            named.extend(o.forbidden.iter().cloned());
+            for (name, needed) in &o.implies {
+                named.insert(name.clone());
+                named.extend(needed.iter().cloned());
+            }
+        }
+        // Names of other alternatives that only `Unevaluated` tells apart.
+        for (_, o) in &shapes {
+            for rule in &o.rules {
+                if let MemberRule::Unevaluated(sources, _) = rule {
+                    for s in sources {
+                        if let super::shape::Source::Members(node, atom) = s {
+                            named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
+                        }
+                    }
+                }
+            }
+            for w in &o.some {
+                match &w.scope {
+                    Scope::Additional(node, atom) => {
+                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
+                    }
+                    Scope::Unevaluated(sources) => {
+                        for s in sources {
+                            if let super::shape::Source::Members(node, atom) = s {
+                                named.extend(
+                                    self.compiler.members(*node, *atom).order.iter().cloned(),
+                                );
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let (walk, later) = self.compiler.walk(goals);
+        let mut order: Vec<String> = Vec::new();
+        {
+            let mut known: HashSet<&str> = HashSet::new();
+            for (node, atom) in &walk {
+                for name in &self.compiler.members(*node, *atom).order {
+                    if named.contains(name) && known.insert(name) {
+                        order.push(name.clone());
+                    }
+                }
+            }
+            let rest = later.iter().chain(&named);
+            let rest = rest.filter(|n| named.contains(*n) && known.insert(n));
+            order.extend(rest.cloned().collect::<Vec<String>>());
+        }
+        let any_order = self.options().property_order == PropertyOrder::Any;
+        let number: HashMap<&str, u32> = order
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.as_str(), i as u32))
+            .collect();
+        let at = self
+            .compiler
+            .conj(goals[0])
+            .first()
+            .map_or(NodeId(0), |s| s.node);
+        self.compiler.spend_many(at, order.len() * shapes.len())?;
+        let mut declared = Vec::with_capacity(order.len());
+        for name in &order {
+            let mut wanted: Wanted = Vec::new();
+            for (t, (_, o)) in shapes.iter().enumerate() {
+                if o.forbidden.contains(name) || !self.name_satisfies(&o.names, name)? {
+                    continue;
+                }
+                let matched = self.compiler.matches_of(o, name);
+                let matches = |id: PatternId| matched.contains(&id);
+                let conj = self.compiler.member_conj(o, Some(name), &matches);
+                let mut failing: Vec<Signed> = Vec::new();
+                for w in &o.some {
+                    if let Scope::Failing(s) = &w.scope
+                        && !self.name_satisfies(&[*s], name)?
+                    {
+                        failing.push(*s);
+                    }
+                }
+                let holds = |s: Signed| !failing.contains(&s);
+                self.choices(t as u32, o, conj, Some(name), &matches, &holds, &mut wanted);
+            }
+            declared.push(self.member(&wanted)?);
+        }
+        let (keys, classes) = self.extras(at, &shapes, &tests, &order)?;
+        let mut threads = Vec::with_capacity(shapes.len());
+        let mut cap = 0u64;
+        for (goal, o) in &shapes {
+            let ranks = if any_order {
+                vec![LOOSE; order.len()]
+            } else {
+                self.ranks(o, &walk, &later, &number)
+            };
+            let mut required: Vec<(u32, u32)> = o
+                .required
+                .iter()
+                .map(|n| number[n.as_str()])
+                .map(|n| (ranks[n as usize], n))
+                .collect();
+            required.sort_unstable();
+            let implies: Vec<(u32, Box<[u32]>)> = o
+                .implies
+                .iter()
+                .map(|(n, needed)| {
+                    let list = needed.iter().map(|n| number[n.as_str()]).collect();
+                    (number[n.as_str()], list)
+                })
+                .collect();
+            if o.some.len() > 8 {
+                return Err(Error::at(
+                    ErrorKind::Refused,
+                    &self.compiler.pointer(o.some[0].at.0),
+                    o.some[0].at.1,
+                    format!(
+                        "`{}`: more than eight members have to be found in one object",
+                        o.some[0].at.1
+                    ),
+                ));
+            }
+            cap = cap.max(o.max.map_or(o.min, |m| m.saturating_add(1)));
+            threads.push(ObjectThread {
+                goal: *goal,
+                ranks: ranks.into(),
+                simple: implies.is_empty() && o.min == 0 && o.max.is_none() && o.some.is_empty(),
+                required: required.into(),
+                min: o.min,
+                max: o.max,
+                implies: implies.into(),
+                witnesses: (1u32 << o.some.len()) - 1,
+            });
+        }
+        let mut words: Vec<Word> = order
+            .iter()
+            .enumerate()
+            .map(|(i, n)| Word {
+                text: n.as_str().into(),
+                listed: Box::new([i as u32]),
+                excluded: Box::default(),
+            })
+            .collect();
+        words.sort_by(|a, b| a.text.cmp(&b.text));
+        // Remembered is what a thread lets come at any time.
+        let mut tracked = vec![0u32; order.len().div_ceil(32)];
+        for (t, thread) in threads.iter().enumerate() {
+            let implied: Vec<u32> = thread
+                .implies
+                .iter()
+                .flat_map(|(n, list)| std::iter::once(*n).chain(list.iter().copied()))
+                .collect();
+            for (n, rank) in thread.ranks.iter().enumerate() {
+                let loose = *rank == LOOSE && !declared[n].of(t as u32).is_empty();
+                if loose || implied.contains(&(n as u32)) {
+                    tracked[n / 32] |= 1 << (n % 32);
+                }
+            }
+        }
+        Ok(ObjectMachine {
+            tracked: tracked.into(),
+            ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
+            threads: threads.into(),
+            names: Words { list: words.into() },
+            declared: declared.into(),
+            classes: classes.into(),
+            keys,
+            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// The places of names in the order of one alternative: `properties` of the
+    /// locations that it consists of, then what else it names.
+    fn ranks(
+        &self,
+        o: &ObjectShape,
+        walk: &[(NodeId, u16)],
+        later: &[String],
+        number: &HashMap<&str, u32>,
+    ) -> Vec<u32> {
+        let mut ranks = vec![LOOSE; number.len()];
+        let mut next = 0;
+        let mut place = |name: &str| {
+            if let Some(n) = number.get(name)
+                && ranks[*n as usize] == LOOSE
+            {
+                ranks[*n as usize] = next;
+                next += 1;
+            }
+        };
+        let own: HashSet<(NodeId, u16)> = o
+            .rules
+            .iter()
+            .filter_map(|r| match r {
+                MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+                _ => None,
+            })
+            .collect();
+        for (node, atom) in walk.iter().filter(|at| own.contains(at)) {
+            self.compiler
+                .members(*node, *atom)
+                .order
+                .iter()
+                .for_each(|n| place(n));
+        }
+        // Synthetic ones, which no walk meets.
+        let walked: HashSet<(NodeId, u16)> = walk.iter().copied().collect();
+        for rule in &o.rules {
+            if let MemberRule::Members { node, atom, .. } = rule
+                && !walked.contains(&(*node, *atom))
+            {
+                self.compiler
+                    .members(*node, *atom)
+                    .order
+                    .iter()
+                    .for_each(|n| place(n));
+            }
+        }
+        let implied: HashSet<&str> = o
+            .implies
+            .iter()
+            .flat_map(|(n, list)| std::iter::once(n).chain(list))
+            .map(String::as_str)
+            .collect();
+        for name in later {
+            if o.required.contains(name) || implied.contains(name.as_str()) {
+                place(name);
+            }
+        }
+        o.required.iter().for_each(|n| place(n));
+        ranks
+    }
+
+    /// What a member may be for a thread: plainly, or as a witness too.
+    #[allow(clippy::too_many_arguments)]
+    fn choices(
+        &mut self,
+        thread: u32,
+        o: &ObjectShape,
+        conj: ConjId,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        name_holds: &dyn Fn(Signed) -> bool,
+        out: &mut Wanted,
+    ) {
+        if conj == NONE {
+            return;
+        }
+        out.push((thread, conj, 0));
+        let in_scope: Vec<usize> = (0..o.some.len())
+            .filter(|i| {
+                self.compiler
+                    .in_scope(&o.some[*i].scope, name, matches, name_holds)
+            })
+            .collect();
+        for subset in 1..1u32 << in_scope.len().min(8) {
+            let mut parts = self.compiler.conj(conj).to_vec();
+            let mut take = 0;
+            for (bit, i) in in_scope.iter().enumerate() {
+                if subset & (1 << bit) != 0 {
+                    parts.push(o.some[*i].value);
+                    take |= 1 << *i;
+                }
+            }
+            let conj = self.compiler.intern(&parts);
+            out.push((thread, conj, take));
+        }
+    }
+
+    /// The classes of names that are not declared.
+    fn extras(
+        &mut self,
+        at: NodeId,
+        shapes: &[(u32, ObjectShape)],
+        tests: &NameTests,
+        declared: &[String],
+    ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
+        let questions = self.questions(shapes, tests);
+        let verdicts: Vec<u64> = if questions.res.is_empty() {
+            vec![0]
+        } else {
+            Vec::new()
+        };
+        let machine = if questions.res.is_empty() {
+            None
+        } else {
+            let res: Vec<&Re> = questions.res.iter().collect();
+            let limit = self.options().max_automaton_states;
+            let dfa = CharDfa::labelled(&res, limit).map_err(|_| {
+                Error::at(
+                    ErrorKind::Refused,
+                    &self.compiler.pointer(at),
+                    "patternProperties",
+                    format!(
+                        "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
+                    ),
+                )
+            })?;
+            Some(dfa)
+        };
+        let verdicts = match &machine {
+            Some(dfa) => {
+                let mut all: Vec<u64> = (0..dfa.states() as u32).map(|s| dfa.label(s)).collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+            None => verdicts,
+        };
+        let mut classes: Vec<ExtraClass> = Vec::new();
+        let mut known: HashMap<Wanted, u32> = HashMap::new();
+        let mut class_of: HashMap<u64, u32> = HashMap::new();
+        for verdict in verdicts {
+            let mut wanted: Wanted = Vec::new();
+            for (t, (_, o)) in shapes.iter().enumerate() {
+                let test = |names: &Vec<Signed>| {
+                    tests
+                        .get(names)
+                        .is_none_or(|alts| alts.iter().any(|s| questions.shape(s, verdict)))
+                };
+                if !o.names.is_empty() && !test(&o.names) {
+                    continue;
+                }
+                let matches = |id: PatternId| questions.pattern(id, verdict);
+                let holds = |s: Signed| test(&vec![s]);
+                let conj = self.compiler.member_conj(o, None, &matches);
+                self.choices(t as u32, o, conj, None, &matches, &holds, &mut wanted);
+            }
+            let class = match known.get(&wanted) {
+                Some(class) => *class,
+                None => {
+                    let member = self.member(&wanted)?;
+                    let class = if member.options.is_empty() {
+                        NO_CLASS
+                    } else {
+                        classes.push(ExtraClass {
+                            member,
+                            count: None,
+                        });
+                        classes.len() as u32 - 1
+                    };
+                    known.insert(wanted, class);
+                    class
+                }
+            };
+            class_of.insert(verdict, class);
+        }
+        if classes.len() > 64 {
+            return Err(Error::at(
+                ErrorKind::Refused,
+                &self.compiler.pointer(at),
+                "patternProperties",
+                "`patternProperties`: the patterns tell more than 64 kinds of names apart",
+            ));
+        }
+        let Some(dfa) = machine else {
+            return Ok((None, classes));
+        };
+        let class: Vec<u32> = (0..dfa.states() as u32)
+            .map(|s| class_of.get(&dfa.label(s)).copied().unwrap_or(NO_CLASS))
+            .collect();
+        let mut counts = Vec::with_capacity(classes.len());
+        for c in 0..classes.len() as u32 {
+            counts.push(dfa.counts(|label| class_of.get(&label) == Some(&c)));
+        }
+        let loops = self.loops.reserve(dfa.states());
+        let keys = KeyMachine {
+            dfa,
+            loops,
+            class,
+            counts,
+        };
+        for (c, class) in classes.iter_mut().enumerate() {
+            class.count = keys.counts[c].first().copied().flatten();
+        }
+        for name in declared {
+            let c = keys.class_of(name);
+            if let Some(class) = classes.get_mut(c as usize)
+                && let Some(count) = &mut class.count
+            {
+                *count = count.saturating_sub(1);
+            }
+        }
+        Ok((Some(keys), classes))
+    }
+
+    fn questions(&self, shapes: &[(u32, ObjectShape)], tests: &NameTests) -> Questions {
+        let mut q = Questions::default();
+        let schema = &self.compiler.schema;
+        let add = |re: Re, res: &mut Vec<Re>| {
+            res.push(re);
+            res.len() - 1
+        };
+        let pattern = |id: PatternId, q: &mut Questions| {
+            if q.patterns.contains_key(&id) {
+                return;
+            }
+            if let Ok(p) = &schema.pattern(id).pattern {
+                let mut bits = vec![(add(p.main.clone(), &mut q.res), true)];
+                for (re, want) in &p.looks {
+                    bits.push((add(re.clone(), &mut q.res), *want));
+                }
+                q.patterns.insert(id, bits);
+            }
+        };
+        for (_, o) in shapes {
+            for id in self.compiler.patterns_of(o) {
+                pattern(id, &mut q);
+            }
+        }
+        for alternatives in tests.values() {
+            for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
+                for (id, _) in &s.patterns {
+                    pattern(*id, &mut q);
+                }
+                for (f, _) in &s.formats {
+                    if !q.formats.contains_key(f) {
+                        let bit = add(f.re(), &mut q.res);
+                        q.formats.insert(*f, bit);
+                    }
+                }
+                if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
+                    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+                    let re = Re::any_char().repeat(count(s.min), s.max.map(count));
+                    let bit = add(re, &mut q.res);
+                    q.lengths.insert((s.min, s.max), bit);
+                }
+            }
+        }
+        q
+    }
+}

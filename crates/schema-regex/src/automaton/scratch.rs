@@ -1,0 +1,367 @@
+//! The working memory of one walk: everything that a cursor stands for, each
+//! thing once and by number.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
+
+use super::node::Span;
+use super::text::Partial;
+
+/// A multiplicative hash (the one of Firefox and rustc), for small keys.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fx(u64);
+
+impl Fx {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Hasher for Fx {
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.add(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.add(u64::from(n));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.add(u64::from(n));
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.add(n);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.add(n as u64);
+    }
+}
+
+pub(super) type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<Fx>>;
+
+/// Things with numbers, each once.
+#[derive(Debug)]
+pub(super) struct Interner<T> {
+    items: Vec<T>,
+    ids: FxMap<T, u32>,
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    fn new() -> Self {
+        Interner {
+            items: Vec::new(),
+            ids: FxMap::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, item: T) -> u32 {
+        if let Some(id) = self.ids.get(&item) {
+            return *id;
+        }
+        let id = self.items.len() as u32;
+        self.items.push(item.clone());
+        self.ids.insert(item, id);
+        id
+    }
+
+    pub(super) fn get(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// An open array or object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub(super) node: u32,
+    pub(super) is_object: bool,
+    /// A list: a thread and its own state, alternating.
+    pub(super) threads: u32,
+    /// In an object the first ordered name that may come; in an array the
+    /// index of the item that is open or comes next, clamped.
+    pub(super) pos: u32,
+    /// Members so far, clamped, where anybody counts.
+    pub(super) count: u32,
+    /// A list of bits.
+    pub(super) used: u32,
+    /// The further names, or the items that must differ.
+    pub(super) seen: u32,
+    /// The number of the open member.
+    pub(super) member: u32,
+    /// In an array of different items: where in the text its item began.
+    pub(super) start: u32,
+}
+
+/// Where the text stands, above the open arrays and objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Top {
+    /// Before a value; `set` lists the goals that count.
+    Value {
+        node: u32,
+        set: u32,
+        space: u32,
+    },
+    /// Inside `null`, `false` or `true`.
+    Unit {
+        word: u8,
+        at: u8,
+        set: u32,
+    },
+    Number {
+        node: u32,
+        set: u32,
+        state: u32,
+    },
+    String {
+        node: u32,
+        set: u32,
+        text: Str,
+    },
+    Key(Key),
+    /// Between the tokens of the innermost array or object.
+    Gap {
+        gap: Gap,
+        space: u32,
+    },
+    /// After the value.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Gap {
+    ObjectStart,
+    BeforeKey,
+    Colon,
+    AfterMember,
+    ArrayStart,
+    AfterItem,
+}
+
+/// The inside of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Str {
+    /// The state of the one automaton, or a list of states.
+    pub(super) state: u32,
+    pub(super) words: Span,
+    pub(super) length: u32,
+    pub(super) partial: Partial,
+}
+
+/// The inside of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) state: u32,
+    /// Among the declared names.
+    pub(super) names: Span,
+    /// Among the further names that were used.
+    pub(super) used: Span,
+    pub(super) partial: Partial,
+    /// The name so far: a text, or [`UNKNOWN`] where it began before the walk.
+    pub(super) text: u32,
+}
+
+pub(super) const UNKNOWN: u32 = 0;
+pub(super) const NO_TEXT: u32 = 0;
+pub(super) const EMPTY_TEXT: u32 = 1;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Config {
+    pub(super) top: Top,
+    pub(super) stack: u32,
+    /// The text since the outermost item that must differ from others began;
+    /// [`NO_TEXT`] outside of such.
+    pub(super) item: u32,
+}
+
+/// Names or items that may not come again: sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Seen {
+    pub(super) list: Arc<[Arc<str>]>,
+    /// Whether there is one more, a further name that began before the walk.
+    pub(super) unknown: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct StackNode {
+    pub(super) frame: Frame,
+    pub(super) below: u32,
+    pub(super) depth: u32,
+}
+
+/// Which names may come in an object.
+#[derive(Clone, Debug)]
+pub(super) struct Usable {
+    pub(super) names: Box<[u32]>,
+    pub(super) classes: u64,
+    /// Whether any may.
+    pub(super) some: bool,
+}
+
+pub(super) const EMPTY_LIST: u32 = 0;
+/// The list `[0]`.
+pub(super) const FIRST: u32 = 1;
+/// The list `[0, 0]`.
+pub(super) const FIRST_THREAD: u32 = 2;
+
+/// The working memory of [`super::SchemaAutomaton`]: opaque.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(super) lists: Interner<Arc<[u32]>>,
+    pub(super) seen: Interner<Seen>,
+    pub(super) stacks: Interner<StackNode>,
+    pub(super) configs: Interner<Config>,
+    texts: Vec<(u32, u32, u32)>,
+    text_ids: FxMap<(u32, u32), u32>,
+    pub(super) usable: FxMap<u32, Arc<Usable>>,
+    /// Whether items that must differ can still do so, where it was asked.
+    pub(super) fresh: FxMap<Config, bool>,
+    /// While that is found out, it is not asked.
+    pub(super) searching: bool,
+    /// The depth of the stack at the beginning, and the least that was looked
+    /// at.
+    pub(super) base_depth: u32,
+    pub(super) least_depth: u32,
+}
+
+/// A scratch that holds more things than this is emptied at the next walk.
+const MAX_KEPT: usize = 2_000_000;
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        let mut scratch = Scratch {
+            lists: Interner::new(),
+            seen: Interner::new(),
+            stacks: Interner::new(),
+            configs: Interner::new(),
+            texts: Vec::new(),
+            text_ids: FxMap::default(),
+            usable: FxMap::default(),
+            fresh: FxMap::default(),
+            searching: false,
+            base_depth: 0,
+            least_depth: 0,
+        };
+        scratch.fill();
+        scratch
+    }
+
+    fn fill(&mut self) {
+        self.lists.add(Arc::from([]));
+        self.lists.add(Arc::from([0]));
+        self.lists.add(Arc::from([0, 0]));
+        self.seen.add(Seen::default());
+        self.texts = vec![(0, 0, 0), (0, 0, 0)];
+        // The stack without frames, and the dead cursor.
+        let frame = Frame {
+            node: u32::MAX,
+            is_object: false,
+            threads: 0,
+            pos: 0,
+            count: 0,
+            used: 0,
+            seen: 0,
+            member: 0,
+            start: 0,
+        };
+        self.stacks.add(StackNode {
+            frame,
+            below: 0,
+            depth: 0,
+        });
+        self.configs.add(Config {
+            top: Top::End,
+            stack: u32::MAX,
+            item: 0,
+        });
+    }
+
+    /// Forgets what grew too large.
+    pub(super) fn tidy(&mut self) {
+        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.len() > MAX_KEPT {
+            *self = Scratch::new();
+        }
+    }
+
+    pub(super) fn list(&self, id: u32) -> Arc<[u32]> {
+        Arc::clone(self.lists.get(id))
+    }
+
+    pub(super) fn add_list(&mut self, list: &[u32]) -> u32 {
+        match list {
+            [] => EMPTY_LIST,
+            [0] => FIRST,
+            [0, 0] => FIRST_THREAD,
+            other => {
+                if let Some(id) = self.lists.ids.get(other) {
+                    return *id;
+                }
+                self.lists.add(Arc::from(other))
+            }
+        }
+    }
+
+    pub(super) fn push(&mut self, frame: Frame, below: u32) -> u32 {
+        let depth = self.stacks.get(below).depth + 1;
+        self.stacks.add(StackNode {
+            frame,
+            below,
+            depth,
+        })
+    }
+
+    /// The frame on top of a stack that is not empty.
+    pub(super) fn frame(&mut self, stack: u32) -> StackNode {
+        let node = *self.stacks.get(stack);
+        self.least_depth = self.least_depth.min(node.depth.saturating_sub(1));
+        node
+    }
+
+    pub(super) fn depth(&self, stack: u32) -> u32 {
+        self.stacks.get(stack).depth
+    }
+
+    pub(super) fn add_text(&mut self, text: u32, value: u32) -> u32 {
+        if let Some(id) = self.text_ids.get(&(text, value)) {
+            return *id;
+        }
+        let length = self.texts[text as usize].2 + 1;
+        let id = self.texts.len() as u32;
+        self.texts.push((text, value, length));
+        self.text_ids.insert((text, value), id);
+        id
+    }
+
+    pub(super) fn text_length(&self, text: u32) -> u32 {
+        self.texts[text as usize].2
+    }
+
+    pub(super) fn text_before(&self, text: u32) -> u32 {
+        self.texts[text as usize].0
+    }
+
+    /// The values of a text from `start` on.
+    pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
+        let mut out = Vec::new();
+        let mut at = text;
+        while at > EMPTY_TEXT && self.texts[at as usize].2 > start {
+            out.push(self.texts[at as usize].1);
+            at = self.texts[at as usize].0;
+        }
+        out.reverse();
+        out
+    }
+}
