@@ -258,3 +258,26 @@ fn a_chat_may_bring_variables_and_its_template() {
         r#"!True{"thinking": "rCONTINUE_FINAL_MESSAGE_TAG ", "role": "assistant", "reasoning": "rCONTINUE_FINAL_MESSAGE_TAG ", "reasoning_content": "r"#
     );
 }
+
+#[test]
+fn a_text_that_begins_with_special_tokens_gets_no_more_of_them() {
+    let Some(folder) = std::env::var_os("TOKENMOLD_DATA") else {
+        eprintln!("skipped: TOKENMOLD_DATA names no data");
+        return;
+    };
+    let model = std::path::Path::new(&folder).join("tokenizers/llama3_1");
+    let templates = ChatTemplates::from_directory(&model).unwrap();
+    let json = std::fs::read(model.join("tokenizer.json")).unwrap();
+    let tokenizer = tokenmold::tokenizer::Tokenizer::from_json(&json).unwrap();
+    let messages = [user("Why is the sea salty?")];
+    let chat = Chat::new(&messages).with_ending(Ending::GenerationPrompt);
+    let encoded = templates.encode(&chat, &tokenizer).unwrap();
+    let begin = tokenizer.token_to_id("<|begin_of_text|>").unwrap();
+    assert_eq!(encoded.tokens[0], begin);
+    assert_eq!(encoded.tokens.iter().filter(|t| **t == begin).count(), 1);
+    // The tokenizer by itself would have put another one before it.
+    let doubled = tokenizer
+        .encode(&encoded.rendered.text, Surround::Add)
+        .unwrap();
+    assert_eq!(doubled.len(), encoded.tokens.len() + 1);
+}

@@ -86,7 +86,7 @@ pub struct Request {
     pub logit_bias: Vec<(u32, f32)>,
     /// Whether a constrained text is complete when its tokens are used up.
     pub budget: TokenBudget,
-    /// Whether [`Generation::log_probabilities`] is filled.
+    /// Whether [`Generation::log_probabilities`](super::Generation::log_probabilities) is filled.
     pub log_probabilities: LogProbabilities,
     /// What to do about text that must come next.
     pub forced: ForcedTokens,
