@@ -230,7 +230,8 @@ fn matching(places: &[Vec<&Arc<str>>]) -> bool {
     let mut owner: std::collections::HashMap<&Arc<str>, usize> = std::collections::HashMap::new();
     for place in 0..places.len() {
         // Breadth first over alternating paths.
-        let mut from: std::collections::HashMap<&Arc<str>, usize> = std::collections::HashMap::new();
+        let mut from: std::collections::HashMap<&Arc<str>, usize> =
+            std::collections::HashMap::new();
         let mut queue = std::collections::VecDeque::from([place]);
         let mut end = None;
         'search: while let Some(p) = queue.pop_front() {
@@ -294,8 +295,11 @@ impl SchemaAutomaton {
                 _ => false,
             };
             if ends {
-                let bytes: Vec<u8> =
-                    x.text(config.item, 0).into_iter().map(|b| b as u8).collect();
+                let bytes: Vec<u8> = x
+                    .text(config.item, 0)
+                    .into_iter()
+                    .map(|b| b as u8)
+                    .collect();
                 let value: Arc<str> = canonical(&bytes).into();
                 if let Err(i) = found.binary_search(&value) {
                     found.insert(i, value);
@@ -376,7 +380,10 @@ impl SchemaAutomaton {
                 outermost = node.depth;
                 if node.frame.seen != 0 && !some {
                     let text = text.get_or_insert_with(|| {
-                        x.text(config.item, 0).into_iter().map(|b| b as u8).collect()
+                        x.text(config.item, 0)
+                            .into_iter()
+                            .map(|b| b as u8)
+                            .collect()
                     });
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
                     let seen = x.seen.get(node.frame.seen);
@@ -406,7 +413,12 @@ impl SchemaAutomaton {
     }
 
     fn has_unique(&self, frame: &Frame) -> bool {
-        !frame.is_object && self.node(frame.node).array.as_ref().is_some_and(|m| m.unique)
+        !frame.is_object
+            && self
+                .node(frame.node)
+                .array
+                .as_ref()
+                .is_some_and(|m| m.unique)
     }
 
     fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
