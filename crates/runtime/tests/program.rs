@@ -459,3 +459,47 @@ fn a_text_is_fitted_and_stopped() {
     assert_eq!(stopped.json()["text"], r#"{"name":"Zoe",""#);
     assert_eq!(stopped.json()["complete"], false);
 }
+
+#[test]
+fn a_trace_is_written_and_made_a_page_of() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let trace = folder.0.path().join("trace.jsonl").display().to_string();
+    let prompt = "Zoe </script><b>, 12, Paris";
+    let args = [
+        "generate", "--schema", &schema, "--prompt", prompt, "--trace", &trace,
+    ];
+    let ran = run(&args, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(!ran.out.contains("before the mask"), "{}", ran.out);
+    let lines: Vec<Value> = std::fs::read_to_string(&trace)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["prompt"], prompt);
+    let (last, steps) = lines[1..].split_last().unwrap();
+    assert_eq!(last["complete"], true);
+    let text: String = steps
+        .iter()
+        .filter_map(|step| step["text"].as_str())
+        .collect();
+    assert_eq!(json!(text), last["text"]);
+    for step in steps.iter().filter(|step| step["forced"] == false) {
+        let allowed = step["allowed"].as_u64().unwrap();
+        assert!(0 < allowed && allowed < step["of"].as_u64().unwrap());
+        assert!(step["completion"].is_string());
+        // What the model alone would have said is refused if it is not said
+        // and greedy drawing is asked for.
+        let differs = step["likeliest"]["token"] != step["token"];
+        assert_eq!(step["refused"].is_string(), differs, "{step}");
+    }
+    let page = run(&["view", &trace], "");
+    assert_eq!(page.code, Some(0), "{}", page.err);
+    let html = std::fs::read_to_string(page.out.trim()).unwrap();
+    assert!(html.contains("A generation, step by step"));
+    assert_eq!(html.matches("</script>").count(), 1);
+    assert!(!html.contains("/*TRACE*/"));
+    let bad = folder.put("bad.jsonl", "{}");
+    assert_eq!(run(&["view", &bad], "").code, Some(1));
+}

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use tokenmold::chat::chatml;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
-    Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
-    TokenBudget,
+    Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
+    Session, TokenBudget,
 };
 use tokenmold::tokenizer::Tokenizer;
 
 use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{SchemaOptions, read_source};
 use super::style::{Paint, Style};
+use super::trace;
 use super::{Failure, Format, Output, Verdict};
 
 /// Arguments of `tokenmold generate`.
@@ -69,6 +70,11 @@ pub(crate) struct Args {
     #[arg(long)]
     no_forced: bool,
 
+    /// Write what happens at each step to this file, as JSON lines; `tokenmold
+    /// view` makes a page of them.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
     /// Print the N most probable tokens before and after the mask, as a table.
     #[arg(long, value_name = "N", default_value_t = 0)]
     show_probabilities: usize,
@@ -86,6 +92,9 @@ struct Source {
     #[arg(long, value_name = "REGEX")]
     regex: Option<String>,
 }
+
+/// How many most probable tokens a trace lists for each step.
+const TRACED_PROBABILITIES: usize = 5;
 
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
@@ -111,10 +120,19 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
             )
         }
     };
+    let traced = args.trace.is_some();
+    let listed = match traced {
+        true => args.show_probabilities.max(TRACED_PROBABILITIES),
+        false => args.show_probabilities,
+    };
     let request = Request::new(prompt)
+        .with_explanations(match traced {
+            true => Explanations::Give,
+            false => Explanations::Omit,
+        })
         .with_max_tokens(args.max_tokens)
         .with_sampling(args.sampling.config())
-        .with_show_probabilities(args.show_probabilities)
+        .with_show_probabilities(listed)
         .with_min_tokens(args.min_tokens)
         .with_stop_strings(args.stop.iter().cloned())
         .with_budget(match args.fit {
@@ -136,6 +154,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
             &mut |event| screen.show(event),
         )
         .map_err(|e| Failure::new(e.to_string()))?;
+    if let Some(path) = &args.trace {
+        let source = match (&schema, &args.source.regex) {
+            (Some(schema), _) => json!({"schema": schema}),
+            (None, Some(regex)) => json!({"regex": regex}),
+            (None, None) => json!({}),
+        };
+        trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
+    }
     let json = describe(&generation, compiled.as_ref(), screen.steps);
     Ok(Output {
         text: "\n".to_owned(),
@@ -228,22 +254,30 @@ impl<'t> Screen<'t> {
             step["before"] = self.list(&probabilities.before);
             step["after"] = self.list(&probabilities.after);
         }
+        if let Some(explanation) = &token.explanation {
+            let completion = explanation.completion.as_deref();
+            step["allowed"] = json!(explanation.allowed);
+            step["of"] = json!(explanation.width);
+            step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
+            step["refused"] = json!(explanation.refused);
+            step["completion"] = json!(completion.map(String::from_utf8_lossy));
+        }
         self.steps.push(step);
         if self.format == Format::Json {
             return Flow::Continue;
         }
         let shown = match (&token.probabilities, token.forced) {
-            (Some(probabilities), _) => self.table(token.token, probabilities),
+            (Some(probabilities), _) if self.tables => self.table(token.token, probabilities),
             (None, true) if self.tables => {
                 let text = self
                     .style
                     .paint(Paint::Forced, self.tokenizer.describe(token.token));
                 format!("forced {text}\n")
             }
-            (None, true) => self.style.paint(Paint::Forced, token.text),
-            (None, false) => token.text.to_owned(),
+            (_, true) => self.style.paint(Paint::Forced, token.text),
+            (_, false) => token.text.to_owned(),
         };
-        let bracket = self.bracket(token.forced && token.probabilities.is_none());
+        let bracket = self.bracket(token.forced && !(self.tables && token.probabilities.is_some()));
         let mut out = io::stdout().lock();
         match write!(out, "{bracket}{shown}").and_then(|()| out.flush()) {
             Ok(()) => Flow::Continue,

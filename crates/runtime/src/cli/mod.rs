@@ -11,6 +11,8 @@ mod parse;
 mod regex;
 mod schema;
 mod style;
+mod trace;
+mod view;
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -62,6 +64,8 @@ enum Command {
     Fsm(fsm::Args),
     /// Read a model's raw output back into a message.
     Parse(parse::Args),
+    /// Make a page of a trace, to step through it in a browser.
+    View(view::Args),
     /// Follow a text token by token and say where and why it is refused.
     Check(check::Args),
 }
@@ -78,6 +82,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Fsm(args)) => fsm::run(args),
         Some(Command::Parse(args)) => parse::run(args),
+        Some(Command::View(args)) => view::run(args),
         Some(Command::Check(args)) => check::run(args),
     };
     match done.and_then(|output| output.print(format)) {

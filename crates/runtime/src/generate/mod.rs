@@ -7,9 +7,12 @@ mod run;
 mod stop;
 
 pub use self::outcome::{
-    Event, Finish, Flow, Generation, Probabilities, Timings, TokenEvent, TokenProbability,
+    Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
+    TokenProbability,
 };
-pub use self::request::{ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget};
+pub use self::request::{
+    Explanations, ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget,
+};
 
 use self::budget::Witnesses;
 use self::run::{LEFT_CONTEXT, Run};

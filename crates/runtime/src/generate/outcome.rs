@@ -36,6 +36,25 @@ pub struct TokenEvent<'a> {
     pub forced: bool,
     /// Most probable tokens, if asked for and drawn.
     pub probabilities: Option<Probabilities>,
+    /// What the step was like, if asked for and drawn.
+    pub explanation: Option<Explanation>,
+}
+
+/// What a step was like.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// How many tokens the constraint allowed; none without one.
+    pub allowed: Option<usize>,
+    /// How many tokens there are.
+    pub width: usize,
+    /// The token that the model itself would have said.
+    pub likeliest: Probability,
+    /// Why the constraint refused that; none if it did not.
+    pub refused: Option<String>,
+    /// A shortest text, in bytes, that would have completed this one, where
+    /// the constraint knows.
+    pub completion: Option<Vec<u8>>,
 }
 
 /// Most probable tokens at a step, the most probable first.

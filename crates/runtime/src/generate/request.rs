@@ -50,6 +50,17 @@ pub enum LogProbabilities {
     Compute,
 }
 
+/// Whether each drawn token's event explains the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Explanations {
+    /// It does not.
+    #[default]
+    Omit,
+    /// It does. Takes a pass over the logits and one over the mask, and asks
+    /// the constraint about the likeliest token.
+    Give,
+}
+
 /// What to generate.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -79,6 +90,8 @@ pub struct Request {
     pub log_probabilities: LogProbabilities,
     /// What to do about text that must come next.
     pub forced: ForcedTokens,
+    /// Whether each drawn token's event explains the step.
+    pub explanations: Explanations,
     /// How many most probable tokens each drawn token's event lists, before
     /// and after the mask; 0 for none. Takes a pass over the logits.
     pub show_probabilities: usize,
@@ -99,6 +112,7 @@ impl Request {
             budget: TokenBudget::default(),
             log_probabilities: LogProbabilities::default(),
             forced: ForcedTokens::default(),
+            explanations: Explanations::default(),
             show_probabilities: 0,
         }
     }
@@ -157,6 +171,12 @@ impl Request {
     /// The same with another way for forced text.
     pub fn with_forced(mut self, forced: ForcedTokens) -> Self {
         self.forced = forced;
+        self
+    }
+
+    /// The same with or without explanations in its events.
+    pub fn with_explanations(mut self, explanations: Explanations) -> Self {
+        self.explanations = explanations;
         self
     }
 

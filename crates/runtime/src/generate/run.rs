@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::budget::{Completion, Witnesses};
 use super::stop::StopStrings;
 use super::{
-    Event, Finish, Flow, ForcedTokens, Generation, LogProbabilities, Probabilities, Request,
-    Session, TokenEvent, TokenProbability,
+    Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation, LogProbabilities,
+    Probabilities, Request, Session, TokenEvent, TokenProbability,
 };
 use crate::constraint::Constraint;
 use crate::model::Model;
@@ -202,6 +202,10 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 before: top_probabilities(logits, None, count),
                 after: top_probabilities(logits, mask_of(&own, &mut self.constraint), count),
             });
+            let explanation = match request.explanations {
+                Explanations::Omit => None,
+                Explanations::Give => self.explain(logits)?,
+            };
             let own_probability = match request.log_probabilities {
                 LogProbabilities::Omit => None,
                 LogProbabilities::Compute => Some(TokenProbability {
@@ -219,7 +223,11 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             }
             self.advance(token)?;
             if self.fits(Some(token), room - 1) {
-                let origin = Origin::Drawn(probabilities, own_probability);
+                let origin = Origin::Drawn {
+                    probabilities,
+                    explanation,
+                    own: own_probability,
+                };
                 return Ok(Drawn::Token(token, origin));
             }
             self.rollback(1)?;
@@ -235,6 +243,31 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             own = Some(words);
         }
         Err(Error::new(ErrorKind::Sampling, "no token was drawn"))
+    }
+
+    /// What the step is like, before a token is taken.
+    fn explain(&mut self, logits: &[f32]) -> Result<Option<Explanation>, Error> {
+        let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
+            return Ok(None);
+        };
+        let mut explanation = Explanation {
+            allowed: None,
+            width: logits.len(),
+            likeliest,
+            refused: None,
+            completion: None,
+        };
+        if let Some(constraint) = &mut self.constraint {
+            let mask = constraint.mask()?;
+            let allowed: usize = mask.iter().map(|word| word.count_ones() as usize).sum();
+            explanation.allowed = Some(allowed);
+            explanation.completion = constraint.completion();
+            match constraint.advance(likeliest.token) {
+                Ok(()) => constraint.rollback(1)?,
+                Err(error) => explanation.refused = Some(error.to_string()),
+            }
+        }
+        Ok(Some(explanation))
     }
 
     /// The mask without tokens that end the text; none if nothing else is
@@ -446,8 +479,9 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         self.generation.tokens.push(token);
         let forced = matches!(origin, Origin::Forced);
         self.generation.forced.push(forced);
-        let (probabilities, own) = match origin {
+        let (probabilities, explanation, own) = match origin {
             Origin::Forced => (
+                None,
                 None,
                 (self.request.log_probabilities == LogProbabilities::Compute).then_some(
                     TokenProbability {
@@ -456,7 +490,11 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                     },
                 ),
             ),
-            Origin::Drawn(probabilities, own) => (probabilities, own),
+            Origin::Drawn {
+                probabilities,
+                explanation,
+                own,
+            } => (probabilities, explanation, own),
         };
         self.generation.log_probabilities.extend(own);
         let (text, stopped) = match self.generation.tokens.len() < self.request.min_tokens {
@@ -477,6 +515,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             text: &text,
             forced,
             probabilities,
+            explanation,
         });
         let flow = self.tell(&event, told);
         match (stopped, flow) {
@@ -502,7 +541,11 @@ fn mask_of<'m>(
 /// Where a token comes from.
 enum Origin {
     Forced,
-    Drawn(Option<Probabilities>, Option<TokenProbability>),
+    Drawn {
+        probabilities: Option<Probabilities>,
+        explanation: Option<Explanation>,
+        own: Option<TokenProbability>,
+    },
 }
 
 /// What a draw came to.
