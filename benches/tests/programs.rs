@@ -229,12 +229,14 @@ fn conformance_with_the_official_suite() {
 #[test]
 fn conformance_tells_what_it_cannot_do() {
     let nothing = PathBuf::from("nothing.jsonl");
-    for kind in ["response-template", "agentscope"] {
-        let (code, _, complaint) = conformance(kind, &nothing, &[]);
-        assert_eq!(code, Some(2));
-        assert!(complaint.contains("not supported yet"), "{complaint}");
+    for kind in [
+        "response-schema",
+        "response-template",
+        "chat-template",
+        "agentscope",
+    ] {
+        assert_eq!(conformance(kind, &nothing, &[]).0, Some(2));
     }
-    assert_eq!(conformance("response-schema", &nothing, &[]).0, Some(2));
     assert_eq!(conformance("poetry", &nothing, &[]).0, Some(2));
     assert_eq!(
         conformance("json-schema", &nothing, &["--engine", "nobody"]).0,
