@@ -10,6 +10,7 @@
 
 mod agents;
 pub mod cases;
+pub mod chat_template;
 pub mod engines;
 pub mod golden;
 pub mod index_engines;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use serde_json::Value;
 use tokenmold_benches::cases;
+use tokenmold_benches::chat_template;
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
 use tokenmold_benches::parent::{Limits, Worker};
@@ -85,14 +86,7 @@ fn main() -> ExitCode {
             }
             json_schema(&arguments.file, &names)
         }
-        Kind::ChatTemplate => {
-            let kind = arguments.kind.to_possible_value();
-            let kind = kind
-                .map(|value| value.get_name().to_owned())
-                .unwrap_or_default();
-            eprintln!("conformance: cases of {kind} are not supported yet");
-            return ExitCode::from(2);
-        }
+        Kind::ChatTemplate => chat_template(&arguments.file),
     };
     match tally {
         Ok(tally) => {
@@ -124,6 +118,31 @@ fn golden_cases(file: &Path, kind: Kind) -> Result<Tally, String> {
         println!("  expected {}", difference.expected);
         println!("  got      {}", difference.got);
     }))
+}
+
+fn chat_template(file: &Path) -> Result<Tally, String> {
+    let ran = chat_template::chat_template(file, &mut |difference| {
+        println!("{}", difference.id);
+        println!("  expected {}", difference.expected);
+        println!("  got      {}", difference.got);
+    });
+    let (tally, families) = ran?;
+    let mut models = Tally::default();
+    for (family, of_family) in &families {
+        println!(
+            "{family:12} {:>4} passed, {:>3} failed",
+            of_family.passed, of_family.failed
+        );
+        if chat_template::is_of_a_model(family) {
+            models.passed += of_family.passed;
+            models.failed += of_family.failed;
+        }
+    }
+    println!(
+        "templates of models: {} passed, {} failed",
+        models.passed, models.failed
+    );
+    Ok(tally)
 }
 
 fn json_schema(file: &Path, names: &[String]) -> Result<Tally, String> {

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value as Rendered};
 use minijinja::{Environment, context};
 use response_parser::{Event, Format, Turn};
 use serde_json::{Value, json};
@@ -363,8 +365,12 @@ impl Chat {
 
     fn render(&self, messages: &Value, open: bool) -> String {
         let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
+        let syntax = SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()
+            .unwrap();
+        environment.set_syntax(syntax);
         environment
             .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.add_function("raise_exception", |message: String| -> Result<String, _> {
@@ -375,7 +381,7 @@ impl Chat {
         });
         let rendered = environment.render_str(
             &self.source,
-            context! { messages => messages, add_generation_prompt => open, bos_token => self.bos },
+            context! { messages => Rendered::from(Serde(messages)), add_generation_prompt => open, bos_token => self.bos.as_str() },
         );
         rendered.unwrap_or_else(|error| panic!("{error:#}"))
     }

@@ -1,6 +1,6 @@
 //! What the decode loop asks of a constraint.
 
-use fsm_index::{Guide, TokenId};
+use fsm_index::{ByteAutomaton, Guide, TokenId};
 
 use crate::Error;
 
@@ -34,6 +34,13 @@ pub trait Constraint {
     /// Whether the text may end here.
     fn is_accepting(&self) -> bool;
 
+    /// A shortest text, in bytes, that leads to where the text may end; empty
+    /// where it may end. None, which is the default, if that is not known:
+    /// then no token budget can be kept.
+    fn completion(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Whether nothing but the end can come.
     fn is_finished(&self) -> bool;
 
@@ -42,7 +49,7 @@ pub trait Constraint {
     fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32>;
 }
 
-impl Constraint for Guide {
+impl<A: ByteAutomaton> Constraint for Guide<A> {
     fn mask(&mut self) -> Result<&[u32], Error> {
         Ok(Guide::mask(self).words())
     }
@@ -61,6 +68,10 @@ impl Constraint for Guide {
 
     fn is_accepting(&self) -> bool {
         Guide::is_accepting(self)
+    }
+
+    fn completion(&self) -> Option<Vec<u8>> {
+        Some(Guide::completion(self))
     }
 
     fn is_finished(&self) -> bool {

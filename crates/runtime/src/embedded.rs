@@ -8,8 +8,9 @@
 
 use serde_json::Value;
 
+use crate::chat::chatml;
 use crate::model::LoadedModel;
-use crate::{Error, chat, model};
+use crate::{Error, model};
 
 const CONFIG: &[u8] = include_bytes!("../model/config.json");
 const TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -47,12 +48,12 @@ pub const DEMO_REQUEST: &str = "Please ship to Hana Novak, deliver on 14 March 2
 
 /// The prompt that asks the model for an object of `schema`.
 pub fn object_prompt(schema: &Value, request: &str) -> String {
-    chat::prompt(&chat::schema_system(schema), request)
+    chatml::prompt(&chatml::schema_system(schema), request)
 }
 
 /// The prompt that asks the model for a call of one of `tools`, each an
 /// object with `name` and `parameters`, a schema. It answers
 /// `<tool_call>{"name":...,"arguments":{...}}</tool_call>`.
 pub fn tools_prompt(tools: &[Value], request: &str) -> String {
-    chat::prompt(&chat::tools_system(tools), request)
+    chatml::prompt(&chatml::tools_system(tools), request)
 }

@@ -9,6 +9,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
+    line: Option<usize>,
+    said: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -31,6 +33,9 @@ pub enum ErrorKind {
     VocabularyMismatch,
     /// The constraint refused a token, or could not be built.
     Constraint,
+    /// Not even a shortest text that the constraint accepts fits the tokens
+    /// that were asked for.
+    TokenBudget,
     /// No token can be drawn: all are masked, or none has a finite logit.
     Sampling,
     /// A sampling parameter is out of its range; the message names it.
@@ -40,6 +45,20 @@ pub enum ErrorKind {
     /// A model could not be downloaded; the message says whether the network
     /// or the name is the matter.
     Download,
+    /// A chat cannot be written out: it is empty or malformed, there is no
+    /// template for it, or nothing in it to continue.
+    Chat,
+    /// A tool, or the schema of a structured answer, cannot be offered to a
+    /// model; the message says why.
+    Tool,
+    /// A chat template is malformed; the message says in which line.
+    TemplateSyntax,
+    /// A chat template did what its language does not allow, with this chat.
+    TemplateFailed,
+    /// A chat template refused the chat; [`Error::said`] is what it said.
+    TemplateRaised,
+    /// A chat template, or the chat, needs more than its limits allow.
+    TemplateLimit,
 }
 
 impl Error {
@@ -48,6 +67,8 @@ impl Error {
         Error(Box::new(Inner {
             kind,
             message: message.into(),
+            line: None,
+            said: None,
             source: None,
         }))
     }
@@ -63,9 +84,33 @@ impl Error {
         error
     }
 
+    /// The same in a line of a template.
+    #[cfg(feature = "chat")]
+    pub(crate) fn at_line(mut self, line: Option<usize>) -> Self {
+        self.0.line = line;
+        self
+    }
+
+    /// The same with what a template said.
+    #[cfg(feature = "chat")]
+    pub(crate) fn saying(mut self, said: String) -> Self {
+        self.0.said = Some(said);
+        self
+    }
+
     /// What went wrong, coarsely.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// The line of the chat template, from 1, where that is known.
+    pub fn line(&self) -> Option<usize> {
+        self.0.line
+    }
+
+    /// What a chat template said when it refused the chat, word for word.
+    pub fn said(&self) -> Option<&str> {
+        self.0.said.as_deref()
     }
 }
 
@@ -101,6 +146,7 @@ impl From<candle_core::Error> for Error {
     }
 }
 
+#[cfg(feature = "tokenizers")]
 impl From<fsm_index::Error> for Error {
     #[cold]
     fn from(error: fsm_index::Error) -> Self {

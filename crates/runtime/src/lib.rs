@@ -8,13 +8,15 @@ pub use fsm_index;
 pub use response_parser;
 pub use schema_regex;
 
-#[cfg(feature = "models")]
+#[cfg(feature = "tools")]
+pub mod agent;
+#[cfg(feature = "chat")]
 pub mod chat;
 #[cfg(feature = "models")]
 pub mod constraint;
 #[cfg(feature = "embedded")]
 pub mod embedded;
-#[cfg(feature = "tokenizers")]
+#[cfg(any(feature = "chat", feature = "tokenizers"))]
 mod error;
 #[cfg(feature = "models")]
 pub mod generate;
@@ -26,6 +28,8 @@ pub mod model;
 pub mod sampling;
 #[cfg(feature = "tokenizers")]
 pub mod tokenizer;
+#[cfg(feature = "tools")]
+pub mod tools;
 
-#[cfg(feature = "tokenizers")]
+#[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};

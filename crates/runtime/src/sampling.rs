@@ -336,6 +336,40 @@ fn allowed(words: &[u32], width: usize) -> impl Iterator<Item = usize> {
     bits.take_while(move |token| *token < width)
 }
 
+/// The natural logarithm of a token's probability under a mask (or among all
+/// tokens), by the plain softmax of the logits; minus infinity if it is masked.
+///
+/// O(allowed tokens).
+pub fn log_probability(logits: &[f32], mask: Option<&[u32]>, token: u32) -> f32 {
+    let values: Vec<(usize, f32)> = match mask {
+        Some(words) => allowed(words, logits.len())
+            .map(|token| (token, logits[token]))
+            .collect(),
+        None => logits.iter().copied().enumerate().collect(),
+    };
+    let most = values
+        .iter()
+        .fold(f32::NEG_INFINITY, |most, (_, value)| most.max(*value));
+    let own = values.iter().find(|(at, _)| *at == token as usize);
+    let Some((_, own)) = own.filter(|(_, own)| *own > f32::NEG_INFINITY) else {
+        return f32::NEG_INFINITY;
+    };
+    if most == f32::INFINITY {
+        // Tokens with an infinite logit share everything.
+        let sharing = values.iter().filter(|(_, value)| *value == most).count();
+        return match *own == most {
+            true => -(sharing as f32).ln(),
+            false => f32::NEG_INFINITY,
+        };
+    }
+    let total: f64 = values
+        .iter()
+        .filter(|(_, value)| *value > f32::NEG_INFINITY)
+        .map(|(_, value)| f64::from(value - most).exp())
+        .sum();
+    (f64::from(own - most) - total.ln()) as f32
+}
+
 /// The `count` most probable tokens under a mask (or all of them), by the
 /// plain softmax of their logits, the most probable first.
 ///

@@ -1,5 +1,7 @@
 //! Text to tokens and back.
 
+use std::ops::Range;
+
 use fsm_index::{TokenId, TokenKind, Vocabulary};
 use serde_json::Value;
 
@@ -102,6 +104,32 @@ impl Tokenizer {
                 Error::with_source(ErrorKind::Tokenizer, message, error)
             })?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The tokens of a text with the bytes of it that each stands for. Bytes
+    /// that a normaliser adds belong to none; several tokens may share a
+    /// character.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Tokenizer`].
+    pub fn encode_with_offsets(
+        &self,
+        text: &str,
+        surround: Surround,
+    ) -> Result<Vec<(u32, Range<usize>)>, Error> {
+        let encoding = self
+            .inner
+            .encode(text, surround == Surround::Add)
+            .map_err(|error| {
+                let message = format!("the text cannot be encoded: {error}");
+                Error::with_source(ErrorKind::Tokenizer, message, error)
+            })?;
+        let offsets = encoding
+            .get_offsets()
+            .iter()
+            .map(|(start, end)| *start..*end);
+        Ok(encoding.get_ids().iter().copied().zip(offsets).collect())
     }
 
     /// The tokens that `bytes` have where they follow `left`: those at the end

@@ -20,7 +20,7 @@ fn guide(regex: &str, loaded: &LoadedModel) -> Guide {
 }
 
 fn chat(text: &str) -> Request {
-    Request::new(Prompt::Chat(tokenmold::chat::prompt(
+    Request::new(Prompt::Chat(tokenmold::chat::chatml::prompt(
         "List the values as JSON.",
         text,
     )))

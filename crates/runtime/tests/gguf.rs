@@ -14,6 +14,7 @@ use candle_transformers::models::quantized_llama::ModelWeights;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use tokenmold::ErrorKind;
+use tokenmold::chat::Chat;
 use tokenmold::model::{LoadOptions, Model, WeightFormat, load, load_with};
 use tokenmold::tokenizer::Surround;
 
@@ -191,7 +192,9 @@ fn the_tokenizer_inside_is_read() {
     write(&path, &metadata(), GgmlDType::Q8_0);
     let loaded = load(&path).unwrap();
     let tokenizer = &loaded.tokenizer;
-    assert_eq!(loaded.chat_template.as_deref(), Some("{{ messages }}"));
+    let messages = [serde_json::json!({"role": "user"})];
+    let rendered = loaded.chat.apply(&Chat::new(&messages)).unwrap();
+    assert_eq!(rendered.text, "[{'role': 'user'}]");
     assert_eq!(tokenizer.encode("the", Surround::Omit).unwrap(), [257]);
     assert_eq!(tokenizer.encode("the", Surround::Add).unwrap(), [258, 257]);
     assert_eq!(tokenizer.encode("<|end|>", Surround::Omit).unwrap(), [259]);

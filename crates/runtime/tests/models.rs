@@ -368,8 +368,10 @@ fn end_tokens_come_from_every_file_that_names_them() {
     let chat = r#"{"eos_token": {"content": "<|im_start|>"}, "chat_template": "{{ messages }}"}"#;
     std::fs::write(folder.path().join("tokenizer_config.json"), chat).unwrap();
     assert_eq!(ends(folder.path()), [0, 1, 2]);
-    let template = load(folder.path()).unwrap().chat_template;
-    assert_eq!(template.as_deref(), Some("{{ messages }}"));
+    let templates = load(folder.path()).unwrap().chat;
+    let messages = [serde_json::json!({"role": "user"})];
+    let rendered = templates.apply(&tokenmold::chat::Chat::new(&messages));
+    assert_eq!(rendered.unwrap().text, "[{'role': 'user'}]");
 }
 
 /// What a person reads when loading fails.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokenmold::chat;
+use tokenmold::chat::chatml as chat;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{Flow, Prompt, Request, Session};
 use tokenmold::schema_regex::{self, Options};

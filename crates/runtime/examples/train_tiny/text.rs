@@ -9,7 +9,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::{Map, Value, json};
-use tokenmold::chat;
+use tokenmold::chat::chatml as chat;
 
 /// One conversation: what is asked, under which constraint, and the answer.
 #[derive(Clone, Debug)]

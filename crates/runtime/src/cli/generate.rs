@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokenmold::chat;
+use tokenmold::chat::chatml;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
 use tokenmold::generate::{
-    Event, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request, Session,
+    Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
+    Session, TokenBudget,
 };
-use tokenmold::model::{self, LoadedModel};
-use tokenmold::sampling::SamplingConfig;
 use tokenmold::tokenizer::Tokenizer;
 
+use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{SchemaOptions, read_source};
 use super::style::{Paint, Style};
+use super::trace;
 use super::{Failure, Format, Output, Verdict};
 
 /// Arguments of `tokenmold generate`.
@@ -48,6 +49,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 256)]
     max_tokens: usize,
 
+    /// Draw such that the text is complete within the most tokens; refuse if
+    /// even the shortest does not fit.
+    #[arg(long, conflicts_with = "no_mask")]
+    fit: bool,
+
+    /// Least tokens to generate.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    min_tokens: usize,
+
+    /// End the text where this one begins. May be given several times.
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+
     /// Let the model say what it likes: to see what the mask is for.
     #[arg(long)]
     no_mask: bool,
@@ -55,6 +69,11 @@ pub(crate) struct Args {
     /// Ask the model for every token, also where only one text can follow.
     #[arg(long)]
     no_forced: bool,
+
+    /// Write what happens at each step to this file, as JSON lines; `tokenmold
+    /// view` makes a page of them.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 
     /// Print the N most probable tokens before and after the mask, as a table.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -74,85 +93,8 @@ struct Source {
     regex: Option<String>,
 }
 
-/// Which model; the embedded one by default.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Model")]
-struct ModelArgs {
-    /// A model directory as Hugging Face lays it out, or a GGUF file.
-    #[arg(long, value_name = "PATH", conflicts_with = "hub")]
-    model: Option<PathBuf>,
-
-    /// A model by its name on the Hugging Face Hub. Needs a build with the
-    /// feature `hub` and, the first time, a network.
-    #[arg(long, value_name = "NAME")]
-    hub: Option<String>,
-}
-
-/// How tokens are chosen; the most probable one by default.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Sampling")]
-struct SamplingArgs {
-    /// 0: the most probable token. Higher: more variety.
-    #[arg(long, value_name = "T", default_value_t = 0.0)]
-    temperature: f32,
-
-    /// Draw from the K most probable tokens only.
-    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
-    top_k: usize,
-
-    /// Draw from the most probable tokens that together have probability P.
-    #[arg(long, value_name = "P", default_value_t = 1.0)]
-    top_p: f32,
-
-    /// Draw from tokens at least P times as probable as the most probable one.
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    min_p: f32,
-
-    /// Make tokens that were said before less probable; 1 changes nothing.
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
-    repetition_penalty: f32,
-
-    /// The same seed gives the same text.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-}
-
-impl SamplingArgs {
-    fn config(&self) -> SamplingConfig {
-        let mut config = SamplingConfig::with_temperature(self.temperature, self.seed);
-        config.top_k = self.top_k;
-        config.top_p = self.top_p;
-        config.min_p = self.min_p;
-        config.repetition_penalty = self.repetition_penalty;
-        config
-    }
-}
-
-impl ModelArgs {
-    fn load(&self) -> Result<LoadedModel, Failure> {
-        if let Some(name) = &self.hub {
-            return load_from_hub(name);
-        }
-        match &self.model {
-            Some(path) => model::load(path).map_err(|e| Failure::of(path.display(), e)),
-            None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
-        }
-    }
-}
-
-#[cfg(feature = "hub")]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
-    let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
-    model::load(&folder).map_err(|e| Failure::of(name, e))
-}
-
-#[cfg(not(feature = "hub"))]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
-    Err(Failure::new(format!(
-        "{name}: this build cannot download models; build it with `--features hub`, \
-         or give a downloaded model by `--model`"
-    )))
-}
+/// How many most probable tokens a trace lists for each step.
+const TRACED_PROBABILITIES: usize = 5;
 
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
@@ -162,21 +104,41 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         Some(regex) => Some(Compiled::new(&regex, &loaded.tokenizer)?),
         None => None,
     };
-    let prompt = match args.raw || !speaks_chatml(&loaded) {
+    let prompt = match args.raw || loaded.chat.is_empty() {
         true => Prompt::Text(args.prompt.clone()),
         false => {
             let system = match (&args.system, &schema) {
-                (Some(system), _) => system.clone(),
-                (None, Some(schema)) => chat::schema_system(schema),
-                (None, None) => String::new(),
+                (Some(system), _) => Some(system.clone()),
+                (None, Some(schema)) => Some(chatml::schema_system(schema)),
+                (None, None) => None,
             };
-            Prompt::Chat(chat::prompt(&system, &args.prompt))
+            let user = json!({"role": "user", "content": args.prompt});
+            let written = write_chat(&loaded.chat, system.as_deref(), &[user]);
+            Prompt::Chat(
+                written
+                    .map_err(|error| Failure::new(format!("{error}; `--raw` goes without it")))?,
+            )
         }
     };
+    let traced = args.trace.is_some();
+    let listed = match traced {
+        true => args.show_probabilities.max(TRACED_PROBABILITIES),
+        false => args.show_probabilities,
+    };
     let request = Request::new(prompt)
+        .with_explanations(match traced {
+            true => Explanations::Give,
+            false => Explanations::Omit,
+        })
         .with_max_tokens(args.max_tokens)
         .with_sampling(args.sampling.config())
-        .with_show_probabilities(args.show_probabilities)
+        .with_show_probabilities(listed)
+        .with_min_tokens(args.min_tokens)
+        .with_stop_strings(args.stop.iter().cloned())
+        .with_budget(match args.fit {
+            true => TokenBudget::Complete,
+            false => TokenBudget::Cut,
+        })
         .with_forced(match args.no_forced {
             true => ForcedTokens::Draw,
             false => ForcedTokens::Append,
@@ -192,6 +154,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
             &mut |event| screen.show(event),
         )
         .map_err(|e| Failure::new(e.to_string()))?;
+    if let Some(path) = &args.trace {
+        let source = match (&schema, &args.source.regex) {
+            (Some(schema), _) => json!({"schema": schema}),
+            (None, Some(regex)) => json!({"regex": regex}),
+            (None, None) => json!({}),
+        };
+        trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
+    }
     let json = describe(&generation, compiled.as_ref(), screen.steps);
     Ok(Output {
         text: "\n".to_owned(),
@@ -199,15 +169,6 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         json,
         verdict: Verdict::Good,
     })
-}
-
-/// Whether the model's chats are marked as ChatML does, which is also what the
-/// embedded model was trained on.
-fn speaks_chatml(loaded: &LoadedModel) -> bool {
-    let marks = ["<|im_start|>", "<|im_end|>"];
-    marks
-        .iter()
-        .all(|mark| loaded.tokenizer.token_to_id(mark).is_some())
 }
 
 /// A constraint ready for a model's vocabulary, with what it cost.
@@ -277,30 +238,46 @@ impl<'t> Screen<'t> {
     }
 
     pub(crate) fn show(&mut self, event: &Event<'_>) -> Flow {
-        let Event::Token(token) = event else {
-            return Flow::Continue;
+        let token = match event {
+            Event::Token(token) => token,
+            Event::Rest(text) if self.format == Format::Text => {
+                let mut out = io::stdout().lock();
+                return match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+                    Ok(()) => Flow::Continue,
+                    Err(_) => Flow::Stop,
+                };
+            }
+            _ => return Flow::Continue,
         };
         let mut step = json!({ "token": token.token, "text": token.text, "forced": token.forced });
         if let Some(probabilities) = &token.probabilities {
             step["before"] = self.list(&probabilities.before);
             step["after"] = self.list(&probabilities.after);
         }
+        if let Some(explanation) = &token.explanation {
+            let completion = explanation.completion.as_deref();
+            step["allowed"] = json!(explanation.allowed);
+            step["of"] = json!(explanation.width);
+            step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
+            step["refused"] = json!(explanation.refused);
+            step["completion"] = json!(completion.map(String::from_utf8_lossy));
+        }
         self.steps.push(step);
         if self.format == Format::Json {
             return Flow::Continue;
         }
         let shown = match (&token.probabilities, token.forced) {
-            (Some(probabilities), _) => self.table(token.token, probabilities),
+            (Some(probabilities), _) if self.tables => self.table(token.token, probabilities),
             (None, true) if self.tables => {
                 let text = self
                     .style
                     .paint(Paint::Forced, self.tokenizer.describe(token.token));
                 format!("forced {text}\n")
             }
-            (None, true) => self.style.paint(Paint::Forced, token.text),
-            (None, false) => token.text.to_owned(),
+            (_, true) => self.style.paint(Paint::Forced, token.text),
+            (_, false) => token.text.to_owned(),
         };
-        let bracket = self.bracket(token.forced && token.probabilities.is_none());
+        let bracket = self.bracket(token.forced && !(self.tables && token.probabilities.is_some()));
         let mut out = io::stdout().lock();
         match write!(out, "{bracket}{shown}").and_then(|()| out.flush()) {
             Ok(()) => Flow::Continue,

@@ -1,14 +1,18 @@
 //! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage.
 
+mod chat;
 mod check;
 mod demo;
 mod fsm;
 mod generate;
 mod index;
+mod model;
 mod parse;
 mod regex;
 mod schema;
 mod style;
+mod trace;
+mod view;
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -50,6 +54,8 @@ Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage.";
 enum Command {
     /// Decode with a model under a schema or regular expression.
     Generate(generate::Args),
+    /// Chat with a model, bound by a schema where wanted.
+    Chat(chat::Args),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
     /// Build the token index of a schema or regular expression.
@@ -58,6 +64,8 @@ enum Command {
     Fsm(fsm::Args),
     /// Read a model's raw output back into a message.
     Parse(parse::Args),
+    /// Make a page of a trace, to step through it in a browser.
+    View(view::Args),
     /// Follow a text token by token and say where and why it is refused.
     Check(check::Args),
 }
@@ -69,10 +77,12 @@ pub(crate) fn main() -> ExitCode {
     let done = match &cli.command {
         None => demo::run(format),
         Some(Command::Generate(args)) => generate::run(args, format),
+        Some(Command::Chat(args)) => chat::run(args, format),
         Some(Command::Regex(args)) => regex::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Fsm(args)) => fsm::run(args),
         Some(Command::Parse(args)) => parse::run(args),
+        Some(Command::View(args)) => view::run(args),
         Some(Command::Check(args)) => check::run(args),
     };
     match done.and_then(|output| output.print(format)) {
@@ -152,7 +162,7 @@ impl Failure {
         Failure(format!("{what}: {error}"))
     }
 
-    fn print(&self, format: Format) {
+    pub(crate) fn print(&self, format: Format) {
         match format {
             Format::Text => eprintln!("error: {}", self.0),
             Format::Json => println!("{:#}", json!({ "error": self.0 })),

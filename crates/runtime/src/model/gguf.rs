@@ -8,7 +8,9 @@ use candle_core::quantized::gguf_file::{Content, Value};
 
 use super::config::{Architecture, MAX_SIZE, ModelConfig, RopeScaling};
 use super::rotary::Pairing;
+use crate::chat::ChatTemplates;
 use crate::error::first_line;
+use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
 /// Architectures of GGUF files, and how each pairs a head's dimensions.
@@ -185,7 +187,35 @@ impl Header {
         ids
     }
 
-    pub(super) fn chat_template(&self) -> Option<String> {
-        self.text("tokenizer.chat_template").map(str::to_owned)
+    /// The chat templates: the main one, further ones by their names behind
+    /// it, and the special tokens by their numbers.
+    pub(super) fn chat(&self, tokenizer: &Tokenizer) -> ChatTemplates {
+        const KEY: &str = "tokenizer.chat_template";
+        let mut names: Vec<&str> = self.content.metadata.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let mut templates = ChatTemplates::none();
+        if let Some(main) = self.text(KEY) {
+            templates.set(None, main);
+        }
+        for key in names {
+            let name = key
+                .strip_prefix(KEY)
+                .and_then(|rest| rest.strip_prefix('.'));
+            if let (Some(name), Some(source)) = (name, self.text(key)) {
+                templates.set(Some(name), source);
+            }
+        }
+        let named = [
+            ("bos_token", "tokenizer.ggml.bos_token_id"),
+            ("eos_token", "tokenizer.ggml.eos_token_id"),
+            ("unk_token", "tokenizer.ggml.unknown_token_id"),
+            ("pad_token", "tokenizer.ggml.padding_token_id"),
+        ];
+        let tokens = named.into_iter().filter_map(|(name, key)| {
+            let id = u32::try_from(self.whole(key)?).ok()?;
+            let token = tokenizer.inner().id_to_token(id)?;
+            Some((name.to_owned(), token.into()))
+        });
+        templates.with_special_tokens(tokens.collect())
     }
 }

@@ -8,6 +8,7 @@ use super::config::{ModelConfig, end_tokens};
 use super::gguf::Header;
 use super::weights::{Gguf, Safetensors};
 use super::{Model, Transformer, WeightFormat, read};
+use crate::chat::ChatTemplates;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
@@ -20,9 +21,9 @@ pub struct LoadedModel {
     /// The tokenizer; its vocabulary knows the model's end tokens and is as
     /// wide as its logits.
     pub tokenizer: Tokenizer,
-    /// The Jinja template by which the model's chats are written, if the
-    /// files give one.
-    pub chat_template: Option<String>,
+    /// The templates by which the model's chats are written, and the special
+    /// tokens that they name; none if the files give none.
+    pub chat: ChatTemplates,
 }
 
 /// How to load a model.
@@ -78,18 +79,14 @@ fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error
         .map_err(|error| at_path(&tokenizer_path, error))?;
     let generation = optional_json(&folder.join("generation_config.json"))?;
     let tokenizer_config = optional_json(&folder.join("tokenizer_config.json"))?;
-    let template_file = folder.join("chat_template.jinja");
-    let chat_template = match template_file.is_file() {
-        true => String::from_utf8(read(&template_file)?).ok(),
-        false => None,
-    };
+    let chat = ChatTemplates::from_directory(folder)?;
     let mut source = Safetensors::open(folder, options.weights)?;
     let parts = Parts {
         config,
         tokenizer,
         generation,
         tokenizer_config,
-        chat_template,
+        chat,
     };
     parts.finish(&mut source)
 }
@@ -107,12 +104,13 @@ pub(crate) fn from_bytes(
         serde_json::from_slice(bytes)
             .map_err(|error| Error::with_source(ErrorKind::Config, error.to_string(), error))
     };
+    let tokenizer_config = json(tokenizer_config)?;
     let parts = Parts {
         config: ModelConfig::from_json(config, "config.json")?,
         tokenizer: Tokenizer::from_json(tokenizer)?,
         generation: json(generation)?,
-        tokenizer_config: json(tokenizer_config)?,
-        chat_template: None,
+        chat: ChatTemplates::from_config(&tokenizer_config)?,
+        tokenizer_config,
     };
     parts.finish(&mut Safetensors::from_bytes(
         weights,
@@ -130,7 +128,7 @@ fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
         false => header.tokenizer_json()?,
     };
     let tokenizer = Tokenizer::from_json(&json)?;
-    let chat_template = header.chat_template();
+    let chat = header.chat(&tokenizer);
     let mut source = Gguf {
         content: &header.content,
         file: header.file,
@@ -144,7 +142,7 @@ fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
         tokenizer,
         generation: Value::Null,
         tokenizer_config: Value::Null,
-        chat_template,
+        chat,
     };
     parts.finish(&mut source)
 }
@@ -155,7 +153,7 @@ struct Parts {
     tokenizer: Tokenizer,
     generation: Value,
     tokenizer_config: Value,
-    chat_template: Option<String>,
+    chat: ChatTemplates,
 }
 
 impl Parts {
@@ -175,17 +173,12 @@ impl Parts {
         };
         ends.extend(name.and_then(|name| self.tokenizer.token_to_id(name)));
         let tokenizer = self.tokenizer.for_model(width, &ends)?;
-        let inside = self
-            .tokenizer_config
-            .get("chat_template")
-            .and_then(Value::as_str);
-        let chat_template = self.chat_template.or_else(|| inside.map(str::to_owned));
         let model = Transformer::new(self.config, source)?;
         debug_assert_eq!(model.vocabulary_width(), width);
         Ok(LoadedModel {
             model,
             tokenizer,
-            chat_template,
+            chat: self.chat,
         })
     }
 }

@@ -337,6 +337,7 @@ impl Builder {
             unique: threads.iter().any(|t| t.unique),
             threads: threads.into(),
             members: members.into(),
+            values: Vec::new(),
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
         }))
     }

@@ -18,12 +18,35 @@ const MAX_SEARCH: usize = 200_000;
 impl SchemaAutomaton {
     /// Writes a text that leads to acceptance.
     pub(super) fn finish(&self, mut config: Config, x: &mut Scratch, out: &mut Vec<u8>) {
-        // The goal or choice that the next value is to meet.
+        let mut detours = 0;
         loop {
-            match self.finish_one(config, x, out) {
-                Some(next) => config = next,
-                None => return,
+            let length = out.len();
+            if let Some(next) = self.finish_one(config, x, out) {
+                config = next;
+                continue;
             }
+            out.truncate(length);
+            let ended = match config.top {
+                Top::End => true,
+                Top::Number { node, set, state } => {
+                    config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
+                }
+                _ => false,
+            };
+            detours += 1;
+            if ended || detours > MAX_DETOURS {
+                return;
+            }
+            // The plain way is barred by items that must differ: another one,
+            // which exists.
+            let bytes = self.bytes_to_try(&config);
+            let way = bytes
+                .into_iter()
+                .chain(0x20..=0xFF)
+                .find_map(|byte| self.next(config, byte, x).map(|next| (byte, next)));
+            let Some((byte, next)) = way else { return };
+            out.push(byte);
+            config = next;
         }
     }
 
@@ -42,7 +65,12 @@ impl SchemaAutomaton {
     }
 
     /// One step nearer to the end; `None` at the end.
-    fn finish_one(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+    pub(super) fn finish_one(
+        &self,
+        config: Config,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
         match config.top {
             Top::End => None,
             Top::Unit { word, at, .. } => {
@@ -572,6 +600,9 @@ fn representatives(dfa: &CharDfa) -> Vec<char> {
         .filter_map(char::from_u32)
         .collect()
 }
+
+/// The most bytes of a completion that are found by trying.
+const MAX_DETOURS: usize = 10_000;
 
 /// Breadth first: the text to the nearest state that is an end.
 fn search<S: Copy + Eq + std::hash::Hash>(

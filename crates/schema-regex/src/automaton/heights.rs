@@ -4,9 +4,13 @@
 
 use super::live::{Live, ObjectAt};
 use super::node::{EMPTY, Node};
+use super::unique;
 
 pub(super) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();
+    for node in nodes.iter_mut() {
+        node.heights.fill(EMPTY);
+    }
     for (n, node) in nodes.iter_mut().enumerate() {
         for g in 0..node.goals.len() as u32 {
             if is_scalar(node, g) {
@@ -53,8 +57,11 @@ fn is_scalar(node: &Node, goal: u32) -> bool {
 fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
     let at = ObjectAt::START;
     let array = node.array.as_ref().is_some_and(|m| {
-        (0..m.threads.len() as u32)
-            .any(|t| m.threads[t as usize].goal == goal && live.array(m, t, 0, 0))
+        (0..m.threads.len() as u32).any(|t| {
+            m.threads[t as usize].goal == goal
+                && live.array(m, t, 0, 0)
+                && unique::has_room(m, t, 0, &[])
+        })
     });
     array
         || node.object.as_ref().is_some_and(|m| {

@@ -90,7 +90,18 @@ impl SchemaAutomaton {
         let mut nodes = builder.nodes;
         heights::solve(&mut nodes);
         let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
-        let height = nodes[0].heights[0];
+        let mut automaton = SchemaAutomaton {
+            tallest: 0,
+            bounded: heights::deepest(&nodes).is_some_and(|d| d <= max_nesting),
+            loops: Arc::new(builder.loops),
+            nodes: nodes.into(),
+            space: Arc::new(space),
+            escapes: options.escapes,
+            max_nesting,
+            schema: Arc::new(builder.compiler.schema),
+        };
+        automaton.list_values()?;
+        let height = automaton.nodes[0].heights[0];
         if height > max_nesting {
             let why = if height == node::EMPTY {
                 "no value satisfies the schema".to_owned()
@@ -101,18 +112,56 @@ impl SchemaAutomaton {
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
-        let heights = nodes.iter().flat_map(|n| n.heights.iter().copied());
-        let tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
-        Ok(SchemaAutomaton {
-            tallest,
-            bounded: heights::deepest(&nodes).is_some_and(|d| d <= max_nesting),
-            loops: Arc::new(builder.loops),
-            nodes: nodes.into(),
-            space: Arc::new(space),
-            escapes: options.escapes,
-            max_nesting,
-            schema: Arc::new(builder.compiler.schema),
-        })
+        let heights = automaton
+            .nodes
+            .iter()
+            .flat_map(|n| n.heights.iter().copied());
+        automaton.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
+        Ok(automaton)
+    }
+
+    /// Lists the values of items that must differ, where they are few, and
+    /// solves emptiness again with what that says.
+    fn list_values(&mut self) -> Result<(), Error> {
+        let unique: Vec<usize> = (0..self.nodes.len())
+            .filter(|n| self.nodes[*n].array.as_ref().is_some_and(|m| m.unique))
+            .collect();
+        for n in unique {
+            let mut x = Scratch::new();
+            let Some(m) = &self.nodes[n].array else {
+                continue;
+            };
+            let mut all: Vec<Vec<unique::Values>> = Vec::new();
+            for member in &m.members {
+                let goals = self
+                    .nodes
+                    .get(member.node as usize)
+                    .map_or(0, |n| n.goals.len());
+                let goals = 0..goals as u32;
+                all.push(goals.map(|g| self.values(member.node, g, &mut x)).collect());
+            }
+            let listed = all.iter().flatten().any(Option::is_some);
+            if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {
+                let conj = self.nodes[n].goals.first().copied();
+                let _ = conj;
+                return Err(Error::new(
+                    ErrorKind::Refused,
+                    "",
+                    "`uniqueItems` together with `contains` over a few listed values is not followed",
+                ));
+            }
+            if !listed {
+                continue;
+            }
+            let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
+                continue;
+            };
+            if let Some(m) = &mut nodes[n].array {
+                m.values = all;
+            }
+            heights::solve(nodes);
+        }
+        Ok(())
     }
 
     /// What each keyword that the schema reaches has become.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::unique::Values;
 
 /// The height of what no value satisfies.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -187,6 +188,8 @@ pub(super) struct ArrayMachine {
     /// Indexes are counted up to here; from here on they are alike.
     pub(super) cap: u32,
     pub(super) unique: bool,
+    /// Where items must differ, the values of each goal of each member.
+    pub(super) values: Vec<Vec<Values>>,
 }
 
 #[derive(Debug)]

@@ -227,6 +227,10 @@ pub struct Scratch {
     texts: Vec<(u32, u32, u32)>,
     text_ids: FxMap<(u32, u32), u32>,
     pub(super) usable: FxMap<u32, Arc<Usable>>,
+    /// Whether items that must differ can still do so, where it was asked.
+    pub(super) fresh: FxMap<Config, bool>,
+    /// While that is found out, it is not asked.
+    pub(super) searching: bool,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
     pub(super) base_depth: u32,
@@ -246,6 +250,8 @@ impl Scratch {
             texts: Vec::new(),
             text_ids: FxMap::default(),
             usable: FxMap::default(),
+            fresh: FxMap::default(),
+            searching: false,
             base_depth: 0,
             least_depth: 0,
         };

@@ -12,6 +12,7 @@ use super::scratch::{
 };
 use super::space::NO_SPACE;
 use super::text::{self, Partial, Sink};
+use super::unique;
 
 type Next = Option<(Top, u32)>;
 
@@ -39,7 +40,11 @@ impl SchemaAutomaton {
         if x.depth(stack) != x.depth(config.stack) {
             item = self.item_after(stack, item, x);
         }
-        Some(Config { top, stack, item })
+        let next = Config { top, stack, item };
+        if item != NO_TEXT && !x.searching && !self.can_differ(next, x) {
+            return None;
+        }
+        Some(next)
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
@@ -243,7 +248,10 @@ impl SchemaAutomaton {
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
                 for (t, thread) in m.threads.iter().enumerate() {
-                    if wanted.contains(&thread.goal) && live.array(m, t as u32, 0, 0) {
+                    if wanted.contains(&thread.goal)
+                        && live.array(m, t as u32, 0, 0)
+                        && unique::has_room(m, t as u32, 0, &[])
+                    {
                         threads.extend([t as u32, 0]);
                     }
                 }
@@ -435,6 +443,7 @@ impl SchemaAutomaton {
                     if held.contains(&c.goal)
                         && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
                         && live.array(m, pair[0], ext, pos)
+                        && unique::has_room(m, pair[0], pos, &x.seen.get(frame.seen).list)
                     {
                         next.push((pair[0], ext));
                     }
@@ -460,7 +469,7 @@ impl SchemaAutomaton {
     /// values.
     fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
         let bytes: Vec<u8> = x.text(item, start).into_iter().map(|b| b as u8).collect();
-        super::unique::canonical(&bytes).into()
+        unique::canonical(&bytes).into()
     }
 
     /// The numbers of further names used, by class, where a class is finite.

@@ -1,0 +1,347 @@
+//! Filters of texts: casing, escaping, cutting, wrapping.
+
+use minijinja::{Error, State, Value};
+
+use super::super::call::{Arguments, whole};
+use super::super::text::{LineEnds, is_space, lines, split_space, str};
+use super::super::value::{self, View, float, iterate, view};
+use super::super::{charge, defined, made, type_error};
+use super::numbers::parse_float;
+use super::plain;
+
+/// Jinja's `title`, which knows words by blanks, hyphens and brackets.
+pub(super) fn title(text: &str) -> String {
+    let separates = |c: char| is_space(c) || "-({[<".contains(c);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let separators = separates(first);
+        let end = rest
+            .find(|c| separates(c) != separators)
+            .unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        out.extend(first.to_uppercase());
+        out.push_str(&word[first.len_utf8()..].to_lowercase());
+        rest = after;
+    }
+    out
+}
+
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\'' => out.push_str("&#39;"),
+            '"' => out.push_str("&#34;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+pub(super) fn striptags(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let comment = rest[at..].starts_with("<!--");
+        let close = if comment { "-->" } else { ">" };
+        let Some(end) = rest[at..].find(close) else {
+            break;
+        };
+        out.push_str(&rest[..at]);
+        rest = &rest[at + end + close.len()..];
+    }
+    out.push_str(rest);
+    let words: Vec<&str> = split_space(&out, None);
+    let joined = words.join(" ");
+    joined
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#34;", "\"")
+        .replace("&#39;", "'")
+        .replace("&amp;", "&")
+}
+
+pub(super) fn indent(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: Arguments,
+) -> Result<Value, Error> {
+    let [width, first, blank] = args.bind(["width", "first", "blank"])?;
+    let text = plain(state, defined(value)?)?;
+    let unit = match &width {
+        None => "    ".to_owned(),
+        Some(width) => match view(width) {
+            View::Text(text) => text.to_owned(),
+            _ => {
+                let count = usize::try_from(whole("indent", width)?).unwrap_or(0);
+                charge(state, count)?;
+                " ".repeat(count)
+            }
+        },
+    };
+    let (first, blank) = (
+        first.is_some_and(|v| v.is_true()),
+        blank.is_some_and(|v| v.is_true()),
+    );
+    let source = format!("{text}\n");
+    let all = lines(&source, LineEnds::Drop);
+    charge(state, text.len() + all.len().saturating_mul(unit.len() + 1))?;
+    let mut out = String::new();
+    for (at, line) in all.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let indented = match at {
+            0 => first,
+            _ => blank || !line.is_empty(),
+        };
+        if indented {
+            out.push_str(&unit);
+        }
+        out.push_str(line);
+    }
+    Ok(Value::from(out))
+}
+
+pub(super) fn truncate(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: Arguments,
+) -> Result<Value, Error> {
+    let [wanted, kill, end, leeway] = args.bind(["length", "killwords", "end", "leeway"])?;
+    let number = |value: Option<Value>, default: i64| match value.filter(|v| !v.is_none()) {
+        Some(value) => whole("truncate", &value),
+        None => Ok(default),
+    };
+    let (wanted, leeway) = (number(wanted, 255)?, number(leeway, 5)?);
+    let end = end.map(|end| str(&end)).unwrap_or_else(|| "...".to_owned());
+    let text = plain(state, value)?;
+    let (count, tail) = (text.chars().count() as i64, end.chars().count() as i64);
+    if wanted < tail || leeway < 0 {
+        return Err(type_error(format!(
+            "expected length >= {tail} and leeway >= 0, got {wanted} and {leeway}"
+        )));
+    }
+    if count <= wanted.saturating_add(leeway) {
+        return made(state, text);
+    }
+    let kept: String = text
+        .chars()
+        .take(usize::try_from(wanted - tail).unwrap_or(0))
+        .collect();
+    let kept = match kill.is_some_and(|v| v.is_true()) {
+        true => kept.as_str(),
+        false => kept
+            .rsplit_once(' ')
+            .map_or(kept.as_str(), |(kept, _)| kept),
+    };
+    made(state, format!("{kept}{end}"))
+}
+
+pub(super) fn wordwrap(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: Arguments,
+) -> Result<Value, Error> {
+    let [width, break_long, separator, hyphens] = args.bind([
+        "width",
+        "break_long_words",
+        "wrapstring",
+        "break_on_hyphens",
+    ])?;
+    let width = match width {
+        Some(width) => whole("wordwrap", &width)?,
+        None => 79,
+    };
+    let width = usize::try_from(width).ok().filter(|w| *w > 0);
+    let width = width.ok_or_else(|| type_error("invalid width (must be > 0)"))?;
+    let breaks = break_long.is_none_or(|v| v.is_true());
+    let separator = separator
+        .filter(|v| !v.is_none())
+        .map_or_else(|| "\n".to_owned(), |s| str(&s));
+    let text = plain(state, value)?;
+    let hyphens = hyphens.is_none_or(|v| v.is_true());
+    let mut wrapped: Vec<String> = Vec::new();
+    for line in lines(&text, LineEnds::Drop) {
+        let before = wrapped.len();
+        wrap_line(line, width, breaks, hyphens, &mut wrapped);
+        if wrapped.len() == before {
+            wrapped.push(String::new());
+        }
+    }
+    charge(
+        state,
+        text.len() + wrapped.len().saturating_mul(separator.len()),
+    )?;
+    Ok(Value::from(wrapped.join(&separator)))
+}
+
+/// Python's `textwrap.wrap` for one line.
+fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Vec<String>) {
+    // Words and the blanks between them, the next one last.
+    let mut chunks: Vec<String> = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let blank = is_space(first);
+        let end = rest.find(|c| is_space(c) != blank).unwrap_or(rest.len());
+        let (mut chunk, after) = rest.split_at(end);
+        rest = after;
+        // A word may be cut behind a hyphen between letters.
+        let cut = |chunk: &str| {
+            let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+            let mut places = chunk.match_indices('-').map(|(at, _)| at);
+            places.find(|at| {
+                letter(chunk[..*at].chars().next_back()) && letter(chunk[at + 1..].chars().next())
+            })
+        };
+        while let Some(at) = cut(chunk).filter(|_| hyphens) {
+            chunks.push(chunk[..=at].to_owned());
+            chunk = &chunk[at + 1..];
+        }
+        chunks.push(chunk.to_owned());
+    }
+    chunks.reverse();
+    let is_blank = |chunk: &String| chunk.chars().all(is_space);
+    let mut first = true;
+    while let Some(next) = chunks.last() {
+        if is_blank(next) && !first {
+            chunks.pop();
+        }
+        let mut current: Vec<String> = Vec::new();
+        let mut used = 0;
+        while let Some(next) = chunks.last() {
+            let size = next.chars().count();
+            if used + size > width {
+                break;
+            }
+            used += size;
+            current.extend(chunks.pop());
+        }
+        if let Some(long) = chunks
+            .last()
+            .filter(|next| next.chars().count() > width)
+            .cloned()
+        {
+            if breaks {
+                let left = width - used;
+                let at = long
+                    .char_indices()
+                    .nth(left)
+                    .map_or(long.len(), |(at, _)| at);
+                current.push(long[..at].to_owned());
+                chunks.pop();
+                chunks.push(long[at..].to_owned());
+            } else if current.is_empty() {
+                current.extend(chunks.pop());
+            }
+        }
+        if current.last().is_some_and(is_blank) {
+            current.pop();
+        }
+        if !current.is_empty() {
+            out.push(current.concat());
+            first = false;
+        }
+    }
+}
+
+pub(super) fn filesize(value: &Value, binary: bool) -> Result<String, Error> {
+    let bytes = match view(value) {
+        View::Text(text) => parse_float(text),
+        _ => float(value),
+    };
+    let bytes = bytes.ok_or_else(|| type_error("filesizeformat wants a number"))?;
+    let base: f64 = if binary { 1024.0 } else { 1000.0 };
+    if bytes == 1.0 {
+        return Ok("1 Byte".to_owned());
+    }
+    if bytes < base {
+        return Ok(format!("{} Bytes", bytes.trunc()));
+    }
+    let units = match binary {
+        true => ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"],
+        false => ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"],
+    };
+    let mut unit = base;
+    for name in units {
+        if bytes < unit * base || name.starts_with('Y') {
+            return Ok(format!("{:.1} {name}", bytes / unit));
+        }
+        unit *= base;
+    }
+    Ok(String::new())
+}
+
+fn percent_encode(text: &str, kept: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        let c = char::from(byte);
+        match c.is_ascii_alphanumeric() || "_.-~".contains(c) || kept.contains(c) {
+            true => out.push(c),
+            false => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+pub(super) fn urlencode(state: &mut State<'_, '_>, value: &Value) -> Result<Value, Error> {
+    charge(state, value::weight(value).saturating_mul(3))?;
+    let pairs = match view(value) {
+        View::Dict(dict) => dict
+            .entries
+            .iter()
+            .map(|(key, value)| (str(key), str(value)))
+            .collect(),
+        View::Sequence(sequence) => {
+            let mut pairs = Vec::new();
+            for pair in &sequence.items {
+                match iterate(pair)?.as_slice() {
+                    [key, value] => pairs.push((str(key), str(value))),
+                    _ => return Err(type_error("urlencode wants pairs")),
+                }
+            }
+            pairs
+        }
+        _ => return made(state, percent_encode(&str(value), "/")),
+    };
+    let encode = |text: &str| percent_encode(text, "").replace("%20", "+");
+    let pairs: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
+        .collect();
+    made(state, pairs.join("&"))
+}
+
+pub(super) fn xmlattr(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    space: bool,
+) -> Result<Value, Error> {
+    let View::Dict(dict) = view(value) else {
+        return Err(type_error("xmlattr wants a map"));
+    };
+    charge(state, value::weight(value).saturating_mul(2))?;
+    let mut parts = Vec::new();
+    for (key, value) in &dict.entries {
+        if value.is_none() || value.is_undefined() {
+            continue;
+        }
+        let key = str(key);
+        if key.contains(|c: char| is_space(c) || "/>=".contains(c)) {
+            return Err(type_error(format!(
+                "Invalid character in attribute name: '{key}'"
+            )));
+        }
+        parts.push(format!("{}=\"{}\"", escape(&key), escape(&str(value))));
+    }
+    let joined = parts.join(" ");
+    match space && !joined.is_empty() {
+        true => made(state, format!(" {joined}")),
+        false => made(state, joined),
+    }
+}

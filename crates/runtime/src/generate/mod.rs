@@ -1,0 +1,168 @@
+//! The decode loop: a prompt goes in, tokens come out, under a constraint.
+
+mod budget;
+mod outcome;
+mod request;
+mod run;
+mod stop;
+
+pub use self::outcome::{
+    Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
+    TokenProbability,
+};
+pub use self::request::{
+    Explanations, ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget,
+};
+
+use self::budget::Witnesses;
+use self::run::{LEFT_CONTEXT, Run};
+use self::stop::StopStrings;
+use crate::constraint::Constraint;
+use crate::model::Model;
+use crate::sampling::Sampler;
+use crate::tokenizer::{Surround, Tokenizer};
+use crate::{Error, ErrorKind};
+
+/// A model and tokenizer that generate one text after another; what the next
+/// prompt shares with what the model has seen is not computed again.
+#[derive(Debug)]
+pub struct Session<'m, M: Model + ?Sized> {
+    model: &'m mut M,
+    tokenizer: &'m Tokenizer,
+    /// The tokens that the model remembers.
+    seen: Vec<u32>,
+}
+
+impl<'m, M: Model + ?Sized> Session<'m, M> {
+    /// A session that forgets what the model has seen before.
+    pub fn new(model: &'m mut M, tokenizer: &'m Tokenizer) -> Self {
+        model.truncate(0);
+        Self {
+            model,
+            tokenizer,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Generates a text and tells `on_event` of each token.
+    ///
+    /// With a constraint the text is always a beginning of a text that it
+    /// accepts; [`Generation::complete`] says whether it is a whole one.
+    ///
+    /// # Errors
+    ///
+    /// The prompt is empty, cannot be encoded or leaves no room in the
+    /// context ([`ErrorKind::ContextLength`] with both numbers); the
+    /// constraint is over another vocabulary; a sampling parameter is out of
+    /// range; no token can be drawn; or the model fails.
+    pub fn generate(
+        &mut self,
+        request: &Request,
+        constraint: Option<&mut dyn Constraint>,
+        on_event: &mut dyn FnMut(&Event<'_>) -> Flow,
+    ) -> Result<Generation, Error> {
+        let sampler = Sampler::new(request.sampling.clone())?;
+        if let Some(constraint) = &constraint {
+            let (mask, logits) = (constraint.width(), self.model.vocabulary_width());
+            if mask != logits {
+                return Err(Error::new(
+                    ErrorKind::VocabularyMismatch,
+                    format!(
+                        "the constraint speaks of {mask} tokens, the model of {logits}; \
+                         build it over the loaded model's vocabulary"
+                    ),
+                ));
+            }
+        }
+        check_bias(&request.logit_bias, self.model.vocabulary_width())?;
+        let prompt = self.prompt(&request.prompt)?;
+        let mut decoder = self.tokenizer.decoder();
+        if constraint.is_some() {
+            decoder.keep_leading_blank();
+        }
+        // Text that is forced at once is cut into tokens after the prompt's end.
+        let tail = prompt.len().saturating_sub(LEFT_CONTEXT);
+        let witnesses = match (request.budget, &constraint) {
+            (TokenBudget::Complete, Some(_)) => Some(Witnesses::new(self.tokenizer.vocabulary())),
+            _ => None,
+        };
+        let mut run = Run {
+            witnesses,
+            witness: None,
+            stop_strings: StopStrings::new(&request.stop_strings),
+            left: self.tokenizer.decode(&prompt[tail..]),
+            session: self,
+            request,
+            constraint,
+            sampler,
+            decoder,
+            prompt_tokens: prompt.len(),
+            generation: Generation {
+                text: String::new(),
+                tokens: Vec::new(),
+                forced: Vec::new(),
+                log_probabilities: Vec::new(),
+                prompt_tokens: prompt.len(),
+                steps: 0,
+                masks: 0,
+                finish: Finish::Length,
+                complete: false,
+                timings: Timings::default(),
+            },
+            on_event,
+        };
+        run.check_budget()?;
+        run.run(&prompt)
+    }
+
+    /// The prompt's tokens.
+    fn prompt(&self, prompt: &Prompt) -> Result<Vec<u32>, Error> {
+        let tokens = match prompt {
+            Prompt::Text(text) => self.tokenizer.encode(text, Surround::Add)?,
+            Prompt::Chat(text) => self.tokenizer.encode(text, Surround::Omit)?,
+            Prompt::Tokens(tokens) => tokens.clone(),
+        };
+        let context = self.model.context_length();
+        if tokens.is_empty() {
+            return Err(Error::new(
+                ErrorKind::ContextLength,
+                "the prompt has no tokens; the model needs at least one",
+            ));
+        }
+        if tokens.len() >= context {
+            return Err(Error::new(
+                ErrorKind::ContextLength,
+                format!(
+                    "the prompt has {} tokens, and the model's context {context}, in which the answer \
+                     must fit too; shorten the prompt",
+                    tokens.len()
+                ),
+            ));
+        }
+        Ok(tokens)
+    }
+
+    /// Lets the model read tokens at the end of what it has seen.
+    fn read(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+        let logits = self.model.forward(tokens, self.seen.len())?;
+        self.seen.extend_from_slice(tokens);
+        Ok(logits)
+    }
+}
+
+fn check_bias(bias: &[(u32, f32)], width: usize) -> Result<(), Error> {
+    for (token, value) in bias {
+        let wrong = match *token as usize >= width {
+            true => format!("token {token} is outside the model's {width} logits"),
+            false if value.is_nan() || *value == f32::INFINITY => {
+                format!("the bias of token {token} is {value}; it must be below infinity")
+            }
+            false => continue,
+        };
+        return Err(Error::new(
+            ErrorKind::InvalidParameter,
+            format!("`logit_bias`: {wrong}"),
+        ));
+    }
+    Ok(())
+}

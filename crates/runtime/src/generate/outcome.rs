@@ -1,0 +1,167 @@
+//! What is told while generating and comes out at the end.
+
+use std::time::Duration;
+
+use crate::sampling::Probability;
+
+/// What happens while generating.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The prompt was read.
+    Prompt {
+        /// Its tokens.
+        tokens: &'a [u32],
+        /// How many of them the model still knew from before.
+        reused: usize,
+    },
+    /// A token of the text.
+    Token(TokenEvent<'a>),
+    /// The end of the text, where some of it was held back: the beginning of a
+    /// stop string that did not come, bytes of a character that is incomplete.
+    /// What the callback says to it does not matter.
+    Rest(&'a str),
+}
+
+/// A token of the text.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TokenEvent<'a> {
+    /// The token.
+    pub token: u32,
+    /// The text that it completes; empty while a character is not complete,
+    /// and for tokens that are structure.
+    pub text: &'a str,
+    /// Whether it was the only way on, and given to the model as such.
+    pub forced: bool,
+    /// Most probable tokens, if asked for and drawn.
+    pub probabilities: Option<Probabilities>,
+    /// What the step was like, if asked for and drawn.
+    pub explanation: Option<Explanation>,
+}
+
+/// What a step was like.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// How many tokens the constraint allowed; none without one.
+    pub allowed: Option<usize>,
+    /// How many tokens there are.
+    pub width: usize,
+    /// The token that the model itself would have said.
+    pub likeliest: Probability,
+    /// Why the constraint refused that; none if it did not.
+    pub refused: Option<String>,
+    /// A shortest text, in bytes, that would have completed this one, where
+    /// the constraint knows.
+    pub completion: Option<Vec<u8>>,
+}
+
+/// Most probable tokens at a step, the most probable first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probabilities {
+    /// Among all tokens.
+    pub before: Vec<Probability>,
+    /// Among the tokens that the constraint allows.
+    pub after: Vec<Probability>,
+}
+
+/// Whether to go on, said by the callback after each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flow {
+    /// Go on.
+    Continue,
+    /// End here.
+    Stop,
+}
+
+/// Why generating ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Finish {
+    /// The model chose an end token of its vocabulary.
+    EndToken,
+    /// The model chose one of the request's stop tokens.
+    StopToken,
+    /// The text came to one of the request's stop strings, by its place among
+    /// them.
+    StopString(usize),
+    /// The constraint, or the token budget that was to be kept, left nothing
+    /// but the end.
+    Complete,
+    /// `max_tokens` were generated.
+    Length,
+    /// The model's context is full.
+    Context,
+    /// The callback said so.
+    Stopped,
+}
+
+/// Where the time went. Without the callback's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timings {
+    /// Reading the prompt.
+    pub prefill: Duration,
+    /// The model's steps after that.
+    pub forward: Duration,
+    /// Computing masks.
+    pub mask: Duration,
+    /// Telling the constraint of tokens and asking it what is forced.
+    pub advance: Duration,
+    /// Choosing tokens.
+    pub sampling: Duration,
+    /// All of it, from the first token of the prompt to the last of the text.
+    pub total: Duration,
+}
+
+/// How probable a token of the text was: natural logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenProbability {
+    /// Among all tokens; none for forced tokens, about which the model was not
+    /// asked.
+    pub free: Option<f32>,
+    /// Among those that the constraint allowed; 0, which is certainty, for
+    /// forced tokens.
+    pub allowed: f32,
+}
+
+/// What was generated.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Generation {
+    /// The text. Tokens that are structure have no part in it.
+    pub text: String,
+    /// Its tokens, without the one that ended it.
+    pub tokens: Vec<u32>,
+    /// Which of them were forced: as many as `tokens`.
+    pub forced: Vec<bool>,
+    /// How probable they were, if asked for; biases are counted in, the
+    /// sampling's temperature and cuts are not.
+    pub log_probabilities: Vec<TokenProbability>,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Steps of the model after the prompt.
+    pub steps: usize,
+    /// Masks that were computed.
+    pub masks: usize,
+    /// Why it ended.
+    pub finish: Finish,
+    /// Whether the text is one that the constraint accepts as a whole; always
+    /// true without one. False when it was cut off.
+    pub complete: bool,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+impl Generation {
+    /// Tokens of the text a second, over everything but reading the prompt.
+    pub fn tokens_per_second(&self) -> f64 {
+        let time = self.timings.total.saturating_sub(self.timings.prefill);
+        match time.is_zero() {
+            true => 0.0,
+            false => self.tokens.len() as f64 / time.as_secs_f64(),
+        }
+    }
+}

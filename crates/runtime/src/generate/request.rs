@@ -1,0 +1,188 @@
+//! What is asked for.
+
+use crate::sampling::SamplingConfig;
+
+/// What the model continues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// A text, with the tokens around it that the tokenizer says.
+    Text(String),
+    /// A chat, written out by its template, which already has such tokens.
+    Chat(String),
+    /// Tokens.
+    Tokens(Vec<u32>),
+}
+
+/// Whether text that must come next is given to the model in one piece, or
+/// drawn token by token like any other.
+///
+/// The bytes are the same; their tokens, and so what the model says after
+/// them, may not be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ForcedTokens {
+    /// In one piece: one step of the model for all of them.
+    #[default]
+    Append,
+    /// Drawn.
+    Draw,
+}
+
+/// What happens when a constrained text comes to its most number of tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TokenBudget {
+    /// It is cut off.
+    #[default]
+    Cut,
+    /// It is complete by then: only such tokens are drawn after which there is
+    /// a way to complete it in the tokens that are left. Where the room is
+    /// ample nothing changes. If even a shortest text does not fit, generating
+    /// fails before it begins.
+    Complete,
+}
+
+/// Whether the probabilities of the text's tokens are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LogProbabilities {
+    /// Not.
+    #[default]
+    Omit,
+    /// They are. Takes a pass over the logits.
+    Compute,
+}
+
+/// Whether each drawn token's event explains the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Explanations {
+    /// It does not.
+    #[default]
+    Omit,
+    /// It does. Takes a pass over the logits and one over the mask, and asks
+    /// the constraint about the likeliest token.
+    Give,
+}
+
+/// What to generate.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// What the model continues.
+    pub prompt: Prompt,
+    /// Most tokens to generate, end tokens not counted.
+    pub max_tokens: usize,
+    /// How tokens are chosen.
+    pub sampling: SamplingConfig,
+    /// Tokens that end the text besides the model's end tokens. Under a
+    /// constraint they count only where it allows them.
+    pub stop_tokens: Vec<u32>,
+    /// Texts that end the text where they begin; they are no part of it. Under
+    /// a constraint a text that was ended so counts as incomplete.
+    pub stop_strings: Vec<String>,
+    /// Least tokens to generate: before that end tokens and stop tokens are
+    /// not drawn, unless a constraint leaves nothing else, and stop strings do
+    /// not count.
+    pub min_tokens: usize,
+    /// What is added to the logits of tokens, before everything else; minus
+    /// infinity bans a token. Biases of the same token add up.
+    pub logit_bias: Vec<(u32, f32)>,
+    /// Whether a constrained text is complete when its tokens are used up.
+    pub budget: TokenBudget,
+    /// Whether [`Generation::log_probabilities`] is filled.
+    pub log_probabilities: LogProbabilities,
+    /// What to do about text that must come next.
+    pub forced: ForcedTokens,
+    /// Whether each drawn token's event explains the step.
+    pub explanations: Explanations,
+    /// How many most probable tokens each drawn token's event lists, before
+    /// and after the mask; 0 for none. Takes a pass over the logits.
+    pub show_probabilities: usize,
+}
+
+impl Request {
+    /// A request with the defaults: 256 tokens, greedy, forced tokens
+    /// appended.
+    pub fn new(prompt: Prompt) -> Self {
+        Self {
+            prompt,
+            max_tokens: 256,
+            sampling: SamplingConfig::default(),
+            stop_tokens: Vec::new(),
+            stop_strings: Vec::new(),
+            min_tokens: 0,
+            logit_bias: Vec::new(),
+            budget: TokenBudget::default(),
+            log_probabilities: LogProbabilities::default(),
+            forced: ForcedTokens::default(),
+            explanations: Explanations::default(),
+            show_probabilities: 0,
+        }
+    }
+
+    /// The same with another most number of tokens.
+    pub fn with_max_tokens(mut self, max_tokens: usize) -> Self {
+        self.max_tokens = max_tokens;
+        self
+    }
+
+    /// The same with another way of choosing.
+    pub fn with_sampling(mut self, sampling: SamplingConfig) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// The same with other stop tokens.
+    pub fn with_stop_tokens(mut self, stop_tokens: Vec<u32>) -> Self {
+        self.stop_tokens = stop_tokens;
+        self
+    }
+
+    /// The same with other stop strings.
+    pub fn with_stop_strings<S: Into<String>>(
+        mut self,
+        strings: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.stop_strings = strings.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same with another least number of tokens.
+    pub fn with_min_tokens(mut self, min_tokens: usize) -> Self {
+        self.min_tokens = min_tokens;
+        self
+    }
+
+    /// The same with other biases.
+    pub fn with_logit_bias(mut self, bias: Vec<(u32, f32)>) -> Self {
+        self.logit_bias = bias;
+        self
+    }
+
+    /// The same with another way of coming to the end.
+    pub fn with_budget(mut self, budget: TokenBudget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The same with or without probabilities of its tokens.
+    pub fn with_log_probabilities(mut self, wanted: LogProbabilities) -> Self {
+        self.log_probabilities = wanted;
+        self
+    }
+
+    /// The same with another way for forced text.
+    pub fn with_forced(mut self, forced: ForcedTokens) -> Self {
+        self.forced = forced;
+        self
+    }
+
+    /// The same with or without explanations in its events.
+    pub fn with_explanations(mut self, explanations: Explanations) -> Self {
+        self.explanations = explanations;
+        self
+    }
+
+    /// The same with probabilities in its events.
+    pub fn with_show_probabilities(mut self, count: usize) -> Self {
+        self.show_probabilities = count;
+        self
+    }
+}

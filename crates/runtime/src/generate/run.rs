@@ -1,0 +1,560 @@
+//! One text being generated, step by step.
+
+use std::time::{Duration, Instant};
+
+use super::budget::{Completion, Witnesses};
+use super::stop::StopStrings;
+use super::{
+    Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation, LogProbabilities,
+    Probabilities, Request, Session, TokenEvent, TokenProbability,
+};
+use crate::constraint::Constraint;
+use crate::model::Model;
+use crate::sampling::{Sampler, log_probability, top_probabilities};
+use crate::tokenizer::Decoder;
+use crate::{Error, ErrorKind};
+
+/// Most tokens that are drawn again at one step before the witness is followed.
+const MAX_REDRAWS: usize = 32;
+
+/// How many tokens before a forced piece its encoding looks at.
+pub(super) const LEFT_CONTEXT: usize = 8;
+
+/// One text being generated.
+pub(super) struct Run<'r, 'c, 's, 'm, M: Model + ?Sized> {
+    pub(super) session: &'s mut Session<'m, M>,
+    pub(super) request: &'r Request,
+    pub(super) constraint: Option<&'c mut (dyn Constraint + 'c)>,
+    pub(super) sampler: Sampler,
+    pub(super) decoder: Decoder<'m>,
+    /// Set if the text must be complete in time.
+    pub(super) witnesses: Option<Witnesses>,
+    /// How it can be completed from here.
+    pub(super) witness: Option<Completion>,
+    pub(super) stop_strings: StopStrings,
+    /// The end of the prompt's text.
+    pub(super) left: String,
+    pub(super) prompt_tokens: usize,
+    pub(super) generation: Generation,
+    pub(super) on_event: &'r mut dyn FnMut(&Event<'_>) -> Flow,
+}
+
+impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
+    pub(super) fn run(mut self, prompt: &[u32]) -> Result<Generation, Error> {
+        let began = Instant::now();
+        let seen = &mut self.session.seen;
+        let shared = seen.iter().zip(prompt).take_while(|(a, b)| a == b).count();
+        // The last token is read in any case: its logits are wanted.
+        let reused = shared.min(prompt.len() - 1);
+        seen.truncate(reused);
+        let mut logits = self.read(&prompt[reused..])?;
+        self.generation.timings.prefill = began.elapsed();
+
+        let mut told = Duration::ZERO;
+        let event = Event::Prompt {
+            tokens: prompt,
+            reused,
+        };
+        let finish = if self.tell(&event, &mut told) == Flow::Stop {
+            Finish::Stopped
+        } else {
+            loop {
+                match self.step(&logits, &mut told)? {
+                    Step::Finish(finish) => break finish,
+                    Step::Read(tokens) => {
+                        let began = Instant::now();
+                        logits = self.read(&tokens)?;
+                        self.generation.timings.forward += began.elapsed();
+                        self.generation.steps += 1;
+                    }
+                }
+            }
+        };
+        self.generation.finish = finish;
+        let accepting = self.constraint.as_ref().map(|c| c.is_accepting());
+        self.generation.complete = match (accepting, finish) {
+            (None, _) => true,
+            (Some(_), Finish::StopString(_)) => false,
+            (Some(accepting), _) => accepting,
+        };
+        if !matches!(finish, Finish::StopString(_)) {
+            let mut rest = self.stop_strings.finish();
+            rest.push_str(
+                &std::mem::replace(&mut self.decoder, self.session.tokenizer.decoder()).finish(),
+            );
+            self.generation.text.push_str(&rest);
+            if !rest.is_empty() {
+                self.tell(&Event::Rest(&rest), &mut told);
+            }
+        }
+        self.generation.timings.total = began.elapsed().saturating_sub(told);
+        Ok(self.generation)
+    }
+
+    /// Lets the model read, and adds the biases.
+    fn read(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+        let mut logits = self.session.read(tokens)?;
+        for (token, bias) in &self.request.logit_bias {
+            if let Some(logit) = logits.get_mut(*token as usize) {
+                *logit += bias;
+            }
+        }
+        Ok(logits)
+    }
+
+    fn tell(&mut self, event: &Event<'_>, told: &mut Duration) -> Flow {
+        let began = Instant::now();
+        let flow = (self.on_event)(event);
+        *told += began.elapsed();
+        flow
+    }
+
+    /// How many tokens may still be added.
+    fn room(&self) -> (usize, Finish) {
+        let asked =
+            self.request.max_tokens - self.generation.tokens.len().min(self.request.max_tokens);
+        let context =
+            self.session.model.context_length() - self.prompt_tokens - self.generation.tokens.len();
+        match asked <= context {
+            true => (asked, Finish::Length),
+            false => (context, Finish::Context),
+        }
+    }
+
+    /// Decides on the next token or tokens.
+    fn step(&mut self, logits: &[f32], told: &mut Duration) -> Result<Step, Error> {
+        if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
+            return Ok(Step::Finish(Finish::Complete));
+        }
+        let (room, full) = self.room();
+        if room == 0 {
+            return Ok(Step::Finish(full));
+        }
+        let forced = self.forced(room)?;
+        if !forced.is_empty() {
+            let mut finish = None;
+            for (taken, token) in forced.iter().enumerate() {
+                finish = self.add(*token, Origin::Forced, told);
+                if finish.is_some() {
+                    self.rollback(forced.len() - taken - 1)?;
+                    break;
+                }
+            }
+            return Ok(match finish {
+                Some(finish) => Step::Finish(finish),
+                None => self.unless_over(forced),
+            });
+        }
+        let (token, origin) = match self.draw(logits, room)? {
+            Drawn::Token(token, origin) => (token, origin),
+            Drawn::Finish(finish) => return Ok(Step::Finish(finish)),
+        };
+        Ok(match self.add(token, origin, told) {
+            Some(finish) => Step::Finish(finish),
+            None => self.unless_over(vec![token]),
+        })
+    }
+
+    /// Draws the next token and tells the constraint.
+    fn draw(&mut self, logits: &[f32], room: usize) -> Result<Drawn, Error> {
+        let request = self.request;
+        let mut early = self.generation.tokens.len() < request.min_tokens;
+        let mut own: Option<Vec<u32>> = None;
+        if early {
+            own = self.without_ends(logits.len())?;
+        }
+        for attempt in 0.. {
+            let began = Instant::now();
+            let mask = match (&own, &mut self.constraint) {
+                (Some(own), _) => Some(own.as_slice()),
+                (None, Some(constraint)) => {
+                    self.generation.masks += 1;
+                    Some(constraint.mask()?)
+                }
+                (None, None) => None,
+            };
+            let masked = Instant::now();
+            let token = match attempt < MAX_REDRAWS {
+                true => self.sampler.sample(logits, mask, &self.session.seen),
+                // The witness is good, and drawing does not come to an end.
+                false => Ok(u32::MAX),
+            };
+            self.generation.timings.mask += masked - began;
+            self.generation.timings.sampling += masked.elapsed();
+            if early && token.is_err() {
+                // Nothing but the end is left after all.
+                early = false;
+                own = None;
+                continue;
+            }
+            let token = match (token, &self.witnesses) {
+                (Ok(token), None) => token,
+                (Ok(token), Some(_)) if token != u32::MAX => token,
+                // Every token that the mask allows was drawn in vain.
+                (_, Some(_)) if self.witness.as_ref().is_some_and(|w| w.len() == 0) => {
+                    return Ok(Drawn::Finish(Finish::Complete));
+                }
+                (_, Some(_)) => self.first_of_witness(room)?,
+                (Err(error), None) => return Err(error),
+            };
+            let count = request.show_probabilities;
+            let probabilities = (count > 0).then(|| Probabilities {
+                before: top_probabilities(logits, None, count),
+                after: top_probabilities(logits, mask_of(&own, &mut self.constraint), count),
+            });
+            let explanation = match request.explanations {
+                Explanations::Omit => None,
+                Explanations::Give => self.explain(logits)?,
+            };
+            let own_probability = match request.log_probabilities {
+                LogProbabilities::Omit => None,
+                LogProbabilities::Compute => Some(TokenProbability {
+                    free: Some(log_probability(logits, None, token)),
+                    allowed: log_probability(logits, mask_of(&None, &mut self.constraint), token),
+                }),
+            };
+            let ends = self.session.tokenizer.vocabulary().ends();
+            if ends.iter().any(|end| end.get() == token) {
+                self.advance(token)?;
+                return Ok(Drawn::Finish(Finish::EndToken));
+            }
+            if request.stop_tokens.contains(&token) {
+                return Ok(Drawn::Finish(Finish::StopToken));
+            }
+            self.advance(token)?;
+            if self.fits(Some(token), room - 1) {
+                let origin = Origin::Drawn {
+                    probabilities,
+                    explanation,
+                    own: own_probability,
+                };
+                return Ok(Drawn::Token(token, origin));
+            }
+            self.rollback(1)?;
+            let mut words = match own.take() {
+                Some(words) => words,
+                None => mask_of(&None, &mut self.constraint)
+                    .unwrap_or_default()
+                    .to_vec(),
+            };
+            if let Some(word) = words.get_mut(token as usize / 32) {
+                *word &= !(1 << (token % 32));
+            }
+            own = Some(words);
+        }
+        Err(Error::new(ErrorKind::Sampling, "no token was drawn"))
+    }
+
+    /// What the step is like, before a token is taken.
+    fn explain(&mut self, logits: &[f32]) -> Result<Option<Explanation>, Error> {
+        let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
+            return Ok(None);
+        };
+        let mut explanation = Explanation {
+            allowed: None,
+            width: logits.len(),
+            likeliest,
+            refused: None,
+            completion: None,
+        };
+        if let Some(constraint) = &mut self.constraint {
+            let mask = constraint.mask()?;
+            let allowed: usize = mask.iter().map(|word| word.count_ones() as usize).sum();
+            explanation.allowed = Some(allowed);
+            explanation.completion = constraint.completion();
+            match constraint.advance(likeliest.token) {
+                Ok(()) => constraint.rollback(1)?,
+                Err(error) => explanation.refused = Some(error.to_string()),
+            }
+        }
+        Ok(Some(explanation))
+    }
+
+    /// The mask without tokens that end the text; none if nothing else is
+    /// allowed.
+    fn without_ends(&mut self, width: usize) -> Result<Option<Vec<u32>>, Error> {
+        let mut words = match &mut self.constraint {
+            Some(constraint) => constraint.mask()?.to_vec(),
+            None => vec![u32::MAX; width.div_ceil(32)],
+        };
+        let ends = self.session.tokenizer.vocabulary().ends().iter();
+        let ends = ends.map(|end| end.get());
+        for token in ends.chain(self.request.stop_tokens.iter().copied()) {
+            if let Some(word) = words.get_mut(token as usize / 32) {
+                *word &= !(1 << (token % 32));
+            }
+        }
+        Ok(words.iter().any(|word| *word != 0).then_some(words))
+    }
+
+    /// Whether the text can be completed in `left` tokens after `token`, if
+    /// that is asked for. Keeps how.
+    fn fits(&mut self, token: Option<u32>, left: usize) -> bool {
+        let Some(witnesses) = self.witnesses.take() else {
+            return true;
+        };
+        let mut constraint = self.constraint.take();
+        // What is left of the witness after its own first token needs no proof.
+        let rest = match (&self.witness, token) {
+            (Some(Completion::Tokens(tokens)), Some(token)) => tokens
+                .split_first()
+                .filter(|(first, _)| **first == token)
+                .map(|(_, rest)| Completion::Tokens(rest.to_vec())),
+            _ => None,
+        };
+        let found = constraint.as_mut().and_then(|constraint| {
+            let encode = |bytes: &[u8]| self.encode_here(bytes, token);
+            witnesses.within(*constraint, left, &encode)
+        });
+        self.constraint = constraint;
+        self.witnesses = Some(witnesses);
+        let found = found.or(rest.filter(|rest| rest.len() <= left));
+        let fits = found.is_some();
+        if fits {
+            self.witness = found;
+        }
+        fits
+    }
+
+    /// The first token of the witness at hand.
+    fn first_of_witness(&mut self, room: usize) -> Result<u32, Error> {
+        let lost = || {
+            Error::new(
+                ErrorKind::Sampling,
+                "no allowed token leads to an end in time",
+            )
+        };
+        let witnesses = self.witnesses.take().ok_or_else(lost)?;
+        let witness = self.witness.clone().ok_or_else(lost)?;
+        let mut constraint = self.constraint.take();
+        let tokens = constraint.as_mut().and_then(|constraint| {
+            let encode = |bytes: &[u8]| self.encode_here(bytes, None);
+            let cut = witnesses.cut(*constraint, &witness, &encode);
+            // Bytes fit one by one, even if the tokenizer cuts them worse.
+            cut.filter(|tokens| tokens.len() <= room)
+                .or_else(|| match &witness {
+                    Completion::Bytes(bytes) => {
+                        witnesses.tokens(*constraint, bytes, &|_| Vec::new())
+                    }
+                    Completion::Tokens(_) => None,
+                })
+        });
+        self.constraint = constraint;
+        self.witnesses = Some(witnesses);
+        let tokens = tokens.ok_or_else(lost)?;
+        let first = tokens.first().copied().ok_or_else(lost)?;
+        self.witness = Some(Completion::Tokens(tokens));
+        Ok(first)
+    }
+
+    /// Refuses a budget that even a shortest text does not fit.
+    pub(super) fn check_budget(&mut self) -> Result<(), Error> {
+        let Some(witnesses) = &self.witnesses else {
+            return Ok(());
+        };
+        let Some(constraint) = &mut self.constraint else {
+            return Ok(());
+        };
+        let Some(shortest) = constraint.completion() else {
+            return Err(Error::new(
+                ErrorKind::TokenBudget,
+                "the constraint does not know how its texts can be completed, so that no text can \
+                 be promised to be complete in time; use `TokenBudget::Cut`",
+            ));
+        };
+        let tokenizer = self.session.tokenizer;
+        let left = &self.left;
+        let encode = |bytes: &[u8]| tokenizer.encode_after(left, bytes);
+        let tokens = witnesses.tokens(*constraint, &shortest, &encode);
+        let (room, limit) = self.room();
+        match tokens {
+            Some(tokens) if tokens.len() <= room => {
+                self.witness = Some(Completion::Tokens(tokens));
+                Ok(())
+            }
+            Some(tokens) => {
+                let what = match limit {
+                    Finish::Context => "what the context has room for",
+                    _ => "`max_tokens`",
+                };
+                let shortest: String = String::from_utf8_lossy(&shortest)
+                    .chars()
+                    .take(120)
+                    .collect();
+                Err(Error::new(
+                    ErrorKind::TokenBudget,
+                    format!(
+                        "a shortest text that the constraint accepts has {} tokens, and {what} is \
+                         {room}; the text is {shortest}",
+                        tokens.len()
+                    ),
+                ))
+            }
+            None => Err(Error::new(
+                ErrorKind::TokenBudget,
+                "the vocabulary cannot spell a shortest text that the constraint accepts; use \
+                 `TokenBudget::Cut`",
+            )),
+        }
+    }
+
+    /// Has the model read `tokens`, unless nothing would come of it.
+    fn unless_over(&self, tokens: Vec<u32>) -> Step {
+        if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
+            return Step::Finish(Finish::Complete);
+        }
+        match self.room() {
+            (0, full) => Step::Finish(full),
+            _ => Step::Read(tokens),
+        }
+    }
+
+    fn advance(&mut self, token: u32) -> Result<(), Error> {
+        let began = Instant::now();
+        if let Some(constraint) = &mut self.constraint {
+            constraint.advance(token)?;
+        }
+        self.generation.timings.advance += began.elapsed();
+        Ok(())
+    }
+
+    fn rollback(&mut self, count: usize) -> Result<(), Error> {
+        match &mut self.constraint {
+            Some(constraint) => constraint.rollback(count),
+            None => Ok(()),
+        }
+    }
+
+    /// How bytes that come next are cut, after `token` if one is drawn but not
+    /// yet added.
+    fn encode_here(&self, bytes: &[u8], token: Option<u32>) -> Vec<u32> {
+        let tokenizer = self.session.tokenizer;
+        let (text, left) = (&self.generation.text, &self.left);
+        // The end of what stands before, whole characters only.
+        let from = text.ceil_char_boundary(text.len().saturating_sub(4 * LEFT_CONTEXT));
+        let mut before = match from {
+            0 => format!("{left}{text}"),
+            _ => text[from..].to_owned(),
+        };
+        before.push_str(self.stop_strings.held());
+        if let Some(token) = token {
+            before.push_str(&tokenizer.decode(&[token]));
+        }
+        tokenizer.encode_after(&before, bytes)
+    }
+
+    /// Tokens that must come next, told to the constraint.
+    fn forced(&mut self, room: usize) -> Result<Vec<u32>, Error> {
+        if self.request.forced == ForcedTokens::Draw {
+            return Ok(Vec::new());
+        }
+        let began = Instant::now();
+        let Some(constraint) = self.constraint.take() else {
+            return Ok(Vec::new());
+        };
+        let mut forced = constraint.forced_tokens(&mut |bytes| self.encode_here(bytes, None));
+        self.constraint = Some(constraint);
+        forced.truncate(room);
+        for token in &forced {
+            self.advance(*token)?;
+        }
+        self.generation.timings.advance += began.elapsed();
+        if !forced.is_empty() && !self.fits(None, room - forced.len()) {
+            // Cut otherwise than the witness, they would take too many tokens.
+            self.rollback(forced.len())?;
+            let first = self.first_of_witness(room)?;
+            self.advance(first)?;
+            if !self.fits(Some(first), room - 1) {
+                return Err(Error::new(ErrorKind::Sampling, "the witness leads nowhere"));
+            }
+            return Ok(vec![first]);
+        }
+        Ok(forced)
+    }
+
+    /// Adds a token to the text and tells of it; why the text ends with it, if
+    /// it does.
+    fn add(&mut self, token: u32, origin: Origin, told: &mut Duration) -> Option<Finish> {
+        let decoded = self.decoder.push(token);
+        self.generation.tokens.push(token);
+        let forced = matches!(origin, Origin::Forced);
+        self.generation.forced.push(forced);
+        let (probabilities, explanation, own) = match origin {
+            Origin::Forced => (
+                None,
+                None,
+                (self.request.log_probabilities == LogProbabilities::Compute).then_some(
+                    TokenProbability {
+                        free: None,
+                        allowed: 0.0,
+                    },
+                ),
+            ),
+            Origin::Drawn {
+                probabilities,
+                explanation,
+                own,
+            } => (probabilities, explanation, own),
+        };
+        self.generation.log_probabilities.extend(own);
+        let (text, stopped) = match self.generation.tokens.len() < self.request.min_tokens {
+            true => {
+                // Whatever was held back is no beginning any more.
+                let mut text = self.stop_strings.finish();
+                text.push_str(&decoded);
+                (text, None)
+            }
+            false => {
+                let shown = self.stop_strings.push(&decoded);
+                (shown.text, shown.stopped)
+            }
+        };
+        self.generation.text.push_str(&text);
+        let event = Event::Token(TokenEvent {
+            token,
+            text: &text,
+            forced,
+            probabilities,
+            explanation,
+        });
+        let flow = self.tell(&event, told);
+        match (stopped, flow) {
+            (Some(at), _) => Some(Finish::StopString(at)),
+            (None, Flow::Stop) => Some(Finish::Stopped),
+            (None, Flow::Continue) => None,
+        }
+    }
+}
+
+/// The mask to look at: an own one, or the constraint's.
+fn mask_of<'m>(
+    own: &'m Option<Vec<u32>>,
+    constraint: &'m mut Option<&mut (dyn Constraint + '_)>,
+) -> Option<&'m [u32]> {
+    match (own, constraint) {
+        (Some(own), _) => Some(own),
+        (None, Some(constraint)) => constraint.mask().ok(),
+        (None, None) => None,
+    }
+}
+
+/// Where a token comes from.
+enum Origin {
+    Forced,
+    Drawn {
+        probabilities: Option<Probabilities>,
+        explanation: Option<Explanation>,
+        own: Option<TokenProbability>,
+    },
+}
+
+/// What a draw came to.
+enum Drawn {
+    Token(u32, Origin),
+    Finish(Finish),
+}
+
+enum Step {
+    Read(Vec<u32>),
+    Finish(Finish),
+}

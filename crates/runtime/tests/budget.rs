@@ -1,0 +1,317 @@
+//! What bounds a text besides its constraint: a token budget, stop strings, a
+//! least length, biases; and how probable its tokens were.
+
+#![cfg(feature = "embedded")]
+
+use std::sync::Arc;
+
+use fsm_index::{Config, Fill, Guide, Index, IndexConfig, TokenId};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tokenmold::chat::chatml;
+use tokenmold::constraint::Constraint;
+use tokenmold::generate::{
+    Finish, Flow, ForcedTokens, Generation, LogProbabilities, Prompt, Request, Session, TokenBudget,
+};
+use tokenmold::model::LoadedModel;
+use tokenmold::sampling::{SamplingConfig, log_probability, top_probabilities};
+use tokenmold::tokenizer::Surround;
+use tokenmold::{Error, ErrorKind, embedded};
+
+fn guide(regex: &str, loaded: &LoadedModel) -> Guide {
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let vocabulary = loaded.tokenizer.vocabulary();
+    let index = Index::with_config(regex, vocabulary, &Config::default(), &lazy).unwrap();
+    Guide::new(Arc::new(index))
+}
+
+fn request() -> Request {
+    let prompt = chatml::prompt("List the values as JSON.", "Zoe, 12, Paris");
+    Request::new(Prompt::Chat(prompt))
+}
+
+fn run(
+    loaded: &mut LoadedModel,
+    request: &Request,
+    guide: Option<&mut Guide>,
+) -> Result<Generation, Error> {
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let guide = guide.map(|guide| guide as &mut dyn Constraint);
+    session.generate(request, guide, &mut |_| Flow::Continue)
+}
+
+/// Tokens of a shortest text, as the tokenizer cuts it.
+fn witness(loaded: &LoadedModel, guide: &Guide) -> usize {
+    let bytes = Constraint::completion(guide).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    loaded
+        .tokenizer
+        .encode(&text, Surround::Omit)
+        .unwrap()
+        .len()
+}
+
+const REGEXES: [&str; 8] = [
+    r#"\{"name":"[A-Z][a-z]{0,30}","age":[1-9][0-9]?\}"#,
+    r#"\[("[a-zé ]*"(,"[a-zé ]*")*)?\]"#,
+    r"(yes|no|maybe, but [a-z ]{1,200}\.)",
+    r"a{3}b*c{5}",
+    r"[^x]*é✓😀",
+    r"(short|[a-z]{40,80})",
+    r"([0-9]{2}|\[[0-9]{2}(, [0-9]{2}){0,20}\])",
+    r"x*",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Whatever is drawn, and however tight it is, the text is complete.
+    #[test]
+    fn a_text_is_complete_within_its_budget(
+        which in 0..REGEXES.len(),
+        more in prop::sample::select(vec![0usize, 1, 2, 5, 20]),
+        temperature in prop::sample::select(vec![0.0f32, 1.0, 8.0]),
+        seed in 0u64..1000,
+        draw in any::<bool>(),
+    ) {
+        let mut loaded = embedded::load().unwrap();
+        let mut guide = guide(REGEXES[which], &loaded);
+        let budget = witness(&loaded, &guide) + more;
+        let request = request()
+            .with_max_tokens(budget)
+            .with_budget(TokenBudget::Complete)
+            .with_forced(if draw { ForcedTokens::Draw } else { ForcedTokens::Append })
+            .with_sampling(SamplingConfig::with_temperature(temperature, seed));
+        let generation = run(&mut loaded, &request, Some(&mut guide)).unwrap();
+        prop_assert!(generation.complete, "{:?}", generation.text);
+        prop_assert!(generation.tokens.len() <= budget);
+        prop_assert!(guide.index().automaton().accepts(&generation.text));
+    }
+}
+
+#[test]
+fn schemas_are_kept_within_a_budget() {
+    let mut loaded = embedded::load().unwrap();
+    let schemas = [
+        serde_json::from_str::<Value>(embedded::DEMO_SCHEMA).unwrap(),
+        json!({"type": "array", "items": {"type": "integer"}, "minItems": 2}),
+        json!({
+            "type": "object", "additionalProperties": false, "required": ["a"],
+            "properties": {"a": {"type": "string"}, "b": {"enum": ["x", null, 1.5]}},
+        }),
+    ];
+    for schema in schemas {
+        let parsed = schema_regex::parse(&schema).unwrap();
+        let regex = schema_regex::to_regex(&parsed, &schema_regex::Options::default()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for more in [0, 5, 200] {
+            for seed in 0..3 {
+                let mut guide = guide(&regex, &loaded);
+                let budget = witness(&loaded, &guide) + more;
+                let request = request()
+                    .with_max_tokens(budget)
+                    .with_budget(TokenBudget::Complete)
+                    .with_sampling(SamplingConfig::with_temperature(2.0, seed));
+                let generation = run(&mut loaded, &request, Some(&mut guide)).unwrap();
+                let value: Value = serde_json::from_str(&generation.text).unwrap();
+                assert!(validator.is_valid(&value), "{value}");
+                assert!(generation.complete && generation.tokens.len() <= budget);
+            }
+        }
+    }
+}
+
+#[test]
+fn ample_room_changes_nothing() {
+    let mut loaded = embedded::load().unwrap();
+    for regex in [REGEXES[0], REGEXES[1], REGEXES[2]] {
+        let texts: Vec<String> = [TokenBudget::Cut, TokenBudget::Complete]
+            .into_iter()
+            .map(|budget| {
+                let mut guide = guide(regex, &loaded);
+                let request = request()
+                    .with_max_tokens(300)
+                    .with_budget(budget)
+                    .with_sampling(SamplingConfig::with_temperature(0.8, 7));
+                run(&mut loaded, &request, Some(&mut guide)).unwrap().text
+            })
+            .collect();
+        assert_eq!(texts[0], texts[1]);
+    }
+}
+
+/// Knows nothing of its texts' ends.
+struct Blind(Guide);
+
+impl Constraint for Blind {
+    fn mask(&mut self) -> Result<&[u32], Error> {
+        Constraint::mask(&mut self.0)
+    }
+
+    fn width(&self) -> usize {
+        Constraint::width(&self.0)
+    }
+
+    fn advance(&mut self, token: u32) -> Result<(), Error> {
+        Ok(self.0.advance(TokenId::new(token))?)
+    }
+
+    fn rollback(&mut self, count: usize) -> Result<(), Error> {
+        Ok(self.0.rollback(count)?)
+    }
+
+    fn is_accepting(&self) -> bool {
+        self.0.is_accepting()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    fn forced_tokens(&self, _: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_budget_that_cannot_be_kept_is_refused_at_once() {
+    let mut loaded = embedded::load().unwrap();
+    let mut guide = guide("abcdefgh[0-9]{20}", &loaded);
+    let needed = witness(&loaded, &guide);
+    let request = request()
+        .with_max_tokens(needed - 1)
+        .with_budget(TokenBudget::Complete);
+    let error = run(&mut loaded, &request, Some(&mut guide)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TokenBudget);
+    let expected = format!(
+        "a shortest text that the constraint accepts has {needed} tokens, and `max_tokens` is {}; \
+         the text is abcdefgh00000000000000000000",
+        needed - 1
+    );
+    assert_eq!(error.to_string(), expected);
+    let mut blind = Blind(guide);
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let error = session.generate(&request, Some(&mut blind), &mut |_| Flow::Continue);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::TokenBudget);
+}
+
+#[test]
+fn stop_strings_end_the_text_and_are_no_part_of_it() {
+    let mut loaded = embedded::load().unwrap();
+    let free = run(&mut loaded, &request(), None).unwrap();
+    let middle = free
+        .text
+        .char_indices()
+        .nth(free.text.chars().count() / 2)
+        .unwrap()
+        .0;
+    let stop = &free.text[middle..middle + 3];
+    let at = free.text.find(stop).unwrap();
+    let request = request().with_stop_strings(["never said", stop]);
+    let mut shown = String::new();
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let stopped = session
+        .generate(&request, None, &mut |event| {
+            if let tokenmold::generate::Event::Token(token) = event {
+                shown.push_str(token.text);
+            }
+            Flow::Continue
+        })
+        .unwrap();
+    assert_eq!(stopped.text, free.text[..at]);
+    assert_eq!(stopped.finish, Finish::StopString(1));
+    assert_eq!(shown, stopped.text);
+    assert!(stopped.tokens.len() < free.tokens.len());
+
+    let mut constrained = guide("[a-z]{5,9}", &loaded);
+    let any: Vec<String> = ('a'..='z').map(String::from).collect();
+    let request = request.with_stop_strings(any);
+    let generation = run(&mut loaded, &request, Some(&mut constrained)).unwrap();
+    assert_eq!(generation.text, "");
+    assert!(!generation.complete);
+}
+
+#[test]
+fn a_text_has_its_least_length() {
+    let mut loaded = embedded::load().unwrap();
+    let free = run(&mut loaded, &request(), None).unwrap();
+    let least = free.tokens.len() + 5;
+    let longer = run(&mut loaded, &request().with_min_tokens(least), None).unwrap();
+    assert!(longer.tokens.len() >= least);
+    // A constraint that leaves nothing else ends the text all the same.
+    let mut short = guide("(a|b)", &loaded);
+    let request = request().with_min_tokens(50);
+    let generation = run(&mut loaded, &request, Some(&mut short)).unwrap();
+    assert!(generation.complete);
+    let mut open = guide("[ab]*", &loaded);
+    let request = request.with_max_tokens(60);
+    let generation = run(&mut loaded, &request, Some(&mut open)).unwrap();
+    assert!(generation.tokens.len() >= 50);
+    // A budget goes before a least length.
+    let mut tight = guide("[ab]{0,3}", &loaded);
+    let request = request
+        .with_max_tokens(55)
+        .with_budget(TokenBudget::Complete);
+    assert!(
+        run(&mut loaded, &request, Some(&mut tight))
+            .unwrap()
+            .complete
+    );
+}
+
+#[test]
+fn biases_ban_and_favour() {
+    let mut loaded = embedded::load().unwrap();
+    let free = run(&mut loaded, &request(), None).unwrap();
+    let banned = free.tokens[0];
+    let ban = request().with_logit_bias(vec![(banned, f32::NEG_INFINITY)]);
+    assert!(
+        !run(&mut loaded, &ban, None)
+            .unwrap()
+            .tokens
+            .contains(&banned)
+    );
+    let favoured = loaded.tokenizer.encode("b", Surround::Omit).unwrap()[0];
+    let mut letters = guide("[a-z]{3}", &loaded);
+    let favour = request().with_logit_bias(vec![(favoured, 500.0), (favoured, 500.0)]);
+    let generation = run(&mut loaded, &favour, Some(&mut letters)).unwrap();
+    assert_eq!(generation.text, "bbb");
+    for bias in [(u32::MAX, 1.0), (0, f32::NAN), (0, f32::INFINITY)] {
+        let request = request().with_logit_bias(vec![bias]);
+        let error = run(&mut loaded, &request, None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidParameter);
+    }
+}
+
+#[test]
+fn probabilities_are_told_with_and_without_the_mask() {
+    let mut loaded = embedded::load().unwrap();
+    let mut constraint = guide(r"\[[0-9]{2}, [a-z]{1,3}\]", &loaded);
+    let request = request().with_log_probabilities(LogProbabilities::Compute);
+    let generation = run(&mut loaded, &request, Some(&mut constraint)).unwrap();
+    assert_eq!(generation.log_probabilities.len(), generation.tokens.len());
+    let told = generation.log_probabilities.iter().zip(&generation.forced);
+    for (probability, forced) in told {
+        assert_eq!(probability.free.is_none(), *forced);
+        assert!(probability.allowed <= 0.0);
+        if let Some(free) = probability.free {
+            // Leaving tokens out makes the others more probable.
+            assert!(free <= probability.allowed + 1e-5);
+        }
+    }
+    let logits = [1.0, 3.0, f32::NEG_INFINITY, 2.0];
+    for mask in [None, Some([0b1001u32].as_slice())] {
+        for listed in top_probabilities(&logits, mask, 4) {
+            let own = log_probability(&logits, mask, listed.token);
+            assert!((own - listed.probability.ln()).abs() < 1e-6);
+        }
+    }
+    assert_eq!(
+        log_probability(&logits, Some(&[0b1001]), 1),
+        f32::NEG_INFINITY
+    );
+    assert_eq!(log_probability(&logits, None, 2), f32::NEG_INFINITY);
+}
