@@ -64,6 +64,12 @@ pub trait ByteAutomaton: Send + Sync {
     /// there.
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
 
+    /// Whether some accepted text can need `byte`. A lazy index refuses a
+    /// vocabulary in which such a byte is no token of its own.
+    fn uses_byte(&self, _byte: u8) -> bool {
+        true
+    }
+
     /// The special tokens that this automaton reads as symbols of their own,
     /// by their names in the vocabulary. A [`SpecialId`] is a place in this
     /// list.

@@ -128,7 +128,8 @@ impl<A: ByteAutomaton> Index<A> {
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
-        let missing = vocabulary.missing_bytes();
+        let mut missing = vocabulary.missing_bytes();
+        missing.retain(|&byte| automaton.uses_byte(byte));
         if !missing.is_empty() {
             return Err(crate::spelling::cannot_spell(
                 &missing,

@@ -11,7 +11,7 @@ use tokenmold::tokenizer::Tokenizer;
 
 use super::generate::{Compiled, Marks, Screen, figures};
 use super::model::{ModelArgs, SamplingArgs, write_chat};
-use super::schema::{SchemaOptions, read_source};
+use super::schema::{SchemaOptions, read_rule};
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict};
 
@@ -180,10 +180,9 @@ impl Conversation<'_> {
 
     /// Binds answers from now on.
     fn bind(&mut self, schema: Option<&Path>, regex: Option<&str>) -> Result<(), Failure> {
-        let (regex, schema) = read_source(schema, regex, &self.args.options)?;
-        if let Some(regex) = regex {
-            self.constraint = Some(Compiled::new(&regex, self.tokenizer)?);
-            self.schema = schema;
+        if let Some(rule) = read_rule(schema, regex, &self.args.options)? {
+            self.constraint = Some(Compiled::new(&rule, self.tokenizer)?);
+            self.schema = rule.schema().cloned();
         }
         Ok(())
     }
@@ -227,7 +226,7 @@ impl Conversation<'_> {
             .session
             .generate(
                 &request,
-                guide.as_mut().map(|guide| guide as _),
+                guide.as_deref_mut().map(|guide| guide as _),
                 &mut |event| screen.show(event),
             )
             .map_err(|e| Failure::new(e.to_string()))?;

@@ -10,6 +10,7 @@ use tokenmold::response_parser::ResponseSchema;
 use tokenmold::schema_regex;
 
 use super::generate::{Compiled, Marks, Screen, describe, figures};
+use super::schema::Rule;
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict};
 
@@ -39,11 +40,11 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         .map_err(|e| Failure::of("the built-in schema", e))?;
     let to_regex = start.elapsed();
     let mut loaded = embedded::load().map_err(|e| Failure::of("the embedded model", e))?;
-    let compiled = Compiled::new(&regex, &loaded.tokenizer)?;
+    let compiled = Compiled::new(&Rule::Regex(regex.clone()), &loaded.tokenizer)?;
     text.line(format!(
         "-> a regular expression of {} bytes in {to_regex:.0?} -> an automaton of {} states in {:.0?}",
         regex.len(),
-        compiled.states(),
+        compiled.size().0,
         compiled.time,
     ));
 
@@ -71,7 +72,9 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
     let mut screen = Screen::new(format, Marks::Always, &loaded.tokenizer);
     let mut guide = compiled.guide();
     let bound = session
-        .generate(&request, Some(&mut guide), &mut |event| screen.show(event))
+        .generate(&request, Some(guide.as_mut()), &mut |event| {
+            screen.show(event)
+        })
         .map_err(|e| Failure::new(e.to_string()))?;
     text.line(screen.end());
     text.line(verdict_of(&schema, &bound, style)?);

@@ -5,15 +5,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokenmold::chat::chatml;
-use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig};
+use tokenmold::constraint::Constraint;
+use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats};
 use tokenmold::generate::{
     Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
     Session, TokenBudget,
 };
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 
 use super::model::{ModelArgs, SamplingArgs, write_chat};
-use super::schema::{SchemaOptions, read_source};
+use super::schema::{Rule, SchemaOptions, read_rule};
 use super::style::{Paint, Style};
 use super::trace;
 use super::{Failure, Format, Output, Verdict};
@@ -99,11 +101,12 @@ const TRACED_PROBABILITIES: usize = 5;
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
     let Source { schema, regex } = &args.source;
-    let (regex, schema) = read_source(schema.as_deref(), regex.as_deref(), &args.options)?;
-    let compiled = match regex.filter(|_| !args.no_mask) {
-        Some(regex) => Some(Compiled::new(&regex, &loaded.tokenizer)?),
+    let rule = read_rule(schema.as_deref(), regex.as_deref(), &args.options)?;
+    let compiled = match rule.as_ref().filter(|_| !args.no_mask) {
+        Some(rule) => Some(Compiled::new(rule, &loaded.tokenizer)?),
         None => None,
     };
+    let schema = rule.as_ref().and_then(Rule::schema).cloned();
     let prompt = match args.raw || loaded.chat.is_empty() {
         true => Prompt::Text(args.prompt.clone()),
         false => {
@@ -150,7 +153,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let generation = session
         .generate(
             &request,
-            guide.as_mut().map(|guide| guide as _),
+            guide.as_deref_mut().map(|guide| guide as _),
             &mut |event| screen.show(event),
         )
         .map_err(|e| Failure::new(e.to_string()))?;
@@ -173,32 +176,64 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
 
 /// A constraint ready for a model's vocabulary, with what it cost.
 pub(crate) struct Compiled {
-    index: Arc<Index>,
+    index: Bound,
     pub(crate) time: Duration,
 }
 
+/// What a rule became for a vocabulary.
+enum Bound {
+    Schema(Arc<Index<SchemaAutomaton>>),
+    Regex(Arc<Index>),
+}
+
 impl Compiled {
-    pub(crate) fn new(regex: &str, tokenizer: &Tokenizer) -> Result<Compiled, Failure> {
+    pub(crate) fn new(rule: &Rule, tokenizer: &Tokenizer) -> Result<Compiled, Failure> {
         let start = Instant::now();
         let vocabulary = tokenizer.vocabulary();
         let lazy = IndexConfig {
             fill: Fill::Lazy,
             ..IndexConfig::default()
         };
-        let index = Index::with_config(regex, vocabulary, &Config::default(), &lazy)
-            .map_err(|e| Failure::of("the constraint", e))?;
+        let fail = |e| Failure::of("the constraint", e);
+        let index = match rule {
+            Rule::Schema(automaton, _) => {
+                let automaton = SchemaAutomaton::clone(automaton);
+                let index = Index::lazy(automaton, vocabulary, &lazy);
+                Bound::Schema(Arc::new(index.map_err(fail)?))
+            }
+            Rule::Regex(regex) => {
+                let config = Config::default();
+                let index = Index::with_config(regex, vocabulary, &config, &lazy);
+                Bound::Regex(Arc::new(index.map_err(fail)?))
+            }
+        };
         Ok(Compiled {
-            index: Arc::new(index),
+            index,
             time: start.elapsed(),
         })
     }
 
-    pub(crate) fn states(&self) -> usize {
-        self.index.automaton().state_count()
+    /// The states of a regular expression's automaton, or the nodes of a
+    /// schema's.
+    pub(crate) fn size(&self) -> (usize, &'static str) {
+        match &self.index {
+            Bound::Schema(index) => (index.automaton().nodes(), "nodes"),
+            Bound::Regex(index) => (index.automaton().state_count(), "states"),
+        }
     }
 
-    pub(crate) fn guide(&self) -> Guide {
-        Guide::new(self.index.clone())
+    pub(crate) fn guide(&self) -> Box<dyn Constraint> {
+        match &self.index {
+            Bound::Schema(index) => Box::new(Guide::new(index.clone())),
+            Bound::Regex(index) => Box::new(Guide::new(index.clone())),
+        }
+    }
+
+    fn stats(&self) -> IndexStats {
+        match &self.index {
+            Bound::Schema(index) => index.stats(),
+            Bound::Regex(index) => index.stats(),
+        }
     }
 }
 
@@ -365,11 +400,12 @@ pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> S
         timings.prefill,
     )];
     if let Some(compiled) = compiled {
-        let stats = compiled.index.stats();
+        let stats = compiled.stats();
         let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
+        let (size, unit) = compiled.size();
         lines.push(format!(
-            "constraint: compiled in {:.1?}, {} states; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
-            compiled.time, compiled.states(), generation.masks, each, stats.rows, stats.row_bytes,
+            "constraint: compiled in {:.1?}, {size} {unit}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
+            compiled.time, generation.masks, each, stats.rows, stats.row_bytes,
         ));
     }
     lines.push(String::new());
@@ -411,10 +447,10 @@ pub(crate) fn describe(
         },
     });
     if let Some(compiled) = compiled {
-        let stats = compiled.index.stats();
+        let stats = compiled.stats();
         described["constraint"] = json!({
             "compile_seconds": compiled.time.as_secs_f64(),
-            "states": compiled.states(),
+            compiled.size().1: compiled.size().0,
             "masks": generation.masks,
             "rows": stats.rows,
             "row_bytes": stats.row_bytes,

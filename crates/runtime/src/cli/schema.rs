@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::Value;
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
-    self, AnyValue, Escapes, Formats, OpenObjects, Recursion, Whitespace,
+    self, AnyValue, Escapes, Formats, OpenObjects, PropertyOrder, Recursion, Whitespace,
 };
 
 use super::{Failure, read_json};
@@ -25,11 +26,17 @@ pub(crate) struct SchemaOptions {
     #[arg(long, value_name = "REGEX", conflicts_with = "whitespace")]
     whitespace_pattern: Option<String>,
 
-    /// Unroll recursive references to this depth instead of refusing them.
+    /// The order in which properties may come.
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = Order::Schema)]
+    property_order: Order,
+
+    /// In a regular expression: unroll recursive references to this depth
+    /// instead of refusing them.
     #[arg(long, value_name = "N")]
     recursion_depth: Option<u32>,
 
-    /// How deeply values may nest that the schema leaves unrestricted.
+    /// In a regular expression: how deeply values may nest that the schema
+    /// leaves unrestricted.
     #[arg(long, value_name = "N")]
     any_depth: Option<u32>,
 
@@ -44,6 +51,14 @@ pub(crate) struct SchemaOptions {
     /// Allow every escape that JSON allows in strings.
     #[arg(long)]
     all_escapes: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Order {
+    /// That of the schema.
+    Schema,
+    /// Any (not in a regular expression).
+    Any,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -81,6 +96,10 @@ impl SchemaOptions {
         if let Some(depth) = self.any_depth {
             options = options.any_value(AnyValue::Depth(depth));
         }
+        options = options.property_order(match self.property_order {
+            Order::Schema => PropertyOrder::Schema,
+            Order::Any => PropertyOrder::Any,
+        });
         if self.closed_objects {
             options = options.open_objects(OpenObjects::Closed);
         }
@@ -117,9 +136,42 @@ struct Source {
     regex: Option<String>,
 }
 
+/// What an output must obey.
+pub(crate) enum Rule {
+    /// A schema, compiled, and as it was written.
+    Schema(Box<SchemaAutomaton>, Value),
+    /// A regular expression for the whole.
+    Regex(String),
+}
+
+impl Rule {
+    /// The schema as it was written.
+    pub(crate) fn schema(&self) -> Option<&Value> {
+        match self {
+            Rule::Schema(_, schema) => Some(schema),
+            Rule::Regex(_) => None,
+        }
+    }
+}
+
+/// The rule that `--schema` or `--regex` gives, if one of them is there.
+pub(crate) fn read_rule(
+    schema: Option<&Path>,
+    regex: Option<&str>,
+    options: &SchemaOptions,
+) -> Result<Option<Rule>, Failure> {
+    let Some(path) = schema else {
+        return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
+    };
+    let json = read_json(path)?;
+    let automaton = SchemaAutomaton::new(&json, &options.options())
+        .map_err(|e| Failure::of(path.display(), e))?;
+    Ok(Some(Rule::Schema(Box::new(automaton), json)))
+}
+
 /// The regular expression that `--schema` or `--regex` gives, if one of them is
 /// there, and the schema it came from.
-pub(crate) fn read_source(
+fn read_source(
     schema: Option<&Path>,
     regex: Option<&str>,
     options: &SchemaOptions,

@@ -215,6 +215,11 @@ impl ByteAutomaton for SchemaAutomaton {
         self.finish(config, &mut x, out);
     }
 
+    /// The bytes of UTF-8, and of its control characters only white space.
+    fn uses_byte(&self, byte: u8) -> bool {
+        !matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0xC0 | 0xC1 | 0xF5..)
+    }
+
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
         x.tidy();
         let config = self.load(state, x, true);
