@@ -216,6 +216,50 @@ fn conformance_of_chat_templates() {
 }
 
 #[test]
+fn conformance_of_streams_and_text_parsers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("golden.jsonl");
+    let case = |id: &str, chunks: &[&str], text: &str| {
+        serde_json::json!({
+            "id": id, "base": "b", "chunking": if chunks.len() == 1 { "whole" } else { "cut" },
+            "template": {"start_anchor": "[A]", "fields": {"c": {}}},
+            "prefix": "", "input": "ab", "chunks": chunks, "same_as_whole": true,
+            "expected_initial_events": [], "expected_events_per_chunk": [], "expected_final_events": [
+                {"type": "region_open", "field": "c"},
+                {"type": "region_chunk", "field": "c", "text": text, "dirty": false},
+                {"type": "region_close", "field": "c", "value": text},
+            ],
+            "expected_message": {"c": text},
+        })
+    };
+    let cases = format!(
+        "{}\n{}\n",
+        case("w", &["ab"], "ab"),
+        case("c", &["a", "b"], "ab")
+    );
+    std::fs::write(&file, cases).unwrap();
+    let (code, output, _) = conformance("response-template", &file, &[]);
+    assert_eq!((code, output.as_str()), (Some(0), "2 passed, 0 failed\n"));
+    std::fs::write(&file, case("w", &["ab"], "x").to_string()).unwrap();
+    assert_eq!(conformance("response-template", &file, &[]).0, Some(1));
+
+    let case = |id: &str, value: i32| {
+        serde_json::json!({
+            "id": id, "parser": "MarkdownJsonObjectParser", "args": {"content_hint": "h"},
+            "text": "```json\n1\n```", "expected_parsed": value,
+            "format_instruction": "You should respond a json object in a json fenced code block as follows:\n```json\nh\n```",
+        })
+    };
+    std::fs::write(&file, format!("{}\n{}\n", case("a", 1), case("b", 2))).unwrap();
+    let (code, output, _) = conformance("agentscope", &file, &[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        output.starts_with("b\n") && output.ends_with("1 passed, 1 failed\n"),
+        "{output}"
+    );
+}
+
+#[test]
 fn conformance_with_the_official_suite() {
     let folder = folder();
     let (code, output, _) = conformance("json-schema", &folder.path().join("cases.jsonl"), &[]);
@@ -235,7 +279,9 @@ fn conformance_tells_what_it_cannot_do() {
         "chat-template",
         "agentscope",
     ] {
-        assert_eq!(conformance(kind, &nothing, &[]).0, Some(2));
+        let (code, _, complaint) = conformance(kind, &nothing, &[]);
+        assert_eq!(code, Some(2));
+        assert!(complaint.contains("nothing.jsonl"), "{complaint}");
     }
     assert_eq!(conformance("poetry", &nothing, &[]).0, Some(2));
     assert_eq!(

@@ -1,4 +1,11 @@
-//! Reads a chat model's raw output back into a message, by a declarative response schema.
+//! Reads a chat model's raw output back into a message, whole or while it streams.
+//!
+//! - [`Format`]: ready-made formats of model families, by name or by the chat template.
+//! - [`ResponseTemplate`]: regions between delimiters, with [`TemplateStream`] for text that
+//!   arrives in pieces; the form of Hugging Face transformers 5.23.
+//! - [`ResponseSchema`]: the older form, of transformers 5.0.
+//! - [`agentscope`]: fenced JSON and code, text between tags.
+//! - [`PartialJson`]: the value so far of JSON that is still being written.
 //!
 //! A *response schema* is a JSON Schema whose nodes also say how their value is found in the
 //! text: `x-regex`, `x-regex-iterator`, `x-regex-key-value`, `x-parser`, `x-mapping` and
@@ -41,7 +48,12 @@
 //! | steps of the backtracking machine for one keyword | 16,777,216 + 64 for each byte of the text | `regex_budget` |
 //! | choices it may leave open | 8,388,608 (16 bytes each) | `regex_budget` |
 //! | nesting of groups in a pattern, groups in a pattern | 200, 4,096 | `regex_unsupported` |
-//! | nesting of schemas | 128 | `depth_limit` |
+//! | nesting of schemas and templates | 128 | `depth_limit` |
+//! | in a stream, steps of the machines for one delimiter | 16,777,216 + 64 for each byte of the text | `regex_budget` |
+//! | in a whole text read by a template, bytes that its searches look at | 1 GiB + 64 for each byte of the text | `regex_budget` |
+//! | zero-width opening and closing of a region at one place | one | `no_progress` |
+//! | nesting that [`PartialJson`] follows | 128 | (what lies deeper is left out) |
+//! | a file of a model's folder | 64 MiB | `model_file` |
 //! | nesting of JSON in the text, of constants, of a parsed value | 512 | `depth_limit` |
 //! | nesting of a JMESPath expression | 200 | `depth_limit` |
 //! | values that one JMESPath evaluation copies | 10,000,000 | `size_limit` |

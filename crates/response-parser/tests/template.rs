@@ -369,3 +369,57 @@ fn partial_values_of_a_long_argument_cost_linear_time() {
         Some(1_000_000)
     );
 }
+
+#[test]
+fn hostile_texts_cost_linear_time_or_hit_a_limit() {
+    let field = |fields: Value| json!({"start_anchor": "[A]", "fields": fields});
+    let tags = json!({"open": "<x>", "close": "</x>", "content": "xml-inline",
+        "content_args": {"tag_pattern": r"<(?P<key>\w+)>(?P<value>.*?)</\1>"}});
+    for (template, text) in [
+        // A look-ahead that never ends, and one that is asked at every place.
+        (
+            field(json!({"x": {"open_pattern": r"(?=[\s\S]*?</x>)", "close": "</x>"}, "c": {}})),
+            "<".repeat(1 << 20),
+        ),
+        (
+            field(json!({"x": {"open_pattern": r"<(?=[\s\S]*?</x>)", "close": "</x>"}, "c": {}})),
+            "<".repeat(1 << 18),
+        ),
+        // An opening that never ends.
+        (
+            field(json!({"x": {"open_pattern": "<a.*?>!", "close": "</x>"}, "c": {}})),
+            "<a>".repeat(1 << 18),
+        ),
+        (
+            field(json!({"x": tags})),
+            format!("<x>{}</x>", "<a>".repeat(1 << 16)),
+        ),
+        (
+            field(json!({"x": {"open": "<x>", "close": "</x>", "content": "json"}})),
+            format!("<x>{}</x>", "[".repeat(1 << 20)),
+        ),
+    ] {
+        let template = ResponseTemplate::new(&template).unwrap();
+        let whole = template.parse(&text).map_err(|error| error.kind());
+        let mut stream = template.stream(&Turn::after("")).unwrap();
+        let chunks = text
+            .as_bytes()
+            .chunks(4)
+            .map(|chunk| std::str::from_utf8(chunk).unwrap());
+        let fed = chunks.map(|chunk| stream.feed(chunk)).find_map(Result::err);
+        let streamed = match fed {
+            Some(error) => Err(error),
+            None => stream.finish().map(|finished| finished.message),
+        };
+        let streamed = streamed.map_err(|error| error.kind());
+        for outcome in [&whole, &streamed] {
+            let limits = [ErrorKind::RegexBudget, ErrorKind::DepthLimit];
+            assert!(
+                outcome
+                    .as_ref()
+                    .map_or_else(|kind| limits.contains(kind), |_| true),
+                "{outcome:?}"
+            );
+        }
+    }
+}

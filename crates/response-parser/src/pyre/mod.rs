@@ -128,6 +128,21 @@ impl Pattern {
         matches.next_match()
     }
 
+    /// Where the first match in `text` that starts at `from` or later lies.
+    pub(crate) fn find_from(
+        &self,
+        text: &str,
+        from: usize,
+    ) -> Result<Option<(usize, usize)>, Exhausted> {
+        match self.native(text) {
+            Some(native) => Ok(native.find(text, from)),
+            None => {
+                let groups = self.search_from(text, from)?;
+                Ok(groups.and_then(|groups| groups.first().copied().flatten()))
+            }
+        }
+    }
+
     /// The match in `text` that starts at `from` exactly.
     pub(crate) fn match_at(&self, text: &str, from: usize) -> Result<Option<Groups>, Exhausted> {
         let mut groups = Groups::new();

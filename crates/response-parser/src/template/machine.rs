@@ -248,9 +248,8 @@ impl Machine {
             let found = match known {
                 Some(found) => found,
                 None => {
-                    let groups = anchor.pattern.search_from(text, from);
-                    let groups = groups.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
-                    let found = groups.and_then(|groups| groups.first().copied().flatten());
+                    let found = anchor.pattern.find_from(text, from);
+                    let found = found.map_err(|e| exhausted(e, anchor.pointer.clone()))?;
                     self.work += (found.map_or(text.len(), |(_, end)| end) - from) as u64;
                     if self.work > SEARCH_WORK + STEPS_PER_BYTE * text.len() as u64 {
                         let message = format!(
