@@ -65,7 +65,12 @@ impl SchemaAutomaton {
     }
 
     /// One step nearer to the end; `None` at the end.
-    pub(super) fn finish_one(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+    pub(super) fn finish_one(
+        &self,
+        config: Config,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
         match config.top {
             Top::End => None,
             Top::Unit { word, at, .. } => {

@@ -57,8 +57,11 @@ fn is_scalar(node: &Node, goal: u32) -> bool {
 fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
     let at = ObjectAt::START;
     let array = node.array.as_ref().is_some_and(|m| {
-        (0..m.threads.len() as u32)
-            .any(|t| m.threads[t as usize].goal == goal && live.array(m, t, 0, 0) && unique::has_room(m, t, 0, &[]))
+        (0..m.threads.len() as u32).any(|t| {
+            m.threads[t as usize].goal == goal
+                && live.array(m, t, 0, 0)
+                && unique::has_room(m, t, 0, &[])
+        })
     });
     array
         || node.object.as_ref().is_some_and(|m| {

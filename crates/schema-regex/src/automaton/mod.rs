@@ -112,7 +112,10 @@ impl SchemaAutomaton {
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
-        let heights = automaton.nodes.iter().flat_map(|n| n.heights.iter().copied());
+        let heights = automaton
+            .nodes
+            .iter()
+            .flat_map(|n| n.heights.iter().copied());
         automaton.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
         Ok(automaton)
     }
@@ -130,7 +133,10 @@ impl SchemaAutomaton {
             };
             let mut all: Vec<Vec<unique::Values>> = Vec::new();
             for member in &m.members {
-                let goals = self.nodes.get(member.node as usize).map_or(0, |n| n.goals.len());
+                let goals = self
+                    .nodes
+                    .get(member.node as usize)
+                    .map_or(0, |n| n.goals.len());
                 let goals = 0..goals as u32;
                 all.push(goals.map(|g| self.values(member.node, g, &mut x)).collect());
             }

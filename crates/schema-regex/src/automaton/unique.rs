@@ -8,6 +8,7 @@ use super::SchemaAutomaton;
 use super::node::{ArrayMachine, Span};
 use super::scratch::{Config, EMPTY_TEXT, Frame, Gap, Scratch, Top};
 use super::space::NO_SPACE;
+use super::step::UNITS;
 use super::text::Partial;
 use crate::decimal::Decimal;
 
@@ -20,7 +21,7 @@ const MAX_VALUES: usize = 2_000;
 /// The most steps to list them.
 const MAX_STEPS: usize = 40_000;
 /// The most steps to look for an item that differs.
-const MAX_SEARCH: usize = 1_500;
+const MAX_SEARCH: usize = 600;
 /// The longest text that such a search adds.
 const MAX_TEXT: usize = 200;
 
@@ -230,7 +231,8 @@ fn matching(places: &[Vec<&Arc<str>>]) -> bool {
     let mut owner: std::collections::HashMap<&Arc<str>, usize> = std::collections::HashMap::new();
     for place in 0..places.len() {
         // Breadth first over alternating paths.
-        let mut from: std::collections::HashMap<&Arc<str>, usize> = std::collections::HashMap::new();
+        let mut from: std::collections::HashMap<&Arc<str>, usize> =
+            std::collections::HashMap::new();
         let mut queue = std::collections::VecDeque::from([place]);
         let mut end = None;
         'search: while let Some(p) = queue.pop_front() {
@@ -294,8 +296,11 @@ impl SchemaAutomaton {
                 _ => false,
             };
             if ends {
-                let bytes: Vec<u8> =
-                    x.text(config.item, 0).into_iter().map(|b| b as u8).collect();
+                let bytes: Vec<u8> = x
+                    .text(config.item, 0)
+                    .into_iter()
+                    .map(|b| b as u8)
+                    .collect();
                 let value: Arc<str> = canonical(&bytes).into();
                 if let Err(i) = found.binary_search(&value) {
                     found.insert(i, value);
@@ -376,7 +381,10 @@ impl SchemaAutomaton {
                 outermost = node.depth;
                 if node.frame.seen != 0 && !some {
                     let text = text.get_or_insert_with(|| {
-                        x.text(config.item, 0).into_iter().map(|b| b as u8).collect()
+                        x.text(config.item, 0)
+                            .into_iter()
+                            .map(|b| b as u8)
+                            .collect()
                     });
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
                     let seen = x.seen.get(node.frame.seen);
@@ -406,7 +414,12 @@ impl SchemaAutomaton {
     }
 
     fn has_unique(&self, frame: &Frame) -> bool {
-        !frame.is_object && self.node(frame.node).array.as_ref().is_some_and(|m| m.unique)
+        !frame.is_object
+            && self
+                .node(frame.node)
+                .array
+                .as_ref()
+                .is_some_and(|m| m.unique)
     }
 
     fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
@@ -480,11 +493,12 @@ impl SchemaAutomaton {
                 }
                 out
             }
-            _ => {
-                let mut out: Vec<u8> = b"]}\",:0123456789.-+eE[{".to_vec();
-                out.extend((0x20..=0xFFu8).filter(|b| !b"]}\",:0123456789.-+eE[{".contains(b)));
-                out
-            }
+            Top::Unit { word, at, .. } => UNITS[word as usize]
+                .get(at as usize)
+                .copied()
+                .into_iter()
+                .collect(),
+            _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
         }
     }
 }
