@@ -125,13 +125,13 @@ pub const KEYWORDS: &[Keyword] = &[
         "$dynamicRef",
         "2020",
         W,
-        "where the document has no dynamic anchor: then it is a `$ref`",
+        "followed in the dynamic scope, without which it is a `$ref`",
     ),
     k(
         "$recursiveRef",
         "2019",
         W,
-        "where the document has no recursive anchor: then it is a `$ref`",
+        "followed in the dynamic scope, without which it is a `$ref`",
     ),
     k(
         "type",
