@@ -154,6 +154,7 @@ mod tests {
             vocabulary: byte_vocabulary(),
             property_order: PropertyOrder::Schema,
             assert_formats: false,
+            suite: None,
         };
         let ours = engine("tokenmold", &setup).unwrap();
         let plan = Plan {

@@ -26,6 +26,7 @@ fn ours() -> Box<dyn Engine> {
         vocabulary: byte_vocabulary(),
         property_order: PropertyOrder::Schema,
         assert_formats: true,
+        suite: None,
     };
     engine("tokenmold", &setup).unwrap()
 }

@@ -64,7 +64,7 @@ const LIMITS: Limits = Limits {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(name) = &arguments.worker {
-        return work(name, arguments.assert_formats);
+        return work(name, &arguments.file, arguments.assert_formats);
     }
     if !arguments.engines.is_empty() && arguments.kind != Kind::JsonSchema {
         eprintln!("conformance: --engine is for json-schema");
@@ -229,13 +229,14 @@ fn child(file: &Path, name: &str, assert_formats: bool) -> Worker {
 }
 
 /// The child's side.
-fn work(name: &str, assert_formats: bool) -> ExitCode {
+fn work(name: &str, file: &Path, assert_formats: bool) -> ExitCode {
     // Panics are told to the parent, which counts them.
     std::panic::set_hook(Box::new(|_| {}));
     let setup = Setup {
         vocabulary: byte_vocabulary(),
-        property_order: PropertyOrder::Schema,
+        property_order: PropertyOrder::Any,
         assert_formats,
+        suite: Some(file.to_owned()),
     };
     let engine = match engines::engine(name, &setup) {
         Ok(engine) => engine,

@@ -100,6 +100,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
             vocabulary,
             property_order: arguments.property_order,
             assert_formats: true,
+            suite: None,
         };
         Ok((
             engines::engine(name, &setup)?,

@@ -74,6 +74,10 @@ pub struct Setup {
     pub property_order: PropertyOrder,
     /// Whether our own engine takes `format` for an assertion; peers have their own mind.
     pub assert_formats: bool,
+    /// The file of the official suite that is asked, for our own engine: `1.0` is then an
+    /// integer, the file's name says the draft, references lead into the folder `remotes`
+    /// beside it, and a schema that nothing satisfies is taken.
+    pub suite: Option<std::path::PathBuf>,
 }
 
 /// The names of the engines that are compiled in, our own first.

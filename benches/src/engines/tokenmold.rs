@@ -1,5 +1,6 @@
 //! Our own: schema to byte automaton to lazy index.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use fsm_index::{
@@ -7,7 +8,7 @@ use fsm_index::{
     brute_force_mask,
 };
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Formats, Options};
+use schema_regex::{Draft, ErrorKind, Formats, IntegerSpelling, Options, ParseOptions};
 use serde_json::Value;
 
 use super::{Constraint, Engine, PropertyOrder, Session, Setup};
@@ -16,6 +17,9 @@ use super::{Constraint, Engine, PropertyOrder, Session, Setup};
 pub struct Tokenmold {
     vocabulary: Vocabulary,
     options: Options,
+    reading: ParseOptions,
+    /// Whether a schema that nothing satisfies is no error.
+    takes_empty: bool,
 }
 
 impl Tokenmold {
@@ -23,7 +27,7 @@ impl Tokenmold {
     ///
     /// # Errors
     ///
-    /// None.
+    /// The suite's other documents cannot be read.
     pub fn new(setup: &Setup) -> Result<Tokenmold, String> {
         let formats = if setup.assert_formats {
             Formats::Assert
@@ -34,10 +38,18 @@ impl Tokenmold {
             PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
             PropertyOrder::Any => schema_regex::PropertyOrder::Any,
         };
+        let mut options = Options::default().formats(formats).property_order(order);
+        let mut reading = ParseOptions::default();
+        if let Some(file) = &setup.suite {
+            options = options.integers(IntegerSpelling::ZeroFraction);
+            reading = suite_reading(file)?;
+        }
         setup.vocabulary.prepare(JSON_TEXT);
         Ok(Tokenmold {
             vocabulary: setup.vocabulary.clone(),
-            options: Options::default().formats(formats).property_order(order),
+            options,
+            reading,
+            takes_empty: setup.suite.is_some(),
         })
     }
 
@@ -46,14 +58,54 @@ impl Tokenmold {
     /// # Errors
     ///
     /// The schema is refused, by keyword and JSON Pointer, or a limit is exceeded.
-    pub fn automaton(&self, schema: &Value) -> Result<SchemaAutomaton, String> {
-        SchemaAutomaton::new(schema, &self.options).map_err(|e| e.to_string())
+    pub fn automaton(&self, schema: &Value) -> Result<SchemaAutomaton, schema_regex::Error> {
+        let schema = schema_regex::parse_with(schema, &self.reading)?;
+        SchemaAutomaton::compile(schema, &self.options)
     }
+}
+
+/// How the official suite wants its schemas to be read.
+fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
+    let name = file.to_string_lossy();
+    let draft = if name.contains("draft4") {
+        Draft::Draft4
+    } else if name.contains("draft7") {
+        Draft::Draft7
+    } else {
+        Draft::Draft202012
+    };
+    let mut reading = ParseOptions::default().draft(draft);
+    let remotes = file.with_file_name("remotes");
+    if remotes.is_dir() {
+        let mut todo = vec![(remotes, "http://localhost:1234/".to_owned())];
+        while let Some((folder, uri)) = todo.pop() {
+            let shown = |e: std::io::Error| format!("{}: {e}", folder.display());
+            for entry in std::fs::read_dir(&folder).map_err(shown)? {
+                let entry = entry.map_err(shown)?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if entry.path().is_dir() {
+                    todo.push((entry.path(), format!("{uri}{name}/")));
+                    continue;
+                }
+                let text = std::fs::read_to_string(entry.path()).map_err(shown)?;
+                if let Ok(document) = serde_json::from_str(&text) {
+                    reading = reading.document(format!("{uri}{name}"), document);
+                }
+            }
+        }
+    }
+    Ok(reading)
 }
 
 impl Engine for Tokenmold {
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
-        let automaton = self.automaton(schema)?;
+        let automaton = match self.automaton(schema) {
+            Ok(automaton) => automaton,
+            Err(e) if self.takes_empty && e.kind() == ErrorKind::Unsatisfiable => {
+                return Ok(Box::new(Nothing));
+            }
+            Err(e) => return Err(e.to_string()),
+        };
         let config = IndexConfig {
             fill: Fill::Lazy,
             ..IndexConfig::default()
@@ -62,6 +114,30 @@ impl Engine for Tokenmold {
         Ok(Box::new(Compiled {
             index: Arc::new(index.map_err(|e| e.to_string())?),
         }))
+    }
+}
+
+/// The constraint that no text satisfies.
+struct Nothing;
+
+impl Constraint for Nothing {
+    fn session(&self) -> Result<Box<dyn Session + '_>, String> {
+        Ok(Box::new(Nothing))
+    }
+}
+
+impl Session for Nothing {
+    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
+        words.fill(0);
+        Ok(())
+    }
+
+    fn advance(&mut self, _: u32) -> Result<(), String> {
+        Err("no value satisfies the schema".to_owned())
+    }
+
+    fn is_accepting(&mut self) -> bool {
+        false
     }
 }
 

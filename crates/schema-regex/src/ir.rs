@@ -128,6 +128,7 @@ pub(crate) struct Items {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
     /// Whether anything was said of the items after the prefix.
+    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     pub(crate) rest_said: bool,
 }
 
@@ -181,8 +182,10 @@ pub(crate) enum AtomKind {
     },
     Ref(NodeId),
     /// For the items that no keyword in place has evaluated.
+    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     UnevaluatedItems(NodeId),
     /// For the members that no keyword in place has evaluated.
+    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     UnevaluatedProperties(NodeId),
     /// A keyword that constrains values of these kinds in a way that is not
     /// expressed.

@@ -125,13 +125,13 @@ pub const KEYWORDS: &[Keyword] = &[
         "$dynamicRef",
         "2020",
         W,
-        "where the document has no dynamic anchor: then it is a `$ref`",
+        "followed in the dynamic scope, without which it is a `$ref`",
     ),
     k(
         "$recursiveRef",
         "2019",
         W,
-        "where the document has no recursive anchor: then it is a `$ref`",
+        "followed in the dynamic scope, without which it is a `$ref`",
     ),
     k(
         "type",
@@ -358,7 +358,7 @@ pub fn markdown() -> String {
         ));
     }
     out.push_str(
-        "\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open).\n",
+        "\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open).\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists; formats are narrowed as here.\n",
     );
     out
 }

@@ -546,7 +546,7 @@ impl Compiler {
                         && !members.additional_said
                         && !(members.names.is_empty() && members.patterns.is_empty());
                     collect(p, collector, |c| {
-                        c.members.push(Source::Members(node, index))
+                        c.members.push(Source::Members(node, index));
                     });
                     return Ok(object(p, |o| {
                         o.rules.push(MemberRule::Members {

@@ -604,12 +604,15 @@ fn representatives(dfa: &CharDfa) -> Vec<char> {
 /// The most bytes of a completion that are found by trying.
 const MAX_DETOURS: usize = 10_000;
 
+/// The ways on from a state: a text, and where it leads.
+type Ways<'w, S> = dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)> + 'w;
+
 /// Breadth first: the text to the nearest state that is an end.
 fn search<S: Copy + Eq + std::hash::Hash>(
     start: S,
     x: &mut Scratch,
     is_end: &mut dyn FnMut(&S, &mut Scratch) -> bool,
-    next: &mut dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)>,
+    next: &mut Ways<'_, S>,
 ) -> Option<Vec<u8>> {
     let mut from: HashMap<S, Option<(S, Vec<u8>)>> = HashMap::from([(start, None)]);
     let mut queue = VecDeque::from([start]);

@@ -26,10 +26,13 @@ const ANY_TEXT: ClassId = ClassId(0);
 /// Classes smaller than this are quicker to walk.
 const LEAST_CLASS: u32 = 24;
 
+/// Ranges of code points.
+type Ranges = Box<[(u32, u32)]>;
+
 /// The loops of the automata of strings and names: a class for each state.
 #[derive(Debug, Default)]
 pub(super) struct Loops {
-    classes: Vec<OnceLock<Box<[(u32, u32)]>>>,
+    classes: Vec<OnceLock<Ranges>>,
 }
 
 impl Loops {

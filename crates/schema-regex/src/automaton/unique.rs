@@ -8,6 +8,7 @@ use super::SchemaAutomaton;
 use super::node::{ArrayMachine, Span};
 use super::scratch::{Config, EMPTY_TEXT, Frame, Gap, Scratch, Top};
 use super::space::NO_SPACE;
+use super::step::UNITS;
 use super::text::Partial;
 use crate::decimal::Decimal;
 
@@ -20,7 +21,7 @@ const MAX_VALUES: usize = 2_000;
 /// The most steps to list them.
 const MAX_STEPS: usize = 40_000;
 /// The most steps to look for an item that differs.
-const MAX_SEARCH: usize = 1_500;
+const MAX_SEARCH: usize = 600;
 /// The longest text that such a search adds.
 const MAX_TEXT: usize = 200;
 
@@ -46,13 +47,18 @@ impl Reader<'_> {
         self.text.get(self.at).copied().unwrap_or(0)
     }
 
+    /// Past one more byte, or at the end of a text that was cut.
+    fn skip(&mut self) {
+        self.at = (self.at + 1).min(self.text.len());
+    }
+
     fn string(&mut self) -> String {
         let start = self.at;
-        self.at += 1;
+        self.skip();
         while let Some(b) = self.text.get(self.at) {
-            self.at += 1;
+            self.skip();
             match b {
-                b'\\' => self.at += 1,
+                b'\\' => self.skip(),
                 b'"' => break,
                 _ => {}
             }
@@ -71,34 +77,34 @@ impl Reader<'_> {
                 out.push_str(&serde_json::Value::String(text).to_string());
             }
             b'[' => {
-                self.at += 1;
+                self.skip();
                 out.push('[');
                 while !matches!(self.peek(), b']' | 0) {
                     self.value(out, depth + 1);
                     out.push(',');
                     if self.peek() == b',' {
-                        self.at += 1;
+                        self.skip();
                     }
                 }
-                self.at += 1;
+                self.skip();
                 out.push(']');
             }
             b'{' => {
-                self.at += 1;
+                self.skip();
                 let mut members: Vec<(String, String)> = Vec::new();
                 while self.peek() == b'"' {
                     let name = self.string();
                     if self.peek() == b':' {
-                        self.at += 1;
+                        self.skip();
                     }
                     let mut value = String::new();
                     self.value(&mut value, depth + 1);
                     members.push((name, value));
                     if self.peek() == b',' {
-                        self.at += 1;
+                        self.skip();
                     }
                 }
-                self.at += 1;
+                self.skip();
                 members.sort();
                 out.push('{');
                 for (name, value) in members {
@@ -142,7 +148,7 @@ fn may_equal(text: &[u8], seen: &str) -> bool {
             if seen.as_bytes().first() != Some(&head) {
                 return false;
             }
-            reader.at += 1;
+            reader.skip();
             let mut whole = String::from("[");
             loop {
                 let mut part = String::new();
@@ -154,7 +160,7 @@ fn may_equal(text: &[u8], seen: &str) -> bool {
                     if reader.peek() != b':' {
                         return true;
                     }
-                    reader.at += 1;
+                    reader.skip();
                     part = format!("{}:", serde_json::Value::String(name));
                 }
                 reader.value(&mut part, 0);
@@ -175,7 +181,7 @@ fn may_equal(text: &[u8], seen: &str) -> bool {
                 if after != b',' {
                     return true;
                 }
-                reader.at += 1;
+                reader.skip();
             }
         }
         _ => !seen.starts_with(['"', '[', '{']),
@@ -492,11 +498,12 @@ impl SchemaAutomaton {
                 }
                 out
             }
-            _ => {
-                let mut out: Vec<u8> = b"]}\",:0123456789.-+eE[{".to_vec();
-                out.extend((0x20..=0xFFu8).filter(|b| !b"]}\",:0123456789.-+eE[{".contains(b)));
-                out
-            }
+            Top::Unit { word, at, .. } => UNITS[word as usize]
+                .get(at as usize)
+                .copied()
+                .into_iter()
+                .collect(),
+            _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
         }
     }
 }
@@ -506,7 +513,19 @@ const LONGEST: usize = 60;
 
 #[cfg(test)]
 mod tests {
-    use super::canonical;
+    use super::{canonical, may_equal};
+
+    #[test]
+    fn texts_that_are_cut_are_no_trouble() {
+        let whole = r#"[{"a\"b":[1,"x\u0041"],"c":{}},[],"é",-1.5e3]"#.as_bytes();
+        for end in 0..=whole.len() {
+            canonical(&whole[..end]);
+            assert!(may_equal(&whole[..end], &canonical(whole)), "{end}");
+        }
+        assert!(!may_equal(b"[1,", "[2,3,]"));
+        assert!(!may_equal(br#"{"a":1,"#, r#"{"a":2,}"#));
+        assert!(!may_equal(b"\"ab", "\"ac\""));
+    }
 
     #[test]
     fn equal_values_are_spelled_alike() {
