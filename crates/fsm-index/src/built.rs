@@ -197,6 +197,10 @@ impl Places {
     }
 }
 
+/// Fewer rows than this are computed before another thread has woken up.
+#[cfg(feature = "rayon")]
+const WORTH_THREADS: usize = 64;
+
 /// The rows at `cursors`, in their order.
 fn compute<W: Watch>(
     masks: &Masks<'_, ByteDfa>,
@@ -217,7 +221,7 @@ fn compute<W: Watch>(
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
-        if rayon::current_num_threads() > 1 {
+        if cursors.len() >= WORTH_THREADS && rayon::current_num_threads() > 1 {
             let rows = cursors.par_iter().with_max_len(8).map_init(fresh, row);
             return rows.collect();
         }
