@@ -103,12 +103,12 @@ fn compare(pattern: &str, choices: &[u8], causes: &mut Causes) -> Result<(), Str
         let config = dense::Config::new()
             .match_kind(kind)
             .start_kind(StartKind::Anchored);
-        dense::Builder::new().configure(config).build(pattern)
+        dense::Builder::new()
+            .configure(config)
+            .build(pattern)
+            .unwrap()
     };
-    let (all, first) = (
-        dfa(MatchKind::All).unwrap(),
-        dfa(MatchKind::LeftmostFirst).unwrap(),
-    );
+    let (all, first) = (dfa(MatchKind::All), dfa(MatchKind::LeftmostFirst));
     // Both may refuse a pattern: ours where nothing can be spelt, theirs where nothing is left.
     let (Ok(ours), Ok(theirs)) = (Index::new(pattern, &ours), Theirs::new(pattern, &theirs)) else {
         return Ok(());
