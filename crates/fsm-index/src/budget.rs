@@ -39,11 +39,9 @@ pub(crate) trait Watch {
     /// Whether to go on, in a walk that has visited so many nodes.
     fn go_on(&mut self, visited: u64) -> bool;
 
-    /// Notes the nodes of a walk that has ended.
-    fn walked(&mut self, visited: u64);
-
-    /// Why it was stopped.
-    fn stopped(&self) -> Option<Error>;
+    /// Notes the nodes of a walk that has ended; an error if it was, or now is
+    /// to be, stopped.
+    fn walked(&mut self, visited: u64) -> Result<(), Error>;
 }
 
 /// Watches over nothing, and costs nothing.
@@ -56,11 +54,8 @@ impl Watch for Unwatched {
     }
 
     #[inline]
-    fn walked(&mut self, _: u64) {}
-
-    #[inline]
-    fn stopped(&self) -> Option<Error> {
-        None
+    fn walked(&mut self, _: u64) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -106,13 +101,13 @@ impl Watch for Meter<'_> {
         self.stop.is_none()
     }
 
-    fn walked(&mut self, visited: u64) {
+    fn walked(&mut self, visited: u64) -> Result<(), Error> {
         self.spent += visited;
         let _ = self.go_on(0);
-    }
-
-    fn stopped(&self) -> Option<Error> {
-        Some(match self.stop? {
+        let Some(stop) = self.stop else {
+            return Ok(());
+        };
+        Err(match stop {
             Stop::Steps => Error::new(
                 ErrorKind::LimitExceeded,
                 format!(

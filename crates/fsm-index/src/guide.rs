@@ -306,8 +306,7 @@ impl<A: ByteAutomaton> Guide<A> {
         if self.ended || self.row.is_some() {
             return Ok(());
         }
-        self.generation = self.index.generation(self.generation.as_ref());
-        let generation = self.generation.as_ref();
+        let generation = &mut self.generation;
         let row = self
             .index
             .lend(&self.state, &mut self.work, generation, budget)?;

@@ -167,22 +167,13 @@ impl<A: ByteAutomaton> Index<A> {
         }
     }
 
-    /// The generation of rows to look in, if rows are remembered at all; `old`
-    /// if that is still the one.
-    pub(crate) fn generation(&self, old: Option<&Arc<Generation>>) -> Option<Arc<Generation>> {
-        match (&self.rows, old) {
-            (Rows::Built(_), _) => None,
-            (Rows::Kept(cache), Some(old)) if cache.is_current(old) => Some(old.clone()),
-            (Rows::Kept(cache), _) => Some(cache.newest()),
-        }
-    }
-
-    /// The row of a state: built, remembered, or computed now.
+    /// The row of a state: built, remembered, or computed now. `generation` is
+    /// where the caller looked before, and is replaced if that is over.
     pub(crate) fn lend(
         &self,
         state: &A::State,
         work: &mut Work<A>,
-        generation: Option<&Arc<Generation>>,
+        generation: &mut Option<Arc<Generation>>,
         budget: &Budget,
     ) -> Result<Lent, Error> {
         let cursor = self.automaton.enter(state, &mut work.scratch);
@@ -192,14 +183,13 @@ impl<A: ByteAutomaton> Index<A> {
             }
             Rows::Kept(cache) => cache,
         };
-        let newest;
-        let known = match generation {
-            Some(generation) => generation.as_ref(),
-            None => {
-                newest = cache.newest();
-                newest.as_ref()
-            }
-        };
+        if generation
+            .as_ref()
+            .is_some_and(|old| !cache.is_current(old))
+        {
+            *generation = None;
+        }
+        let known = generation.get_or_insert_with(|| cache.newest());
         let accepting = self.automaton.is_accepting(state);
         let masks = self.masks(Cutter::Other);
         let row = match budget.is_unlimited() {

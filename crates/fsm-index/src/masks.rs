@@ -163,28 +163,25 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
                 return self.patch(cursor, like, accepting, work, known, watch);
             }
-            let (row, visited) = self.walk(cursor, accepting, work, watch)?;
-            if let Some(text) = text {
-                let class = self.automaton.text_class(text.class);
-                self.vocabulary.spend(class, visited);
-            }
-            return Ok(row);
+            return self.walk(cursor, text, accepting, work, watch);
         }
-        Ok(self.walk(cursor, accepting, work, watch)?.0)
+        self.walk(cursor, None, accepting, work, watch)
     }
 
     fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
         Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
     }
 
-    /// By a walk over the whole vocabulary.
+    /// By a walk over the whole vocabulary, which a cut by the class of `text`
+    /// would have spared.
     fn walk(
         &self,
         cursor: Cursor,
+        text: Option<TextLoop>,
         accepting: bool,
         work: &mut Work<A>,
         watch: &mut impl Watch,
-    ) -> Result<(Row, u64), Error> {
+    ) -> Result<Row, Error> {
         let Work {
             scratch,
             walker,
@@ -210,15 +207,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
         };
         let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
-        watch.walked(visited);
-        if let Some(error) = watch.stopped() {
-            return Err(error);
+        watch.walked(visited)?;
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            self.vocabulary.spend(class, visited);
         }
-        let row = match many {
+        Ok(match many {
             true => self.row_of_words(accepting, work),
             false => Row::from_tokens(&work.tokens, accepting, self.vocabulary),
-        };
-        Ok((row, visited))
+        })
     }
 
     /// By a walk that leaves out the tokens that lead to where no token leads
@@ -245,11 +242,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
         };
         let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
-        watch.walked(visited);
-        match watch.stopped() {
-            Some(error) => Err(error),
-            None => Ok(self.row_of_words(accepting, work)),
-        }
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
     }
 
     /// From the row of a cursor at which nearly the same may come.
@@ -273,14 +267,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 };
                 let row = match together {
                     true => self.row_of_words(false, work),
-                    false => {
-                        let (row, visited) = self.walk(like, false, work, watch)?;
-                        if let Some(text) = text {
-                            let class = self.automaton.text_class(text.class);
-                            self.vocabulary.spend(class, visited);
-                        }
-                        row
-                    }
+                    false => self.walk(like, text, false, work, watch)?,
                 };
                 self.keep(like, Thing::Likeness, row, work, known)
             }
@@ -306,11 +293,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
         let visited = walker.difference(self.automaton, both, scratch, trie, watch, words);
-        watch.walked(visited);
-        match watch.stopped() {
-            Some(error) => Err(error),
-            None => Ok(self.row_of_words(accepting, work)),
-        }
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
     }
 
     /// From the vocabulary cut by the class that is read in a loop at
@@ -394,11 +378,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let others = (self.vocabulary.trie(), cut.heads());
         let hit = |token: u32, _| words[token as usize / 32] |= 1 << (token % 32);
         let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
-        watch.walked(visited);
-        match watch.stopped() {
-            Some(error) => Err(error),
-            None => Ok(true),
-        }
+        watch.walked(visited)?;
+        Ok(true)
     }
 
     /// The rests that may come at a cursor, in the order of their trie.
@@ -438,10 +419,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             watch,
             |rest, _| rests.push(rest),
         );
-        watch.walked(visited);
-        if let Some(error) = watch.stopped() {
-            return Err(error);
-        }
+        watch.walked(visited)?;
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {

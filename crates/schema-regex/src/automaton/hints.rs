@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, Cursor, TextLoop};
+use fsm_index::{ClassId, Cursor, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -12,15 +12,7 @@ use super::scratch::{Config, Key, NO_TEXT, Scratch, Str, Top, UNKNOWN};
 use super::step::string_live;
 use super::text::Partial;
 
-/// The characters that a JSON string may hold as they are.
-const RAW: &[(u32, u32)] = &[
-    (0x20, 0x21),
-    (0x23, 0x5B),
-    (0x5D, 0xD7FF),
-    (0xE000, 0x10_FFFF),
-];
-
-/// The class of [`RAW`].
+/// The class of [`JSON_TEXT`].
 const ANY_TEXT: ClassId = ClassId(0);
 
 /// Classes smaller than this are quicker to walk.
@@ -48,7 +40,7 @@ impl Loops {
         let ranges = self.classes.get(at as usize)?.get_or_init(|| {
             let mut out = Vec::new();
             for (lo, hi) in dfa.loop_class(state) {
-                for (a, b) in RAW {
+                for (a, b) in JSON_TEXT {
                     let (from, to) = (lo.max(*a), hi.min(*b));
                     if from <= to {
                         out.push((from, to));
@@ -63,7 +55,7 @@ impl Loops {
 
     pub(super) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
         match class.0.checked_sub(1) {
-            None => RAW,
+            None => JSON_TEXT,
             Some(at) => self
                 .classes
                 .get(at as usize)

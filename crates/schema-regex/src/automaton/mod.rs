@@ -142,8 +142,6 @@ impl SchemaAutomaton {
             }
             let listed = all.iter().flatten().any(Option::is_some);
             if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {
-                let conj = self.nodes[n].goals.first().copied();
-                let _ = conj;
                 return Err(Error::new(
                     ErrorKind::Refused,
                     "",
