@@ -2,6 +2,7 @@
 //!
 //! - `maskbench` decodes given texts under given schemas and measures masks.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
+//! - `regexpath` compiles schemas to regular expressions and these to indexes.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!

@@ -53,7 +53,9 @@ pub trait ByteAutomaton: Send + Sync {
     ) -> Result<(), usize>;
 
     /// Appends a shortest text (in bytes) that leads from `state` to
-    /// acceptance; nothing where the text may end.
+    /// acceptance; nothing where the text may end. An automaton that reads
+    /// special tokens goes as far as the first of them on its way, which
+    /// [`completion_special`](Self::completion_special) names.
     fn completion(&self, state: &Self::State, out: &mut Vec<u8>);
 
     /// Begins a walk at `state`. Cursors of earlier walks with this scratch
@@ -68,6 +70,11 @@ pub trait ByteAutomaton: Send + Sync {
     /// vocabulary in which such a byte is no token of its own.
     fn uses_byte(&self, _byte: u8) -> bool {
         true
+    }
+
+    /// Where `state` stands, for people; not every automaton knows.
+    fn place(&self, _state: &Self::State) -> Option<Place> {
+        None
     }
 
     /// The special tokens that this automaton reads as symbols of their own,
@@ -86,19 +93,35 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
+    /// The special token with which a shortest way to acceptance begins, where
+    /// [`completion`](Self::completion) appends nothing and the text may not
+    /// end.
+    fn completion_special(&self, _state: &Self::State) -> Option<SpecialId> {
+        None
+    }
+
     /// Whether text of one class of code points is read in a loop at `cursor`,
-    /// for tokens of at most `horizon` bytes.
+    /// for tokens within `horizon`. Where [`top_tells`](Self::top_tells) this may
+    /// look at no more than the topmost level.
     fn text_loop(
         &self,
         _cursor: Cursor,
-        _horizon: usize,
+        _horizon: Horizon<'_>,
         _scratch: &mut Self::Scratch,
     ) -> Option<TextLoop> {
         None
     }
 
-    /// The code points of a class that [`text_loop`](Self::text_loop) named:
-    /// inclusive ranges, ascending, without surrogates.
+    /// A class of code points of which any text may come at `cursor`, however
+    /// long, wherever it leads: asked where there is no loop. It may look at no
+    /// more than the topmost level where [`top_tells`](Self::top_tells).
+    fn free_text(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<ClassId> {
+        None
+    }
+
+    /// The code points of a class that [`text_loop`](Self::text_loop) or
+    /// [`free_text`](Self::free_text) named: inclusive ranges, ascending, without
+    /// surrogates.
     fn text_class(&self, _class: ClassId) -> &[(u32, u32)] {
         &[]
     }
@@ -110,6 +133,32 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// Where a cursor and the one that it [`resembles`](Self::resembles) differ:
+    /// puts the texts into `out` and says `true` if the same tokens may come at
+    /// both, apart from those that begin with one of the texts. `false`, and
+    /// `out` means nothing, if that cannot be said; then a walk finds out.
+    fn differences(
+        &self,
+        _cursor: Cursor,
+        _scratch: &mut Self::Scratch,
+        _out: &mut Differences,
+    ) -> bool {
+        false
+    }
+
+    /// Whether only texts that can be listed may come at a cursor: puts them
+    /// into `out` and says `true` if every text that may come begins with one of
+    /// them, or one of them begins with it. `false`, and `out` means nothing, if
+    /// that is not so, or they are many.
+    fn spells(
+        &self,
+        _cursor: Cursor,
+        _scratch: &mut Self::Scratch,
+        _out: &mut Differences,
+    ) -> bool {
+        false
+    }
+
     /// Calls `each` with what may not come at `state` although
     /// [`step`](Self::step) lets it pass: what is forbidden only because of
     /// what was said before, such as a key that the object has already. It is
@@ -118,8 +167,15 @@ pub trait ByteAutomaton: Send + Sync {
     /// byte that completes it.
     fn exceptions(&self, _state: &Self::State, _each: &mut dyn FnMut(Exception<'_>)) {}
 
-    /// Appends a key of what the mask at `cursor` can depend on, if no token
-    /// is longer than `horizon` bytes and a walk looks at no more than the
+    /// Whether a token that an exception calls suspect can be refused at all: a
+    /// quick look before [`advance`](Self::advance) tries it. Saying `true` is
+    /// always right.
+    fn is_suspect(&self, _state: &Self::State, _token: &[u8]) -> bool {
+        true
+    }
+
+    /// Appends a key of what the mask at `cursor` can depend on, if every token
+    /// is within `horizon` and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone).
     /// Cursors with equal keys must have equal masks as long as
     /// [`depth_used`](Self::depth_used) stays within `depth`, exceptions aside,
@@ -132,11 +188,28 @@ pub trait ByteAutomaton: Send + Sync {
         &self,
         _cursor: Cursor,
         _depth: usize,
-        _horizon: usize,
+        _horizon: Horizon<'_>,
         _scratch: &mut Self::Scratch,
         _out: &mut Vec<u32>,
     ) -> bool {
         false
+    }
+
+    /// Whether the topmost level of the stack alone, which is
+    /// [`mask_key`](Self::mask_key) at depth 1, says of most tokens whether they
+    /// may come at `cursor`. That part of the mask is then computed once for all
+    /// states with this topmost level, and only what is left is computed for
+    /// each of them.
+    fn top_tells(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> bool {
+        false
+    }
+
+    /// As [`step`](Self::step), in a walk that began where
+    /// [`top_tells`](Self::top_tells); `None` if more than the topmost level of
+    /// where it began must be looked at. [`depth_used`](Self::depth_used) does
+    /// not change.
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Option<Cursor> {
+        Some(self.step(cursor, byte, scratch))
     }
 
     /// How many levels of the stack the walk since the last
@@ -144,6 +217,111 @@ pub trait ByteAutomaton: Send + Sync {
     /// stack says 1.
     fn depth_used(&self, _scratch: &Self::Scratch) -> usize {
         1
+    }
+}
+
+/// Where an automaton stands, for people. See [`ByteAutomaton::place`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// What is being read, in words.
+    pub state: String,
+    /// The places in what the automaton was made of that speak of what comes
+    /// next: JSON Pointers, where that was a schema.
+    pub locations: Vec<String>,
+}
+
+/// What no token of a vocabulary exceeds.
+#[derive(Clone, Copy, Debug)]
+pub struct Horizon<'v> {
+    bytes: usize,
+    reach: Option<&'v [Reach; 256]>,
+}
+
+/// What no token exceeds that has a byte in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// How often the byte occurs in one token.
+    pub occurrences: u16,
+    /// How many bytes a token has from its first such byte on, that byte
+    /// included.
+    pub behind: u16,
+}
+
+impl<'v> Horizon<'v> {
+    /// Tokens of at most so many bytes, whichever they are.
+    pub fn of_bytes(bytes: usize) -> Horizon<'v> {
+        Horizon { bytes, reach: None }
+    }
+
+    /// Tokens of at most `bytes` bytes that have each byte within its reach.
+    pub fn new(bytes: usize, reach: &'v [Reach; 256]) -> Horizon<'v> {
+        Horizon {
+            bytes,
+            reach: Some(reach),
+        }
+    }
+
+    /// The length of the longest token, in bytes.
+    pub fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// How often a byte occurs in one token, at most.
+    pub fn occurrences(self, byte: u8) -> usize {
+        self.reach.map_or(self.bytes, |reach| {
+            reach[usize::from(byte)].occurrences.into()
+        })
+    }
+
+    /// How many bytes a token has from its first `byte` on, at most; 0 if no
+    /// token has it.
+    pub fn behind(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
+    }
+}
+
+/// Texts that tell two cursors apart, or that may come: see
+/// [`ByteAutomaton::differences`] and [`ByteAutomaton::spells`].
+#[derive(Clone, Debug, Default)]
+pub struct Differences {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    branch: Option<u8>,
+}
+
+impl Differences {
+    /// Adds `text` and `last` behind it. Texts that begin alike should come one
+    /// after another.
+    pub fn add(&mut self, text: &[u8], last: u8) {
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(last);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Also adds, for each byte of each text, the text before it with `byte`
+    /// instead: an escape, behind which the text can go on in another spelling.
+    pub fn branch_everywhere(&mut self, byte: u8) {
+        self.branch = Some(byte);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.branch = None;
+    }
+
+    pub(crate) fn branch(&self) -> Option<u8> {
+        self.branch
+    }
+
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        self.ends.iter().map(move |&end| {
+            let text = &self.bytes[from..end];
+            from = end;
+            text
+        })
     }
 }
 
@@ -156,6 +334,14 @@ pub enum Exception<'a> {
     /// [`ByteAutomaton::advance`]. Few tokens should have it, as few have a
     /// whole key in quotes.
     Contains(&'a [u8]),
+    /// Every token that has a byte in it so often, or oftener, is suspect in the
+    /// same way: few tokens have three quotes.
+    Often {
+        /// The byte.
+        byte: u8,
+        /// How often.
+        times: usize,
+    },
 }
 
 /// A position of one walk. See [`ByteAutomaton`].
@@ -189,7 +375,7 @@ pub struct TextLoop {
     /// The cursor after any one character of the class. Never dead.
     pub next: Cursor,
     /// How many characters of the class may be read one after another, whatever
-    /// they are, such that the texts of at most `horizon` bytes that may come after each of
+    /// they are, such that the texts within `horizon` that may come after each of
     /// them are the same as now, texts that begin with a character of the class
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".

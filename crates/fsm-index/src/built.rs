@@ -7,7 +7,7 @@ use crate::budget::{Budget, Meter, Unwatched, Watch};
 use crate::cache::Generation;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TokenMask};
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, TokenMask};
 
 /// Rows by the cursors that they are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,8 @@ impl Built {
     ) -> u32 {
         let mut key = std::mem::take(&mut work.key);
         key.clear();
-        automaton.mask_key(cursor, 1, usize::MAX, &mut work.scratch, &mut key);
+        let horizon = Horizon::of_bytes(usize::MAX);
+        automaton.mask_key(cursor, 1, horizon, &mut work.scratch, &mut key);
         // Every state that a guide can come to has a row.
         let at = key.first().map(|row| self.cursors.binary_search(row));
         work.key = key;

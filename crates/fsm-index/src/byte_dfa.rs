@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use crate::decoder::{Decoder, Entry};
 use crate::horizon;
 use crate::vocabulary::CharRanges;
-use crate::{ByteAutomaton, ClassId, Cursor, TextLoop};
+use crate::{ByteAutomaton, ClassId, Cursor, Horizon, Place, TextLoop};
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
 /// built from.
@@ -347,6 +347,13 @@ impl ByteAutomaton for ByteDfa {
         self.state(self.start as usize)
     }
 
+    fn place(&self, state: &Cursor) -> Option<Place> {
+        Some(Place {
+            state: format!("state {}", state.0),
+            locations: Vec::new(),
+        })
+    }
+
     fn is_accepting(&self, state: &Cursor) -> bool {
         self.is_between(*state) && self.accepts_in(self.number(*state) as u32)
     }
@@ -392,7 +399,7 @@ impl ByteAutomaton for ByteDfa {
         self.step_inside(cursor, byte)
     }
 
-    fn text_loop(&self, cursor: Cursor, _: usize, _: &mut ()) -> Option<TextLoop> {
+    fn text_loop(&self, cursor: Cursor, _: Horizon<'_>, _: &mut ()) -> Option<TextLoop> {
         let hints = self.hints.as_ref().filter(|_| self.is_between(cursor))?;
         let text = hints.loops.get(self.number(cursor)).copied().flatten()?;
         let next = self.state(text.next as usize);
@@ -411,12 +418,20 @@ impl ByteAutomaton for ByteDfa {
     }
 
     fn resembles(&self, cursor: Cursor, scratch: &mut ()) -> Option<Cursor> {
-        let next = self.text_loop(cursor, 0, scratch)?.next;
-        let further = self.text_loop(next, 0, scratch)?.next;
+        let horizon = Horizon::of_bytes(0);
+        let next = self.text_loop(cursor, horizon, scratch)?.next;
+        let further = self.text_loop(next, horizon, scratch)?.next;
         (next != cursor && further == next).then_some(next)
     }
 
-    fn mask_key(&self, cursor: Cursor, _: usize, _: usize, _: &mut (), out: &mut Vec<u32>) -> bool {
+    fn mask_key(
+        &self,
+        cursor: Cursor,
+        _: usize,
+        _: Horizon<'_>,
+        _: &mut (),
+        out: &mut Vec<u32>,
+    ) -> bool {
         out.push(self.row_cursor(cursor).0);
         true
     }

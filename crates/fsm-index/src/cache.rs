@@ -6,11 +6,12 @@
 //! lock.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::part::{Part, RestsOnTop};
 use crate::row::{Row, RowPool};
-use crate::suffixes::Suffixes;
+use crate::suffixes::{Known, Suffixes};
 
 /// The generations of an index, one after another.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Cache {
     newest: Mutex<Arc<Generation>>,
     number: AtomicUsize,
     max_bytes: usize,
+    /// Nodes that were visited for rows, of all generations.
+    visited: AtomicU64,
 }
 
 /// What is remembered until the limit is reached.
@@ -26,6 +29,9 @@ pub(crate) struct Generation {
     number: usize,
     pub(crate) rows: Suffixes<Arc<Row>>,
     pub(crate) rests: Suffixes<Arc<[u32]>>,
+    parts: Suffixes<Arc<Part>>,
+    /// The rests of which the topmost level tells.
+    pub(crate) rests_on_top: Suffixes<Arc<RestsOnTop>>,
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<HashSet<Arc<[u32]>>>,
@@ -39,6 +45,7 @@ impl Cache {
             newest: Mutex::default(),
             number: AtomicUsize::new(0),
             max_bytes,
+            visited: AtomicU64::new(0),
         }
     }
 
@@ -56,6 +63,16 @@ impl Cache {
             self.number.store(number, Ordering::Release);
         }
         newest.clone()
+    }
+
+    /// Notes nodes that were visited for a row.
+    pub(crate) fn visit(&self, nodes: u64) {
+        self.visited.fetch_add(nodes, Ordering::Relaxed);
+    }
+
+    /// Nodes that were visited for rows so far.
+    pub(crate) fn visited(&self) -> u64 {
+        self.visited.load(Ordering::Relaxed)
     }
 
     /// Whether a generation is still the one to be used. Takes no lock.
@@ -86,6 +103,24 @@ impl Generation {
         rests
     }
 
+    /// The part of a row by its key.
+    pub(crate) fn part(&self, key: &[u32]) -> Option<Arc<Part>> {
+        match self.parts.get(key) {
+            Known::Value(part) => Some(part),
+            Known::Deeper | Known::Nothing => None,
+        }
+    }
+
+    pub(crate) fn add_part(&self, key: &[u32], part: Arc<Part>) {
+        self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
+        self.parts.add(key, Some(part));
+    }
+
+    pub(crate) fn add_rests_on_top(&self, key: &[u32], rests: Arc<RestsOnTop>) {
+        self.bytes.fetch_add(rests.memory(), Ordering::Relaxed);
+        self.rests_on_top.add(key, Some(rests));
+    }
+
     /// How many different rows there are.
     pub(crate) fn row_count(&self) -> usize {
         self.pool.count()
@@ -93,7 +128,11 @@ impl Generation {
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed) + self.rows.memory() + self.rests.memory()
+        self.bytes.load(Ordering::Relaxed)
+            + self.rows.memory()
+            + self.rests.memory()
+            + self.parts.memory()
+            + self.rests_on_top.memory()
     }
 }
 

@@ -177,7 +177,7 @@ fn same_key<A: ByteAutomaton>(
     );
     let depth = automaton.depth_used(&scratch).max(1);
     let mut key = vec![depth as u32];
-    if !automaton.mask_key(cursor, depth, trie.max_depth(), &mut scratch, &mut key) {
+    if !automaton.mask_key(cursor, depth, trie.horizon(), &mut scratch, &mut key) {
         return Ok(());
     }
     match by_key.get(&key) {
@@ -193,24 +193,41 @@ fn same_key<A: ByteAutomaton>(
     }
 }
 
-/// The completion may come, and ends in acceptance.
+/// The completion may come, and ends in acceptance, special tokens on its way
+/// counted in.
 fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), String> {
-    let mut text = Vec::new();
-    automaton.completion(state, &mut text);
-    let shown = String::from_utf8_lossy(&text);
     let mut after = state.clone();
-    if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
-        return Err(format!(
-            "the completion {shown:?} is refused at its byte {at}"
-        ));
+    for _ in 0..MAX_SPECIALS {
+        let mut text = Vec::new();
+        automaton.completion(&after, &mut text);
+        let shown = String::from_utf8_lossy(&text);
+        if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
+            return Err(format!(
+                "the completion {shown:?} is refused at its byte {at}"
+            ));
+        }
+        if automaton.is_accepting(&after) {
+            return Ok(());
+        }
+        let Some(special) = automaton.completion_special(&after) else {
+            return Err(format!(
+                "the completion {shown:?} does not end in acceptance"
+            ));
+        };
+        if !automaton.advance_special(&mut after, special) {
+            return Err(format!(
+                "the special token {} behind the completion {shown:?} is refused",
+                special.0
+            ));
+        }
     }
-    match automaton.is_accepting(&after) {
-        true => Ok(()),
-        false => Err(format!(
-            "the completion {shown:?} does not end in acceptance"
-        )),
-    }
+    Err(format!(
+        "the completion has more than {MAX_SPECIALS} special tokens"
+    ))
 }
+
+/// Special tokens that a completion may need.
+const MAX_SPECIALS: usize = 1_000;
 
 /// Committing bytes at once, one by one, and stepping agree.
 fn stepwise<A: ByteAutomaton>(automaton: &A, state: &A::State, bytes: &[u8]) -> Result<(), String> {

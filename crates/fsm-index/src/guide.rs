@@ -227,11 +227,38 @@ impl<A: ByteAutomaton> Guide<A> {
     }
 
     /// A shortest text, in bytes, that completes this one; nothing where it may
-    /// end.
+    /// end. Special tokens that it needs are spelt by their names.
     pub fn completion(&self) -> Vec<u8> {
         let mut text = Vec::new();
-        if !self.ended {
-            self.index.automaton().completion(&self.state, &mut text);
+        if self.ended {
+            return text;
+        }
+        let automaton = self.index.automaton();
+        automaton.completion(&self.state, &mut text);
+        if automaton.specials().is_empty() {
+            return text;
+        }
+        // Most completions are over here: there is no special token in them.
+        let mut state = self.state.clone();
+        let mut from = 0;
+        let mut scratch = automaton.scratch();
+        while automaton
+            .advance(&mut state, &text[from..], &mut scratch)
+            .is_ok()
+            && !automaton.is_accepting(&state)
+        {
+            let Some(special) = automaton.completion_special(&state) else {
+                break;
+            };
+            let Some(name) = automaton.specials().get(special.0 as usize) else {
+                break;
+            };
+            if !automaton.advance_special(&mut state, special) {
+                break;
+            }
+            text.extend_from_slice(name.as_bytes());
+            from = text.len();
+            automaton.completion(&state, &mut text);
         }
         text
     }
@@ -397,6 +424,7 @@ fn refused_tokens<A: ByteAutomaton>(
     automaton.exceptions(state, &mut |exception| match exception {
         Exception::Begins(text) => refused.extend(vocabulary.beginning(text)),
         Exception::Contains(text) => suspects.extend(vocabulary.containing(text).iter()),
+        Exception::Often { byte, times } => suspects.extend(vocabulary.having(byte, times).iter()),
     });
     suspects.sort_unstable();
     suspects.dedup();
@@ -407,6 +435,9 @@ fn refused_tokens<A: ByteAutomaton>(
         let bytes = vocabulary
             .token_bytes(TokenId::new(token))
             .unwrap_or_default();
+        if !automaton.is_suspect(state, bytes) {
+            continue;
+        }
         let mut after = state.clone();
         if automaton
             .advance(&mut after, bytes, &mut work.scratch)

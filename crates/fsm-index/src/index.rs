@@ -112,6 +112,9 @@ pub struct IndexStats {
     pub rows: usize,
     /// Bytes of those rows, and of what they are found by.
     pub row_bytes: usize,
+    /// Nodes of tries that were visited to compute rows when they were asked
+    /// for: what a lazy index has cost so far, whatever the machine.
+    pub nodes_visited: u64,
 }
 
 impl<A: ByteAutomaton> Index<A> {
@@ -156,12 +159,14 @@ impl<A: ByteAutomaton> Index<A> {
             Rows::Built(built) => IndexStats {
                 rows: built.row_count(),
                 row_bytes: built.memory(),
+                nodes_visited: 0,
             },
             Rows::Kept(cache) => {
                 let newest = cache.newest();
                 IndexStats {
                     rows: newest.row_count(),
                     row_bytes: newest.memory(),
+                    nodes_visited: cache.visited(),
                 }
             }
         }
@@ -193,10 +198,14 @@ impl<A: ByteAutomaton> Index<A> {
         let accepting = self.automaton.is_accepting(state);
         let masks = self.masks(Cutter::Other);
         let row = match budget.is_unlimited() {
-            true => masks.row(cursor, accepting, work, known, &mut Unwatched)?,
-            false => masks.row(cursor, accepting, work, known, &mut Meter::new(budget))?,
+            true => masks.row(cursor, accepting, work, known, &mut Unwatched),
+            false => masks.row(cursor, accepting, work, known, &mut Meter::new(budget)),
         };
-        Ok(Lent::Kept(row))
+        match work.take_visited() {
+            0 => {}
+            nodes => cache.visit(nodes),
+        }
+        Ok(Lent::Kept(row?))
     }
 
     pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {

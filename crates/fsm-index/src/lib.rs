@@ -20,10 +20,12 @@ mod guide;
 mod history;
 mod horizon;
 mod index;
+mod landings;
 mod mask;
 mod masks;
 #[cfg(feature = "regex")]
 mod nfa;
+mod part;
 mod row;
 mod spelling;
 mod suffixes;
@@ -31,7 +33,9 @@ mod token;
 mod vocabulary;
 mod walk;
 
-pub use automaton::{ByteAutomaton, ClassId, Cursor, Exception, TextLoop};
+pub use automaton::{
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, Place, Reach, TextLoop,
+};
 pub use budget::Budget;
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "regex")]

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use crate::budget::Watch;
 use crate::cache::Generation;
+use crate::part::{Part, RestsOnTop};
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::{Cut, Cutter};
 use crate::walk::Walker;
-use crate::{ByteAutomaton, ClassId, Cursor, Error, TextLoop, TextRuns, Vocabulary};
+use crate::{ByteAutomaton, ClassId, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
 
 /// Everything that rows are computed from.
 pub(crate) struct Masks<'a, A> {
@@ -32,6 +33,7 @@ pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) key: Vec<u32>,
     tokens: Vec<u32>,
     words: Vec<u32>,
+    differences: Differences,
     /// How many levels of the stack were looked at for what was remembered and
     /// is now a part of something else.
     remembered: usize,
@@ -45,8 +47,14 @@ impl<A: ByteAutomaton> Work<A> {
             key: Vec::new(),
             tokens: Vec::new(),
             words: Vec::new(),
+            differences: Differences::default(),
             remembered: 0,
         }
+    }
+
+    /// The nodes that were visited since this was asked last.
+    pub(crate) fn take_visited(&mut self) -> u64 {
+        self.walker.take_visited()
     }
 }
 
@@ -60,6 +68,10 @@ enum Thing {
     Likeness = 1,
     /// The rests that may come, for a class.
     Rests = 2,
+    /// What the topmost level says of a row.
+    Part = 3,
+    /// What the topmost level says of rests.
+    RestsOnTop = 4,
 }
 
 impl<A: ByteAutomaton> Masks<'_, A> {
@@ -135,7 +147,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     fn key(&self, cursor: Cursor, thing: u32, depth: usize, work: &mut Work<A>) -> bool {
         work.key.clear();
         work.key.push(thing << 16 | depth as u32);
-        let horizon = self.vocabulary.trie().max_depth();
+        let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
         self.automaton
             .mask_key(cursor, depth, horizon, scratch, key)
@@ -153,12 +165,25 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return self.walk_around(cursor, accepting, dead_ends, work, watch);
         }
         if self.text_runs != TextRuns::Never {
-            let horizon = self.vocabulary.trie().max_depth();
+            let horizon = self.vocabulary.trie().horizon();
             let text = self.automaton.text_loop(cursor, horizon, &mut work.scratch);
+            if self.tells_on_top(cursor, text, work) {
+                self.put_on_top(cursor, text, work, known, watch)?;
+                return Ok(self.row_of_words(accepting, work));
+            }
             if let Some(text) = text
                 && self.put_together(cursor, text, work, known, watch)?
             {
                 return Ok(self.row_of_words(accepting, work));
+            }
+            work.differences.clear();
+            let Work {
+                scratch,
+                differences,
+                ..
+            } = work;
+            if self.automaton.spells(cursor, scratch, differences) {
+                return self.spell(cursor, accepting, work, watch);
             }
             if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
                 return self.patch(cursor, like, accepting, work, known, watch);
@@ -246,6 +271,119 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         Ok(self.row_of_words(accepting, work))
     }
 
+    /// Whether the topmost level tells most of the row at `cursor`, and `text`,
+    /// if any, is a loop that no token leaves by its length.
+    fn tells_on_top(&self, cursor: Cursor, text: Option<TextLoop>, work: &mut Work<A>) -> bool {
+        let longest = self.vocabulary.trie().max_depth();
+        text.is_none_or(|text| text.next == cursor || text.steady as usize >= longest)
+            && self.automaton.top_tells(cursor, &mut work.scratch)
+    }
+
+    /// From the part that the topmost level tells, into the words of the working
+    /// memory.
+    fn put_on_top(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<(), Error> {
+        let keyed = self.key(cursor, Thing::Part as u32, 1, work);
+        let part = match keyed.then(|| known.part(&work.key)).flatten() {
+            Some(part) => part,
+            None => {
+                let part = Arc::new(self.part(cursor, text, work, watch)?);
+                if keyed && self.key(cursor, Thing::Part as u32, 1, work) {
+                    known.add_part(&work.key, part.clone());
+                }
+                part
+            }
+        };
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        part.put_sure(self.vocabulary.width(), words);
+        let mut visited = 0;
+        let trie = self.vocabulary.trie();
+        for open in &part.open {
+            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            visited += walker.walk_open(self.automaton, cursor, scratch, (trie, open), hit);
+        }
+        if let Some((cut, rests)) = &part.open_rests {
+            for open in rests {
+                let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words);
+                let here = (cut.rests(), open);
+                visited += walker.walk_open(self.automaton, cursor, scratch, here, hit);
+            }
+        }
+        watch.walked(visited)
+    }
+
+    /// The part of the row at `cursor` that the topmost level tells: from the
+    /// vocabulary cut by a class of characters where text is read in a loop, or
+    /// else by a walk.
+    fn part(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Part, Error> {
+        let free = match text {
+            None => self.automaton.free_text(cursor, &mut work.scratch),
+            Some(_) => None,
+        };
+        let cut = text.map(|text| text.class).or(free).and_then(|class| {
+            let class = self.automaton.text_class(class);
+            self.vocabulary.cut(class, self.text_runs, self.cutter)
+        });
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        let trie = self.vocabulary.trie();
+        let Some(cut) = cut else {
+            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            let all = (trie, &[][..]);
+            let (visited, open) =
+                walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
+            watch.walked(visited)?;
+            if let Some(class) = text.map(|text| text.class).or(free) {
+                let class = self.automaton.text_class(class);
+                self.vocabulary.spend(class, visited);
+            }
+            return Ok(Part::new(words, open, None));
+        };
+        cut.put_plain(usize::MAX, words);
+        if text.is_none() {
+            // Only what is not plain text as a whole has to be tried.
+            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            let mixed = (trie, cut.plain());
+            let (visited, open) =
+                walker.walk_on_top(self.automaton, cursor, scratch, mixed, watch, hit);
+            watch.walked(visited)?;
+            return Ok(Part::new(words, open, None));
+        }
+        let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words);
+        let rests = (cut.rests(), &[][..]);
+        let (visited, open_rests) =
+            walker.walk_on_top(self.automaton, cursor, scratch, rests, watch, hit);
+        watch.walked(visited)?;
+        let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+        let others = (trie, cut.heads());
+        let (visited, open) =
+            walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
+        watch.walked(visited)?;
+        Ok(Part::new(words, open, Some((cut, open_rests))))
+    }
+
     /// From the row of a cursor at which nearly the same may come.
     fn patch(
         &self,
@@ -256,11 +394,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
+        let horizon = self.vocabulary.trie().horizon();
+        let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
+        if self.tells_on_top(like, text, work) {
+            self.put_on_top(like, text, work, known, watch)?;
+            return self.differ(cursor, like, accepting, work, watch);
+        }
         let row = match self.find(like, Thing::Likeness, work, known) {
             Some(row) => row,
             None => {
-                let horizon = self.vocabulary.trie().max_depth();
-                let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
                 let together = match text {
                     Some(text) => self.put_together(like, text, work, known, watch)?,
                     None => false,
@@ -272,12 +414,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 self.keep(like, Thing::Likeness, row, work, known)
             }
         };
-        let Work {
-            scratch,
-            walker,
-            words,
-            ..
-        } = work;
+        let words = &mut work.words;
         match row.as_ref() {
             Row::Dense(mask) => {
                 words.clear();
@@ -290,9 +427,56 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 });
             }
         }
+        self.differ(cursor, like, accepting, work, watch)
+    }
+
+    /// From the texts that may come, which are listed.
+    fn spell(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            words,
+            differences,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        let both = (cursor, Cursor::DEAD);
+        let trie = self.vocabulary.trie();
+        let visited = walker.differ_behind(self.automaton, both, scratch, trie, differences, words);
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
+    }
+
+    /// From the bits of `like`, which are the words of the working memory.
+    fn differ(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            words,
+            differences,
+            ..
+        } = work;
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
-        let visited = walker.difference(self.automaton, both, scratch, trie, watch, words);
+        differences.clear();
+        let listed = self.automaton.differences(cursor, scratch, differences);
+        let visited = match listed {
+            true => walker.differ_behind(self.automaton, both, scratch, trie, differences, words),
+            false => walker.difference(self.automaton, both, scratch, trie, watch, words),
+        };
         watch.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
     }
@@ -356,7 +540,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                     at = self.automaton.step(at, byte, &mut work.scratch);
                 }
             }
-            let horizon = self.vocabulary.trie().max_depth();
+            let horizon = self.vocabulary.trie().horizon();
             text = self.automaton.text_loop(at, horizon, &mut work.scratch);
         }
         let Work {
@@ -407,19 +591,34 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 Known::Nothing => break,
             }
         }
-        let mut rests = Vec::new();
-        let Work {
-            scratch, walker, ..
-        } = work;
-        let visited = walker.walk(
-            self.automaton,
-            cursor,
-            scratch,
-            (cut.rests(), &[]),
-            watch,
-            |rest, _| rests.push(rest),
-        );
-        watch.walked(visited)?;
+        let rests = match self.automaton.top_tells(cursor, &mut work.scratch) {
+            true => {
+                let on_top = self.rests_on_top(cursor, class, cut, work, known, watch)?;
+                let mut rests = on_top.sure.to_vec();
+                let mut visited = 0;
+                for open in &on_top.open {
+                    let Work {
+                        scratch, walker, ..
+                    } = work;
+                    let here = (cut.rests(), open);
+                    let hit = |rest| rests.push(rest);
+                    visited += walker.walk_open(self.automaton, cursor, scratch, here, hit);
+                }
+                watch.walked(visited)?;
+                rests
+            }
+            false => {
+                let mut rests = Vec::new();
+                let Work {
+                    scratch, walker, ..
+                } = work;
+                let all = (cut.rests(), &[][..]);
+                let hit = |rest, _| rests.push(rest);
+                let visited = walker.walk(self.automaton, cursor, scratch, all, watch, hit);
+                watch.walked(visited)?;
+                rests
+            }
+        };
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
         for depth in 1..=used.min(MAX_DEPTH) {
@@ -429,6 +628,39 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             work.key.push(class.0);
             let value = (depth == used).then(|| rests.clone());
             known.rests.add(&work.key, value);
+        }
+        Ok(rests)
+    }
+
+    /// The rests of which the topmost level tells at a cursor.
+    fn rests_on_top(
+        &self,
+        cursor: Cursor,
+        class: ClassId,
+        cut: &Cut,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<RestsOnTop>, Error> {
+        let keyed = self.key(cursor, Thing::RestsOnTop as u32, 1, work);
+        work.key.push(class.0);
+        if keyed && let Known::Value(rests) = known.rests_on_top.get(&work.key) {
+            return Ok(rests);
+        }
+        let mut sure = Vec::new();
+        let Work {
+            scratch, walker, ..
+        } = work;
+        let all = (cut.rests(), &[][..]);
+        let hit = |rest| sure.push(rest);
+        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
+        watch.walked(visited)?;
+        let rests = Arc::new(RestsOnTop {
+            sure: sure.into(),
+            open: open.into(),
+        });
+        if keyed {
+            known.add_rests_on_top(&work.key, rests.clone());
         }
         Ok(rests)
     }

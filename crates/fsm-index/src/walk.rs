@@ -2,8 +2,9 @@
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
 use crate::budget::Watch;
+use crate::part::Open;
 use crate::vocabulary::{NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct Walker {
     /// The same of a second state.
     other: Vec<Cursor>,
     memo: Memo,
+    /// Nodes of all walks that nobody has asked for yet.
+    visited: u64,
 }
 
 /// Steps of the automaton that were taken since it was last entered: a table
@@ -39,15 +42,44 @@ impl Memo {
         if A::STEPS_ARE_CHEAP {
             return automaton.step(cursor, byte, scratch);
         }
-        // 24 bits tell walks apart: a table is never as old as that, because
-        // it is emptied when they have run out.
-        let key = self.walk << 40 | u64::from(cursor.0) << 8 | u64::from(byte);
-        let place = (key ^ (key >> 8).wrapping_mul(0x9E37)) as usize % MEMO;
+        let (key, place) = self.place(cursor, byte);
         let known = &mut self.steps[place];
         if known.0 != key {
             *known = (key, automaton.step(cursor, byte, scratch));
         }
         known.1
+    }
+}
+
+impl Memo {
+    /// As [`Memo::step`], on the topmost level; what looks deeper is not
+    /// remembered.
+    #[inline]
+    fn step_on_top<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        cursor: Cursor,
+        byte: u8,
+        scratch: &mut A::Scratch,
+    ) -> Option<Cursor> {
+        if A::STEPS_ARE_CHEAP {
+            return automaton.step_on_top(cursor, byte, scratch);
+        }
+        let (key, place) = self.place(cursor, byte);
+        let known = &mut self.steps[place];
+        if known.0 != key {
+            *known = (key, automaton.step_on_top(cursor, byte, scratch)?);
+        }
+        Some(known.1)
+    }
+
+    /// The key of a step, and where it is remembered.
+    #[inline]
+    fn place(&self, cursor: Cursor, byte: u8) -> (u64, usize) {
+        // 24 bits tell walks apart: a table is never as old as that, because
+        // it is emptied when they have run out.
+        let key = self.walk << 40 | u64::from(cursor.0) << 8 | u64::from(byte);
+        (key, (key ^ (key >> 8).wrapping_mul(0x9E37)) as usize % MEMO)
     }
 }
 
@@ -64,6 +96,11 @@ impl Walker {
             self.memo.steps.clear();
             self.memo.steps.resize(MEMO, (0, Cursor::DEAD));
         }
+    }
+
+    /// The nodes that were visited since this was asked last.
+    pub(crate) fn take_visited(&mut self) -> u64 {
+        std::mem::take(&mut self.visited)
     }
 
     /// Calls `hit` with each token that may come at `start`, tokens with the
@@ -111,6 +148,102 @@ impl Walker {
             }
             at += 1;
         }
+        self.visited += visited;
+        visited
+    }
+
+    /// As [`Walker::walk`], as far as the topmost level of the automaton's stack
+    /// tells; the subtrees of which it does not tell.
+    pub(crate) fn walk_on_top<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        start: Cursor,
+        scratch: &mut A::Scratch,
+        (trie, skip): (&Trie, &[(u32, u32)]),
+        watch: &mut impl Watch,
+        mut hit: impl FnMut(u32),
+    ) -> (u64, Vec<Open>) {
+        // Steps that looked deeper may be remembered.
+        self.begin::<A>();
+        let path = fresh(&mut self.path, trie, start);
+        let memo = &mut self.memo;
+        let nodes = trie.nodes();
+        let mut bytes = vec![0; trie.max_depth()];
+        let mut open = Vec::new();
+        let mut skips = skip.iter().copied();
+        let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
+        let mut visited = 0;
+        let mut at = 0;
+        loop {
+            while at >= skip.0 as usize {
+                at = at.max(skip.1 as usize);
+                skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
+            }
+            let Some(node) = nodes.get(at) else {
+                break;
+            };
+            let depth = node.depth as usize;
+            if depth == 1 && !watch.go_on(visited) {
+                break;
+            }
+            visited += 1;
+            match memo.step_on_top(automaton, path[depth - 1], node.byte, scratch) {
+                None => {
+                    open.push(Open {
+                        node: at as u32,
+                        path: bytes[..depth - 1].into(),
+                    });
+                    at = node.end as usize;
+                }
+                Some(cursor) if cursor.is_dead() => at = node.end as usize,
+                Some(cursor) => {
+                    path[depth] = cursor;
+                    bytes[depth - 1] = node.byte;
+                    if node.token != NO_TOKEN {
+                        hit(node.token);
+                    }
+                    at += 1;
+                }
+            }
+        }
+        self.visited += visited;
+        (visited, open)
+    }
+
+    /// As [`Walker::walk`], in one subtree that was left open.
+    pub(crate) fn walk_open<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        start: Cursor,
+        scratch: &mut A::Scratch,
+        (trie, open): (&Trie, &Open),
+        mut hit: impl FnMut(u32),
+    ) -> u64 {
+        let path = fresh(&mut self.path, trie, start);
+        let memo = &mut self.memo;
+        for (depth, &byte) in open.path.iter().enumerate() {
+            path[depth + 1] = memo.step(automaton, path[depth], byte, scratch);
+        }
+        let nodes = trie.nodes();
+        let mut at = open.node as usize;
+        let end = nodes[at].end as usize;
+        let mut visited = open.path.len() as u64;
+        while at < end {
+            let node = &nodes[at];
+            let depth = node.depth as usize;
+            visited += 1;
+            let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
+            if cursor.is_dead() {
+                at = node.end as usize;
+                continue;
+            }
+            path[depth] = cursor;
+            if node.token != NO_TOKEN {
+                hit(node.token);
+            }
+            at += 1;
+        }
+        self.visited += visited;
         visited
     }
 
@@ -126,17 +259,114 @@ impl Walker {
         watch: &mut impl Watch,
         words: &mut [u32],
     ) -> u64 {
-        let path = fresh(&mut self.path, trie, cursor);
-        let other = fresh(&mut self.other, trie, known);
-        let memo = &mut self.memo;
-        let nodes = trie.nodes();
+        fresh(&mut self.path, trie, cursor);
+        fresh(&mut self.other, trie, known);
         let mut visited = 0;
         let mut at = 0;
-        while let Some(node) = nodes.get(at) {
-            let depth = node.depth as usize;
-            if depth == 1 && !watch.go_on(visited) {
+        while let Some(node) = trie.nodes().get(at) {
+            if !watch.go_on(visited) {
                 break;
             }
+            let end = node.end as usize;
+            visited += self.difference_in(automaton, scratch, trie, at..end, words);
+            at = end;
+        }
+        self.visited += visited;
+        visited
+    }
+
+    /// As [`Walker::difference`], where all differences lie behind the texts of
+    /// a list, or on the way to them if `known` is dead.
+    pub(crate) fn differ_behind<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        (cursor, known): (Cursor, Cursor),
+        scratch: &mut A::Scratch,
+        trie: &Trie,
+        differences: &Differences,
+        words: &mut [u32],
+    ) -> u64 {
+        fresh(&mut self.path, trie, cursor);
+        fresh(&mut self.other, trie, known);
+        // The nodes that the text before led to, and up to where the cursors
+        // along them are known.
+        let mut way: Vec<usize> = Vec::new();
+        let mut before: &[u8] = &[];
+        let mut stepped = 0;
+        let mut visited = 0;
+        let branch = differences.branch();
+        for (number, text) in differences.texts().enumerate() {
+            let shared = text.iter().zip(before).take_while(|(a, b)| a == b).count();
+            let shared = shared.min(way.len());
+            way.truncate(shared);
+            stepped = stepped.min(shared);
+            let mut depth = shared;
+            loop {
+                let here = depth.checked_sub(1).map(|last| way[last]);
+                let is_new = depth > shared || (number == 0 && depth == 0);
+                let mut behind = [None, None];
+                if let (Some(byte), true) = (branch, is_new) {
+                    behind[0] = trie.child(here, byte);
+                }
+                let next = text.get(depth).and_then(|&byte| trie.child(here, byte));
+                if depth + 1 == text.len() {
+                    behind[1] = next;
+                }
+                let on_the_way = known.is_dead() && depth > stepped;
+                if on_the_way || behind != [None, None] {
+                    while stepped < depth {
+                        let byte = text[stepped];
+                        self.path[stepped + 1] =
+                            self.memo.step(automaton, self.path[stepped], byte, scratch);
+                        self.other[stepped + 1] =
+                            self.memo
+                                .step(automaton, self.other[stepped], byte, scratch);
+                        stepped += 1;
+                        visited += 1;
+                    }
+                }
+                if let (true, Some(node)) = (on_the_way, here)
+                    && !self.path[depth].is_dead()
+                    && trie.nodes()[node].token != NO_TOKEN
+                {
+                    let token = trie.nodes()[node].token;
+                    words[token as usize / 32] |= 1 << (token % 32);
+                }
+                for node in behind.into_iter().flatten() {
+                    let range = node..trie.nodes()[node].end as usize;
+                    visited += self.difference_in(automaton, scratch, trie, range, words);
+                }
+                match next {
+                    Some(node) if depth + 1 < text.len() => way.push(node),
+                    _ => break,
+                }
+                depth += 1;
+            }
+            before = text;
+        }
+        self.visited += visited;
+        visited
+    }
+
+    /// The differences in a part of the trie; the cursors on the way to it are
+    /// known.
+    fn difference_in<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        scratch: &mut A::Scratch,
+        trie: &Trie,
+        range: std::ops::Range<usize>,
+        words: &mut [u32],
+    ) -> u64 {
+        let Walker {
+            path, other, memo, ..
+        } = self;
+        let nodes = trie.nodes();
+        let mut visited = 0;
+        let mut at = range.start;
+        while at < range.end {
+            let node = &nodes[at];
+            let depth = node.depth as usize;
             visited += 1;
             let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
             let before = memo.step(automaton, other[depth - 1], node.byte, scratch);

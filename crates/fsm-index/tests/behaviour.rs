@@ -378,3 +378,37 @@ fn patterns_as_deep_as_the_limit_fit_a_small_stack() {
         .unwrap();
     assert!(!thread.join().unwrap());
 }
+
+#[test]
+fn landings_are_the_mask_by_where_tokens_lead() {
+    let vocabulary = bytes_and(&["aa", "ab", "abc", "bc", "a", "\"a", "b\"", "a\"x", "\u{e9}"]);
+    for pattern in ["\"[ab\u{e9}]*\"x?", "(a|b){2,5}c", "a*", "(ab|aabc)?"] {
+        let mut guide = guide(pattern, &vocabulary);
+        for step in 0..4 {
+            let mut tokens: Vec<TokenId> = guide.landings().into_iter().flatten().collect();
+            tokens.sort_unstable();
+            assert_eq!(tokens, guide.allowed_tokens(), "{pattern}, step {step}");
+            for group in guide.landings() {
+                let after: Vec<Vec<u8>> = group
+                    .iter()
+                    .map(|&token| {
+                        let mut guide = guide.clone();
+                        guide.advance(token).unwrap();
+                        [guide.completion(), guide.allowed_bytes()].concat()
+                    })
+                    .collect();
+                assert!(
+                    after.windows(2).all(|pair| pair[0] == pair[1]),
+                    "{pattern}: {group:?}"
+                );
+            }
+            let tokens = guide.allowed_tokens();
+            let Some(&next) = tokens.get(step % tokens.len().max(1)) else {
+                break;
+            };
+            guide.advance(next).unwrap();
+        }
+        // All characters of a loop lead to one place.
+        assert!(guide.landings().len() <= 8, "{pattern}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What the decode loop asks of a constraint.
 
-use fsm_index::{ByteAutomaton, Guide, TokenId};
+use fsm_index::{ByteAutomaton, Guide, Place, TokenId};
 
 use crate::Error;
 
@@ -31,6 +31,20 @@ pub trait Constraint {
     /// Fewer were taken; nothing is changed.
     fn rollback(&mut self, count: usize) -> Result<(), Error>;
 
+    /// How many of `tokens` could be taken one after another. The constraint
+    /// stays where it is.
+    fn validate(&mut self, tokens: &[u32]) -> usize {
+        let taken = tokens
+            .iter()
+            .take_while(|token| self.advance(**token).is_ok())
+            .count();
+        match self.rollback(taken) {
+            Ok(()) => taken,
+            // Cannot happen: so many were just taken.
+            Err(_) => 0,
+        }
+    }
+
     /// Whether the text may end here.
     fn is_accepting(&self) -> bool;
 
@@ -38,6 +52,30 @@ pub trait Constraint {
     /// where it may end. None, which is the default, if that is not known:
     /// then no token budget can be kept.
     fn completion(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The tokens of the mask in groups: after any two tokens of a group the
+    /// same texts may follow, or nearly. Each token is in one group.
+    ///
+    /// A token budget judges each group once. The default, each token alone, is
+    /// always right.
+    ///
+    /// # Errors
+    ///
+    /// As [`Constraint::mask`].
+    fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
+        let words = self.mask()?.iter().zip((0..).step_by(32));
+        let tokens = words.flat_map(|(word, first)| {
+            let bits = (0..32).filter(move |bit| word >> bit & 1 == 1);
+            bits.map(move |bit| vec![first + bit])
+        });
+        Ok(tokens.collect())
+    }
+
+    /// Where the constraint stands, for people. None, which is the default, if
+    /// it does not say.
+    fn place(&self) -> Option<Place> {
         None
     }
 
@@ -66,12 +104,27 @@ impl<A: ByteAutomaton> Constraint for Guide<A> {
         Ok(Guide::rollback(self, count)?)
     }
 
+    fn validate(&mut self, tokens: &[u32]) -> usize {
+        let tokens: Vec<TokenId> = tokens.iter().copied().map(TokenId::new).collect();
+        Guide::validate(self, &tokens)
+    }
+
     fn is_accepting(&self) -> bool {
         Guide::is_accepting(self)
     }
 
     fn completion(&self) -> Option<Vec<u8>> {
         Some(Guide::completion(self))
+    }
+
+    fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
+        let groups = Guide::landings(self).into_iter();
+        let plain = |group: Vec<TokenId>| group.into_iter().map(TokenId::get).collect();
+        Ok(groups.map(plain).collect())
+    }
+
+    fn place(&self) -> Option<Place> {
+        self.index().automaton().place(self.state())
     }
 
     fn is_finished(&self) -> bool {

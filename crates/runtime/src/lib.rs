@@ -26,6 +26,8 @@ pub mod hub;
 pub mod model;
 #[cfg(feature = "models")]
 pub mod sampling;
+#[cfg(feature = "models")]
+pub mod tags;
 #[cfg(feature = "tokenizers")]
 pub mod tokenizer;
 #[cfg(feature = "tools")]

@@ -11,6 +11,11 @@
 //! 5. top-p (Holtzman et al., 2019, <https://arxiv.org/abs/1904.09751>);
 //! 6. min-p (Nguyen et al., 2024, <https://arxiv.org/abs/2407.01082>);
 //! 7. a draw from what is left.
+//!
+//! The sampler is fused with the mask: it never writes masked logits down, and
+//! looks at allowed tokens alone, once for the largest logit and once for the
+//! weights. Words of the mask that allow all of their 32 tokens, and logits
+//! without a mask, are gone through without looking at bits.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -107,6 +112,8 @@ pub struct Sampler {
     config: SamplingConfig,
     rng: ChaCha8Rng,
     candidates: Vec<Candidate>,
+    /// Tokens that came before, with their penalised logits.
+    penalised: Vec<Candidate>,
 }
 
 /// A token that may be chosen, with its logit or, later, its weight.
@@ -114,6 +121,34 @@ pub struct Sampler {
 struct Candidate {
     token: u32,
     value: f32,
+}
+
+/// A token that a draft proposes, and how likely each was to be proposed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    token: u32,
+    /// In ascending order of tokens; none if there was no choice.
+    odds: Option<Vec<(u32, f64)>>,
+}
+
+impl Proposal {
+    /// A token that was not drawn: looked up, or the most probable one.
+    pub fn certain(token: u32) -> Self {
+        Proposal { token, odds: None }
+    }
+
+    /// The token.
+    pub fn token(&self) -> u32 {
+        self.token
+    }
+
+    fn odds_of(&self, token: u32) -> f64 {
+        let Some(odds) = &self.odds else {
+            return f64::from(u8::from(token == self.token));
+        };
+        odds.binary_search_by_key(&token, |odd| odd.0)
+            .map_or(0.0, |at| odds[at].1)
+    }
 }
 
 /// A token with its logit and probability.
@@ -140,6 +175,7 @@ impl Sampler {
             rng: ChaCha8Rng::seed_from_u64(config.seed),
             config,
             candidates: Vec::new(),
+            penalised: Vec::new(),
         })
     }
 
@@ -152,8 +188,8 @@ impl Sampler {
     /// token `t` is allowed; tokens beyond it are not. `history` is what came
     /// before, the latest token last.
     ///
-    /// O(logits), or O(words of the mask + allowed tokens) with a mask; top-p
-    /// sorts what is left when it comes to it.
+    /// O(words of the mask + allowed tokens), or O(logits) without a mask;
+    /// top-k and top-p select what they keep and sort nothing else.
     ///
     /// # Errors
     ///
@@ -165,68 +201,147 @@ impl Sampler {
         mask: Option<&[u32]>,
         history: &[u32],
     ) -> Result<u32, Error> {
-        self.gather(logits, mask);
-        self.penalise(history);
-        let most = self
+        match self.gather(logits, mask, history)? {
+            Some(token) => Ok(token),
+            None => Ok(self.draw()),
+        }
+    }
+
+    /// Chooses a token as [`Sampler::sample`] does, and tells how likely each
+    /// was: for a draft.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sampler::sample`].
+    pub fn propose(
+        &mut self,
+        logits: &[f32],
+        mask: Option<&[u32]>,
+        history: &[u32],
+    ) -> Result<Proposal, Error> {
+        if let Some(token) = self.gather(logits, mask, history)? {
+            return Ok(Proposal::certain(token));
+        }
+        let token = self.draw();
+        let total = self.total();
+        let odds = self
             .candidates
             .iter()
-            .fold(f32::NEG_INFINITY, |most, c| most.max(c.value));
-        if most == f32::NEG_INFINITY {
-            return Err(self.nothing_left(logits.len(), mask));
+            .map(|c| (c.token, f64::from(c.value) / total));
+        let mut odds: Vec<(u32, f64)> = odds.collect();
+        odds.sort_unstable_by_key(|odd| odd.0);
+        Ok(Proposal {
+            token,
+            odds: Some(odds),
+        })
+    }
+
+    /// Chooses a token with the probabilities of [`Sampler::sample`], such that
+    /// it is the proposed one as often as they allow: the rule of speculative
+    /// sampling (Leviathan et al., 2023, <https://arxiv.org/abs/2211.17192>).
+    /// The proposal must have been drawn with the odds that it tells.
+    ///
+    /// A proposal that is certain changes nothing: the token is that of
+    /// [`Sampler::sample`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Sampler::sample`].
+    pub fn sample_beside(
+        &mut self,
+        logits: &[f32],
+        mask: Option<&[u32]>,
+        history: &[u32],
+        proposal: &Proposal,
+    ) -> Result<u32, Error> {
+        if let Some(token) = self.gather(logits, mask, history)? {
+            return Ok(token);
         }
-        if self.config.temperature == 0.0 {
-            let first = self.candidates.iter().find(|c| c.value == most);
-            return first
-                .map(|c| c.token)
-                .ok_or_else(|| self.nothing_left(logits.len(), mask));
+        if proposal.odds.is_none() {
+            return Ok(self.draw());
         }
-        if most == f32::INFINITY {
-            // An infinite logit leaves no room for finite ones.
-            self.candidates.retain(|c| c.value == f32::INFINITY);
-            self.candidates.iter_mut().for_each(|c| c.value = 0.0);
-        } else {
-            self.candidates.retain(|c| c.value > f32::NEG_INFINITY);
-            let temperature = self.config.temperature;
-            // Logits over a tiny temperature overflow; distances from the
-            // largest do not.
-            let scale = |c: &mut Candidate| c.value = (c.value - most) / temperature;
-            self.candidates.iter_mut().for_each(scale);
+        let total = self.total();
+        let token = proposal.token;
+        let own = self.candidates.iter().find(|c| c.token == token);
+        let own = own.map_or(0.0, |c| f64::from(c.value) / total);
+        if self.rng.random::<f64>() * proposal.odds_of(token) < own {
+            return Ok(token);
         }
-        self.keep_top_k();
+        // What the draft does not say often enough.
         for candidate in &mut self.candidates {
-            candidate.value = candidate.value.exp();
+            let rest = f64::from(candidate.value) / total - proposal.odds_of(candidate.token);
+            candidate.value = rest.max(0.0) as f32;
         }
-        self.keep_top_p();
-        self.keep_min_p();
+        if self.total() <= 0.0 {
+            // The two differ by rounding alone.
+            return Ok(token);
+        }
         Ok(self.draw())
     }
 
-    /// Collects the allowed tokens, in ascending order.
-    fn gather(&mut self, logits: &[f32], mask: Option<&[u32]>) {
-        self.candidates.clear();
-        let candidate = |token: usize, logit: f32| Candidate {
-            token: token as u32,
-            value: if logit.is_nan() {
-                f32::NEG_INFINITY
-            } else {
-                logit
-            },
-        };
-        match mask {
-            None => {
-                let all = logits.iter().enumerate();
-                self.candidates
-                    .extend(all.map(|(token, logit)| candidate(token, *logit)));
-            }
-            Some(words) => {
-                for token in allowed(words, logits.len()) {
-                    self.candidates.push(candidate(token, logits[token]));
-                }
-            }
-        }
+    fn total(&self) -> f64 {
+        self.candidates.iter().map(|c| f64::from(c.value)).sum()
     }
 
-    fn penalise(&mut self, history: &[u32]) {
+    /// Works out the tokens that may be drawn and their weights; the token
+    /// itself at temperature 0.
+    fn gather(
+        &mut self,
+        logits: &[f32],
+        mask: Option<&[u32]>,
+        history: &[u32],
+    ) -> Result<Option<u32>, Error> {
+        self.penalise(logits, history);
+        let allowed = Allowed {
+            logits,
+            mask,
+            penalised: &self.penalised,
+        };
+        let (most, token) = allowed.largest();
+        if most == f32::NEG_INFINITY {
+            return Err(nothing_left(logits.len(), mask));
+        }
+        if self.config.temperature == 0.0 {
+            return Ok(Some(token));
+        }
+        self.candidates.clear();
+        let weigh = Weigh {
+            most,
+            temperature: self.config.temperature,
+            // Behind top-p it is the other way round: see below.
+            least: match self.config.top_p < 1.0 {
+                true => 0.0,
+                false => self.config.min_p,
+            },
+        };
+        match self.config.top_k {
+            0 => allowed.for_each(|token, logit| {
+                let value = weigh.weight(logit);
+                if value > 0.0 && value >= weigh.least {
+                    self.candidates.push(Candidate { token, value });
+                }
+            }),
+            k => {
+                keep_top_k(&allowed, k, &mut self.candidates);
+                for candidate in &mut self.candidates {
+                    candidate.value = weigh.weight(candidate.value);
+                }
+                self.candidates
+                    .retain(|c| c.value > 0.0 && c.value >= weigh.least);
+            }
+        }
+        if self.config.top_p < 1.0 {
+            keep_top_p(self.config.top_p, &mut self.candidates);
+            let least = self.config.min_p;
+            // The largest weight is 1.
+            self.candidates.retain(|c| c.value >= least);
+        }
+        Ok(None)
+    }
+
+    /// Works out the penalised logits of the tokens that came before.
+    fn penalise(&mut self, logits: &[f32], history: &[u32]) {
+        self.penalised.clear();
         let penalty = self.config.repetition_penalty;
         if penalty == 1.0 {
             return;
@@ -239,60 +354,19 @@ impl Sampler {
         seen.sort_unstable();
         seen.dedup();
         for token in seen {
-            // Candidates are in ascending order.
-            if let Ok(at) = self.candidates.binary_search_by_key(&token, |c| c.token) {
-                let value = &mut self.candidates[at].value;
-                *value = if *value > 0.0 {
-                    *value / penalty
-                } else {
-                    *value * penalty
-                };
-            }
+            let Some(&logit) = logits.get(token as usize) else {
+                break;
+            };
+            let value = match logit > 0.0 {
+                true => logit / penalty,
+                false => logit * penalty,
+            };
+            self.penalised.push(Candidate { token, value });
         }
-    }
-
-    fn keep_top_k(&mut self) {
-        let k = self.config.top_k;
-        if k == 0 || k >= self.candidates.len() {
-            return;
-        }
-        self.candidates.select_nth_unstable_by(k - 1, better);
-        self.candidates.truncate(k);
-        // The draw must not depend on how the selection left them.
-        self.candidates.sort_unstable_by_key(|c| c.token);
-    }
-
-    fn keep_top_p(&mut self) {
-        if self.config.top_p >= 1.0 {
-            return;
-        }
-        self.candidates.sort_unstable_by(better);
-        let total: f64 = self.candidates.iter().map(|c| f64::from(c.value)).sum();
-        let wanted = total * f64::from(self.config.top_p);
-        let mut sum = 0.0;
-        let enough = self.candidates.iter().position(|c| {
-            sum += f64::from(c.value);
-            sum >= wanted
-        });
-        if let Some(last) = enough {
-            self.candidates.truncate(last + 1);
-        }
-    }
-
-    fn keep_min_p(&mut self) {
-        if self.config.min_p == 0.0 {
-            return;
-        }
-        let most = self
-            .candidates
-            .iter()
-            .fold(0.0_f32, |most, c| most.max(c.value));
-        let least = most * self.config.min_p;
-        self.candidates.retain(|c| c.value >= least);
     }
 
     fn draw(&mut self) -> u32 {
-        let total: f64 = self.candidates.iter().map(|c| f64::from(c.value)).sum();
+        let total = self.total();
         let mut left = self.rng.random::<f64>() * total;
         for candidate in &self.candidates {
             left -= f64::from(candidate.value);
@@ -300,20 +374,205 @@ impl Sampler {
                 return candidate.token;
             }
         }
-        // Rounding can leave a crumb; it belongs to the last that has weight.
-        let last = self.candidates.iter().rev().find(|c| c.value > 0.0);
-        last.map_or(0, |c| c.token)
+        // Rounding can leave a crumb; it belongs to the last.
+        self.candidates.last().map_or(0, |c| c.token)
+    }
+}
+
+/// How logits become weights: the largest has 1.
+struct Weigh {
+    most: f32,
+    temperature: f32,
+    least: f32,
+}
+
+impl Weigh {
+    fn weight(&self, logit: f32) -> f32 {
+        if self.most == f32::INFINITY {
+            // An infinite logit leaves no room for finite ones.
+            return f32::from(u8::from(logit == f32::INFINITY));
+        }
+        // Logits over a tiny temperature overflow; distances from the largest
+        // do not.
+        let scaled = (logit - self.most) / self.temperature;
+        // Below this the exponential is 0 in 32 bits.
+        match scaled < -104.0 {
+            true => 0.0,
+            false => scaled.exp(),
+        }
+    }
+}
+
+/// The allowed tokens and their logits, in ascending order of tokens.
+struct Allowed<'a> {
+    logits: &'a [f32],
+    mask: Option<&'a [u32]>,
+    /// Tokens with another logit than the model's, in ascending order.
+    penalised: &'a [Candidate],
+}
+
+impl Allowed<'_> {
+    /// Each allowed token, but for those whose logits are no numbers.
+    fn for_each(&self, mut each: impl FnMut(u32, f32)) {
+        let mut penalised = self.penalised.iter().peekable();
+        self.each_run(|first, logits, word| {
+            let mut one = |token: u32, mut logit: f32| {
+                if !self.penalised.is_empty() {
+                    while penalised.next_if(|p| p.token < token).is_some() {}
+                    if let Some(own) = penalised.next_if(|p| p.token == token) {
+                        logit = own.value;
+                    }
+                }
+                if !logit.is_nan() {
+                    each(token, logit);
+                }
+            };
+            if word == u32::MAX {
+                for (token, logit) in (first..).zip(logits) {
+                    one(token, *logit);
+                }
+                return;
+            }
+            let mut left = word;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                if let Some(logit) = logits.get(bit as usize) {
+                    one(first + bit, *logit);
+                }
+            }
+        });
     }
 
-    #[cold]
-    fn nothing_left(&self, logits: usize, mask: Option<&[u32]>) -> Error {
-        let allowed = mask.map_or(logits, |words| allowed(words, logits).count());
-        let message = match allowed {
-            0 => "the mask allows no token".to_owned(),
-            _ => format!("none of the {allowed} allowed tokens has a logit above minus infinity"),
-        };
-        Error::new(ErrorKind::Sampling, message)
+    /// The largest logit, minus infinity if there is none, and the first token
+    /// that has it.
+    fn largest(&self) -> (f32, u32) {
+        let (mut most, mut at) = (f32::NEG_INFINITY, 0);
+        if !self.penalised.is_empty() {
+            self.for_each(|token, logit| {
+                if logit > most {
+                    (most, at) = (logit, token);
+                }
+            });
+            return (most, at);
+        }
+        self.each_run(|first, logits, word| {
+            if word == u32::MAX {
+                // Without branches, so that it is computed several at once.
+                let here = largest_of(logits);
+                if here > most {
+                    let place = logits.iter().position(|logit| *logit == here);
+                    (most, at) = (here, first + place.unwrap_or(0) as u32);
+                }
+                return;
+            }
+            let mut left = word;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                match logits.get(bit as usize) {
+                    Some(&logit) if logit > most => (most, at) = (logit, first + bit),
+                    _ => {}
+                }
+            }
+        });
+        (most, at)
     }
+
+    /// Goes through runs of at most 32 tokens some of which are allowed: the
+    /// first, the logits, and a word of the mask.
+    fn each_run(&self, mut each: impl FnMut(u32, &[f32], u32)) {
+        match self.mask {
+            None => {
+                for (first, logits) in (0..).step_by(32).zip(self.logits.chunks(32)) {
+                    each(first, logits, u32::MAX);
+                }
+            }
+            Some(words) => {
+                let runs = words.iter().zip(self.logits.chunks(32));
+                for (first, (word, logits)) in (0..).step_by(32).zip(runs) {
+                    if *word != 0 {
+                        each(first, logits, *word);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The largest of some logits; those that are no numbers are passed over.
+fn largest_of(logits: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [f32::NEG_INFINITY; 8];
+    let (eights, rest) = logits.as_chunks::<8>();
+    for eight in eights {
+        for (lane, logit) in lanes.iter_mut().zip(eight) {
+            *lane = larger(*lane, *logit);
+        }
+    }
+    let lanes = lanes.into_iter().chain(rest.iter().copied());
+    lanes.fold(f32::NEG_INFINITY, larger)
+}
+
+/// Collects the `k` tokens with the largest logits, in ascending order of
+/// tokens. Amortised O(1) a token.
+fn keep_top_k(allowed: &Allowed<'_>, k: usize, kept: &mut Vec<Candidate>) {
+    // Twice as many are collected before the worse half is thrown away.
+    let full = k.saturating_mul(2).max(64);
+    let mut floor = None;
+    allowed.for_each(|token, value| {
+        if value == f32::NEG_INFINITY
+            || floor.is_some_and(|floor: f32| value.total_cmp(&floor).is_le())
+        {
+            return;
+        }
+        kept.push(Candidate { token, value });
+        if kept.len() >= full {
+            let (_, last, _) = kept.select_nth_unstable_by(k - 1, better);
+            floor = Some(last.value);
+            kept.truncate(k);
+        }
+    });
+    if kept.len() > k {
+        kept.select_nth_unstable_by(k - 1, better);
+        kept.truncate(k);
+    }
+    kept.sort_unstable_by_key(|c| c.token);
+}
+
+/// Keeps the tokens with the largest weights that first sum to `p` of all, the
+/// largest first.
+fn keep_top_p(p: f32, kept: &mut Vec<Candidate>) {
+    let total: f64 = kept.iter().map(|c| f64::from(c.value)).sum();
+    let wanted = total * f64::from(p);
+    let (mut sum, mut sorted, mut more) = (0.0, 0, 64);
+    while sorted < kept.len() {
+        let rest = &mut kept[sorted..];
+        let next = match rest.len() > more {
+            true => rest.select_nth_unstable_by(more - 1, better).0.len() + 1,
+            false => rest.len(),
+        };
+        rest[..next].sort_unstable_by(better);
+        for (at, candidate) in rest[..next].iter().enumerate() {
+            sum += f64::from(candidate.value);
+            if sum >= wanted {
+                kept.truncate(sorted + at + 1);
+                return;
+            }
+        }
+        sorted += next;
+        more *= 8;
+    }
+}
+
+#[cold]
+fn nothing_left(logits: usize, mask: Option<&[u32]>) -> Error {
+    let allowed = mask.map_or(logits, |words| allowed(words, logits).count());
+    let message = match allowed {
+        0 => "the mask allows no token".to_owned(),
+        _ => format!("none of the {allowed} allowed tokens has a logit above minus infinity"),
+    };
+    Error::new(ErrorKind::Sampling, message)
 }
 
 /// The larger value first; of equals the smaller token.

@@ -150,7 +150,10 @@ impl Tokenizer {
             if open.is_empty() {
                 return tokens[at + 1..].to_vec();
             }
-            let token = self.vocabulary.token_bytes(TokenId::new(*token));
+            let token = TokenId::new(*token);
+            // Structure is spelt by its name.
+            let bytes = self.vocabulary.token_bytes(token);
+            let token = bytes.or_else(|| self.vocabulary.token_name(token));
             match token.and_then(|token| open.strip_suffix(token)) {
                 Some(rest) if rest.len() < open.len() => open = rest,
                 _ => return Vec::new(),
@@ -171,6 +174,18 @@ impl Tokenizer {
             .token_bytes(token)
             .or_else(|| self.vocabulary.token_name(token));
         String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+    }
+
+    /// The text of tokens with the names of those that are structure: what a
+    /// parser of responses reads. Bytes that are not UTF-8 are replaced.
+    pub fn decode_with_structure(&self, tokens: &[u32]) -> String {
+        let mut text = Vec::new();
+        for token in tokens.iter().copied().map(TokenId::new) {
+            let bytes = self.vocabulary.token_bytes(token);
+            let bytes = bytes.or_else(|| self.vocabulary.token_name(token));
+            text.extend_from_slice(bytes.unwrap_or_default());
+        }
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Whether a token is text, rather than structure.

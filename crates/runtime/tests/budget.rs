@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use fsm_index::{Config, Fill, Guide, Index, IndexConfig, TokenId};
 use proptest::prelude::*;
+use schema_regex::automaton::SchemaAutomaton;
 use serde_json::{Value, json};
 use tokenmold::chat::chatml;
 use tokenmold::constraint::Constraint;
 use tokenmold::generate::{
-    Finish, Flow, ForcedTokens, Generation, LogProbabilities, Prompt, Request, Session, TokenBudget,
+    BUDGET_MARGIN, Event, Finish, Flow, ForcedTokens, Generation, LogProbabilities, Prompt,
+    Request, Session, TokenBudget,
 };
 use tokenmold::model::LoadedModel;
 use tokenmold::sampling::{SamplingConfig, log_probability, top_probabilities};
@@ -121,6 +123,221 @@ fn schemas_are_kept_within_a_budget() {
                 assert!(generation.complete && generation.tokens.len() <= budget);
             }
         }
+    }
+}
+
+/// A token for each byte alone.
+fn byte_tokens(loaded: &LoadedModel) -> Vec<Option<u32>> {
+    let vocabulary = loaded.tokenizer.vocabulary();
+    let mut tokens = vec![None; 256];
+    for (token, bytes) in vocabulary.texts() {
+        if let [byte] = bytes {
+            tokens[usize::from(*byte)].get_or_insert(token.get());
+        }
+    }
+    tokens
+}
+
+/// The tokens of a shortest completion: as the tokenizer cuts it by itself, or
+/// byte by byte.
+fn tokens_of_completion(
+    guide: &mut dyn Constraint,
+    loaded: &LoadedModel,
+    bytes: &[Option<u32>],
+) -> Vec<u32> {
+    let completion = guide.completion().unwrap();
+    let single = completion.iter().map(|b| bytes[usize::from(*b)].unwrap());
+    let Ok(text) = std::str::from_utf8(&completion) else {
+        return single.collect();
+    };
+    let cut = loaded.tokenizer.encode(text, Surround::Omit).unwrap();
+    let taken = cut
+        .iter()
+        .take_while(|token| guide.advance(**token).is_ok())
+        .count();
+    let completes = taken == cut.len() && guide.is_accepting();
+    guide.rollback(taken).unwrap();
+    match completes {
+        true => cut,
+        false => single.collect(),
+    }
+}
+
+/// Generates within a budget and compares the mask of each step with its
+/// definition, token by token. How many steps were near the end.
+fn assert_masks(
+    loaded: &mut LoadedModel,
+    new: impl Fn(&LoadedModel) -> Box<dyn Constraint>,
+    budget: usize,
+    seed: u64,
+    draw: ForcedTokens,
+) -> (usize, usize) {
+    let bytes = byte_tokens(loaded);
+    let width = loaded.tokenizer.vocabulary().width();
+    let request = request()
+        .with_max_tokens(budget)
+        .with_budget(TokenBudget::Complete)
+        .with_forced(draw)
+        .with_show_probabilities(width)
+        .with_sampling(SamplingConfig::with_temperature(2.0, seed));
+    let mut steps: Vec<(u32, Option<Vec<u32>>)> = Vec::new();
+    let mut bound = new(loaded);
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let generation = session
+        .generate(&request, Some(&mut *bound), &mut |event| {
+            if let Event::Token(token) = event {
+                let listed = token.probabilities.as_ref().map(|p| {
+                    let mut after: Vec<u32> = p.after.iter().map(|p| p.token).collect();
+                    after.sort_unstable();
+                    after
+                });
+                steps.push((token.token, listed));
+            }
+            Flow::Continue
+        })
+        .unwrap();
+    assert!(generation.complete && generation.tokens.len() <= budget);
+
+    let mut guide = new(loaded);
+    let (mut near, mut narrower) = (0, 0);
+    // A witness counts only where the completion of the state does not fit.
+    let mut witness = tokens_of_completion(&mut *guide, loaded, &bytes);
+    for (at, (token, listed)) in steps.into_iter().enumerate() {
+        let room = budget - at;
+        let completion = guide.completion().unwrap();
+        if let Some(listed) = listed {
+            let mask = guide.mask().unwrap().to_vec();
+            let allowed: Vec<u32> = (0..width as u32)
+                .filter(|t| mask[*t as usize / 32] >> (t % 32) & 1 == 1)
+                .collect();
+            let expected = if room < completion.len() + BUDGET_MARGIN {
+                near += 1;
+                let fits = |token: &u32| {
+                    guide.advance(*token).unwrap();
+                    let shortest = guide.completion().unwrap().len();
+                    let tokens = tokens_of_completion(&mut *guide, loaded, &bytes).len();
+                    guide.rollback(1).unwrap();
+                    shortest.min(tokens) < room || witness.first() == Some(token)
+                };
+                let expected: Vec<u32> = allowed.iter().copied().filter(fits).collect();
+                assert!(witness.first().is_none_or(|next| expected.contains(next)));
+                narrower += usize::from(expected.len() < allowed.len());
+                expected
+            } else {
+                allowed
+            };
+            assert_eq!(listed, expected, "step {at}, {room} tokens left");
+        }
+        guide.advance(token).unwrap();
+        let shortest = guide.completion().unwrap().len();
+        let tokens = tokens_of_completion(&mut *guide, loaded, &bytes);
+        // In bytes if these fit, else as the tokenizer cuts it, else what is
+        // left of the one before.
+        if tokens.len() < room || shortest < room {
+            witness = match tokens.len() < room {
+                true => tokens,
+                false => {
+                    let bytes = guide
+                        .completion()
+                        .unwrap()
+                        .into_iter()
+                        .map(|b| bytes[usize::from(b)]);
+                    bytes.map(Option::unwrap).collect()
+                }
+            };
+        } else {
+            assert_eq!(witness.remove(0), token);
+        }
+    }
+    (near, narrower)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    /// Near the end exactly the tokens may come after which a witness fits;
+    /// elsewhere the mask is untouched.
+    #[test]
+    fn the_mask_is_narrowed_near_the_end_alone(
+        which in 0..REGEXES.len(),
+        more in prop::sample::select(vec![0usize, 2, 7, 30, 60]),
+        seed in 0u64..1000,
+        draw in any::<bool>(),
+    ) {
+        let mut loaded = embedded::load().unwrap();
+        let budget = witness(&loaded, &guide(REGEXES[which], &loaded)) + more;
+        let draw = if draw { ForcedTokens::Draw } else { ForcedTokens::Append };
+        let new = |loaded: &LoadedModel| -> Box<dyn Constraint> { Box::new(guide(REGEXES[which], loaded)) };
+        assert_masks(&mut loaded, new, budget, seed, draw);
+    }
+}
+
+fn schema_guide(schema: &Value, loaded: &LoadedModel) -> Guide<SchemaAutomaton> {
+    let automaton = SchemaAutomaton::new(schema, &schema_regex::Options::default()).unwrap();
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Index::lazy(automaton, loaded.tokenizer.vocabulary(), &lazy).unwrap();
+    Guide::new(Arc::new(index))
+}
+
+#[test]
+fn masks_of_schemas_are_narrowed_exactly() {
+    let mut loaded = embedded::load().unwrap();
+    let schemas = [
+        serde_json::from_str::<Value>(embedded::DEMO_SCHEMA).unwrap(),
+        json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}, "minItems": 1}),
+        json!({
+            "type": "object", "additionalProperties": false, "required": ["a"],
+            "properties": {
+                "a": {"type": "string"},
+                "b": {"type": "object", "properties": {"long name of a key": {"enum": ["x", null]}},
+                      "required": ["long name of a key"], "additionalProperties": false},
+                "c": {"oneOf": [{"type": "boolean"}, {"type": "string", "minLength": 12}]},
+            },
+        }),
+    ];
+    let (mut near, mut narrower) = (0, 0);
+    for schema in &schemas {
+        for (more, seed) in [(0, 0), (3, 1), (12, 2), (40, 3)] {
+            let shortest = Constraint::completion(&schema_guide(schema, &loaded)).unwrap();
+            let shortest = String::from_utf8(shortest).unwrap();
+            let budget = loaded
+                .tokenizer
+                .encode(&shortest, Surround::Omit)
+                .unwrap()
+                .len()
+                + more;
+            let new = |loaded: &LoadedModel| -> Box<dyn Constraint> {
+                Box::new(schema_guide(schema, loaded))
+            };
+            let (a, b) = assert_masks(&mut loaded, new, budget, seed, ForcedTokens::Append);
+            near += a;
+            narrower += b;
+        }
+    }
+    assert!(
+        near > 60 && narrower > 30,
+        "{near} steps near the end, {narrower} with a narrower mask"
+    );
+}
+
+#[test]
+fn reasoning_leaves_room_for_the_answer() {
+    let mut loaded = embedded::load().unwrap();
+    let regex = r#"<think>[^<]*</think>\{"answer":(true|false),"why":"[a-z ]*"\}"#;
+    for (budget, seed) in [(30, 0), (40, 1), (60, 2), (120, 3)] {
+        let mut guide = guide(regex, &loaded);
+        let request = request()
+            .with_max_tokens(budget)
+            .with_budget(TokenBudget::Complete)
+            .with_sampling(SamplingConfig::with_temperature(3.0, seed));
+        let generation = run(&mut loaded, &request, Some(&mut guide)).unwrap();
+        assert!(generation.complete && generation.tokens.len() <= budget);
+        let (_, answer) = generation.text.split_once("</think>").unwrap();
+        let answer: Value = serde_json::from_str(answer).unwrap();
+        assert!(answer["answer"].is_boolean() && answer["why"].is_string());
     }
 }
 

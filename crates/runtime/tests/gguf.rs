@@ -185,6 +185,254 @@ fn logits_equal_those_of_the_stock_model() {
     }
 }
 
+/// Weights of another family by their names and shapes: norms are of one
+/// dimension.
+fn write_family(
+    path: &Path,
+    metadata: &HashMap<&'static str, Value>,
+    layer: &[(&str, Vec<usize>)],
+    more: &[(&str, Vec<usize>)],
+) {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut random = |name: &str, shape: &[usize]| {
+        if name == "rope_freqs" {
+            let twos = Tensor::full(2.0_f32, shape, &Device::Cpu).unwrap();
+            return QTensor::quantize(&twos, GgmlDType::F32).unwrap();
+        }
+        let unit = |rng: &mut ChaCha8Rng| rng.next_u32() as f32 / u32::MAX as f32 * 2.0 - 1.0;
+        let (center, spread) = if shape.len() == 1 {
+            (1.0, 0.3)
+        } else {
+            (0.0, 0.3)
+        };
+        let count = shape.iter().product();
+        let values: Vec<f32> = (0..count)
+            .map(|_| center + spread * unit(&mut rng))
+            .collect();
+        let tensor = Tensor::from_vec(values, shape, &Device::Cpu).unwrap();
+        QTensor::quantize(&tensor, GgmlDType::F32).unwrap()
+    };
+    let mut tensors = Vec::new();
+    for index in 0..LAYERS {
+        for (name, shape) in layer {
+            tensors.push((format!("blk.{index}.{name}.weight"), random(name, shape)));
+        }
+    }
+    for (name, shape) in more {
+        tensors.push((format!("{name}.weight"), random(name, shape)));
+    }
+    let metadata: Vec<(&str, &Value)> = metadata.iter().map(|(key, value)| (*key, value)).collect();
+    let tensors: Vec<(&str, &QTensor)> =
+        tensors.iter().map(|(name, t)| (name.as_str(), t)).collect();
+    gguf_file::write(&mut File::create(path).unwrap(), &metadata, &tensors).unwrap();
+}
+
+fn family_metadata(own: Vec<(&'static str, Value)>) -> HashMap<&'static str, Value> {
+    let all = metadata().into_iter();
+    let mut all: HashMap<&'static str, Value> =
+        all.filter(|(key, _)| !key.starts_with("llama.")).collect();
+    all.extend(own);
+    all
+}
+
+fn assert_equal_logits(path: &Path, stock: Tensor) {
+    let stock: Vec<f32> = stock.flatten_all().unwrap().to_vec1().unwrap();
+    let mut model = load(path).unwrap().model;
+    let ours = model.forward(&TOKENS, 0).unwrap();
+    let error = distance(&ours, &stock);
+    assert!(error < 1e-4, "{error}");
+    model.truncate(4);
+    let again = model.forward(&TOKENS[4..], 4).unwrap();
+    assert!(distance(&ours, &again) < 1e-4);
+}
+
+fn stock_input() -> Tensor {
+    Tensor::new(&TOKENS[..], &Device::Cpu)
+        .unwrap()
+        .unsqueeze(0)
+        .unwrap()
+}
+
+#[test]
+fn gemma_3_equals_the_same_weights_in_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gemma.gguf");
+    let metadata = family_metadata(vec![
+        ("general.architecture", Value::String("gemma3".to_owned())),
+        ("gemma3.attention.head_count", Value::U32(4)),
+        ("gemma3.attention.head_count_kv", Value::U32(2)),
+        ("gemma3.attention.key_length", Value::U32(8)),
+        ("gemma3.attention.value_length", Value::U32(8)),
+        ("gemma3.attention.layer_norm_rms_epsilon", Value::F32(1e-5)),
+        ("gemma3.attention.sliding_window", Value::U32(32)),
+        ("gemma3.block_count", Value::U32(LAYERS as u32)),
+        ("gemma3.context_length", Value::U32(64)),
+        ("gemma3.embedding_length", Value::U32(HIDDEN as u32)),
+        ("gemma3.feed_forward_length", Value::U32(96)),
+        ("gemma3.rope.freq_base", Value::F32(5000.0)),
+        ("gemma3.rope.local_freq_base", Value::F32(100.0)),
+    ]);
+    let layer = [
+        ("attn_norm", vec![HIDDEN]),
+        ("post_attention_norm", vec![HIDDEN]),
+        ("ffn_norm", vec![HIDDEN]),
+        ("post_ffw_norm", vec![HIDDEN]),
+        ("attn_q_norm", vec![8]),
+        ("attn_k_norm", vec![8]),
+        ("attn_q", vec![32, HIDDEN]),
+        ("attn_k", vec![16, HIDDEN]),
+        ("attn_v", vec![16, HIDDEN]),
+        ("attn_output", vec![HIDDEN, 32]),
+        ("ffn_gate", vec![96, HIDDEN]),
+        ("ffn_up", vec![96, HIDDEN]),
+        ("ffn_down", vec![HIDDEN, 96]),
+    ];
+    let more = [
+        ("token_embd", vec![260, HIDDEN]),
+        ("output_norm", vec![HIDDEN]),
+    ];
+    write_family(&path, &metadata, &layer, &more);
+    // candle's own reader of such files has another activation than Gemma; the
+    // same weights in a folder, which are tested against its model, do not.
+    let floats = tempfile::tempdir().unwrap();
+    let mut file = File::open(&path).unwrap();
+    let content = gguf_file::Content::read(&mut file).unwrap();
+    let names = [
+        ("attn_norm", "input_layernorm"),
+        ("post_attention_norm", "post_attention_layernorm"),
+        ("ffn_norm", "pre_feedforward_layernorm"),
+        ("post_ffw_norm", "post_feedforward_layernorm"),
+        ("attn_q_norm", "self_attn.q_norm"),
+        ("attn_k_norm", "self_attn.k_norm"),
+        ("attn_q", "self_attn.q_proj"),
+        ("attn_k", "self_attn.k_proj"),
+        ("attn_v", "self_attn.v_proj"),
+        ("attn_output", "self_attn.o_proj"),
+        ("ffn_gate", "mlp.gate_proj"),
+        ("ffn_up", "mlp.up_proj"),
+        ("ffn_down", "mlp.down_proj"),
+    ];
+    let mut weights: HashMap<String, Tensor> = HashMap::new();
+    for name in content.tensor_infos.keys() {
+        let tensor = content.tensor(&mut file, name, &Device::Cpu).unwrap();
+        let mut tensor = tensor.dequantize(&Device::Cpu).unwrap();
+        if tensor.rank() == 1 {
+            tensor = (tensor - 1.0).unwrap();
+        }
+        let bare = name.trim_end_matches(".weight");
+        let new = match bare
+            .strip_prefix("blk.")
+            .and_then(|rest| rest.split_once('.'))
+        {
+            Some((layer, part)) => {
+                let part = names.iter().find(|(from, _)| *from == part).unwrap().1;
+                format!("model.layers.{layer}.{part}.weight")
+            }
+            None if bare == "token_embd" => "model.embed_tokens.weight".to_owned(),
+            None => "model.norm.weight".to_owned(),
+        };
+        weights.insert(new, tensor);
+    }
+    let config = serde_json::json!({
+        "model_type": "gemma3_text", "hidden_size": HIDDEN, "intermediate_size": 96,
+        "num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "head_dim": 8, "query_pre_attn_scalar": 8, "rms_norm_eps": 1e-5, "vocab_size": 260,
+        "max_position_embeddings": 64, "rope_theta": 5000.0, "rope_local_base_freq": 100.0,
+        "sliding_window": 32, "hidden_activation": "gelu_pytorch_tanh",
+    });
+    std::fs::write(floats.path().join("config.json"), config.to_string()).unwrap();
+    let tokenizer = load(&path).unwrap().tokenizer;
+    let tokenizer = tokenizer.inner().to_string(false).unwrap();
+    std::fs::write(floats.path().join("tokenizer.json"), tokenizer).unwrap();
+    candle_core::safetensors::save(&weights, floats.path().join("model.safetensors")).unwrap();
+    let stock = load(floats.path())
+        .unwrap()
+        .model
+        .forward(&TOKENS, 0)
+        .unwrap();
+    assert_equal_logits(&path, Tensor::new(stock, &Device::Cpu).unwrap());
+}
+
+/// Files of Llama 3.1 and later list what each frequency is divided by.
+#[test]
+fn listed_rotary_factors_divide_frequencies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("llama.gguf");
+    let layer = [
+        ("attn_norm", vec![HIDDEN]),
+        ("ffn_norm", vec![HIDDEN]),
+        ("attn_q", vec![HIDDEN, HIDDEN]),
+        ("attn_k", vec![HIDDEN / 2, HIDDEN]),
+        ("attn_v", vec![HIDDEN / 2, HIDDEN]),
+        ("attn_output", vec![HIDDEN, HIDDEN]),
+        ("ffn_gate", vec![128, HIDDEN]),
+        ("ffn_up", vec![128, HIDDEN]),
+        ("ffn_down", vec![HIDDEN, 128]),
+    ];
+    let mut more = vec![
+        ("token_embd", vec![260, HIDDEN]),
+        ("output_norm", vec![HIDDEN]),
+    ];
+    let logits = |metadata: &HashMap<&'static str, Value>, more: &[(&str, Vec<usize>)]| {
+        write_family(&path, metadata, &layer, more);
+        load(&path).unwrap().model.forward(&TOKENS, 0).unwrap()
+    };
+    let plain = logits(&metadata(), &more);
+    let mut halved = metadata();
+    halved.insert(
+        "llama.rope.scaling.type",
+        Value::String("linear".to_owned()),
+    );
+    halved.insert("llama.rope.scaling.factor", Value::F32(2.0));
+    let halved = logits(&halved, &more);
+    // Weights are drawn in order, so that one more at the end changes none.
+    more.push(("rope_freqs", vec![8]));
+    let listed = logits(&metadata(), &more);
+    assert!(distance(&plain, &listed) > 1e-3);
+    assert!(distance(&halved, &listed) < 1e-5);
+}
+
+#[test]
+fn phi_3_equals_the_stock_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("phi.gguf");
+    let metadata = family_metadata(vec![
+        ("general.architecture", Value::String("phi3".to_owned())),
+        ("phi3.attention.head_count", Value::U32(4)),
+        ("phi3.attention.head_count_kv", Value::U32(2)),
+        ("phi3.attention.layer_norm_rms_epsilon", Value::F32(1e-5)),
+        ("phi3.block_count", Value::U32(LAYERS as u32)),
+        ("phi3.context_length", Value::U32(64)),
+        ("phi3.embedding_length", Value::U32(HIDDEN as u32)),
+        ("phi3.feed_forward_length", Value::U32(96)),
+        ("phi3.rope.dimension_count", Value::U32(16)),
+    ]);
+    let layer = [
+        ("attn_norm", vec![HIDDEN]),
+        ("ffn_norm", vec![HIDDEN]),
+        ("attn_qkv", vec![2 * HIDDEN, HIDDEN]),
+        ("attn_output", vec![HIDDEN, HIDDEN]),
+        ("ffn_up", vec![192, HIDDEN]),
+        ("ffn_down", vec![HIDDEN, 96]),
+    ];
+    let more = [
+        ("token_embd", vec![260, HIDDEN]),
+        ("output_norm", vec![HIDDEN]),
+        ("output", vec![260, HIDDEN]),
+    ];
+    write_family(&path, &metadata, &layer, &more);
+    let mut file = File::open(&path).unwrap();
+    let content = gguf_file::Content::read(&mut file).unwrap();
+    let mut stock = candle_transformers::models::quantized_phi3::ModelWeights::from_gguf(
+        false,
+        content,
+        &mut file,
+        &Device::Cpu,
+    )
+    .unwrap();
+    assert_equal_logits(&path, stock.forward(&stock_input(), 0).unwrap());
+}
+
 #[test]
 fn the_tokenizer_inside_is_read() {
     let folder = tempfile::tempdir().unwrap();

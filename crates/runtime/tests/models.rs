@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tokenmold::ErrorKind;
-use tokenmold::model::{LoadOptions, Model, WeightFormat, load, load_with};
+use tokenmold::model::{LoadOptions, Model, WeightFormat, load, load_watched, load_with};
 
 const TOKENIZER: &str = include_str!("../model/tokenizer.json");
 const HIDDEN: usize = 32;
@@ -31,6 +31,10 @@ struct Family {
     bias: bool,
     head_norms: bool,
     tied: bool,
+    /// Norms after each part too.
+    four_norms: bool,
+    /// Queries, keys and values in one matrix, and the gate with what it gates.
+    fused: bool,
 }
 
 const LLAMA: Family = Family {
@@ -39,6 +43,8 @@ const LLAMA: Family = Family {
     bias: false,
     head_norms: false,
     tied: false,
+    four_norms: false,
+    fused: false,
 };
 const QWEN2: Family = Family {
     name: "qwen2",
@@ -53,7 +59,62 @@ const QWEN3: Family = Family {
     ..LLAMA
 };
 
+const MISTRAL: Family = Family {
+    name: "mistral",
+    ..LLAMA
+};
+const PHI3: Family = Family {
+    name: "phi3",
+    fused: true,
+    ..LLAMA
+};
+const GEMMA: Family = Family {
+    name: "gemma",
+    head_dim: 16,
+    tied: true,
+    ..LLAMA
+};
+const GEMMA2: Family = Family {
+    name: "gemma2",
+    four_norms: true,
+    ..GEMMA
+};
+const GEMMA3: Family = Family {
+    name: "gemma3_text",
+    head_norms: true,
+    ..GEMMA2
+};
+const ALL: [Family; 8] = [LLAMA, QWEN2, QWEN3, MISTRAL, PHI3, GEMMA, GEMMA2, GEMMA3];
+
 fn config(family: Family) -> Value {
+    let mut config = plain_config(family);
+    let own = match family.name {
+        "mistral" => json!({"sliding_window": 5}),
+        "phi3" => json!({"partial_rotary_factor": 0.5}),
+        "gemma" => json!({}),
+        "gemma2" => json!({
+            "query_pre_attn_scalar": family.head_dim,
+            "attn_logit_softcapping": 2.0, "final_logit_softcapping": 10.0,
+        }),
+        "gemma3_text" => json!({
+            "query_pre_attn_scalar": family.head_dim,
+            "attn_logit_softcapping": null, "final_logit_softcapping": null,
+            "rope_theta": 3000.0, "rope_local_base_freq": 20.0,
+            "sliding_window_pattern": 2, "sliding_window": 5,
+        }),
+        _ => return config,
+    };
+    let config_map = config.as_object_mut().unwrap();
+    if family.name.starts_with("gemma") {
+        config_map.remove("hidden_act");
+        config_map.remove("tie_word_embeddings");
+        config_map.insert("hidden_activation".to_owned(), json!("gelu_pytorch_tanh"));
+    }
+    config_map.extend(own.as_object().unwrap().clone());
+    config
+}
+
+fn plain_config(family: Family) -> Value {
     json!({
         "model_type": family.name,
         "hidden_act": "silu",
@@ -108,6 +169,27 @@ fn weights(family: Family) -> HashMap<String, Tensor> {
             "post_attention_layernorm.weight",
             random(&[HIDDEN], 1.0, 0.3),
         );
+        if family.four_norms {
+            for part in ["pre_feedforward_layernorm", "post_feedforward_layernorm"] {
+                add(&format!("{part}.weight"), random(&[HIDDEN], 1.0, 0.3));
+            }
+        }
+        if family.fused {
+            add(
+                "self_attn.qkv_proj.weight",
+                random(&[query + 2 * key, HIDDEN], 0.0, 0.4),
+            );
+            add(
+                "mlp.gate_up_proj.weight",
+                random(&[2 * INNER, HIDDEN], 0.0, 0.4),
+            );
+            add(
+                "self_attn.o_proj.weight",
+                random(&[HIDDEN, query], 0.0, 0.4),
+            );
+            add("mlp.down_proj.weight", random(&[HIDDEN, INNER], 0.0, 0.4));
+            continue;
+        }
         for (part, rows) in [("q_proj", query), ("k_proj", key), ("v_proj", key)] {
             add(
                 &format!("self_attn.{part}.weight"),
@@ -214,6 +296,39 @@ fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
             let mut model = stock::qwen3::ModelForCausalLM::new(&config, vb).unwrap();
             model.forward(&tokens, 0).unwrap()
         }
+        "mistral" => {
+            let mut config: stock::mistral::Config = serde_json::from_str(&config).unwrap();
+            // candle leaves the current token out of the window's count.
+            config.sliding_window = config.sliding_window.map(|window| window - 1);
+            let mut model = stock::mistral::Model::new(&config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        "phi3" => {
+            let config: stock::phi3::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::phi3::Model::new(&config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        "gemma" => {
+            let config: stock::gemma::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::gemma::Model::new(false, &config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        "gemma2" => {
+            let config: stock::gemma2::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::gemma2::Model::new(false, &config, vb).unwrap();
+            model.forward(&tokens, 0).unwrap()
+        }
+        "gemma3_text" => {
+            let config: stock::gemma3::Config = serde_json::from_str(&config).unwrap();
+            let mut model = stock::gemma3::Model::new(false, &config, vb).unwrap();
+            // candle's cache takes one token at a time here.
+            let step = |at| {
+                model
+                    .forward(&tokens.narrow(1, at, 1).unwrap(), at)
+                    .unwrap()
+            };
+            (0..TOKENS.len()).map(step).last().unwrap()
+        }
         other => panic!("no stock model {other}"),
     };
     logits.flatten_all().unwrap().to_vec1().unwrap()
@@ -221,13 +336,62 @@ fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
 
 #[test]
 fn logits_equal_those_of_the_stock_models() {
-    for family in [LLAMA, QWEN2, QWEN3] {
+    for family in ALL {
         let folder = folder(family);
         let mut loaded = load(folder.path()).unwrap();
         let ours = loaded.model.forward(&TOKENS, 0).unwrap();
         let distance = distance(&ours, &stock_logits(family, &config(family)));
         assert!(distance < 1e-4, "{}: {distance}", family.name);
     }
+}
+
+/// What makes a family matters to the logits: without it they are others.
+#[test]
+fn the_details_of_families_are_not_idle() {
+    let logits = |family: Family, change: &dyn Fn(&mut Value)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(family);
+        change(&mut config);
+        write_folder(folder.path(), &config, &weights(family));
+        load(folder.path())
+            .unwrap()
+            .model
+            .forward(&TOKENS, 0)
+            .unwrap()
+    };
+    let details: [(Family, &str, Value); 8] = [
+        (MISTRAL, "sliding_window", Value::Null),
+        (PHI3, "partial_rotary_factor", Value::Null),
+        (PHI3, "sliding_window", json!(3)),
+        (GEMMA2, "attn_logit_softcapping", Value::Null),
+        (GEMMA2, "final_logit_softcapping", Value::Null),
+        (GEMMA2, "sliding_window", json!(3)),
+        (GEMMA3, "rope_local_base_freq", json!(10_000.0)),
+        (GEMMA3, "query_pre_attn_scalar", json!(1)),
+    ];
+    for (family, key, value) in details {
+        let own = logits(family, &|_| {});
+        let other = logits(family, &|config| config[key] = value.clone());
+        assert!(distance(&own, &other) > 1e-3, "{}: {key}", family.name);
+    }
+    // Newer files say the same in other keys.
+    let own = logits(GEMMA3, &|_| {});
+    let newer = logits(GEMMA3, &|config| {
+        for key in [
+            "rope_theta",
+            "rope_local_base_freq",
+            "sliding_window_pattern",
+        ] {
+            config.as_object_mut().unwrap().remove(key);
+        }
+        config["_sliding_window_pattern"] = json!(2);
+        config["layer_types"] = json!(["sliding_attention", "full_attention"]);
+        config["rope_parameters"] = json!({
+            "full_attention": {"rope_type": "default", "rope_theta": 3000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+        });
+    });
+    assert_eq!(own, newer);
 }
 
 #[test]
@@ -257,7 +421,7 @@ fn llama3_rope_scaling_equals_the_stock_model() {
 
 #[test]
 fn chunks_single_tokens_and_second_tries_agree() {
-    for family in [LLAMA, QWEN2, QWEN3] {
+    for family in ALL {
         let folder = folder(family);
         let mut model = load(folder.path()).unwrap().model;
         let at_once = model.forward(&TOKENS, 0).unwrap();
@@ -312,6 +476,19 @@ fn shards_equal_a_single_file() {
         .forward(&TOKENS, 0)
         .unwrap();
     assert_eq!(single, sharded);
+}
+
+#[test]
+fn loading_tells_how_far_it_has_come() {
+    let folder = folder(LLAMA);
+    write_shards(folder.path(), &weights(LLAMA));
+    let mut told = Vec::new();
+    load_watched(folder.path(), LoadOptions::default(), &mut |progress| {
+        told.push((progress.done, progress.total));
+    })
+    .unwrap();
+    // Two shards and two layers.
+    assert_eq!(told, [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]);
 }
 
 #[test]
@@ -417,6 +594,17 @@ fn errors_name_the_file_and_what_is_wrong() {
     note("heads that do not divide", uneven.path(), ErrorKind::Config);
     let rope = with(&|config| config["rope_scaling"] = json!({"rope_type": "yarn", "factor": 4}));
     note("another rope", rope.path(), ErrorKind::Config);
+    let long = with(&|config| {
+        config["model_type"] = json!("phi3");
+        config["rope_scaling"] = json!({"type": "longrope", "short_factor": [], "long_factor": []});
+    });
+    note("a long-context Phi", long.path(), ErrorKind::Config);
+    let mixed = with(&|config| {
+        config["model_type"] = json!("gemma3_text");
+        config["hidden_act"] = json!("gelu");
+        config["layer_types"] = json!(["full_attention", "sliding_attention"]);
+    });
+    note("layers in another order", mixed.path(), ErrorKind::Config);
     let activation = with(&|config| config["hidden_act"] = json!("gelu"));
     note("another activation", activation.path(), ErrorKind::Config);
     let wide = with(&|config| config["intermediate_size"] = json!(INNER + 1));

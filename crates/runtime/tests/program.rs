@@ -71,7 +71,9 @@ impl Files {
 fn help_is_for_learning() {
     let help = run(&["--help"], "");
     assert_eq!(help.code, Some(0));
-    for command in ["generate", "regex", "index", "fsm", "parse", "check"] {
+    for command in [
+        "generate", "regex", "explain", "index", "fsm", "parse", "check",
+    ] {
         assert!(help.out.contains(command), "{command}");
         let one = run(&[command, "--help"], "");
         assert_eq!(one.code, Some(0));
@@ -229,6 +231,76 @@ fn check_says_where_and_why_a_text_is_refused() {
         "x",
     );
     assert_eq!(regex.code, Some(1), "a pattern of bytes is refused by name");
+}
+
+/// A schema that no regular expression can say, with a keyword of each kind.
+const ORDER: &str = r#"{
+    "x-tokenmold": {"caps": {"maxLength": 40}},
+    "title": "An order",
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "format": "uint32"},
+        "when": {"type": "string", "format": "date-time"},
+        "note": {"type": "string", "format": "friendly"},
+        "items": {"type": "array", "uniqueItems": true, "items": {"type": "string", "maxLength": 8}}
+    },
+    "required": ["id"],
+    "additionalProperties": false
+}"#;
+
+#[test]
+fn explain_shows_what_becomes_of_each_keyword() {
+    let files = Files::new();
+    let order = files.put("order.json", ORDER);
+    let shown = run(&["explain", "--schema", &order], "");
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    insta::assert_snapshot!("explain_an_accepted_schema", shown.out);
+    let json = run(&["--json", "explain", "--schema", &order], "").json();
+    assert_eq!(json["accepted"], json!(true));
+    assert_eq!(
+        json["regex_error"]["pointer"],
+        "/properties/items/uniqueItems"
+    );
+    let bad = files.put(
+        "bad.json",
+        r#"{"properties": {"a": {"type": "string", "not": {"format": "time"}}, "b": {"pattern": "(a)\\1"}}}"#,
+    );
+    let shown = run(&["explain", "--schema", &bad], "");
+    assert_eq!(shown.code, Some(1));
+    insta::assert_snapshot!("explain_a_refused_schema", shown.out);
+    let wrong = files.put("wrong.json", r#"{"x-tokenmold": {"whitespaces": 1}}"#);
+    let shown = run(&["explain", "--schema", &wrong], "");
+    assert_eq!(shown.code, Some(1));
+    assert!(
+        shown.err.contains("/x-tokenmold/whitespaces"),
+        "{}",
+        shown.err
+    );
+}
+
+#[test]
+fn check_follows_the_rules_of_generate() {
+    let files = Files::new();
+    let order = files.put("order.json", ORDER);
+    let tokenizer = tokenizer();
+    let args = ["check", "--schema", &order, "--tokenizer", &tokenizer];
+    let good = run(&args, r#"{"id": 7, "items": ["a", "b"]}"#);
+    assert_eq!(good.code, Some(0), "{}{}", good.out, good.err);
+    insta::assert_snapshot!("check_notes_what_is_not_as_written", good.err);
+    let twice = run(&args, r#"{"id": 7, "items": ["a", "a"]}"#);
+    assert_eq!(twice.code, Some(1));
+    assert!(
+        twice.out.contains("at \"/items/1\" of the value"),
+        "{}",
+        twice.out
+    );
+    let large = run(&args, r#"{"id": 4294967296}"#);
+    assert_eq!(large.code, Some(1));
+    // Any order, where it is asked for.
+    let swapped = r#"{"items": [], "id": 1}"#;
+    assert_eq!(run(&args, swapped).code, Some(1));
+    let any = [&args[..], &["--property-order", "any"]].concat();
+    assert_eq!(run(&any, swapped).code, Some(0));
 }
 
 #[test]
@@ -432,6 +504,51 @@ fn a_chat_is_bound_and_unbound_as_it_goes() {
 }
 
 #[test]
+fn a_chat_calls_tools_that_obey_their_schemas() {
+    let folder = Files::new();
+    let tools = folder.put(
+        "tools.json",
+        r#"[{"name": "convert", "description": "Converts.", "parameters": {
+            "type": "object",
+            "properties": {"amount": {"type": "integer", "minimum": 1, "maximum": 99},
+                           "unit": {"enum": ["metres", "miles"]}},
+            "required": ["amount", "unit"], "additionalProperties": false}}]"#,
+    );
+    let lines = format!("/tools {tools}\n/tools\n12 miles, please\n/prompt\n");
+    let ran = run(&["chat"], &lines);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.err, "");
+    assert!(ran.out.contains("Call one of these tools:"), "{}", ran.out);
+    let ran = run(
+        &["chat", "--json", "--tools", &tools],
+        "12 miles, please\n19.3\n",
+    );
+    let json = ran.json();
+    let messages = json["messages"].as_array().unwrap();
+    let calls = messages[1]["tool_calls"].as_array().unwrap();
+    let function = &calls[0]["function"];
+    assert_eq!(function["name"], "convert");
+    let amount = function["arguments"]["amount"].as_u64().unwrap();
+    assert!((1..=99).contains(&amount), "{json:#}");
+    assert_eq!(messages[2]["role"], "tool");
+    assert_eq!(messages[2]["content"], "19.3");
+    assert_eq!(messages[3]["role"], "assistant");
+
+    let wrong = folder.put("wrong.json", r#"[{"name": "a b"}]"#);
+    let ran = run(&["chat", "--tools", &wrong], "");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("\"a b\" cannot be offered"), "{}", ran.err);
+    let ran = run(&["chat", "--tools", &tools, "--format", "gemma"], "");
+    assert!(ran.err.contains("its calls cannot be bound"), "{}", ran.err);
+    let ran = run(&["chat", "--tools", &tools, "--format", "nope"], "");
+    assert!(
+        ran.err.contains("there is no format \"nope\""),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn a_text_is_fitted_and_stopped() {
     let folder = Files::new();
     let schema = folder.put("person.json", PERSON);
@@ -485,6 +602,10 @@ fn a_trace_is_written_and_made_a_page_of() {
         .filter_map(|step| step["text"].as_str())
         .collect();
     assert_eq!(json!(text), last["text"]);
+    for step in steps {
+        assert!(step["state"].is_string(), "{step}");
+        assert!(!step["at"].as_array().unwrap().is_empty(), "{step}");
+    }
     for step in steps.iter().filter(|step| step["forced"] == false) {
         let allowed = step["allowed"].as_u64().unwrap();
         assert!(0 < allowed && allowed < step["of"].as_u64().unwrap());

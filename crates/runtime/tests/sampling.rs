@@ -3,6 +3,9 @@
 #![cfg(feature = "models")]
 
 use proptest::prelude::*;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 use tokenmold::ErrorKind;
 use tokenmold::sampling::{Sampler, SamplingConfig, top_probabilities};
 
@@ -267,6 +270,139 @@ proptest! {
             loose.top_p = (loose.top_p + 1e-4).min(1.0);
             loose.min_p = (loose.min_p - 1e-4).max(0.0);
             prop_assert!(oracle(&loose, &logits, mask, &history)[token as usize] > 0.0);
+        }
+    }
+}
+
+/// The sampler as its module describes it, one step after the other over a
+/// list of all tokens. Slow, and the same tokens.
+struct Simple {
+    config: SamplingConfig,
+    rng: ChaCha8Rng,
+}
+
+impl Simple {
+    fn new(config: &SamplingConfig) -> Simple {
+        Simple {
+            rng: ChaCha8Rng::seed_from_u64(config.seed),
+            config: config.clone(),
+        }
+    }
+
+    fn sample(&mut self, logits: &[f32], mask: Option<&[u32]>, history: &[u32]) -> Option<u32> {
+        let config = &self.config;
+        let seen = match config.repetition_window {
+            0 => history,
+            n => &history[history.len().saturating_sub(n)..],
+        };
+        let mut tokens: Vec<(u32, f32)> = (0..).zip(logits.iter().copied()).collect();
+        tokens.retain(|(t, _)| {
+            let word = |m: &[u32]| m.get(*t as usize / 32).copied().unwrap_or(0);
+            mask.is_none_or(|m| word(m) >> (t % 32) & 1 == 1)
+        });
+        for (token, logit) in &mut tokens {
+            if config.repetition_penalty != 1.0 && seen.contains(token) {
+                let penalty = config.repetition_penalty;
+                *logit = match *logit > 0.0 {
+                    true => *logit / penalty,
+                    false => *logit * penalty,
+                };
+            }
+        }
+        tokens.retain(|(_, logit)| !logit.is_nan() && *logit > f32::NEG_INFINITY);
+        let most = tokens.iter().map(|t| t.1).fold(f32::NEG_INFINITY, f32::max);
+        if config.temperature == 0.0 {
+            return tokens.iter().find(|t| t.1 == most).map(|t| t.0);
+        }
+        let by_value = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if config.top_k > 0 {
+            tokens.sort_by(by_value);
+            tokens.truncate(config.top_k);
+            tokens.sort_by_key(|t| t.0);
+        }
+        for (_, value) in &mut tokens {
+            *value = match most == f32::INFINITY {
+                true => f32::from(u8::from(*value == most)),
+                false => ((*value - most) / config.temperature).exp(),
+            };
+        }
+        tokens.retain(|t| t.1 > 0.0);
+        if config.top_p < 1.0 {
+            let total: f64 = tokens.iter().map(|t| f64::from(t.1)).sum();
+            tokens.sort_by(by_value);
+            let mut sum = 0.0;
+            let enough = tokens.iter().position(|t| {
+                sum += f64::from(t.1);
+                sum >= total * f64::from(config.top_p)
+            });
+            tokens.truncate(enough.map_or(tokens.len(), |at| at + 1));
+        }
+        tokens.retain(|t| t.1 >= config.min_p);
+        let total: f64 = tokens.iter().map(|t| f64::from(t.1)).sum();
+        let mut left = match tokens.is_empty() {
+            true => return None,
+            false => self.rng.random::<f64>() * total,
+        };
+        let drawn = tokens.iter().find(|t| {
+            left -= f64::from(t.1);
+            left < 0.0
+        });
+        drawn.or(tokens.last()).map(|t| t.0)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Token for token, with the same seed: whatever the logits, the mask and
+    /// the cuts.
+    #[test]
+    fn the_fused_sampler_equals_the_simple_one(
+        seed in any::<u64>(),
+        width in 1usize..700,
+        mask in prop::sample::select(vec!["none", "dense", "half", "few", "short", "empty"]),
+        levels in prop::sample::select(vec![2u32, 30, 100_000]),
+        temperature in prop::sample::select(vec![0.0f32, 1e-6, 0.3, 1.0, 7.0]),
+        top_k in prop::sample::select(vec![0usize, 1, 5, 40, 1000]),
+        top_p in prop::sample::select(vec![1.0f32, 0.999, 0.7, 0.1]),
+        min_p in prop::sample::select(vec![0.0f32, 0.02, 0.5, 1.0]),
+        penalty in prop::sample::select(vec![1.0f32, 1.3, 0.5]),
+        odd in any::<bool>(),
+    ) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut logits: Vec<f32> = (0..width)
+            .map(|_| rng.random_range(0..levels) as f32 / levels as f32 * 40.0 - 20.0)
+            .collect();
+        if odd {
+            let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, f32::MIN, f32::MAX];
+            for value in values {
+                let at = rng.random_range(0..width);
+                logits[at] = value;
+            }
+        }
+        let share = match mask { "dense" => 31, "half" => 16, _ => 1 };
+        let words: Vec<u32> = (0..width.div_ceil(32))
+            .map(|_| match mask {
+                "empty" => 0,
+                "dense" if rng.random_range(0..4) > 0 => u32::MAX,
+                _ => (0..32).filter(|_| rng.random_range(0..32) < share).map(|bit| 1 << bit).sum(),
+            })
+            .collect();
+        let words = match mask { "short" => &words[..words.len() / 2], _ => &words };
+        let mask = (mask != "none").then_some(words);
+        let mut config = SamplingConfig::with_temperature(temperature, seed);
+        config.top_k = top_k;
+        config.top_p = top_p;
+        config.min_p = min_p;
+        config.repetition_penalty = penalty;
+        config.repetition_window = 3;
+        let mut fused = Sampler::new(config.clone()).unwrap();
+        let mut simple = Simple::new(&config);
+        let mut history: Vec<u32> = Vec::new();
+        for _ in 0..12 {
+            let drawn = fused.sample(&logits, mask, &history).ok();
+            prop_assert_eq!(drawn, simple.sample(&logits, mask, &history));
+            history.extend(drawn);
         }
     }
 }

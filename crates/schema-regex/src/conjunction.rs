@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId, Schema};
 use crate::options::{Formats, Options};
 use crate::shape::{Arrays, Conj, Contains, Shape, Signed};
+use crate::strings::formats::Format;
 use crate::strings::numbers::Bound;
 
 pub(crate) type Shapes = Rc<Vec<Shape>>;
@@ -262,6 +263,12 @@ impl<'s> Normaliser<'s> {
                 s.min = *min;
                 s.length_at = Some(here);
             }),
+            AtomKind::MaxLength(_) | AtomKind::Format(Format::ShortLocalPart)
+                if keyword == "format" =>
+            {
+                // The expressions of these formats are short by their form.
+                any()
+            }
             AtomKind::MaxLength(max) => any().with_strings(|s| {
                 s.max = Some(*max);
                 s.length_at = Some(here);
@@ -277,10 +284,9 @@ impl<'s> Normaliser<'s> {
                     any().with_refusal(Kinds::STRING, error)
                 }
             },
-            AtomKind::Format(format) if self.options.formats != Formats::Annotate => {
+            AtomKind::Format(format) => {
                 any().with_strings(|s| s.formats.push((*format, true, here)))
             }
-            AtomKind::Format(_) => any(),
             AtomKind::UnknownFormat(reason) => {
                 if self.options.formats == Formats::Strict {
                     let error = self.refusal(
@@ -441,6 +447,12 @@ impl<'s> Normaliser<'s> {
                     return refuse(self, Kinds::NUMBER, "a divisor");
                 }
             }
+            // Refused with the format that they are parts of.
+            AtomKind::MaxLength(_) | AtomKind::Format(Format::ShortLocalPart)
+                if keyword == "format" =>
+            {
+                Vec::new()
+            }
             AtomKind::MinLength(0) => Vec::new(),
             AtomKind::MinLength(min) => vec![strings().with_strings(|s| {
                 s.max = Some(min - 1);
@@ -457,13 +469,12 @@ impl<'s> Normaliser<'s> {
                 Ok(_) => vec![strings().with_strings(|s| s.patterns.push((*id, false, here)))],
                 Err(_) => return self.atom(kind, keyword, at),
             },
-            AtomKind::Format(format) => match self.options.formats {
-                Formats::Annotate => Vec::new(),
-                _ if format.narrowed().is_some() => {
+            AtomKind::Format(format) => {
+                if format.narrowed_in_regex().is_some() {
                     return refuse(self, Kinds::STRING, "a format that is narrowed to a subset");
                 }
-                _ => vec![strings().with_strings(|s| s.formats.push((*format, false, here)))],
-            },
+                vec![strings().with_strings(|s| s.formats.push((*format, false, here)))]
+            }
             AtomKind::UnknownFormat(_) => match self.options.formats {
                 Formats::Strict => return refuse(self, Kinds::STRING, "an unknown format"),
                 _ => Vec::new(),

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::decimal::Decimal;
 use crate::ledger::Status;
+use crate::options::{Formats, Options};
 use crate::parse::Draft;
+use crate::settings::Overrides;
 use crate::strings::formats::Format;
 use crate::strings::pattern::{Pattern, PatternError};
 
@@ -20,6 +22,8 @@ pub struct Schema {
     pub(crate) nodes: Vec<Node>,
     pub(crate) patterns: Vec<PatternEntry>,
     pub(crate) draft: Draft,
+    /// The options that the schema chose by itself.
+    pub(crate) overrides: Overrides,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,7 +53,7 @@ pub(crate) struct Node {
     pub(crate) notes: Vec<(String, Status)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Body {
     Always,
     Never,
@@ -57,7 +61,7 @@ pub(crate) enum Body {
     Atoms(Vec<Atom>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Atom {
     /// The keyword that an error names.
     pub(crate) keyword: &'static str,
@@ -110,7 +114,7 @@ impl Kinds {
 
 /// `properties`, `patternProperties` and `additionalProperties` of one
 /// location.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members {
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The names in order of appearance.
@@ -123,7 +127,7 @@ pub(crate) struct Members {
 }
 
 /// `prefixItems` and `items` of one location, in whichever form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Items {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
@@ -132,7 +136,7 @@ pub(crate) struct Items {
     pub(crate) rest_said: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AtomKind {
     /// These kinds; with `integer`, integers too where numbers are not.
     Type {
@@ -195,6 +199,65 @@ pub(crate) enum AtomKind {
     },
 }
 
+#[cfg(feature = "automaton")]
+impl AtomKind {
+    /// Replaces each location and each pattern that the atom names.
+    pub(crate) fn rename(
+        &mut self,
+        mut node: impl FnMut(NodeId) -> NodeId,
+        mut pattern: impl FnMut(PatternId) -> PatternId,
+    ) {
+        let mut each = |n: &mut NodeId| *n = node(*n);
+        match self {
+            AtomKind::Pattern(id) => *id = pattern(*id),
+            AtomKind::Items(items) => {
+                items.prefix.iter_mut().for_each(&mut each);
+                each(&mut items.rest);
+            }
+            AtomKind::Members(members) => {
+                members.names.values_mut().for_each(&mut each);
+                for (id, n) in &mut members.patterns {
+                    *id = pattern(*id);
+                    each(n);
+                }
+                each(&mut members.additional);
+            }
+            AtomKind::DependentSchemas(list) => list.iter_mut().for_each(|(_, n)| each(n)),
+            AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                nodes.iter_mut().for_each(each);
+            }
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => [condition, then, otherwise].into_iter().for_each(each),
+            AtomKind::Contains { node, .. }
+            | AtomKind::PropertyNames(node)
+            | AtomKind::Not(node)
+            | AtomKind::Ref(node)
+            | AtomKind::UnevaluatedItems(node)
+            | AtomKind::UnevaluatedProperties(node) => each(node),
+            AtomKind::Type { .. }
+            | AtomKind::Values(_)
+            | AtomKind::Minimum { .. }
+            | AtomKind::Maximum { .. }
+            | AtomKind::MultipleOf(_)
+            | AtomKind::MinLength(_)
+            | AtomKind::MaxLength(_)
+            | AtomKind::Format(_)
+            | AtomKind::UnknownFormat(_)
+            | AtomKind::MinItems(_)
+            | AtomKind::MaxItems(_)
+            | AtomKind::UniqueItems
+            | AtomKind::Required(_)
+            | AtomKind::MinProperties(_)
+            | AtomKind::MaxProperties(_)
+            | AtomKind::DependentRequired(_)
+            | AtomKind::Refused { .. } => {}
+        }
+    }
+}
+
 impl Schema {
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
@@ -202,6 +265,36 @@ impl Schema {
 
     pub(crate) fn pattern(&self, id: PatternId) -> &PatternEntry {
         &self.patterns[id.0 as usize]
+    }
+
+    /// The options that hold for this schema: the host's with those that the
+    /// schema overrides.
+    pub(crate) fn options(&self, options: &Options) -> Options {
+        self.overrides.over(options)
+    }
+
+    /// Takes out what these options make an annotation.
+    pub(crate) fn annotate(&mut self, options: &Options) {
+        if options.formats != Formats::Annotate {
+            return;
+        }
+        for node in &mut self.nodes {
+            if let Body::Atoms(atoms) = &mut node.body {
+                atoms.retain(|a| a.keyword != "format");
+                if atoms.is_empty() {
+                    node.body = Body::Always;
+                }
+            }
+        }
+    }
+
+    /// Whether [`Schema::annotate`] would change anything.
+    pub(crate) fn has_annotations(&self, options: &Options) -> bool {
+        let has_format = |node: &Node| match &node.body {
+            Body::Atoms(atoms) => atoms.iter().any(|a| a.keyword == "format"),
+            _ => false,
+        };
+        options.formats == Formats::Annotate && self.nodes.iter().any(has_format)
     }
 
     /// The draft whose rules were followed.

@@ -11,6 +11,7 @@ mod options;
 mod parse;
 mod print;
 mod refs;
+mod settings;
 mod shape;
 mod strings;
 mod validate;
@@ -18,8 +19,8 @@ mod validate;
 pub use error::{Error, ErrorKind};
 pub use ir::Schema;
 pub use options::{
-    AnyValue, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions, PropertyOrder,
-    Recursion, Whitespace,
+    AnyValue, Caps, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
+    PropertyOrder, Recursion, Settings, Whitespace,
 };
 pub use parse::{Draft, parse, parse_with};
 pub use print::to_regex;

@@ -14,6 +14,8 @@ pub struct ParseOptions {
     /// Other documents that references may lead to, by absolute URI (default:
     /// none). Nothing is ever fetched.
     pub documents: Vec<(String, serde_json::Value)>,
+    /// Whether the schema may choose options by itself.
+    pub settings: Settings,
 }
 
 impl Default for ParseOptions {
@@ -22,6 +24,7 @@ impl Default for ParseOptions {
             draft: Draft::Draft202012,
             max_nodes: 200_000,
             documents: Vec::new(),
+            settings: Settings::Follow,
         }
     }
 }
@@ -39,6 +42,12 @@ impl ParseOptions {
         self
     }
 
+    /// Sets whether the schema may choose options by itself.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
     /// Adds a document that references may lead to.
     pub fn document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
         self.documents.push((uri.into(), document));
@@ -46,7 +55,77 @@ impl ParseOptions {
     }
 }
 
-/// Choices of [`crate::to_regex`].
+/// What an object `x-tokenmold` at the root of the schema does.
+///
+/// Its members override [`Options`]; the ones that there are, each optional:
+///
+/// | member | values | option |
+/// |---|---|---|
+/// | `whitespace` | `"compact"`, `"single"`, `"any"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
+/// | `escapes` | `"shortest"`, `"standard"`, `"all"` | [`Options::escapes`] |
+/// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
+/// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
+/// | `openObjects` | `"open"`, `"closed"` | [`Options::open_objects`] |
+/// | `formats` | `"assert"`, `"annotate"`, `"strict"` | [`Options::formats`] |
+/// | `nesting` | 0 to 1,000 | [`Options::max_nesting`] |
+/// | `recursion` | `"refuse"` or levels, 0 to 16 | [`Options::recursion`] |
+/// | `anyValue` | `"refuse"` or levels, 0 to 16 | [`Options::any_value`] |
+/// | `caps` | an object with `maxLength`, `maxItems`, `maxDepth`: a number, or `null` for none | [`Options::caps`] |
+///
+/// Any other member, and any other value, is an error with its JSON Pointer.
+/// Limits on the work of a compilation are the host's and cannot be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Settings {
+    /// It overrides the options.
+    #[default]
+    Follow,
+    /// It is an annotation: for schemas of strangers.
+    Ignore,
+}
+
+/// Bounds against rambling, for what the schema leaves without a bound of its
+/// own. Each makes the language smaller, never larger: what it admits satisfies
+/// the schema, and a bound inside `not` or the like is not touched. Where a
+/// capped value could not satisfy the schema at all, the cap gives way. The
+/// ledger shows each as narrowed. By default there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Caps {
+    /// The most characters of a string that has no `maxLength` and whose
+    /// `pattern`, `format` or `enum` admits texts of any length.
+    pub max_length: Option<u64>,
+    /// The most items of an array without `maxItems`.
+    pub max_items: Option<u64>,
+    /// The most levels of arrays and objects in a value that may nest without
+    /// end.
+    pub max_depth: Option<u32>,
+}
+
+impl Caps {
+    /// Sets the most characters of a string.
+    #[must_use]
+    pub fn max_length(mut self, characters: u64) -> Self {
+        self.max_length = Some(characters);
+        self
+    }
+
+    /// Sets the most items of an array.
+    #[must_use]
+    pub fn max_items(mut self, items: u64) -> Self {
+        self.max_items = Some(items);
+        self
+    }
+
+    /// Sets the most levels of arrays and objects.
+    #[must_use]
+    pub fn max_depth(mut self, levels: u32) -> Self {
+        self.max_depth = Some(levels);
+        self
+    }
+}
+
+/// Choices of [`crate::to_regex`] and of the schema automaton.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -84,6 +163,8 @@ pub struct Options {
     /// The most levels of arrays and objects that the automaton admits in a
     /// value (default: 127, which `serde_json` reads without changes).
     pub max_nesting: usize,
+    /// Bounds for what the schema leaves unbounded.
+    pub caps: Caps,
 }
 
 impl Default for Options {
@@ -103,6 +184,7 @@ impl Default for Options {
             max_automaton_states: 2_000,
             property_order: PropertyOrder::Schema,
             max_nesting: 127,
+            caps: Caps::default(),
         }
     }
 }
@@ -144,6 +226,8 @@ setters! {
     property_order: PropertyOrder,
     /// Sets the most levels of arrays and objects that the automaton admits.
     max_nesting: usize,
+    /// Sets the bounds for what the schema leaves unbounded.
+    caps: Caps,
 }
 
 /// The orders in which the properties of an object may come.

@@ -11,9 +11,11 @@ use crate::ir::{
     Schema,
 };
 use crate::ledger::{self, Status};
-use crate::options::ParseOptions;
+use crate::options::{ParseOptions, Settings};
 use crate::refs::{Place, Resolver, ScopeId};
-use crate::strings::formats::{Format, NOT_ENFORCED};
+use crate::settings::{self, Overrides};
+use crate::strings::formats::{Format, HINTS};
+use crate::strings::number_formats::NumberFormat;
 use crate::strings::pattern::Pattern;
 
 /// The drafts of JSON Schema that are told apart.
@@ -74,8 +76,8 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
         .and_then(Value::as_str)
         .and_then(Draft::by_uri);
     let draft = declared.unwrap_or(options.draft);
-    match read_all(schema, options, draft, false)? {
-        Some(schema) => Ok(schema),
+    let mut read = match read_all(schema, options, draft, false)? {
+        Some(schema) => schema,
         // A dynamic reference was met: once more, with dynamic scopes.
         None => read_all(schema, options, draft, true)?.ok_or_else(|| {
             Error::new(
@@ -83,8 +85,12 @@ pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Erro
                 "",
                 "the dynamic references cannot be read",
             )
-        }),
+        })?,
+    };
+    if let (Some(chosen), Settings::Follow) = (schema.get(settings::NAME), options.settings) {
+        read.overrides = Overrides::read(chosen)?;
     }
+    Ok(read)
 }
 
 /// `None` where dynamic scopes are needed and were not followed.
@@ -104,6 +110,7 @@ fn read_all(
         patterns: Vec::new(),
         pattern_ids: HashMap::new(),
         max_nodes: options.max_nodes,
+        settings: options.settings,
     };
     let root = reader.resolver.root();
     reader.node(root)?;
@@ -120,6 +127,7 @@ fn read_all(
         nodes: reader.nodes,
         patterns: reader.patterns,
         draft,
+        overrides: Overrides::default(),
     }))
 }
 
@@ -143,6 +151,7 @@ struct Reader<'a> {
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
     max_nodes: usize,
+    settings: Settings,
 }
 
 /// The keywords of one object while they are read.
@@ -460,6 +469,11 @@ impl<'a> Reader<'a> {
             }
             "minContains" | "maxContains"
                 if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
+            settings::NAME if self.settings == Settings::Follow => {
+                if !here.place.pointer.is_empty() {
+                    return Err(here.invalid(key, "is read at the root of the schema alone"));
+                }
+            }
             _ => here.note(key, ledger::status_of_other(key)),
         }
         if here.notes.len() == before {
@@ -533,11 +547,13 @@ impl<'a> Reader<'a> {
 
     /// `items` in both forms, with what goes with it.
     fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        if key == "unevaluatedItems" && evaluates_elsewhere(here.map, ITEM_APPLICATORS) {
-            if value != &Value::Bool(true) {
-                let node = self.child(here, value, &[key])?;
-                here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
-            }
+        // `true` constrains nothing, and evaluates all items: as `items` does.
+        if key == "unevaluatedItems"
+            && value != &Value::Bool(true)
+            && evaluates_elsewhere(here.map, ITEM_APPLICATORS)
+        {
+            let node = self.child(here, value, &[key])?;
+            here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
             return Ok(());
         }
         if here.items_read {
@@ -595,14 +611,17 @@ impl<'a> Reader<'a> {
         key: &str,
         value: &'a Value,
     ) -> Result<(), Error> {
-        if key == "unevaluatedProperties" && evaluates_elsewhere(here.map, MEMBER_APPLICATORS) {
-            if value != &Value::Bool(true) {
-                let node = self.child(here, value, &[key])?;
-                here.push(
-                    "unevaluatedProperties",
-                    AtomKind::UnevaluatedProperties(node),
-                );
-            }
+        // `true` constrains nothing, and evaluates all members: as
+        // `additionalProperties` does.
+        if key == "unevaluatedProperties"
+            && value != &Value::Bool(true)
+            && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
+        {
+            let node = self.child(here, value, &[key])?;
+            here.push(
+                "unevaluatedProperties",
+                AtomKind::UnevaluatedProperties(node),
+            );
             return Ok(());
         }
         if here.members_read {
@@ -819,25 +838,57 @@ fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error>
     Ok(())
 }
 
+/// All that a format says is said by atoms of the keyword `format`: in place
+/// they hold together, and their complement is that one of them fails.
 fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
     let name = string(here, key, value)?;
-    match Format::by_name(name) {
-        Some(format) => {
-            if let Some(reason) = format.narrowed() {
-                here.note(key, Status::Narrowed(reason.to_owned()));
-            }
-            here.push("format", AtomKind::Format(format));
+    let (text, number) = (Format::by_name(name), NumberFormat::by_name(name));
+    if let Some(format) = text {
+        if let Some(reason) = format.narrowed() {
+            here.note(key, Status::Narrowed(reason.to_owned()));
         }
-        None => {
-            let what = if NOT_ENFORCED.contains(&name) {
-                "not enforced"
-            } else {
-                "unknown"
-            };
-            here.note(key, Status::Annotation);
+        here.push("format", AtomKind::Format(format));
+        if let Some(part) = format.part() {
+            here.push("format", AtomKind::Format(part));
+        }
+        if let Some(max) = format.max_length() {
+            here.push("format", AtomKind::MaxLength(max));
+        }
+    }
+    if let Some(format) = number {
+        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
+        let (low, high) = (exact(format.low), exact(format.high));
+        here.push(
+            "format",
+            match format.step {
+                Some(step) => AtomKind::MultipleOf(exact(step)),
+                None => AtomKind::Type {
+                    kinds: Kinds::ALL.without(Kinds::NUMBER),
+                    integer: true,
+                },
+            },
+        );
+        here.push(
+            "format",
+            AtomKind::Minimum {
+                value: low,
+                exclusive: false,
+            },
+        );
+        here.push(
+            "format",
+            AtomKind::Maximum {
+                value: high,
+                exclusive: false,
+            },
+        );
+    }
+    if text.is_none() && number.is_none() {
+        here.note(key, Status::Annotation);
+        if !HINTS.contains(&name) {
             here.push(
                 "format",
-                AtomKind::UnknownFormat(format!("the format `{name}` is {what}")),
+                AtomKind::UnknownFormat(format!("the format `{name}` is unknown")),
             );
         }
     }

@@ -20,8 +20,8 @@ impl Schema {
     /// Whether `value` satisfies the schema, `format` read as `options` say.
     ///
     /// This is a plain validator, keyword by keyword, made for checking and
-    /// not for speed. Known formats are compared with the language that
-    /// [`crate::to_regex`] enforces.
+    /// not for speed. Known formats are compared with the language that the
+    /// automaton enforces. Caps are not looked at.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Schema {
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
         Check {
             schema: self,
-            options,
+            options: &self.options(options),
         }
         .node(ROOT, value, 0)
     }
@@ -87,6 +87,9 @@ impl Check<'_> {
         value: &Value,
         depth: usize,
     ) -> Result<bool, Error> {
+        if keyword == "format" && self.options.formats == Formats::Annotate {
+            return Ok(true);
+        }
         let refused = |reason: &str| {
             Err(Error::at(
                 ErrorKind::Refused,
@@ -129,10 +132,8 @@ impl Check<'_> {
                 (None, _) => true,
             },
             AtomKind::Format(format) => match value.as_str() {
-                Some(text) if self.options.formats != Formats::Annotate => {
-                    re_holds(&format.re(), text)
-                }
-                _ => true,
+                Some(text) => re_holds(&format.re(), text),
+                None => true,
             },
             AtomKind::UnknownFormat(reason) => match (value, self.options.formats) {
                 (Value::String(_), Formats::Strict) => return refused(reason),
@@ -349,7 +350,7 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
         && strings
             .formats
             .iter()
-            .all(|(format, want, _)| re_holds(&format.re(), text) == *want)
+            .all(|(format, want, _)| re_holds(&format.re_in_regex(), text) == *want)
 }
 
 /// Whether a name satisfies a condition on names; an error counts as no.

@@ -13,6 +13,8 @@ fn check_with(options: &Options, schema: Value, good: &[&str], bad: &[&str]) {
     let parsed = parse(&schema).unwrap_or_else(|e| panic!("{schema}: {e}"));
     let text = to_regex(&parsed, options).unwrap_or_else(|e| panic!("{schema}: {e}"));
     let regex = common::whole(&text);
+    #[cfg(feature = "automaton")]
+    both(options, &parsed, good, bad);
     for case in good {
         assert!(regex.is_match(case), "{schema} should admit {case}\n{text}");
         let value: Value = serde_json::from_str(case).unwrap();
@@ -26,6 +28,26 @@ fn check_with(options: &Options, schema: Value, good: &[&str], bad: &[&str]) {
             !regex.is_match(case),
             "{schema} should not admit {case}\n{text}"
         );
+    }
+}
+
+/// What the expression says the automaton says too.
+#[cfg(feature = "automaton")]
+#[track_caller]
+fn both(options: &Options, schema: &schema_regex::Schema, good: &[&str], bad: &[&str]) {
+    use schema_regex::automaton::SchemaAutomaton;
+    let automaton = SchemaAutomaton::compile(schema.clone(), options).unwrap();
+    for case in good {
+        assert!(automaton.is_match(case.as_bytes()), "should admit {case}");
+    }
+    for case in bad {
+        // Depth is bounded in the expression alone.
+        if options.recursion == Recursion::Refuse && options.any_value == AnyValue::Depth(2) {
+            assert!(
+                !automaton.is_match(case.as_bytes()),
+                "should not admit {case}"
+            );
+        }
     }
 }
 

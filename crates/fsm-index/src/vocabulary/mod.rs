@@ -83,11 +83,18 @@ struct Inner {
     quoting: Box<[u32]>,
     /// The tokens that contain a text, for the texts that were asked for.
     containing: Mutex<Containing>,
+    /// The tokens that have a byte so often, where that was asked for.
+    having: Mutex<Having>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
+    /// The characters that tokens have, ascending.
+    chars: OnceLock<Box<[char]>>,
 }
 
 /// Which tokens contain a text.
 type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
+
+/// Which tokens have a byte so often.
+type Having = HashMap<(u8, usize), Arc<[u32]>>;
 
 /// Of so many texts it is remembered which tokens contain them.
 const MAX_TEXTS: usize = 4_096;
@@ -400,6 +407,26 @@ impl Vocabulary {
         tokens
     }
 
+    /// The tokens that have a byte in them so often, or oftener: remembered
+    /// after the first time.
+    pub(crate) fn having(&self, byte: u8, times: usize) -> Arc<[u32]> {
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let mut known = self.0.having.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = known.get(&(byte, times)) {
+            return tokens.clone();
+        }
+        let tokens: Arc<[u32]> = self
+            .texts()
+            .filter(|(_, bytes)| bytes.iter().filter(|&&b| b == byte).count() >= times)
+            .map(|(token, _)| token.get())
+            .collect();
+        if known.len() >= MAX_TEXTS {
+            known.clear();
+        }
+        known.insert((byte, times), tokens.clone());
+        tokens
+    }
+
     /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
     /// that are not in it.
     pub(crate) fn ranks(&self) -> &[u32] {
@@ -413,6 +440,10 @@ impl Vocabulary {
         policy: TextRuns,
         cutter: Cutter,
     ) -> Option<CutRef> {
+        if policy == TextRuns::Never {
+            return None;
+        }
+        let class = &*self.class_of_tokens(class);
         let slot = {
             let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
             if !cuts.contains_key(class) {
@@ -424,7 +455,6 @@ impl Vocabulary {
             let slot = cuts.get_mut(class)?;
             let pays = slot.spent >= self.order().len() as u64 * NODES_TO_PAY;
             match policy {
-                TextRuns::Never => return None,
                 TextRuns::Auto if slot.cut.get().is_some() => {}
                 TextRuns::Auto if !pays => return None,
                 TextRuns::Auto if cutter == Cutter::Other && cfg!(feature = "rayon") => {
@@ -433,12 +463,42 @@ impl Vocabulary {
                     }
                     return None;
                 }
-                TextRuns::Auto | TextRuns::Always => {}
+                TextRuns::Auto | TextRuns::Always | TextRuns::Never => {}
             }
             slot.cut.clone()
         };
         slot.get_or_init(|| self.make_cut(class));
         Some(CutRef(slot))
+    }
+
+    /// A class as far as tokens can tell: classes that differ only in
+    /// characters that no token has are one, and share a cut. O(characters of
+    /// the vocabulary).
+    fn class_of_tokens(&self, class: &[(u32, u32)]) -> CharRanges {
+        let chars = self.0.chars.get_or_init(|| {
+            let texts = self.texts().flat_map(|(_, bytes)| bytes.utf8_chunks());
+            let mut chars: Vec<char> = texts.flat_map(|chunk| chunk.valid().chars()).collect();
+            chars.sort_unstable();
+            chars.dedup();
+            chars.into()
+        });
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        let mut behind = 0;
+        for &(from, to) in class {
+            let first = behind + chars[behind..].partition_point(|&c| u32::from(c) < from);
+            let end = first + chars[first..].partition_point(|&c| u32::from(c) <= to);
+            if first == end {
+                continue;
+            }
+            let (low, high) = (u32::from(chars[first]), u32::from(chars[end - 1]));
+            match out.last_mut() {
+                // No token has a character between the two ranges.
+                Some(last) if first == behind => last.1 = high,
+                _ => out.push((low, high)),
+            }
+            behind = end;
+        }
+        out.into()
     }
 
     fn make_cut(&self, class: &[(u32, u32)]) -> Cut {
@@ -464,6 +524,7 @@ impl Vocabulary {
     /// Notes that walks for a class, without a cut, have visited so many
     /// nodes.
     pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
+        let class = &*self.class_of_tokens(class);
         let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = cuts.get_mut(class) {
             slot.spent = slot.spent.saturating_add(nodes);
@@ -472,6 +533,7 @@ impl Vocabulary {
 }
 
 /// Lends the cut of a vocabulary by one class.
+#[derive(Debug)]
 pub(crate) struct CutRef(Arc<OnceLock<Cut>>);
 
 impl std::ops::Deref for CutRef {
@@ -598,7 +660,9 @@ impl VocabularyBuilder {
             ranks: ranks.into(),
             quoting,
             containing: Mutex::default(),
+            having: Mutex::default(),
             cuts: Mutex::default(),
+            chars: OnceLock::new(),
         })))
     }
 

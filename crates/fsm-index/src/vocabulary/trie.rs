@@ -1,4 +1,4 @@
-use crate::TokenId;
+use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
@@ -25,8 +25,36 @@ pub(crate) struct Trie {
     /// `(first, other)`: tokens with the same bytes; only `first` is in a node.
     duplicates: Vec<(u32, u32)>,
     max_depth: usize,
+    reaches: Reaches,
     /// One more than the node of each first byte; 0 for none.
     first: Vec<u32>,
+}
+
+/// By byte.
+#[derive(Debug)]
+struct Reaches(Box<[Reach; 256]>);
+
+impl Default for Reaches {
+    fn default() -> Self {
+        Reaches(Box::new([Reach::default(); 256]))
+    }
+}
+
+impl Reaches {
+    /// `counts` are zero before and after.
+    fn note(&mut self, token: &[u8], counts: &mut [u16; 256]) {
+        for (at, &byte) in token.iter().enumerate() {
+            let count = &mut counts[usize::from(byte)];
+            *count = count.saturating_add(1);
+            let reach = &mut self.0[usize::from(byte)];
+            reach.occurrences = reach.occurrences.max(*count);
+            let behind = u16::try_from(token.len() - at).unwrap_or(u16::MAX);
+            reach.behind = reach.behind.max(behind);
+        }
+        for &byte in token {
+            counts[usize::from(byte)] = 0;
+        }
+    }
 }
 
 impl Trie {
@@ -40,7 +68,9 @@ impl Trie {
         let mut trie = Trie::default();
         let mut open: Vec<u32> = Vec::new();
         let mut previous: &[u8] = &[];
+        let mut counts = [0; 256];
         for (bytes, id) in tokens {
+            trie.reaches.note(bytes, &mut counts);
             let shared = bytes
                 .iter()
                 .zip(previous)
@@ -98,6 +128,11 @@ impl Trie {
         self.max_depth
     }
 
+    /// What no token exceeds.
+    pub(crate) fn horizon(&self) -> Horizon<'_> {
+        Horizon::new(self.max_depth, &self.reaches.0)
+    }
+
     /// The children of a node, or of the root for `None`.
     pub(crate) fn children(&self, of: Option<usize>) -> Children<'_> {
         let (at, end) = match of {
@@ -111,14 +146,25 @@ impl Trie {
         }
     }
 
+    /// The child of a node, or of the root for `None`, by a byte.
+    pub(crate) fn child(&self, of: Option<usize>, byte: u8) -> Option<usize> {
+        match of {
+            None => self.first[byte as usize]
+                .checked_sub(1)
+                .map(|at| at as usize),
+            Some(_) => self
+                .children(of)
+                .take_while(|&child| self.nodes[child].byte <= byte)
+                .find(|&child| self.nodes[child].byte == byte),
+        }
+    }
+
     /// The node that `bytes` lead to, if any token begins with them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
         let (&first, rest) = bytes.split_first()?;
         let mut at = self.first[first as usize].checked_sub(1)? as usize;
         for &byte in rest {
-            at = self
-                .children(Some(at))
-                .find(|&c| self.nodes[c].byte == byte)?;
+            at = self.child(Some(at), byte)?;
         }
         Some(at)
     }
@@ -179,6 +225,10 @@ mod tests {
         );
         assert_eq!(trie.duplicates(), [(0, 5)]);
         assert_eq!(trie.max_depth(), 3);
+        let horizon = trie.horizon();
+        assert_eq!(horizon.bytes(), 3);
+        assert_eq!([b'b', b'z'].map(|b| horizon.occurrences(b)), [1, 0]);
+        assert_eq!([b'b', b'z'].map(|b| horizon.behind(b)), [2, 0]);
         assert_eq!(trie.find(b"ab"), Some(1));
         assert_eq!(trie.find(b"ac"), None);
         assert_eq!(trie.children(None).collect::<Vec<_>>(), [0, 3]);

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ClassId, Cursor, Exception, TextLoop};
+use fsm_index::{ByteAutomaton, ClassId, Cursor, Exception, Horizon, TextLoop};
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
 /// The same in quotes.
@@ -619,14 +619,19 @@ impl ByteAutomaton for JsonLike {
         }
     }
 
-    fn text_loop(&self, cursor: Cursor, horizon: usize, scratch: &mut Scratch) -> Option<TextLoop> {
+    fn text_loop(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<TextLoop> {
         let place = scratch.places[cursor.0 as usize];
         let (class, at, steady) = match place.at {
             At::Text(0, _) => return None,
             At::Text(left, Utf8(0, ..)) => {
                 let steady = match left {
                     u32::MAX => u32::MAX,
-                    left => left.saturating_sub(horizon as u32 + 1),
+                    left => left.saturating_sub(horizon.bytes() as u32 + 1),
                 };
                 (0, At::Text(less(left), Utf8::default()), steady)
             }
@@ -688,12 +693,12 @@ impl ByteAutomaton for JsonLike {
         &self,
         cursor: Cursor,
         depth: usize,
-        horizon: usize,
+        horizon: Horizon<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> bool {
         let place = scratch.places[cursor.0 as usize];
-        let clamp = |left: u32| left.min(horizon as u32 + 2);
+        let clamp = |left: u32| left.min(horizon.bytes() as u32 + 2);
         let utf8 = |Utf8(left, from, to): Utf8| {
             u32::from(left) << 16 | u32::from(from) << 8 | u32::from(to)
         };
@@ -736,6 +741,22 @@ impl ByteAutomaton for JsonLike {
             frame = scratch.frames[frame.below as usize];
         }
         true
+    }
+
+    fn top_tells(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        let at = scratch.places[cursor.0 as usize].at;
+        matches!(
+            at,
+            At::Blank(_) | At::Value(_) | At::Text(..) | At::Escape(_) | At::Number(_)
+        )
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
+        let lowest = std::mem::replace(&mut scratch.lowest, scratch.base + 1);
+        let to = self.step(cursor, byte, scratch);
+        let on_top = self.depth_used(scratch) <= 1;
+        scratch.lowest = lowest;
+        on_top.then_some(to)
     }
 
     fn depth_used(&self, scratch: &Scratch) -> usize {

@@ -1,19 +1,24 @@
 //! A chat in the terminal.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokenmold::chat::{ChatTemplates, chatml};
-use tokenmold::generate::{Prompt, Request, Session, TokenBudget};
+use tokenmold::chat::{Chat, ChatTemplates, Ending, chatml};
+use tokenmold::generate::{Generation, Prompt, Request, Session, TokenBudget};
 use tokenmold::model::Transformer;
+use tokenmold::response_parser::{Format, ResponseTemplate, Turn};
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::tags::{Content, ResponseFormat};
 use tokenmold::tokenizer::Tokenizer;
+use tokenmold::tools::ToolCall;
 
 use super::generate::{Compiled, Marks, Screen, figures};
 use super::model::{ModelArgs, SamplingArgs, write_chat};
-use super::schema::{SchemaOptions, read_rule};
+use super::schema::{Rule, SchemaOptions, read_rule};
 use super::style::{Paint, Style};
-use super::{Failure, Format, Output, Verdict};
+use super::{Failure, Format as Reader, Output, Verdict, read_json};
 
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +26,18 @@ pub(crate) struct Args {
     /// What the model is told before everything else.
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
+
+    /// A file with tools that the model may call: a list of objects with
+    /// `name`, `description` and `parameters` (a JSON Schema), bare or as
+    /// `{"function": {...}}`. Calls are bound by the schemas; you say what they
+    /// result in.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+
+    /// How the model writes calls and reasoning, by the name of a ready-made
+    /// format. Default: what the markers in its chat template tell.
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
 
     #[command(flatten)]
     options: SchemaOptions,
@@ -39,6 +56,9 @@ pub(crate) struct Args {
 const HELP: &str = "\
 /schema FILE     answers are JSON of the schema in that file; /schema off ends that
 /regex REGEX     answers match the regular expression; /regex off ends that
+/tools FILE      let the model call the tools in that file; /tools off ends that,
+                 and /tools alone lists them. After a call, the next line is its
+                 result
 /system TEXT     tell the model something before everything else
 /undo            forget the last question and its answer
 /reset           forget the conversation
@@ -49,7 +69,7 @@ const HELP: &str = "\
 /quit            end; so does the end of the input
 ";
 
-pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
+pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
     if loaded.chat.is_empty() {
         return Err(Failure::new(
@@ -66,14 +86,24 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         messages: Vec::new(),
         constraint: None,
         schema: None,
+        rule: None,
+        tools: Vec::new(),
+        calls: VecDeque::new(),
         max_tokens: args.max_tokens,
         figures: String::new(),
     };
-    let terminal = io::stdin().is_terminal() && format == Format::Text;
+    if let Some(file) = &args.tools {
+        chat.offer(file)?;
+    }
+    let terminal = io::stdin().is_terminal() && format == Reader::Text;
     let style = Style::for_stdout();
     loop {
         if terminal {
-            print!("{} ", style.paint(Paint::Heading, ">"));
+            let asks = match chat.calls.front() {
+                Some(call) => format!("{} =", call.name),
+                None => ">".to_owned(),
+            };
+            print!("{} ", style.paint(Paint::Heading, &asks));
             let _ = io::stdout().flush();
         }
         let mut line = String::new();
@@ -85,13 +115,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         let done = match line.strip_prefix('/') {
             _ if line.is_empty() => Ok(Next::Read),
             Some(command) => chat.command(command),
+            None if !chat.calls.is_empty() => chat.result(line).map(|()| Next::Read),
             None => chat.ask(line).map(|()| Next::Read),
         };
         match done {
             Ok(Next::Read) => {}
             Ok(Next::Quit) => break,
             // What went wrong with one line does not end the chat.
-            Err(failure) => failure.print(Format::Text),
+            Err(failure) => failure.print(Reader::Text),
         }
     }
     Ok(Output {
@@ -110,7 +141,7 @@ enum Next {
 
 struct Conversation<'a> {
     args: &'a Args,
-    format: Format,
+    format: Reader,
     templates: &'a ChatTemplates,
     tokenizer: &'a Tokenizer,
     session: Session<'a, Transformer>,
@@ -119,6 +150,12 @@ struct Conversation<'a> {
     constraint: Option<Compiled>,
     /// The schema that answers are of, for telling the model.
     schema: Option<Value>,
+    /// What answers are bound by.
+    rule: Option<Rule>,
+    /// What may be called.
+    tools: Vec<Value>,
+    /// Calls whose results are still to be said.
+    calls: VecDeque<ToolCall>,
     max_tokens: usize,
     figures: String,
 }
@@ -135,7 +172,15 @@ impl Conversation<'_> {
             ("schema" | "regex", "off") => {
                 self.constraint = None;
                 self.schema = None;
+                self.rule = None;
             }
+            ("tools", "off") => self.tools.clear(),
+            ("tools", "") => {
+                for tool in &self.tools {
+                    self.say(&format!("{tool}\n"));
+                }
+            }
+            ("tools", file) => self.offer(Path::new(file))?,
             ("schema" | "regex", "") => {
                 let what = if name == "schema" {
                     "a file"
@@ -151,8 +196,12 @@ impl Conversation<'_> {
             ("undo", _) => {
                 let question = self.messages.iter().rposition(|m| m["role"] == "user");
                 self.messages.truncate(question.unwrap_or(0));
+                self.calls.clear();
             }
-            ("reset", _) => self.messages.clear(),
+            ("reset", _) => {
+                self.messages.clear();
+                self.calls.clear();
+            }
             ("prompt", _) => {
                 let prompt = self.prompt()?;
                 self.say(&format!("{prompt}\n"));
@@ -173,7 +222,7 @@ impl Conversation<'_> {
     }
 
     fn say(&self, text: &str) {
-        if self.format == Format::Text {
+        if self.format == Reader::Text {
             print!("{text}");
         }
     }
@@ -183,8 +232,84 @@ impl Conversation<'_> {
         if let Some(rule) = read_rule(schema, regex, &self.args.options)? {
             self.constraint = Some(Compiled::new(&rule, self.tokenizer)?);
             self.schema = rule.schema().cloned();
+            self.rule = Some(rule);
         }
         Ok(())
+    }
+
+    /// Offers the tools of a file from now on.
+    fn offer(&mut self, file: &Path) -> Result<(), Failure> {
+        let read = read_json(file)?;
+        let Value::Array(tools) = read else {
+            let file = file.display();
+            return Err(Failure::new(format!("{file} is not a list of tools")));
+        };
+        let wrapped = tools.into_iter().map(|tool| match tool.get("function") {
+            Some(_) => tool,
+            None => json!({"type": "function", "function": tool}),
+        });
+        let before = std::mem::replace(&mut self.tools, wrapped.collect());
+        // What cannot be bound is said now.
+        let tried = self
+            .response("")
+            .and_then(|(format, _)| Compiled::of_tags(|v| format.compile(v), self.tokenizer));
+        if let Err(failure) = tried {
+            self.tools = before;
+            return Err(failure);
+        }
+        Ok(())
+    }
+
+    /// How the model writes an answer to that prompt, with what binds it, and
+    /// how that is read.
+    fn response(&self, prompt: &str) -> Result<(ResponseFormat, ResponseTemplate), Failure> {
+        let fail = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+        let known = match &self.args.format {
+            Some(name) => Format::by_name(name).ok_or_else(|| {
+                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+                Failure::new(format!(
+                    "there is no format {name:?}; there are {}",
+                    names.join(", ")
+                ))
+            })?,
+            None => {
+                let chat = Chat::new(&self.messages).with_tools(&self.tools);
+                let source = self.templates.source_for(&chat).map_err(|e| fail(&e))?;
+                Format::of_chat_template(source).ok_or_else(|| {
+                    Failure::new(
+                        "the chat template has the markers of no known format; name it by --format",
+                    )
+                })?
+            }
+        };
+        let options = self.args.options.options();
+        let mut format = ResponseFormat::named(known)
+            .and_then(|format| format.with_tools(&self.tools))
+            .map_err(|e| fail(&e))?
+            .with_options(options)
+            .after(prompt);
+        format = match &self.rule {
+            Some(Rule::Schema(automaton, _)) => {
+                format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
+            }
+            Some(Rule::Regex(regex)) => {
+                format.with_answer(Content::regex(regex).map_err(|e| fail(&e))?)
+            }
+            None => format,
+        };
+        let template = known.template().map_err(|e| fail(&e))?;
+        Ok((format, template))
+    }
+
+    /// What a call has resulted in; the model goes on when it knows all.
+    fn result(&mut self, line: &str) -> Result<(), Failure> {
+        if let Some(call) = self.calls.pop_front() {
+            self.messages.push(call.answer(line));
+        }
+        match self.calls.is_empty() {
+            true => self.go_on(),
+            false => Ok(()),
+        }
     }
 
     /// What the model is given.
@@ -195,27 +320,91 @@ impl Conversation<'_> {
             (Some(one), None) | (None, Some(one)) => Some(one.clone()),
             (None, None) => None,
         };
+        if !self.tools.is_empty() {
+            return self.prompt_with_tools(system);
+        }
         let written = write_chat(self.templates, system.as_deref(), &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
     }
 
-    fn ask(&mut self, line: &str) -> Result<(), Failure> {
-        self.messages.push(json!({"role": "user", "content": line}));
-        match self.answer() {
-            Ok(text) => {
-                self.say("\n");
-                self.messages
-                    .push(json!({"role": "assistant", "content": text}));
-                Ok(())
-            }
-            Err(failure) => {
-                self.messages.pop();
-                Err(failure)
-            }
+    /// The same where tools are on offer: as the template shows them, or, if
+    /// it does not, in the system's turn as the embedded model knows them.
+    fn prompt_with_tools(&self, system: Option<String>) -> Result<String, Failure> {
+        let fail = |error: tokenmold::Error| Failure::new(error.to_string());
+        let shows = self.shows_tools()?;
+        let shown = |tool: &Value| {
+            let function = &tool["function"];
+            json!({"name": function["name"], "parameters": function["parameters"]})
+        };
+        let own = (!shows).then(|| {
+            let tools: Vec<Value> = self.tools.iter().map(shown).collect();
+            chatml::tools_system(&tools)
+        });
+        let system: Vec<String> = own.into_iter().chain(system).collect();
+        let mut messages = Vec::new();
+        if !system.is_empty() {
+            messages.push(json!({"role": "system", "content": system.join("\n")}));
         }
+        messages.extend(self.messages.iter().cloned());
+        let chat = Chat::new(&messages)
+            .with_tools(&self.tools)
+            .with_ending(Ending::GenerationPrompt);
+        Ok(self.templates.apply(&chat).map_err(fail)?.text)
     }
 
-    fn answer(&mut self) -> Result<String, Failure> {
+    /// Whether the template writes tools and calls itself.
+    fn shows_tools(&self) -> Result<bool, Failure> {
+        let chat = Chat::new(&self.messages).with_tools(&self.tools);
+        let source = self.templates.source_for(&chat);
+        let source = source.map_err(|error| Failure::new(error.to_string()))?;
+        Ok(source.contains("tools"))
+    }
+
+    fn ask(&mut self, line: &str) -> Result<(), Failure> {
+        self.messages.push(json!({"role": "user", "content": line}));
+        let done = self.go_on();
+        if done.is_err() {
+            self.messages.pop();
+        }
+        done
+    }
+
+    /// Lets the model answer.
+    fn go_on(&mut self) -> Result<(), Failure> {
+        let message = match self.tools.is_empty() {
+            true => json!({"role": "assistant", "content": self.answer()?.text}),
+            false => self.answer_with_tools()?,
+        };
+        self.say("\n");
+        self.messages.push(message);
+        Ok(())
+    }
+
+    /// An answer, or calls, each of which obeys its tool's schema.
+    fn answer_with_tools(&mut self) -> Result<Value, Failure> {
+        let prompt = self.prompt()?;
+        let (format, template) = self.response(&prompt)?;
+        let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer)?;
+        let before = self.constraint.replace(bound);
+        let generation = self.answer();
+        self.constraint = before;
+        let generation = generation?;
+        let text = self.tokenizer.decode_with_structure(&generation.tokens);
+        let read = template.parse_turn(&Turn::after(&prompt), &text);
+        let mut message = read.map_err(|e| Failure::of("the answer", e))?;
+        if !self.shows_tools()? {
+            // The template writes nothing but content.
+            message["content"] = text.into();
+        }
+        // A call that was cut off is none.
+        let calls = ToolCall::all_of(&message).into_iter();
+        if generation.complete {
+            self.calls = calls.flatten().collect();
+        }
+        Ok(message)
+    }
+
+    fn answer(&mut self) -> Result<Generation, Failure> {
         let request = Request::new(Prompt::Chat(self.prompt()?))
             .with_max_tokens(self.max_tokens)
             .with_sampling(self.args.sampling.config())
@@ -231,6 +420,6 @@ impl Conversation<'_> {
             )
             .map_err(|e| Failure::new(e.to_string()))?;
         self.figures = figures(&generation, self.constraint.as_ref());
-        Ok(generation.text)
+        Ok(generation)
     }
 }

@@ -3,11 +3,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary};
+use tokenmold::fsm_index::{
+    ByteAutomaton, Config, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary,
+};
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::schema_regex::ledger::{Entry, Status};
 
-use super::schema::Language;
+use super::schema::{Language, Rule};
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, read_stdin, read_vocabulary};
+use super::{Failure, Output, Verdict, ledger, read_stdin, read_vocabulary};
 
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
@@ -21,23 +25,34 @@ pub(crate) struct Args {
 }
 
 /// The text to check comes from standard input; one line feed at its end is
-/// the shell's and not part of it.
+/// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let (regex, schema) = args.language.read()?;
+    let rule = args.language.rule()?;
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
     let lazy = IndexConfig {
         fill: Fill::Lazy,
         ..IndexConfig::default()
     };
-    let index = Index::with_config(&regex, &vocabulary, &Config::default(), &lazy)
-        .map_err(|e| Failure::of(file.display(), e))?;
+    let fail = |e| Failure::of(file.display(), e);
     let mut text = read_stdin()?;
     if text.last() == Some(&b'\n') {
         text.pop();
     }
     let tokens = tokenise(&file, &vocabulary, &text)?;
-    let mut report = Report::new(schema.is_some());
-    report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+    let mut report = Report::new(rule.schema().is_some());
+    match &rule {
+        Rule::Schema(automaton, _) => {
+            report.ledger = automaton.ledger();
+            let automaton = SchemaAutomaton::clone(automaton);
+            let index = Index::lazy(automaton, &vocabulary, &lazy).map_err(fail)?;
+            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        }
+        Rule::Regex(regex) => {
+            let config = Config::default();
+            let index = Index::with_config(regex, &vocabulary, &config, &lazy).map_err(fail)?;
+            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        }
+    }
     Ok(report.output())
 }
 
@@ -89,6 +104,8 @@ struct Report {
     steps: Vec<Value>,
     outcome: Value,
     verdict: Verdict,
+    /// What became of the keywords, where the rule is a schema.
+    ledger: Vec<Entry>,
 }
 
 impl Report {
@@ -100,12 +117,13 @@ impl Report {
             steps: Vec::new(),
             outcome: Value::Null,
             verdict: Verdict::Bad,
+            ledger: Vec::new(),
         }
     }
 
-    fn follow(
+    fn follow<A: ByteAutomaton>(
         &mut self,
-        mut guide: Guide,
+        mut guide: Guide<A>,
         vocabulary: &Vocabulary,
         text: &[u8],
         tokens: &[TokenId],
@@ -190,11 +208,22 @@ impl Report {
     fn output(self) -> Output {
         let mut json = self.outcome;
         json["steps"] = self.steps.into();
+        let mut notes = String::new();
+        if self.is_json {
+            json["ledger"] = ledger::list(&self.ledger).into();
+            // Who checks a text wants to know what was not looked at as written.
+            let loose = self.ledger.iter().filter(|e| e.status != Status::Enforced);
+            notes = format!(
+                "{}{}\n",
+                ledger::table(loose),
+                ledger::summary(&self.ledger)
+            );
+        }
         Output {
             text: self.text,
+            notes,
             json,
             verdict: self.verdict,
-            ..Output::default()
         }
     }
 }

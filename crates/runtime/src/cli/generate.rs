@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokenmold::chat::chatml;
 use tokenmold::constraint::Constraint;
-use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats};
+use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats, Vocabulary};
 use tokenmold::generate::{
     Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
     Session, TokenBudget,
 };
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 
 use super::model::{ModelArgs, SamplingArgs, write_chat};
@@ -165,10 +166,17 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         };
         trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
     }
-    let json = describe(&generation, compiled.as_ref(), screen.steps);
+    let mut json = describe(&generation, compiled.as_ref(), screen.steps);
+    let mut notes = figures(&generation, compiled.as_ref());
+    if schema.is_some() && compiled.is_some() {
+        // How much is forced depends on it.
+        let style = args.options.style();
+        notes += &format!("style: {style}\n");
+        json["constraint"]["whitespace"] = json!(style);
+    }
     Ok(Output {
         text: "\n".to_owned(),
-        notes: figures(&generation, compiled.as_ref()),
+        notes,
         json,
         verdict: Verdict::Good,
     })
@@ -184,6 +192,7 @@ pub(crate) struct Compiled {
 enum Bound {
     Schema(Arc<Index<SchemaAutomaton>>),
     Regex(Arc<Index>),
+    Tags(Arc<Index<TagAutomaton>>),
 }
 
 impl Compiled {
@@ -213,12 +222,33 @@ impl Compiled {
         })
     }
 
-    /// The states of a regular expression's automaton, or the nodes of a
-    /// schema's.
+    /// Of structural tags.
+    pub(crate) fn of_tags(
+        compile: impl FnOnce(&Vocabulary) -> Result<TagAutomaton, tokenmold::Error>,
+        tokenizer: &Tokenizer,
+    ) -> Result<Compiled, Failure> {
+        let start = Instant::now();
+        let vocabulary = tokenizer.vocabulary();
+        let lazy = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let automaton = compile(vocabulary).map_err(|e| Failure::new(e.to_string()))?;
+        let index = Index::lazy(automaton, vocabulary, &lazy);
+        let index = index.map_err(|e| Failure::of("the constraint", e))?;
+        Ok(Compiled {
+            index: Bound::Tags(Arc::new(index)),
+            time: start.elapsed(),
+        })
+    }
+
+    /// The states of a regular expression's automaton, the nodes of a schema's,
+    /// or the parts of structural tags.
     pub(crate) fn size(&self) -> (usize, &'static str) {
         match &self.index {
             Bound::Schema(index) => (index.automaton().nodes(), "nodes"),
             Bound::Regex(index) => (index.automaton().state_count(), "states"),
+            Bound::Tags(index) => (index.automaton().parts(), "parts"),
         }
     }
 
@@ -226,6 +256,7 @@ impl Compiled {
         match &self.index {
             Bound::Schema(index) => Box::new(Guide::new(index.clone())),
             Bound::Regex(index) => Box::new(Guide::new(index.clone())),
+            Bound::Tags(index) => Box::new(Guide::new(index.clone())),
         }
     }
 
@@ -233,6 +264,7 @@ impl Compiled {
         match &self.index {
             Bound::Schema(index) => index.stats(),
             Bound::Regex(index) => index.stats(),
+            Bound::Tags(index) => index.stats(),
         }
     }
 }
@@ -289,9 +321,14 @@ impl<'t> Screen<'t> {
             step["before"] = self.list(&probabilities.before);
             step["after"] = self.list(&probabilities.after);
         }
+        if let Some(place) = &token.place {
+            step["state"] = json!(place.state);
+            step["at"] = json!(place.locations);
+        }
         if let Some(explanation) = &token.explanation {
             let completion = explanation.completion.as_deref();
             step["allowed"] = json!(explanation.allowed);
+            step["fitting"] = json!(explanation.fitting);
             step["of"] = json!(explanation.width);
             step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
             step["refused"] = json!(explanation.refused);
@@ -435,6 +472,7 @@ pub(crate) fn describe(
         "finish": format!("{:?}", generation.finish),
         "prompt_tokens": generation.prompt_tokens,
         "tokens": steps,
+        "forced_tokens": generation.forced.iter().filter(|&&forced| forced).count(),
         "model_steps": generation.steps,
         "tokens_per_second": generation.tokens_per_second(),
         "seconds": {

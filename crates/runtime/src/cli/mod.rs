@@ -3,9 +3,11 @@
 mod chat;
 mod check;
 mod demo;
+mod explain;
 mod fsm;
 mod generate;
 mod index;
+mod ledger;
 mod model;
 mod parse;
 mod regex;
@@ -43,6 +45,7 @@ Examples:
   tokenmold                                        the main job, on the embedded model
   tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
   tokenmold regex --schema person.json             what the schema is as a regular expression
+  tokenmold explain --schema person.json           what becomes of each of its keywords
   tokenmold fsm --regex 'A[0-9]+' --input A42      an automaton, and the trace of a text
   tokenmold index --schema person.json --tokenizer tokenizer.json --out person.index
   tokenmold check --schema person.json --tokenizer tokenizer.json < person-ada.json
@@ -58,6 +61,8 @@ enum Command {
     Chat(chat::Args),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
+    /// Say what becomes of each keyword of a schema.
+    Explain(explain::Args),
     /// Build the token index of a schema or regular expression.
     Index(index::Args),
     /// Show the automaton of a regular expression.
@@ -79,6 +84,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Generate(args)) => generate::run(args, format),
         Some(Command::Chat(args)) => chat::run(args, format),
         Some(Command::Regex(args)) => regex::run(args),
+        Some(Command::Explain(args)) => explain::run(args),
         Some(Command::Index(args)) => index::run(args),
         Some(Command::Fsm(args)) => fsm::run(args),
         Some(Command::Parse(args)) => parse::run(args),

@@ -1,11 +1,12 @@
 //! The arguments that name a model and how it is drawn from, and the writing
 //! of chats for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplates, Ending};
-use tokenmold::model::{self, LoadedModel};
+use tokenmold::model::{self, LoadOptions, LoadedModel};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::{Error, ErrorKind};
 
@@ -71,16 +72,30 @@ impl ModelArgs {
             return load_from_hub(name);
         }
         match &self.model {
-            Some(path) => model::load(path).map_err(|e| Failure::of(path.display(), e)),
+            Some(path) => load(path).map_err(|e| Failure::of(path.display(), e)),
             None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
         }
     }
 }
 
+/// Loads a model with a bar on standard error, if that is a terminal.
+fn load(path: &Path) -> Result<LoadedModel, Error> {
+    let bar = ProgressBar::no_length().with_message(format!("loading {}", path.display()));
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {elapsed}") {
+        bar.set_style(style);
+    }
+    let loaded = model::load_watched(path, LoadOptions::default(), &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    loaded
+}
+
 #[cfg(feature = "hub")]
 fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
     let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
-    model::load(&folder).map_err(|e| Failure::of(name, e))
+    load(&folder).map_err(|e| Failure::of(name, e))
 }
 
 #[cfg(not(feature = "hub"))]

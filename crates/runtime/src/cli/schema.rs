@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
-    self, AnyValue, Escapes, Formats, OpenObjects, PropertyOrder, Recursion, Whitespace,
+    self, AnyValue, Caps, Escapes, Formats, OpenObjects, PropertyOrder, Recursion, Whitespace,
 };
 
 use super::{Failure, read_json};
@@ -51,6 +51,18 @@ pub(crate) struct SchemaOptions {
     /// Allow every escape that JSON allows in strings.
     #[arg(long)]
     all_escapes: bool,
+
+    /// Cap strings that the schema leaves without a bound, in characters.
+    #[arg(long, value_name = "N")]
+    cap_length: Option<u64>,
+
+    /// Cap arrays that the schema leaves without a bound, in items.
+    #[arg(long, value_name = "N")]
+    cap_items: Option<u64>,
+
+    /// Cap the nesting of values that may nest without end, in levels.
+    #[arg(long, value_name = "N")]
+    cap_depth: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -85,6 +97,19 @@ fn whitespace(text: &str) -> Result<Whitespace, String> {
 }
 
 impl SchemaOptions {
+    /// The style of white space, in words.
+    pub(crate) fn style(&self) -> String {
+        if let Some(pattern) = &self.whitespace_pattern {
+            return format!("white space {pattern}");
+        }
+        match &self.whitespace {
+            Whitespace::Compact => "no white space".to_owned(),
+            Whitespace::SingleSpace => "a blank or none after `,` and `:`".to_owned(),
+            Whitespace::Bounded(most) => format!("at most {most} of any white space"),
+            other => format!("{other:?}"),
+        }
+    }
+
     pub(crate) fn options(&self) -> schema_regex::Options {
         let mut options = schema_regex::Options::default().whitespace(self.whitespace.clone());
         if let Some(pattern) = &self.whitespace_pattern {
@@ -106,7 +131,11 @@ impl SchemaOptions {
         if self.all_escapes {
             options = options.escapes(Escapes::All);
         }
-        options.formats(match self.formats {
+        let mut caps = Caps::default();
+        caps.max_length = self.cap_length;
+        caps.max_items = self.cap_items;
+        caps.max_depth = self.cap_depth;
+        options.caps(caps).formats(match self.formats {
             FormatPolicy::Assert => Formats::Assert,
             FormatPolicy::Annotate => Formats::Annotate,
             FormatPolicy::Strict => Formats::Strict,
@@ -151,6 +180,15 @@ impl Rule {
             Rule::Schema(_, schema) => Some(schema),
             Rule::Regex(_) => None,
         }
+    }
+}
+
+impl Language {
+    /// The rule that is given.
+    pub(crate) fn rule(&self) -> Result<Rule, Failure> {
+        let Source { schema, regex } = &self.source;
+        read_rule(schema.as_deref(), regex.as_deref(), &self.options)?
+            .ok_or_else(|| Failure::new("neither --schema nor --regex is given"))
     }
 }
 

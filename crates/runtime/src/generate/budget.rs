@@ -2,18 +2,29 @@
 //! are left, is there at every step.
 //!
 //! The witness of a state is a shortest text (in bytes) that completes it, as
-//! the tokenizer cuts it, or byte by byte where that does not spell it. A
-//! drawn token counts only if the state after it has a witness that fits;
-//! otherwise it is drawn again. The first token of the witness at hand is
-//! always good, so there is always a way on, and where room is plenty nothing
-//! is changed: a completion whose bytes fit, fits.
+//! the tokenizer cuts it by itself, or byte by byte where that does not spell
+//! it. Where the room is within [`BUDGET_MARGIN`] of that text's length, the
+//! mask is narrowed to exactly the tokens after which the state's witness fits,
+//! and the next token of the witness at hand, so that there is always a way
+//! on. Elsewhere the mask is as the constraint gives it.
 
-use fsm_index::{TokenKind, Vocabulary};
+use std::collections::HashMap;
 
+use fsm_index::{TokenId, TokenKind};
+
+use crate::Error;
 use crate::constraint::Constraint;
+use crate::tokenizer::Tokenizer;
+
+/// Under [`TokenBudget::Complete`](super::TokenBudget::Complete) the mask is
+/// narrowed once fewer tokens are left than a shortest completion has bytes and
+/// this many more. No token whose own completion is longer than that is drawn
+/// before either: such a token is looked at when it was drawn.
+pub const BUDGET_MARGIN: usize = 32;
 
 /// Finds witnesses over one vocabulary.
-pub(super) struct Witnesses {
+pub(super) struct Witnesses<'t> {
+    tokenizer: &'t Tokenizer,
     /// A token for each byte alone.
     bytes: [Option<u32>; 256],
 }
@@ -37,16 +48,14 @@ impl Completion {
     }
 }
 
-/// Cuts bytes that come next into tokens.
-pub(super) type Encode<'e> = &'e dyn Fn(&[u8]) -> Vec<u32>;
-
-impl Witnesses {
+impl<'t> Witnesses<'t> {
     /// O(vocabulary).
-    pub(super) fn new(vocabulary: &Vocabulary) -> Self {
+    pub(super) fn new(tokenizer: &'t Tokenizer) -> Self {
+        let vocabulary = tokenizer.vocabulary();
         let mut bytes = [None; 256];
         for id in (0..vocabulary.width()).rev() {
             let Ok(id) = u32::try_from(id) else { continue };
-            let token = fsm_index::TokenId::new(id);
+            let token = TokenId::new(id);
             if vocabulary.kind(token) != TokenKind::Text {
                 continue;
             }
@@ -54,7 +63,7 @@ impl Witnesses {
                 bytes[usize::from(*byte)] = Some(id);
             }
         }
-        Self { bytes }
+        Self { tokenizer, bytes }
     }
 
     /// A completion of the constraint's state in at most `room` tokens; none
@@ -63,13 +72,22 @@ impl Witnesses {
         &self,
         constraint: &mut dyn Constraint,
         room: usize,
-        encode: Encode<'_>,
     ) -> Option<Completion> {
         let bytes = constraint.completion()?;
+        self.of_bytes_within(constraint, bytes, room)
+    }
+
+    /// The same of a completion that is known.
+    fn of_bytes_within(
+        &self,
+        constraint: &mut dyn Constraint,
+        bytes: Vec<u8>,
+        room: usize,
+    ) -> Option<Completion> {
         if bytes.len() <= room && self.spelled(&bytes).is_some() {
             return Some(Completion::Bytes(bytes));
         }
-        let tokens = self.tokens(constraint, &bytes, encode)?;
+        let tokens = self.tokens(constraint, &bytes)?;
         (tokens.len() <= room).then_some(Completion::Tokens(tokens))
     }
 
@@ -78,29 +96,32 @@ impl Witnesses {
         &self,
         constraint: &mut dyn Constraint,
         completion: &Completion,
-        encode: Encode<'_>,
     ) -> Option<Vec<u32>> {
         match completion {
             Completion::Tokens(tokens) => Some(tokens.clone()),
-            Completion::Bytes(bytes) => self.tokens(constraint, bytes, encode),
+            Completion::Bytes(bytes) => self.tokens(constraint, bytes),
         }
     }
 
     /// The tokens of bytes that complete the text: as the tokenizer cuts them,
     /// or one by one.
-    pub(super) fn tokens(
-        &self,
-        constraint: &mut dyn Constraint,
-        bytes: &[u8],
-        encode: Encode<'_>,
-    ) -> Option<Vec<u32>> {
+    pub(super) fn tokens(&self, constraint: &mut dyn Constraint, bytes: &[u8]) -> Option<Vec<u32>> {
         if bytes.is_empty() {
             return Some(Vec::new());
         }
-        let cut = encode(bytes);
-        if !cut.is_empty() && completes(constraint, &cut) {
-            return Some(cut);
+        // Some tokenizers put a blank before a text, which no text must have
+        // that follows another.
+        for left in ["", "\n"] {
+            let cut = self.tokenizer.encode_after(left, bytes);
+            if !cut.is_empty() && completes(constraint, &cut) {
+                return Some(cut);
+            }
         }
+        self.single(constraint, bytes)
+    }
+
+    /// The tokens of bytes one by one.
+    pub(super) fn single(&self, constraint: &mut dyn Constraint, bytes: &[u8]) -> Option<Vec<u32>> {
         let single = self.spelled(bytes)?;
         completes(constraint, &single).then_some(single)
     }
@@ -110,6 +131,46 @@ impl Witnesses {
             .iter()
             .map(|byte| self.bytes[usize::from(*byte)])
             .collect()
+    }
+
+    /// The tokens of the mask after which the constraint can be completed in
+    /// `left` tokens, as a mask. One completion for each group of
+    /// [`Constraint::landings`].
+    pub(super) fn narrowed(
+        &self,
+        constraint: &mut dyn Constraint,
+        left: usize,
+    ) -> Result<Vec<u32>, Error> {
+        let mut words = vec![0u32; constraint.width().div_ceil(32)];
+        // Many places are completed by the same text.
+        let mut known: HashMap<Vec<u8>, bool> = HashMap::new();
+        for group in constraint.landings()? {
+            let Some(&first) = group.first() else {
+                continue;
+            };
+            if constraint.advance(first).is_err() {
+                continue;
+            }
+            let fits = match constraint.completion() {
+                Some(bytes) => match known.get(&bytes) {
+                    Some(fits) => *fits,
+                    None => {
+                        let completion = self.of_bytes_within(constraint, bytes.clone(), left);
+                        let fits = completion.is_some();
+                        known.insert(bytes, fits);
+                        fits
+                    }
+                },
+                None => false,
+            };
+            constraint.rollback(1)?;
+            if fits {
+                for token in group {
+                    words[token as usize / 32] |= 1 << (token % 32);
+                }
+            }
+        }
+        Ok(words)
     }
 }
 

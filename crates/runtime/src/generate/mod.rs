@@ -1,11 +1,15 @@
 //! The decode loop: a prompt goes in, tokens come out, under a constraint.
 
+mod batch;
 mod budget;
 mod outcome;
 mod request;
 mod run;
+mod speculative;
 mod stop;
 
+pub use self::batch::{Batch, BatchRequest, Bound};
+pub use self::budget::BUDGET_MARGIN;
 pub use self::outcome::{
     Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
     TokenProbability,
@@ -13,15 +17,25 @@ pub use self::outcome::{
 pub use self::request::{
     Explanations, ForcedTokens, LogProbabilities, Prompt, Request, TokenBudget,
 };
+pub use self::speculative::{DraftModel, Drafter, MAX_PROPOSED, PromptLookup, Speculation};
+
+use std::time::{Duration, Instant};
 
 use self::budget::Witnesses;
 use self::run::{LEFT_CONTEXT, Run};
+use self::speculative::Ahead;
 use self::stop::StopStrings;
 use crate::constraint::Constraint;
 use crate::model::Model;
-use crate::sampling::Sampler;
+use crate::sampling::{Sampler, SamplingConfig};
 use crate::tokenizer::{Surround, Tokenizer};
 use crate::{Error, ErrorKind};
+
+/// A request that can be answered.
+struct Ready {
+    sampler: Sampler,
+    prompt: Vec<u32>,
+}
 
 /// A model and tokenizer that generate one text after another; what the next
 /// prompt shares with what the model has seen is not computed again.
@@ -31,6 +45,7 @@ pub struct Session<'m, M: Model + ?Sized> {
     tokenizer: &'m Tokenizer,
     /// The tokens that the model remembers.
     seen: Vec<u32>,
+    ahead: Ahead<'m>,
 }
 
 impl<'m, M: Model + ?Sized> Session<'m, M> {
@@ -41,7 +56,21 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
             model,
             tokenizer,
             seen: Vec::new(),
+            ahead: Ahead::default(),
         }
+    }
+
+    /// The same with speculative decoding: `drafter` proposes up to `count`
+    /// tokens ([`MAX_PROPOSED`] at most) for each step of the model, which
+    /// reads them together; see [`Generation::speculation`].
+    ///
+    /// The text is the same as without at temperature 0 and with
+    /// [`PromptLookup`], and has the same distribution with [`DraftModel`] —
+    /// up to the rounding of a model that computes several tokens at once.
+    #[must_use]
+    pub fn with_drafter(mut self, drafter: &'m mut dyn Drafter, count: usize) -> Self {
+        self.ahead = Ahead::new(drafter, count);
+        self
     }
 
     /// Generates a text and tells `on_event` of each token.
@@ -61,21 +90,41 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
         constraint: Option<&mut dyn Constraint>,
         on_event: &mut dyn FnMut(&Event<'_>) -> Flow,
     ) -> Result<Generation, Error> {
+        let ready = self.prepare(request, constraint.as_deref().map(Constraint::width))?;
+        let mut run = self.run(ready, request, constraint, on_event);
+        run.check_budget()?;
+        run.run()
+    }
+
+    /// Looks at everything that can be wrong with a request.
+    fn prepare(&self, request: &Request, mask: Option<usize>) -> Result<Ready, Error> {
         let sampler = Sampler::new(request.sampling.clone())?;
-        if let Some(constraint) = &constraint {
-            let (mask, logits) = (constraint.width(), self.model.vocabulary_width());
-            if mask != logits {
-                return Err(Error::new(
-                    ErrorKind::VocabularyMismatch,
-                    format!(
-                        "the constraint speaks of {mask} tokens, the model of {logits}; \
-                         build it over the loaded model's vocabulary"
-                    ),
-                ));
-            }
+        let logits = self.model.vocabulary_width();
+        if let Some(mask) = mask
+            && mask != logits
+        {
+            return Err(Error::new(
+                ErrorKind::VocabularyMismatch,
+                format!(
+                    "the constraint speaks of {mask} tokens, the model of {logits}; \
+                     build it over the loaded model's vocabulary"
+                ),
+            ));
         }
-        check_bias(&request.logit_bias, self.model.vocabulary_width())?;
+        check_bias(&request.logit_bias, logits)?;
         let prompt = self.prompt(&request.prompt)?;
+        Ok(Ready { sampler, prompt })
+    }
+
+    /// A text at its beginning.
+    fn run<'r, 'c, 's>(
+        &'s mut self,
+        ready: Ready,
+        request: &'r Request,
+        constraint: Option<&'c mut (dyn Constraint + 'c)>,
+        on_event: &'r mut dyn FnMut(&Event<'_>) -> Flow,
+    ) -> Run<'r, 'c, 's, 'm, M> {
+        let Ready { sampler, prompt } = ready;
         let mut decoder = self.tokenizer.decoder();
         if constraint.is_some() {
             decoder.keep_leading_blank();
@@ -83,12 +132,13 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
         // Text that is forced at once is cut into tokens after the prompt's end.
         let tail = prompt.len().saturating_sub(LEFT_CONTEXT);
         let witnesses = match (request.budget, &constraint) {
-            (TokenBudget::Complete, Some(_)) => Some(Witnesses::new(self.tokenizer.vocabulary())),
+            (TokenBudget::Complete, Some(_)) => Some(Witnesses::new(self.tokenizer)),
             _ => None,
         };
-        let mut run = Run {
+        Run {
             witnesses,
             witness: None,
+            places: Vec::new(),
             stop_strings: StopStrings::new(&request.stop_strings),
             left: self.tokenizer.decode(&prompt[tail..]),
             session: self,
@@ -96,7 +146,9 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
             constraint,
             sampler,
             decoder,
-            prompt_tokens: prompt.len(),
+            reused: 0,
+            began: Instant::now(),
+            told: Duration::ZERO,
             generation: Generation {
                 text: String::new(),
                 tokens: Vec::new(),
@@ -105,14 +157,14 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
                 prompt_tokens: prompt.len(),
                 steps: 0,
                 masks: 0,
+                speculation: None,
                 finish: Finish::Length,
                 complete: false,
                 timings: Timings::default(),
             },
+            prompt,
             on_event,
-        };
-        run.check_budget()?;
-        run.run(&prompt)
+        }
     }
 
     /// The prompt's tokens.
@@ -143,10 +195,15 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
     }
 
     /// Lets the model read tokens at the end of what it has seen.
-    fn read(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Error> {
-        let logits = self.model.forward(tokens, self.seen.len())?;
-        self.seen.extend_from_slice(tokens);
-        Ok(logits)
+    fn read(
+        &mut self,
+        tokens: &[u32],
+        constraint: Option<&mut dyn Constraint>,
+        sampling: &SamplingConfig,
+    ) -> Result<Vec<f32>, Error> {
+        let seen = &mut self.seen;
+        self.ahead
+            .read(self.model, seen, tokens, constraint, sampling)
     }
 }
 

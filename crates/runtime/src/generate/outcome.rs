@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use fsm_index::Place;
+
+use super::speculative::Speculation;
 use crate::sampling::Probability;
 
 /// What happens while generating.
@@ -38,6 +41,9 @@ pub struct TokenEvent<'a> {
     pub probabilities: Option<Probabilities>,
     /// What the step was like, if asked for and drawn.
     pub explanation: Option<Explanation>,
+    /// Where the constraint stood before the token, if explanations are asked
+    /// for and it says so.
+    pub place: Option<Place>,
 }
 
 /// What a step was like.
@@ -46,6 +52,9 @@ pub struct TokenEvent<'a> {
 pub struct Explanation {
     /// How many tokens the constraint allowed; none without one.
     pub allowed: Option<usize>,
+    /// How many of them leave room to complete the text; none where no token
+    /// budget is kept, or where its end is far.
+    pub fitting: Option<usize>,
     /// How many tokens there are.
     pub width: usize,
     /// The token that the model itself would have said.
@@ -122,8 +131,8 @@ pub struct TokenProbability {
     /// Among all tokens; none for forced tokens, about which the model was not
     /// asked.
     pub free: Option<f32>,
-    /// Among those that the constraint allowed; 0, which is certainty, for
-    /// forced tokens.
+    /// Among those that could be drawn: that the constraint allowed, and a token
+    /// budget that is kept; 0, which is certainty, for forced tokens.
     pub allowed: f32,
 }
 
@@ -146,6 +155,8 @@ pub struct Generation {
     pub steps: usize,
     /// Masks that were computed.
     pub masks: usize,
+    /// What speculative decoding came to; none without it.
+    pub speculation: Option<Speculation>,
     /// Why it ended.
     pub finish: Finish,
     /// Whether the text is one that the constraint accepts as a whole; always

@@ -33,10 +33,17 @@ pub enum TokenBudget {
     /// It is cut off.
     #[default]
     Cut,
-    /// It is complete by then: only such tokens are drawn after which there is
-    /// a way to complete it in the tokens that are left. Where the room is
-    /// ample nothing changes. If even a shortest text does not fit, generating
-    /// fails before it begins.
+    /// It is complete by then. At every step there is a *witness*, a way to
+    /// complete the text in the tokens that are left: a shortest completion in
+    /// bytes, as the tokenizer cuts it. Near the end
+    /// ([`BUDGET_MARGIN`](super::BUDGET_MARGIN)) the mask is narrowed to exactly
+    /// the tokens after which such a witness fits, and the witness's next token;
+    /// elsewhere it is untouched. What the constraint demands after free text
+    /// counts too, so that reasoning leaves room for the answer. If even a
+    /// shortest text does not fit, generating fails before it begins.
+    ///
+    /// The narrowing takes a walk over the vocabulary and a completion for each
+    /// place that it leads to, at each step near the end.
     Complete,
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::budget::{Completion, Witnesses};
+use fsm_index::Place;
+
+use super::budget::{BUDGET_MARGIN, Completion, Witnesses};
 use super::stop::StopStrings;
 use super::{
     Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation, LogProbabilities,
@@ -13,9 +15,6 @@ use crate::model::Model;
 use crate::sampling::{Sampler, log_probability, top_probabilities};
 use crate::tokenizer::Decoder;
 use crate::{Error, ErrorKind};
-
-/// Most tokens that are drawn again at one step before the witness is followed.
-const MAX_REDRAWS: usize = 32;
 
 /// How many tokens before a forced piece its encoding looks at.
 pub(super) const LEFT_CONTEXT: usize = 8;
@@ -28,49 +27,77 @@ pub(super) struct Run<'r, 'c, 's, 'm, M: Model + ?Sized> {
     pub(super) sampler: Sampler,
     pub(super) decoder: Decoder<'m>,
     /// Set if the text must be complete in time.
-    pub(super) witnesses: Option<Witnesses>,
+    pub(super) witnesses: Option<Witnesses<'m>>,
     /// How it can be completed from here.
     pub(super) witness: Option<Completion>,
     pub(super) stop_strings: StopStrings,
+    /// Where the constraint stood before each of the tokens that were forced
+    /// last, if asked for.
+    pub(super) places: Vec<Option<Place>>,
     /// The end of the prompt's text.
     pub(super) left: String,
-    pub(super) prompt_tokens: usize,
+    /// The prompt; empty once it was read.
+    pub(super) prompt: Vec<u32>,
+    /// How much of it the model still knew.
+    pub(super) reused: usize,
+    pub(super) began: Instant,
+    /// Time that the caller's own doings took.
+    pub(super) told: Duration,
     pub(super) generation: Generation,
     pub(super) on_event: &'r mut dyn FnMut(&Event<'_>) -> Flow,
 }
 
-impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
-    pub(super) fn run(mut self, prompt: &[u32]) -> Result<Generation, Error> {
-        let began = Instant::now();
+impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
+    pub(super) fn run(mut self) -> Result<Generation, Error> {
+        let unread = self.begin();
+        let mut logits = self.read(&unread)?;
+        self.session.ahead.steps = 0;
+        let mut step = self.begun(&logits)?;
+        loop {
+            let tokens = match step {
+                Step::Finish(finish) => return Ok(self.end(finish).0),
+                Step::Read(tokens) => tokens,
+            };
+            let began = Instant::now();
+            logits = self.read(&tokens)?;
+            self.generation.timings.forward += began.elapsed();
+            self.generation.steps += std::mem::take(&mut self.session.ahead.steps);
+            step = self.step(&logits)?;
+        }
+    }
+
+    /// The part of the prompt that the model has to read.
+    pub(super) fn begin(&mut self) -> Vec<u32> {
+        self.began = Instant::now();
         let seen = &mut self.session.seen;
+        let prompt = &self.prompt;
         let shared = seen.iter().zip(prompt).take_while(|(a, b)| a == b).count();
         // The last token is read in any case: its logits are wanted.
-        let reused = shared.min(prompt.len() - 1);
-        seen.truncate(reused);
-        let mut logits = self.read(&prompt[reused..])?;
-        self.generation.timings.prefill = began.elapsed();
+        self.reused = shared.min(prompt.len() - 1);
+        seen.truncate(self.reused);
+        self.session.ahead.begin();
+        prompt[self.reused..].to_vec()
+    }
 
-        let mut told = Duration::ZERO;
+    /// The first step, after the prompt was read.
+    pub(super) fn begun(&mut self, logits: &[f32]) -> Result<Step, Error> {
+        self.generation.timings.prefill = self.began.elapsed();
+        let prompt = std::mem::take(&mut self.prompt);
         let event = Event::Prompt {
-            tokens: prompt,
-            reused,
+            tokens: &prompt,
+            reused: self.reused,
         };
-        let finish = if self.tell(&event, &mut told) == Flow::Stop {
-            Finish::Stopped
-        } else {
-            loop {
-                match self.step(&logits, &mut told)? {
-                    Step::Finish(finish) => break finish,
-                    Step::Read(tokens) => {
-                        let began = Instant::now();
-                        logits = self.read(&tokens)?;
-                        self.generation.timings.forward += began.elapsed();
-                        self.generation.steps += 1;
-                    }
-                }
-            }
-        };
+        match self.tell(&event) {
+            Flow::Stop => Ok(Step::Finish(Finish::Stopped)),
+            Flow::Continue => self.step(logits),
+        }
+    }
+
+    /// What was generated, and the session, which can generate again.
+    pub(super) fn end(mut self, finish: Finish) -> (Generation, &'s mut Session<'m, M>) {
         self.generation.finish = finish;
+        let ahead = &self.session.ahead;
+        self.generation.speculation = ahead.is_on().then_some(ahead.speculation);
         let accepting = self.constraint.as_ref().map(|c| c.is_accepting());
         self.generation.complete = match (accepting, finish) {
             (None, _) => true,
@@ -84,28 +111,37 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             );
             self.generation.text.push_str(&rest);
             if !rest.is_empty() {
-                self.tell(&Event::Rest(&rest), &mut told);
+                self.tell(&Event::Rest(&rest));
             }
         }
-        self.generation.timings.total = began.elapsed().saturating_sub(told);
-        Ok(self.generation)
+        self.generation.timings.total = self.began.elapsed().saturating_sub(self.told);
+        (self.generation, self.session)
     }
 
     /// Lets the model read, and adds the biases.
     fn read(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Error> {
-        let mut logits = self.session.read(tokens)?;
+        let constraint = self.constraint.as_deref_mut();
+        let sampling = &self.request.sampling;
+        let logits = self
+            .session
+            .read(tokens, constraint.map(|c| c as _), sampling)?;
+        Ok(self.biased(logits))
+    }
+
+    /// Logits with the biases of the request.
+    pub(super) fn biased(&self, mut logits: Vec<f32>) -> Vec<f32> {
         for (token, bias) in &self.request.logit_bias {
             if let Some(logit) = logits.get_mut(*token as usize) {
                 *logit += bias;
             }
         }
-        Ok(logits)
+        logits
     }
 
-    fn tell(&mut self, event: &Event<'_>, told: &mut Duration) -> Flow {
+    fn tell(&mut self, event: &Event<'_>) -> Flow {
         let began = Instant::now();
         let flow = (self.on_event)(event);
-        *told += began.elapsed();
+        self.told += began.elapsed();
         flow
     }
 
@@ -113,8 +149,9 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
     fn room(&self) -> (usize, Finish) {
         let asked =
             self.request.max_tokens - self.generation.tokens.len().min(self.request.max_tokens);
-        let context =
-            self.session.model.context_length() - self.prompt_tokens - self.generation.tokens.len();
+        let context = self.session.model.context_length()
+            - self.generation.prompt_tokens
+            - self.generation.tokens.len();
         match asked <= context {
             true => (asked, Finish::Length),
             false => (context, Finish::Context),
@@ -122,7 +159,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
     }
 
     /// Decides on the next token or tokens.
-    fn step(&mut self, logits: &[f32], told: &mut Duration) -> Result<Step, Error> {
+    pub(super) fn step(&mut self, logits: &[f32]) -> Result<Step, Error> {
         if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
             return Ok(Step::Finish(Finish::Complete));
         }
@@ -134,7 +171,8 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         if !forced.is_empty() {
             let mut finish = None;
             for (taken, token) in forced.iter().enumerate() {
-                finish = self.add(*token, Origin::Forced, told);
+                let place = self.places.get_mut(taken).and_then(Option::take);
+                finish = self.add(*token, Origin::Forced, place);
                 if finish.is_some() {
                     self.rollback(forced.len() - taken - 1)?;
                     break;
@@ -145,11 +183,12 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 None => self.unless_over(forced),
             });
         }
+        let place = self.place();
         let (token, origin) = match self.draw(logits, room)? {
             Drawn::Token(token, origin) => (token, origin),
             Drawn::Finish(finish) => return Ok(Step::Finish(finish)),
         };
-        Ok(match self.add(token, origin, told) {
+        Ok(match self.add(token, origin, place) {
             Some(finish) => Step::Finish(finish),
             None => self.unless_over(vec![token]),
         })
@@ -158,12 +197,20 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
     /// Draws the next token and tells the constraint.
     fn draw(&mut self, logits: &[f32], room: usize) -> Result<Drawn, Error> {
         let request = self.request;
-        let mut early = self.generation.tokens.len() < request.min_tokens;
-        let mut own: Option<Vec<u32>> = None;
-        if early {
-            own = self.without_ends(logits.len())?;
+        let began = Instant::now();
+        let mut narrowed = self.is_near_its_end(room);
+        let mut own = match narrowed {
+            true => Some(self.narrowed(room)?),
+            false => None,
+        };
+        let fitting = own.as_deref().map(count);
+        if self.generation.tokens.len() < request.min_tokens {
+            // Unless nothing but the end is left.
+            own = self.without_ends(own.as_deref(), logits.len())?.or(own);
         }
-        for attempt in 0.. {
+        self.generation.timings.mask += began.elapsed();
+        let mut first = true;
+        loop {
             let began = Instant::now();
             let mask = match (&own, &mut self.constraint) {
                 (Some(own), _) => Some(own.as_slice()),
@@ -174,27 +221,22 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 (None, None) => None,
             };
             let masked = Instant::now();
-            let token = match attempt < MAX_REDRAWS {
-                true => self.sampler.sample(logits, mask, &self.session.seen),
-                // The witness is good, and drawing does not come to an end.
-                false => Ok(u32::MAX),
+            let proposal = self.session.ahead.proposal().filter(|_| first);
+            let seen = &self.session.seen;
+            let token = match proposal {
+                Some(proposal) => self.sampler.sample_beside(logits, mask, seen, proposal),
+                None => self.sampler.sample(logits, mask, seen),
             };
+            first = false;
             self.generation.timings.mask += masked - began;
             self.generation.timings.sampling += masked.elapsed();
-            if early && token.is_err() {
-                // Nothing but the end is left after all.
-                early = false;
-                own = None;
-                continue;
-            }
-            let token = match (token, &self.witnesses) {
-                (Ok(token), None) => token,
-                (Ok(token), Some(_)) if token != u32::MAX => token,
-                // Every token that the mask allows was drawn in vain.
-                (_, Some(_)) if self.witness.as_ref().is_some_and(|w| w.len() == 0) => {
+            let token = match (token, &self.witness) {
+                (Ok(token), _) => token,
+                // No allowed token has a logit that can be drawn.
+                (Err(_), Some(witness)) if witness.len() == 0 => {
                     return Ok(Drawn::Finish(Finish::Complete));
                 }
-                (_, Some(_)) => self.first_of_witness(room)?,
+                (Err(_), Some(_)) => self.first_of_witness(room)?,
                 (Err(error), None) => return Err(error),
             };
             let count = request.show_probabilities;
@@ -204,13 +246,13 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             });
             let explanation = match request.explanations {
                 Explanations::Omit => None,
-                Explanations::Give => self.explain(logits)?,
+                Explanations::Give => self.explain(logits, fitting)?,
             };
             let own_probability = match request.log_probabilities {
                 LogProbabilities::Omit => None,
                 LogProbabilities::Compute => Some(TokenProbability {
                     free: Some(log_probability(logits, None, token)),
-                    allowed: log_probability(logits, mask_of(&None, &mut self.constraint), token),
+                    allowed: log_probability(logits, mask_of(&own, &mut self.constraint), token),
                 }),
             };
             let ends = self.session.tokenizer.vocabulary().ends();
@@ -231,27 +273,56 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 return Ok(Drawn::Token(token, origin));
             }
             self.rollback(1)?;
-            let mut words = match own.take() {
-                Some(words) => words,
-                None => mask_of(&None, &mut self.constraint)
-                    .unwrap_or_default()
-                    .to_vec(),
+            let mut words = match (own.take(), narrowed) {
+                // It opened more than there is room for: a draw from the
+                // narrowed mask instead.
+                (None, _) | (_, false) => self.narrowed(room)?,
+                (Some(words), true) => words,
             };
+            narrowed = true;
             if let Some(word) = words.get_mut(token as usize / 32) {
                 *word &= !(1 << (token % 32));
             }
             own = Some(words);
         }
-        Err(Error::new(ErrorKind::Sampling, "no token was drawn"))
+    }
+
+    /// Whether the room is so little that not every token may leave enough.
+    fn is_near_its_end(&self, room: usize) -> bool {
+        if self.witnesses.is_none() {
+            return false;
+        }
+        let completion = self.constraint.as_ref().and_then(|c| c.completion());
+        completion.is_some_and(|bytes| room < bytes.len() + BUDGET_MARGIN)
+    }
+
+    /// The tokens that leave enough room, the witness's first among them.
+    fn narrowed(&mut self, room: usize) -> Result<Vec<u32>, Error> {
+        let mut words = Vec::new();
+        if let (Some(witnesses), Some(constraint)) = (&self.witnesses, &mut self.constraint) {
+            words = witnesses.narrowed(*constraint, room - 1)?;
+        }
+        if self.witness.as_ref().is_some_and(|w| w.len() > 0) {
+            let first = self.first_of_witness(room)?;
+            if let Some(word) = words.get_mut(first as usize / 32) {
+                *word |= 1 << (first % 32);
+            }
+        }
+        Ok(words)
     }
 
     /// What the step is like, before a token is taken.
-    fn explain(&mut self, logits: &[f32]) -> Result<Option<Explanation>, Error> {
+    fn explain(
+        &mut self,
+        logits: &[f32],
+        fitting: Option<usize>,
+    ) -> Result<Option<Explanation>, Error> {
         let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
             return Ok(None);
         };
         let mut explanation = Explanation {
             allowed: None,
+            fitting,
             width: logits.len(),
             likeliest,
             refused: None,
@@ -259,8 +330,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         };
         if let Some(constraint) = &mut self.constraint {
             let mask = constraint.mask()?;
-            let allowed: usize = mask.iter().map(|word| word.count_ones() as usize).sum();
-            explanation.allowed = Some(allowed);
+            explanation.allowed = Some(count(mask));
             explanation.completion = constraint.completion();
             match constraint.advance(likeliest.token) {
                 Ok(()) => constraint.rollback(1)?,
@@ -270,12 +340,17 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         Ok(Some(explanation))
     }
 
-    /// The mask without tokens that end the text; none if nothing else is
-    /// allowed.
-    fn without_ends(&mut self, width: usize) -> Result<Option<Vec<u32>>, Error> {
-        let mut words = match &mut self.constraint {
-            Some(constraint) => constraint.mask()?.to_vec(),
-            None => vec![u32::MAX; width.div_ceil(32)],
+    /// The mask, or an own one, without tokens that end the text; none if
+    /// nothing else is allowed.
+    fn without_ends(
+        &mut self,
+        own: Option<&[u32]>,
+        width: usize,
+    ) -> Result<Option<Vec<u32>>, Error> {
+        let mut words = match (own, &mut self.constraint) {
+            (Some(own), _) => own.to_vec(),
+            (None, Some(constraint)) => constraint.mask()?.to_vec(),
+            (None, None) => vec![u32::MAX; width.div_ceil(32)],
         };
         let ends = self.session.tokenizer.vocabulary().ends().iter();
         let ends = ends.map(|end| end.get());
@@ -290,10 +365,9 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
     /// Whether the text can be completed in `left` tokens after `token`, if
     /// that is asked for. Keeps how.
     fn fits(&mut self, token: Option<u32>, left: usize) -> bool {
-        let Some(witnesses) = self.witnesses.take() else {
+        let (Some(witnesses), Some(constraint)) = (&self.witnesses, &mut self.constraint) else {
             return true;
         };
-        let mut constraint = self.constraint.take();
         // What is left of the witness after its own first token needs no proof.
         let rest = match (&self.witness, token) {
             (Some(Completion::Tokens(tokens)), Some(token)) => tokens
@@ -302,12 +376,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 .map(|(_, rest)| Completion::Tokens(rest.to_vec())),
             _ => None,
         };
-        let found = constraint.as_mut().and_then(|constraint| {
-            let encode = |bytes: &[u8]| self.encode_here(bytes, token);
-            witnesses.within(*constraint, left, &encode)
-        });
-        self.constraint = constraint;
-        self.witnesses = Some(witnesses);
+        let found = witnesses.within(*constraint, left);
         let found = found.or(rest.filter(|rest| rest.len() <= left));
         let fits = found.is_some();
         if fits {
@@ -324,27 +393,29 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                 "no allowed token leads to an end in time",
             )
         };
-        let witnesses = self.witnesses.take().ok_or_else(lost)?;
-        let witness = self.witness.clone().ok_or_else(lost)?;
-        let mut constraint = self.constraint.take();
-        let tokens = constraint.as_mut().and_then(|constraint| {
-            let encode = |bytes: &[u8]| self.encode_here(bytes, None);
-            let cut = witnesses.cut(*constraint, &witness, &encode);
-            // Bytes fit one by one, even if the tokenizer cuts them worse.
-            cut.filter(|tokens| tokens.len() <= room)
-                .or_else(|| match &witness {
-                    Completion::Bytes(bytes) => {
-                        witnesses.tokens(*constraint, bytes, &|_| Vec::new())
-                    }
-                    Completion::Tokens(_) => None,
-                })
+        let (Some(witnesses), Some(constraint)) = (&self.witnesses, &mut self.constraint) else {
+            return Err(lost());
+        };
+        let witness = self.witness.as_ref().ok_or_else(lost)?;
+        let cut = witnesses.cut(*constraint, witness);
+        // Bytes fit one by one, even if the tokenizer cuts them worse.
+        let cut = cut.filter(|tokens| tokens.len() <= room);
+        let tokens = cut.or_else(|| match witness {
+            Completion::Bytes(bytes) => witnesses.single(*constraint, bytes),
+            Completion::Tokens(_) => None,
         });
-        self.constraint = constraint;
-        self.witnesses = Some(witnesses);
         let tokens = tokens.ok_or_else(lost)?;
         let first = tokens.first().copied().ok_or_else(lost)?;
         self.witness = Some(Completion::Tokens(tokens));
         Ok(first)
+    }
+
+    /// Where the constraint stands, if explanations are asked for.
+    fn place(&self) -> Option<Place> {
+        match self.request.explanations {
+            Explanations::Omit => None,
+            Explanations::Give => self.constraint.as_ref()?.place(),
+        }
     }
 
     /// Refuses a budget that even a shortest text does not fit.
@@ -362,10 +433,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
                  be promised to be complete in time; use `TokenBudget::Cut`",
             ));
         };
-        let tokenizer = self.session.tokenizer;
-        let left = &self.left;
-        let encode = |bytes: &[u8]| tokenizer.encode_after(left, bytes);
-        let tokens = witnesses.tokens(*constraint, &shortest, &encode);
+        let tokens = witnesses.tokens(*constraint, &shortest);
         let (room, limit) = self.room();
         match tokens {
             Some(tokens) if tokens.len() <= room => {
@@ -425,9 +493,8 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         }
     }
 
-    /// How bytes that come next are cut, after `token` if one is drawn but not
-    /// yet added.
-    fn encode_here(&self, bytes: &[u8], token: Option<u32>) -> Vec<u32> {
+    /// How bytes that come next are cut.
+    fn encode_here(&self, bytes: &[u8]) -> Vec<u32> {
         let tokenizer = self.session.tokenizer;
         let (text, left) = (&self.generation.text, &self.left);
         // The end of what stands before, whole characters only.
@@ -437,9 +504,6 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             _ => text[from..].to_owned(),
         };
         before.push_str(self.stop_strings.held());
-        if let Some(token) = token {
-            before.push_str(&tokenizer.decode(&[token]));
-        }
         tokenizer.encode_after(&before, bytes)
     }
 
@@ -452,10 +516,13 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
         let Some(constraint) = self.constraint.take() else {
             return Ok(Vec::new());
         };
-        let mut forced = constraint.forced_tokens(&mut |bytes| self.encode_here(bytes, None));
+        let mut forced = constraint.forced_tokens(&mut |bytes| self.encode_here(bytes));
         self.constraint = Some(constraint);
         forced.truncate(room);
+        self.places.clear();
         for token in &forced {
+            let place = self.place();
+            self.places.push(place);
             self.advance(*token)?;
         }
         self.generation.timings.advance += began.elapsed();
@@ -463,6 +530,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             // Cut otherwise than the witness, they would take too many tokens.
             self.rollback(forced.len())?;
             let first = self.first_of_witness(room)?;
+            self.places.truncate(1);
             self.advance(first)?;
             if !self.fits(Some(first), room - 1) {
                 return Err(Error::new(ErrorKind::Sampling, "the witness leads nowhere"));
@@ -474,7 +542,7 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
 
     /// Adds a token to the text and tells of it; why the text ends with it, if
     /// it does.
-    fn add(&mut self, token: u32, origin: Origin, told: &mut Duration) -> Option<Finish> {
+    fn add(&mut self, token: u32, origin: Origin, place: Option<Place>) -> Option<Finish> {
         let decoded = self.decoder.push(token);
         self.generation.tokens.push(token);
         let forced = matches!(origin, Origin::Forced);
@@ -516,14 +584,20 @@ impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
             forced,
             probabilities,
             explanation,
+            place,
         });
-        let flow = self.tell(&event, told);
+        let flow = self.tell(&event);
         match (stopped, flow) {
             (Some(at), _) => Some(Finish::StopString(at)),
             (None, Flow::Stop) => Some(Finish::Stopped),
             (None, Flow::Continue) => None,
         }
     }
+}
+
+/// How many tokens a mask allows.
+fn count(mask: &[u32]) -> usize {
+    mask.iter().map(|word| word.count_ones() as usize).sum()
 }
 
 /// The mask to look at: an own one, or the constraint's.
@@ -554,7 +628,7 @@ enum Drawn {
     Finish(Finish),
 }
 
-enum Step {
+pub(super) enum Step {
     Read(Vec<u32>),
     Finish(Finish),
 }

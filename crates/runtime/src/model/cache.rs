@@ -7,7 +7,7 @@ use candle_core::{DType, Device, Result, Tensor};
 /// Memory is taken in one piece and written in place, so that a step costs no
 /// copy of what came before; it doubles when full. Cutting back is moving a
 /// mark.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct KvCache {
     keys: Option<Tensor>,
     values: Option<Tensor>,

@@ -14,14 +14,51 @@ pub enum Architecture {
     Qwen2,
     /// Qwen3: normalised queries and keys, no biases.
     Qwen3,
+    /// Mistral: as Llama, with a sliding window in the first versions.
+    Mistral,
+    /// Phi-3, 3.5 and 4: queries, keys and values from one matrix, and so the
+    /// two halves of the feed-forward part.
+    Phi3,
+    /// Gemma: scaled embeddings, normalisation by one more than the weight,
+    /// GELU.
+    Gemma,
+    /// Gemma 2: as Gemma, normalised before and after each part, with capped
+    /// scores and logits and a sliding window in every other layer.
+    Gemma2,
+    /// Gemma 3 (its texts): as Gemma 2 without caps, with normalised queries
+    /// and keys, and a sliding window with wavelengths of its own in five of six
+    /// layers.
+    Gemma3,
+}
+
+impl Architecture {
+    /// Whether it is a Gemma of any generation.
+    pub(super) fn is_gemma(self) -> bool {
+        matches!(self, Self::Gemma | Self::Gemma2 | Self::Gemma3)
+    }
+
+    /// Whether each part is normalised before and after.
+    pub(super) fn has_four_norms(self) -> bool {
+        matches!(self, Self::Gemma2 | Self::Gemma3)
+    }
+
+    /// Whether queries and keys are normalised.
+    pub(super) fn has_head_norms(self) -> bool {
+        matches!(self, Self::Qwen3 | Self::Gemma3)
+    }
 }
 
 /// Every architecture, with the name that `config.json` gives it in
 /// `model_type` and, before that key, in `architectures`.
-const KNOWN: [(&str, &str, Architecture); 3] = [
+const KNOWN: [(&str, &str, Architecture); 8] = [
     ("llama", "LlamaForCausalLM", Architecture::Llama),
     ("qwen2", "Qwen2ForCausalLM", Architecture::Qwen2),
     ("qwen3", "Qwen3ForCausalLM", Architecture::Qwen3),
+    ("mistral", "MistralForCausalLM", Architecture::Mistral),
+    ("phi3", "Phi3ForCausalLM", Architecture::Phi3),
+    ("gemma", "GemmaForCausalLM", Architecture::Gemma),
+    ("gemma2", "Gemma2ForCausalLM", Architecture::Gemma2),
+    ("gemma3_text", "Gemma3ForCausalLM", Architecture::Gemma3),
 ];
 
 /// The shape of a model.
@@ -42,6 +79,21 @@ pub struct ModelConfig {
     pub key_value_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
+    /// How many of a head's dimensions are turned by position.
+    pub rotary_dim: usize,
+    /// Scores of attention are products over the root of this.
+    pub attention_scale: f64,
+    /// Scores are pressed between minus this and this.
+    pub attention_cap: Option<f64>,
+    /// Logits are pressed between minus this and this.
+    pub logit_cap: Option<f64>,
+    /// How many tokens a windowed layer sees, the current one among them.
+    pub sliding_window: Option<usize>,
+    /// Which layers are windowed: of so many in a row all but the last; 0 for
+    /// all. Means nothing without a window.
+    pub window_pattern: usize,
+    /// Base of the wavelengths in windowed layers, where it differs.
+    pub local_rope_theta: Option<f64>,
     /// How many tokens have logits.
     pub vocabulary_width: usize,
     /// Most tokens that prompt and output may have together.
@@ -52,6 +104,8 @@ pub struct ModelConfig {
     pub rope_theta: f64,
     /// How the wavelengths are stretched for a context longer than trained on.
     pub rope_scaling: RopeScaling,
+    /// What each frequency is divided by besides, where a file lists it.
+    pub rope_factors: Option<Vec<f32>>,
     /// Whether the output projection is the embedding.
     pub tied_embeddings: bool,
     /// Whether queries, keys and values have biases.
@@ -98,7 +152,8 @@ impl ModelConfig {
     ///
     /// [`ErrorKind::Config`]: not JSON, an unknown architecture (the message
     /// lists the known ones), a missing value, a value out of range, or a
-    /// detail that is not implemented (sliding windows, other activations).
+    /// detail that is not implemented (the long-context rotary scalings `yarn`
+    /// and `longrope`, mixtures of experts, other activations).
     pub fn from_json(json: &[u8], name: &str) -> Result<Self, Error> {
         let value: Value = serde_json::from_slice(json).map_err(|error| {
             Error::with_source(ErrorKind::Config, format!("{name}: {error}"), error)
@@ -109,15 +164,7 @@ impl ModelConfig {
         };
         let architecture = reader.architecture()?;
 
-        let activation = value
-            .get("hidden_act")
-            .and_then(Value::as_str)
-            .unwrap_or("silu");
-        if activation != "silu" {
-            return Err(reader.error(format!(
-                "`hidden_act` is `{activation}`; only `silu` is implemented"
-            )));
-        }
+        reader.activation(architecture)?;
         if value.get("use_sliding_window") == Some(&Value::Bool(true)) {
             return Err(
                 reader.error("`use_sliding_window` is true; sliding windows are not implemented")
@@ -143,24 +190,57 @@ impl ModelConfig {
         if attention_bias && architecture != Architecture::Qwen2 {
             return Err(reader.error("`attention_bias` is true; it is implemented for qwen2 alone"));
         }
+        let head_dim = match (reader.optional_size("head_dim")?, architecture) {
+            (Some(width), _) => width,
+            (None, Architecture::Gemma | Architecture::Gemma2 | Architecture::Gemma3) => 256,
+            (None, _) => hidden_size / heads,
+        };
+        let capped = architecture == Architecture::Gemma2;
         let config = Self {
             architecture,
             hidden_size,
+            rotary_dim: reader.rotary_dim(head_dim)?,
+            attention_scale: match architecture.has_four_norms() {
+                true => reader
+                    .optional_number("query_pre_attn_scalar")?
+                    .unwrap_or(256.0),
+                false => head_dim as f64,
+            },
+            attention_cap: reader
+                .optional_number("attn_logit_softcapping")?
+                .filter(|_| capped),
+            logit_cap: reader
+                .optional_number("final_logit_softcapping")?
+                .filter(|_| capped),
+            sliding_window: match architecture {
+                Architecture::Llama
+                | Architecture::Qwen2
+                | Architecture::Qwen3
+                | Architecture::Gemma => None,
+                _ => reader.optional_size("sliding_window")?,
+            },
+            window_pattern: reader.window_pattern(architecture)?,
+            local_rope_theta: match architecture {
+                Architecture::Gemma3 => Some(reader.local_rope_theta()?),
+                _ => None,
+            },
             intermediate_size: reader.size("intermediate_size")?,
             layers: reader.size("num_hidden_layers")?,
             heads,
             key_value_heads: reader
                 .optional_size("num_key_value_heads")?
                 .unwrap_or(heads),
-            head_dim: reader
-                .optional_size("head_dim")?
-                .unwrap_or(hidden_size / heads),
+            head_dim,
             vocabulary_width: reader.size("vocab_size")?,
             context_length: reader.size("max_position_embeddings")?,
             norm_epsilon: reader.number("rms_norm_eps")?,
             rope_theta: reader.rope_theta()?,
             rope_scaling: reader.rope_scaling()?,
-            tied_embeddings: reader.flag("tie_word_embeddings"),
+            rope_factors: None,
+            tied_embeddings: match value.get("tie_word_embeddings") {
+                None => architecture.is_gemma(),
+                Some(_) => reader.flag("tie_word_embeddings"),
+            },
             attention_bias,
             end_tokens: end_tokens(&value),
         };
@@ -190,13 +270,46 @@ impl ModelConfig {
                 self.head_dim
             ));
         }
+        if self.rotary_dim > self.head_dim || !self.rotary_dim.is_multiple_of(2) {
+            return error(format!(
+                "{} of a head's {} dimensions are turned; it must be an even number of them",
+                self.rotary_dim, self.head_dim
+            ));
+        }
+        if let Some(factors) = &self.rope_factors
+            && factors.len() != self.rotary_dim / 2
+        {
+            return error(format!(
+                "{} rotary factors for {} frequencies",
+                factors.len(),
+                self.rotary_dim / 2
+            ));
+        }
         Ok(())
     }
 
-    /// The frequency of each pair of a head's dimensions, in radians a token.
+    /// Whether a layer sees a window alone.
+    pub(crate) fn is_windowed(&self, layer: usize) -> bool {
+        let full = self.window_pattern > 0 && (layer + 1).is_multiple_of(self.window_pattern);
+        self.sliding_window.is_some() && !full
+    }
+
+    /// The frequency of each pair of a head's dimensions that are turned, in
+    /// windowed layers where these have their own; in radians a token.
+    pub(crate) fn local_rope_frequencies(&self) -> Option<Vec<f32>> {
+        let plain = self.plain_frequencies(self.local_rope_theta?);
+        Some(plain.map(|frequency| frequency as f32).collect())
+    }
+
+    fn plain_frequencies(&self, theta: f64) -> impl Iterator<Item = f64> {
+        let width = self.rotary_dim;
+        (0..width / 2).map(move |i| 1.0 / theta.powf(2.0 * i as f64 / width as f64))
+    }
+
+    /// The frequency of each pair of a head's dimensions that are turned, in
+    /// radians a token.
     pub(crate) fn rope_frequencies(&self) -> Vec<f32> {
-        let plain = (0..self.head_dim / 2)
-            .map(|i| 1.0 / self.rope_theta.powf(2.0 * i as f64 / self.head_dim as f64));
+        let plain = self.plain_frequencies(self.rope_theta);
         let scaled = plain.map(|frequency| match self.rope_scaling {
             RopeScaling::None => frequency,
             RopeScaling::Linear { factor } => frequency / factor,
@@ -219,7 +332,14 @@ impl ModelConfig {
                 }
             }
         });
-        scaled.map(|frequency| frequency as f32).collect()
+        let scaled = scaled.map(|frequency| frequency as f32);
+        match &self.rope_factors {
+            None => scaled.collect(),
+            Some(factors) => scaled
+                .zip(factors)
+                .map(|(own, factor)| own / factor)
+                .collect(),
+        }
     }
 }
 
@@ -267,6 +387,85 @@ impl Reader<'_> {
         })
     }
 
+    /// Refuses activations other than the family's.
+    fn activation(&self, architecture: Architecture) -> Result<(), Error> {
+        let key = match self.value.get("hidden_activation") {
+            None | Some(Value::Null) => "hidden_act",
+            Some(_) => "hidden_activation",
+        };
+        let named = self.value.get(key).and_then(Value::as_str);
+        // What the first Gemma files call `gelu` is computed by its
+        // approximation with a tangent.
+        let own = match architecture.is_gemma() {
+            true => "gelu_pytorch_tanh",
+            false => "silu",
+        };
+        match named {
+            None => Ok(()),
+            Some(name) if name == own || architecture.is_gemma() && name == "gelu" => Ok(()),
+            Some(other) => Err(self.error(format!(
+                "`{key}` is `{other}`; only `{own}` is implemented for this architecture"
+            ))),
+        }
+    }
+
+    fn rotary_dim(&self, head_dim: usize) -> Result<usize, Error> {
+        match self.optional_number("partial_rotary_factor")? {
+            None => Ok(head_dim),
+            Some(share) if share <= 1.0 => Ok((head_dim as f64 * share) as usize),
+            Some(_) => Err(self.error("`partial_rotary_factor` must be at most 1")),
+        }
+    }
+
+    /// How often a layer without a window comes; see `window_pattern`.
+    fn window_pattern(&self, architecture: Architecture) -> Result<usize, Error> {
+        let usual = match architecture {
+            Architecture::Gemma2 => 2,
+            Architecture::Gemma3 => 6,
+            _ => return Ok(0),
+        };
+        let pattern = match self.optional_size("sliding_window_pattern")? {
+            Some(pattern) => pattern,
+            None => self
+                .optional_size("_sliding_window_pattern")?
+                .unwrap_or(usual),
+        };
+        let Some(types) = self.value.get("layer_types").and_then(Value::as_array) else {
+            return Ok(pattern);
+        };
+        for (at, kind) in types.iter().enumerate() {
+            let full = (at + 1).is_multiple_of(pattern);
+            let expected = if full {
+                "full_attention"
+            } else {
+                "sliding_attention"
+            };
+            if kind.as_str() != Some(expected) {
+                return Err(self.error(format!(
+                    "`layer_types/{at}` is {kind}; implemented is `{expected}` there, with a full layer every {pattern}"
+                )));
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// In newer files each kind of layer has its own `rope_parameters`.
+    fn local_rope_theta(&self) -> Result<f64, Error> {
+        let newer = self
+            .value
+            .pointer("/rope_parameters/sliding_attention/rope_theta");
+        match self
+            .value
+            .get("rope_local_base_freq")
+            .or(newer)
+            .map(Value::as_f64)
+        {
+            None => Ok(10_000.0),
+            Some(Some(theta)) if theta.is_finite() && theta > 0.0 => Ok(theta),
+            Some(_) => Err(self.error("`rope_local_base_freq` must be a number above 0")),
+        }
+    }
+
     fn flag(&self, key: &str) -> bool {
         self.value.get(key) == Some(&Value::Bool(true))
     }
@@ -276,6 +475,13 @@ impl Reader<'_> {
             Some(Some(number)) if number.is_finite() && number > 0.0 => Ok(number),
             Some(_) => Err(self.error(format!("`{key}` must be a number above 0"))),
             None => Err(self.error(format!("`{key}` is missing"))),
+        }
+    }
+
+    fn optional_number(&self, key: &str) -> Result<Option<f64>, Error> {
+        match self.value.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => self.number(key).map(Some),
         }
     }
 
@@ -298,8 +504,15 @@ impl Reader<'_> {
 
     /// `rope_theta` stands at the top, or in `rope_parameters` in newer files.
     fn rope_theta(&self) -> Result<f64, Error> {
-        let newer = self.value.pointer("/rope_parameters/rope_theta");
+        let newer = [
+            "/rope_parameters/rope_theta",
+            "/rope_parameters/full_attention/rope_theta",
+        ];
+        let newer = newer.iter().find_map(|at| self.value.pointer(at));
         match self.value.get("rope_theta").or(newer).map(Value::as_f64) {
+            None if self.value.get("model_type").and_then(Value::as_str) == Some("gemma3_text") => {
+                Ok(1_000_000.0)
+            }
             None => Ok(10_000.0),
             Some(Some(theta)) if theta.is_finite() && theta > 0.0 => Ok(theta),
             Some(_) => Err(self.error("`rope_theta` must be a number above 0")),
@@ -307,9 +520,13 @@ impl Reader<'_> {
     }
 
     fn rope_scaling(&self) -> Result<RopeScaling, Error> {
-        let found = ["rope_scaling", "rope_parameters"]
-            .iter()
-            .find_map(|key| Some((*key, self.value.get(*key)?.as_object()?)));
+        let found = [
+            "rope_scaling",
+            "rope_parameters/full_attention",
+            "rope_parameters",
+        ]
+        .iter()
+        .find_map(|key| Some((*key, self.value.pointer(&format!("/{key}"))?.as_object()?)));
         let Some((key, scaling)) = found else {
             return Ok(RopeScaling::None);
         };

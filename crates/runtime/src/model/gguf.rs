@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use candle_core::Device;
 use candle_core::quantized::gguf_file::{Content, Value};
 
 use super::config::{Architecture, MAX_SIZE, ModelConfig, RopeScaling};
@@ -13,11 +14,16 @@ use crate::error::first_line;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
-/// Architectures of GGUF files, and how each pairs a head's dimensions.
-const KNOWN: [(&str, Architecture, Pairing); 3] = [
+/// Architectures of GGUF files, and how each pairs a head's dimensions. Mistral
+/// is `llama` there.
+const KNOWN: [(&str, Architecture, Pairing); 7] = [
     ("llama", Architecture::Llama, Pairing::Neighbours),
     ("qwen2", Architecture::Qwen2, Pairing::Halves),
     ("qwen3", Architecture::Qwen3, Pairing::Halves),
+    ("phi3", Architecture::Phi3, Pairing::Halves),
+    ("gemma", Architecture::Gemma, Pairing::Halves),
+    ("gemma2", Architecture::Gemma2, Pairing::Halves),
+    ("gemma3", Architecture::Gemma3, Pairing::Halves),
 ];
 
 pub(super) struct Header {
@@ -89,7 +95,8 @@ impl Header {
     }
 
     /// The shape of the model, and how it pairs dimensions.
-    pub(super) fn config(&self) -> Result<(ModelConfig, Pairing), Error> {
+    pub(super) fn config(&mut self) -> Result<(ModelConfig, Pairing), Error> {
+        let rope_factors = self.rope_factors()?;
         let name = self
             .text("general.architecture")
             .ok_or_else(|| self.error("`general.architecture` is missing"))?;
@@ -118,9 +125,13 @@ impl Header {
                 )));
             }
         };
-        if self.content.tensor_infos.contains_key("rope_freqs.weight") {
+        if self
+            .content
+            .tensor_infos
+            .contains_key("rope_factors_long.weight")
+        {
             return Err(self.error(
-                "rotary frequencies are given as a tensor (`rope_freqs.weight`), which is not implemented",
+                "rotary frequencies depend on the length (`rope_factors_long.weight`), which is not implemented",
             ));
         }
         let hidden_size = self.size(&key("embedding_length"))?;
@@ -129,12 +140,13 @@ impl Header {
             Some(_) => self.size(&key("attention.key_length"))?,
             None => hidden_size / heads,
         };
-        let turned = self
-            .whole(&key("rope.dimension_count"))
-            .unwrap_or(head_dim as u64);
-        if turned != head_dim as u64 {
+        let rotary_dim = match self.whole(&key("rope.dimension_count")) {
+            Some(_) => self.size(&key("rope.dimension_count"))?,
+            None => head_dim,
+        };
+        if rotary_dim != head_dim && architecture != Architecture::Phi3 {
             return Err(self.error(format!(
-                "`{name}.rope.dimension_count` is {turned} of {head_dim}; partial rotation is not implemented"
+                "`{name}.rope.dimension_count` is {rotary_dim} of {head_dim}; partial rotation is implemented for phi3 alone"
             )));
         }
         let embedding = self.content.tensor_infos.get("token_embd.weight");
@@ -151,11 +163,41 @@ impl Header {
             Some(_) => self.size(&key("attention.head_count_kv"))?,
             None => heads,
         };
+        let layers = self.size(&key("block_count"))?;
+        let window = key("attention.sliding_window");
         let config = ModelConfig {
             architecture,
             hidden_size,
+            rotary_dim,
+            // The files do not tell; by their layers the largest ones are known.
+            attention_scale: match (architecture, layers) {
+                (Architecture::Gemma2, 46) | (Architecture::Gemma3, 62) => {
+                    hidden_size as f64 / heads as f64
+                }
+                _ => head_dim as f64,
+            },
+            attention_cap: self.number(&key("attn_logit_softcapping")),
+            logit_cap: self.number(&key("final_logit_softcapping")),
+            sliding_window: match (architecture, self.whole(&window)) {
+                (Architecture::Phi3 | Architecture::Gemma2 | Architecture::Gemma3, Some(1..)) => {
+                    Some(self.size(&window)?)
+                }
+                _ => None,
+            },
+            window_pattern: match architecture {
+                Architecture::Gemma2 => 2,
+                Architecture::Gemma3 => 6,
+                _ => 0,
+            },
+            local_rope_theta: match architecture {
+                Architecture::Gemma3 => Some(
+                    self.number(&key("rope.local_freq_base"))
+                        .unwrap_or(10_000.0),
+                ),
+                _ => None,
+            },
             intermediate_size: self.size(&key("feed_forward_length"))?,
-            layers: self.size(&key("block_count"))?,
+            layers,
             heads,
             key_value_heads,
             head_dim,
@@ -168,14 +210,49 @@ impl Header {
                         "`{name}.attention.layer_norm_rms_epsilon` is missing"
                     ))
                 })?,
-            rope_theta: self.number(&key("rope.freq_base")).unwrap_or(10_000.0),
+            rope_theta: match (self.number(&key("rope.freq_base")), architecture) {
+                (Some(theta), _) => theta,
+                (None, Architecture::Gemma3) => 1_000_000.0,
+                (None, _) => 10_000.0,
+            },
             rope_scaling,
+            rope_factors,
             tied_embeddings: !self.content.tensor_infos.contains_key("output.weight"),
             attention_bias: architecture == Architecture::Qwen2,
             end_tokens: self.end_tokens(),
         };
         config.check(&self.place)?;
         Ok((config, pairing))
+    }
+
+    /// What frequencies are divided by, where a tensor says so: files of Llama
+    /// 3.1 and later.
+    fn rope_factors(&mut self) -> Result<Option<Vec<f32>>, Error> {
+        const NAME: &str = "rope_freqs.weight";
+        if !self.content.tensor_infos.contains_key(NAME) {
+            return Ok(None);
+        }
+        let read = self.content.tensor(&mut self.file, NAME, &Device::Cpu);
+        let factors = read
+            .and_then(|tensor| {
+                tensor
+                    .dequantize(&Device::Cpu)?
+                    .flatten_all()?
+                    .to_vec1::<f32>()
+            })
+            .map_err(|error| {
+                let message = format!("{}: tensor `{NAME}`: {}", self.place, first_line(&error));
+                Error::with_source(ErrorKind::Weights, message, error)
+            })?;
+        match factors
+            .iter()
+            .all(|factor| factor.is_finite() && *factor > 0.0)
+        {
+            true => Ok(Some(factors)),
+            false => Err(self.error(format!(
+                "`{NAME}` holds something else than numbers above 0"
+            ))),
+        }
     }
 
     /// The tokens that end a text or a turn.

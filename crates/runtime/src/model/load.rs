@@ -42,6 +42,19 @@ impl LoadOptions {
     }
 }
 
+/// How far loading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadProgress {
+    /// Pieces that are done: files read, and layers built.
+    pub done: usize,
+    /// All of them.
+    pub total: usize,
+}
+
+/// Who is told how far loading has come.
+pub(super) type Watch<'w> = &'w mut dyn FnMut(LoadProgress);
+
 /// Loads a model from a folder laid out as Hugging Face does (`config.json`,
 /// `tokenizer.json`, `tokenizer_config.json`, `generation_config.json`, and
 /// `model.safetensors` or the shards of `model.safetensors.index.json`), or
@@ -62,15 +75,33 @@ pub fn load(path: impl AsRef<Path>) -> Result<LoadedModel, Error> {
 ///
 /// As [`load`].
 pub fn load_with(path: impl AsRef<Path>, options: LoadOptions) -> Result<LoadedModel, Error> {
+    load_watched(path, options, &mut |_| {})
+}
+
+/// [`load_with`], telling `watch` after each file and each layer how far it has
+/// come: for progress bars.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_watched(
+    path: impl AsRef<Path>,
+    options: LoadOptions,
+    watch: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadedModel, Error> {
     let path = path.as_ref();
     if path.is_dir() {
-        load_folder(path, options)
+        load_folder(path, options, watch)
     } else {
-        load_gguf(path, options)
+        load_gguf(path, options, watch)
     }
 }
 
-fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
+fn load_folder(
+    folder: &Path,
+    options: LoadOptions,
+    watch: Watch<'_>,
+) -> Result<LoadedModel, Error> {
     let config_path = folder.join("config.json");
     let config_json = read(&config_path)?;
     let config = ModelConfig::from_json(&config_json, &config_path.display().to_string())?;
@@ -80,7 +111,13 @@ fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error
     let generation = optional_json(&folder.join("generation_config.json"))?;
     let tokenizer_config = optional_json(&folder.join("tokenizer_config.json"))?;
     let chat = ChatTemplates::from_directory(folder)?;
-    let mut source = Safetensors::open(folder, options.weights)?;
+    let layers = config.layers;
+    let mut read = 0;
+    let mut source = Safetensors::open(folder, options.weights, &mut |done, files| {
+        read = files;
+        let total = files + layers;
+        watch(LoadProgress { done, total });
+    })?;
     let parts = Parts {
         config,
         tokenizer,
@@ -88,7 +125,7 @@ fn load_folder(folder: &Path, options: LoadOptions) -> Result<LoadedModel, Error
         tokenizer_config,
         chat,
     };
-    parts.finish(&mut source)
+    parts.finish(&mut source, read, watch)
 }
 
 /// A model from the contents of its files.
@@ -112,15 +149,12 @@ pub(crate) fn from_bytes(
         chat: ChatTemplates::from_config(&tokenizer_config)?,
         tokenizer_config,
     };
-    parts.finish(&mut Safetensors::from_bytes(
-        weights,
-        "model.safetensors",
-        WeightFormat::Fast,
-    )?)
+    let mut source = Safetensors::from_bytes(weights, "model.safetensors", WeightFormat::Fast)?;
+    parts.finish(&mut source, 0, &mut |_| {})
 }
 
-fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
-    let header = Header::open(path)?;
+fn load_gguf(path: &Path, options: LoadOptions, watch: Watch<'_>) -> Result<LoadedModel, Error> {
+    let mut header = Header::open(path)?;
     let (config, pairing) = header.config()?;
     let beside = path.with_file_name("tokenizer.json");
     let json = match beside.is_file() {
@@ -135,6 +169,7 @@ fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
         place: header.place,
         format: options.weights,
         pairing,
+        four_norms: config.architecture.has_four_norms(),
         embedding: None,
     };
     let parts = Parts {
@@ -144,7 +179,7 @@ fn load_gguf(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
         tokenizer_config: Value::Null,
         chat,
     };
-    parts.finish(&mut source)
+    parts.finish(&mut source, 0, watch)
 }
 
 /// Everything but the weights.
@@ -157,7 +192,13 @@ struct Parts {
 }
 
 impl Parts {
-    fn finish(self, source: &mut dyn super::weights::Source) -> Result<LoadedModel, Error> {
+    /// Builds the model; `read` pieces are done before.
+    fn finish(
+        self,
+        source: &mut dyn super::weights::Source,
+        read: usize,
+        watch: Watch<'_>,
+    ) -> Result<LoadedModel, Error> {
         let width = self.config.vocabulary_width;
         // generation_config.json goes before config.json, as it does in the
         // library that these files are made for; the token that ends a chat's
@@ -173,7 +214,11 @@ impl Parts {
         };
         ends.extend(name.and_then(|name| self.tokenizer.token_to_id(name)));
         let tokenizer = self.tokenizer.for_model(width, &ends)?;
-        let model = Transformer::new(self.config, source)?;
+        let total = read + self.config.layers;
+        let model = Transformer::new(self.config, source, &mut |layers| {
+            let done = read + layers;
+            watch(LoadProgress { done, total });
+        })?;
         debug_assert_eq!(model.vocabulary_width(), width);
         Ok(LoadedModel {
             model,

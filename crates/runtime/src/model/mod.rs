@@ -14,7 +14,7 @@ use std::path::Path;
 pub use config::{Architecture, MAX_LAYERS, MAX_SIZE, ModelConfig, RopeScaling};
 #[cfg(feature = "embedded")]
 pub(crate) use load::from_bytes;
-pub use load::{LoadOptions, LoadedModel, load, load_with};
+pub use load::{LoadOptions, LoadProgress, LoadedModel, load, load_watched, load_with};
 pub use transformer::Transformer;
 pub use weights::WeightFormat;
 
@@ -35,6 +35,38 @@ pub trait Model {
     /// the computation. The model then remembers `position` tokens at most.
     fn forward(&mut self, tokens: &[u32], position: usize) -> Result<Vec<f32>, Error>;
 
+    /// As [`Model::forward`], and returns the logits after each of the last
+    /// `count` tokens, in order. The default is a step for each of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Model::forward`], or `count` is 0 or more than there are tokens.
+    fn forward_each(
+        &mut self,
+        tokens: &[u32],
+        position: usize,
+        count: usize,
+    ) -> Result<Vec<Vec<f32>>, Error> {
+        let first = last_tokens(tokens, count)?;
+        let mut each = vec![self.forward(&tokens[..=first], position)?];
+        for at in first + 1..tokens.len() {
+            each.push(self.forward(&tokens[at..=at], position + at)?);
+        }
+        Ok(each)
+    }
+
+    /// A step of several texts, each with a model of its own: what
+    /// [`Model::forward`] says of each. The default takes one after another;
+    /// models that share their weights may read them once for all.
+    fn forward_together(reads: &mut [Reading<'_, Self>]) -> Vec<Result<Vec<f32>, Error>>
+    where
+        Self: Sized,
+    {
+        let each = reads.iter_mut();
+        each.map(|read| read.model.forward(read.tokens, read.position))
+            .collect()
+    }
+
     /// Forgets all tokens from `length` on. O(1) in the tokens.
     fn truncate(&mut self, length: usize);
 
@@ -46,6 +78,31 @@ pub trait Model {
 
     /// How many logits there are.
     fn vocabulary_width(&self) -> usize;
+}
+
+/// What one of several models is to read; see [`Model::forward_together`].
+#[derive(Debug)]
+pub struct Reading<'a, M> {
+    /// The model.
+    pub model: &'a mut M,
+    /// What [`Model::forward`] is given.
+    pub tokens: &'a [u32],
+    /// Where.
+    pub position: usize,
+}
+
+/// Where the last `count` tokens begin.
+fn last_tokens(tokens: &[u32], count: usize) -> Result<usize, Error> {
+    match tokens.len().checked_sub(count).filter(|_| count > 0) {
+        Some(first) => Ok(first),
+        None => Err(Error::new(
+            ErrorKind::Model,
+            format!(
+                "the logits of {count} tokens are asked for, of {} given",
+                tokens.len()
+            ),
+        )),
+    }
 }
 
 /// The checks that [`Model::forward`] promises.

@@ -14,7 +14,7 @@ pub(super) enum Pairing {
 
 /// Cosines and sines of the positions reached so far; the table doubles when
 /// it is too short, because contexts can be far longer than texts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rotary {
     frequencies: Vec<f32>,
     pairing: Pairing,
@@ -63,8 +63,17 @@ impl Rotary {
         }
     }
 
-    /// Turns `[heads, tokens, width]`.
+    /// Turns `[heads, tokens, width]`: its first dimensions, where not all are.
     pub(super) fn turn(&self, x: &Tensor, (cos, sin): (&Tensor, &Tensor)) -> Result<Tensor> {
+        let (turned, width) = (2 * self.frequencies.len(), x.dim(2)?);
+        if turned < width {
+            let first = self.turn_all(&x.narrow(2, 0, turned)?.contiguous()?, (cos, sin))?;
+            return Tensor::cat(&[&first, &x.narrow(2, turned, width - turned)?], 2);
+        }
+        self.turn_all(x, (cos, sin))
+    }
+
+    fn turn_all(&self, x: &Tensor, (cos, sin): (&Tensor, &Tensor)) -> Result<Tensor> {
         let x = x.unsqueeze(0)?;
         let turned = match self.pairing {
             Pairing::Halves => rope(&x, cos, sin)?,

@@ -39,6 +39,9 @@ pub enum WeightFormat {
 /// Gives weights by the names of Hugging Face, checking their shapes.
 pub(super) trait Source {
     fn pairing(&self) -> Pairing;
+    /// Whether weights of normalisation are stored less one, in the families
+    /// that add one.
+    fn stores_norms_less_one(&self) -> bool;
     /// The table of `{name}.weight`.
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error>;
     /// The matrix `{name}.weight`, rows by columns.
@@ -81,7 +84,12 @@ pub(super) struct Safetensors {
 impl Safetensors {
     /// Reads `model.safetensors`, or the shards that
     /// `model.safetensors.index.json` names, one shard in memory at a time.
-    pub(super) fn open(folder: &Path, format: WeightFormat) -> Result<Self, Error> {
+    /// `read` is told how many files were read, and of how many.
+    pub(super) fn open(
+        folder: &Path,
+        format: WeightFormat,
+        read: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, Error> {
         let single = folder.join("model.safetensors");
         let index = folder.join("model.safetensors.index.json");
         let (files, place) = if single.is_file() {
@@ -98,10 +106,12 @@ impl Safetensors {
             ));
         };
         let mut tensors = HashMap::new();
-        for file in files {
-            let bytes = super::read(&file)?;
+        for (done, file) in files.iter().enumerate() {
+            read(done, files.len());
+            let bytes = super::read(file)?;
             read_tensors(&bytes, &file.display().to_string(), &mut tensors)?;
         }
+        read(files.len(), files.len());
         Ok(Self {
             tensors,
             place: place.display().to_string(),
@@ -200,6 +210,10 @@ impl Source for Safetensors {
         Pairing::Halves
     }
 
+    fn stores_norms_less_one(&self) -> bool {
+        true
+    }
+
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {
         Ok(Embedding::Plain(
             self.get(&format!("{name}.weight"), &shape)?,
@@ -226,13 +240,19 @@ pub(super) struct Gguf<'a> {
     pub(super) place: String,
     pub(super) format: WeightFormat,
     pub(super) pairing: Pairing,
+    /// Whether each part is normalised before and after.
+    pub(super) four_norms: bool,
     /// A tied embedding is asked for twice and shall be in memory once.
     pub(super) embedding: Option<Arc<QTensor>>,
 }
 
 /// A part's name in a GGUF file, by its name in files of Hugging Face.
-const GGUF_NAMES: [(&str, &str); 11] = [
+const GGUF_NAMES: [(&str, &str); 15] = [
     ("input_layernorm", "attn_norm"),
+    ("pre_feedforward_layernorm", "ffn_norm"),
+    ("post_feedforward_layernorm", "post_ffw_norm"),
+    ("self_attn.qkv_proj", "attn_qkv"),
+    ("mlp.gate_up_proj", "ffn_up"),
     ("post_attention_layernorm", "ffn_norm"),
     ("self_attn.q_proj", "attn_q"),
     ("self_attn.k_proj", "attn_k"),
@@ -245,7 +265,9 @@ const GGUF_NAMES: [(&str, &str); 11] = [
     ("mlp.down_proj", "ffn_down"),
 ];
 
-fn gguf_name(name: &str) -> String {
+/// `four_norms` tells what the norm after attention is: there are two more, or
+/// it is the one before the feed-forward part.
+fn gguf_name(name: &str, four_norms: bool) -> String {
     match name {
         "model.embed_tokens.weight" => return "token_embd.weight".to_owned(),
         "model.norm.weight" => return "output_norm.weight".to_owned(),
@@ -258,6 +280,9 @@ fn gguf_name(name: &str) -> String {
     let Some((layer, part)) = parts else {
         return name.to_owned();
     };
+    if four_norms && part == "post_attention_layernorm.weight" {
+        return format!("blk.{layer}.post_attention_norm.weight");
+    }
     for (from, to) in GGUF_NAMES {
         if let Some(kind) = part.strip_prefix(from) {
             return format!("blk.{layer}.{to}{kind}");
@@ -268,7 +293,7 @@ fn gguf_name(name: &str) -> String {
 
 impl Gguf<'_> {
     fn read(&mut self, name: &str, shape: &[usize]) -> Result<Arc<QTensor>, Error> {
-        let name = gguf_name(name);
+        let name = gguf_name(name, self.four_norms);
         let info = self
             .content
             .tensor_infos
@@ -315,6 +340,10 @@ impl Gguf<'_> {
 impl Source for Gguf<'_> {
     fn pairing(&self) -> Pairing {
         self.pairing
+    }
+
+    fn stores_norms_less_one(&self) -> bool {
+        false
     }
 
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {

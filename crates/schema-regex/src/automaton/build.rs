@@ -18,6 +18,7 @@ use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
 use crate::options::Options;
+use crate::print::Narrowed;
 use crate::shape::Signed;
 
 pub(super) struct Builder {
@@ -26,6 +27,8 @@ pub(super) struct Builder {
     ids: HashMap<Box<[ConjId]>, u32>,
     pub(super) loops: Loops,
     loops_of: HashMap<*const CharDfa, u32>,
+    /// Where caps were applied: a location, a keyword, how.
+    pub(super) narrowed: Narrowed,
 }
 
 /// For each thread its choices of goals, before the goals have numbers.
@@ -39,6 +42,7 @@ impl Builder {
             ids: HashMap::new(),
             loops: Loops::default(),
             loops_of: HashMap::new(),
+            narrowed: Narrowed::new(),
         }
     }
 
@@ -180,9 +184,10 @@ impl Builder {
         let mut cap = 0u64;
         let mut free = None;
         for (goal, shape) in self.shapes(goals, Kind::String)? {
-            let Shape::String(shape) = shape else {
+            let Shape::String(mut shape) = shape else {
                 continue;
             };
+            self.cap_string(goals[goal as usize], &mut shape)?;
             let Some(leaf) = self.compiler.string_leaf(&shape)? else {
                 continue;
             };
@@ -255,7 +260,7 @@ impl Builder {
     }
 
     fn arrays(&mut self, goals: &[ConjId]) -> Result<Option<ArrayMachine>, Error> {
-        let shapes: Vec<(u32, ArrayShape)> = self
+        let mut shapes: Vec<(u32, ArrayShape)> = self
             .shapes(goals, Kind::Array)?
             .into_iter()
             .filter_map(|(g, s)| match s {
@@ -265,6 +270,9 @@ impl Builder {
             .collect();
         if shapes.is_empty() {
             return Ok(None);
+        }
+        for (goal, shape) in &mut shapes {
+            self.cap_array(goals[*goal as usize], shape);
         }
         let mut prefix = 0u64;
         let mut cap = 0u64;

@@ -37,6 +37,9 @@ pub(super) struct Compiler {
     excluding: HashMap<(NodeId, NodeId, Kind), bool>,
     pub(super) shapes: HashMap<(ConjId, Kind), Arc<Vec<Shape>>>,
     pub(super) leaves: LeafCache,
+    /// Whether the complement of a narrowed format is that of what is enforced,
+    /// not refused.
+    pub(super) as_enforced: bool,
     steps: usize,
 }
 
@@ -54,6 +57,7 @@ impl Compiler {
             excluding: HashMap::new(),
             shapes: HashMap::new(),
             leaves: LeafCache::default(),
+            as_enforced: false,
             steps: 0,
         };
         compiler.intern(&[]);

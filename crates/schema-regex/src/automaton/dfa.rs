@@ -160,6 +160,32 @@ impl CharDfa {
         out
     }
 
+    /// The code points that lead from each state of `among` to another one of
+    /// them.
+    pub(super) fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
+        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
+        let mut free = vec![!states.is_empty(); self.width];
+        for state in &states {
+            for (symbol, free) in free.iter_mut().enumerate() {
+                let to = self.next[*state as usize * self.width + symbol];
+                *free &= to != DEAD && among(to);
+            }
+        }
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        for (i, &start) in self.starts.iter().enumerate() {
+            let symbol = self.symbols[i];
+            if symbol == u32::MAX || !free[symbol as usize] {
+                continue;
+            }
+            let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+            match out.last_mut() {
+                Some(last) if last.1 + 1 == start => last.1 = end,
+                _ => out.push((start, end)),
+            }
+        }
+        out
+    }
+
     /// A code point of each symbol, a visible one where there is one.
     pub(super) fn representatives(&self) -> Vec<u32> {
         let mut out = vec![u32::MAX; self.width];

@@ -423,8 +423,12 @@ impl Compiler {
                 }
                 Flow::On
             }
-            AtomKind::Minimum { value, exclusive } => bound(p, at, positive, value, *exclusive),
-            AtomKind::Maximum { value, exclusive } => bound(p, at, !positive, value, *exclusive),
+            AtomKind::Minimum { value, exclusive } => {
+                bound(p, at, positive, value, *exclusive == positive)
+            }
+            AtomKind::Maximum { value, exclusive } => {
+                bound(p, at, !positive, value, *exclusive == positive)
+            }
             AtomKind::MultipleOf(divisor) => number(p, |n| {
                 n.multiples.push((divisor.clone(), positive));
                 n.at = Some(at);
@@ -448,7 +452,7 @@ impl Compiler {
                 if self.options.formats == Formats::Annotate {
                     return Ok(flow(positive));
                 }
-                if let (true, Some(what)) = (negative, format.narrowed()) {
+                if let (true, Some(what)) = (negative && !self.as_enforced, format.narrowed()) {
                     let why = format!(
                         "the format is narrowed ({what}), which is not exact under a complement"
                     );
@@ -504,6 +508,12 @@ impl Compiler {
             },
             AtomKind::UniqueItems => {
                 if negative {
+                    // Where items must differ anyway there is no way out.
+                    if let Shape::Array(a) = &p.shape
+                        && (a.unique.is_some() || a.max.is_some_and(|m| m < 2))
+                    {
+                        return Ok(Flow::Dead);
+                    }
                     return Err(self.refusal(at, "the complement of uniqueness is not followed"));
                 }
                 array(p, |a| {
@@ -1202,8 +1212,6 @@ fn bound(
     value: &Decimal,
     exclusive: bool,
 ) -> Flow {
-    let keyword_is_lower = matches!(at.1, "minimum" | "exclusiveMinimum");
-    let exclusive = exclusive == (keyword_is_lower == lower);
     let bound = Bound {
         value: value.clone(),
         exclusive,

@@ -9,17 +9,27 @@ use super::dfa::{CharDfa, DEAD};
 use super::live::{Live, ObjectAt};
 use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine};
 use super::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
-use super::step::{UNITS, string_goals};
+use super::step::UNITS;
+use super::strings::string_goals;
 use super::text::Partial;
 
 /// The most states that are looked at for one string or number.
 const MAX_SEARCH: usize = 200_000;
 
+/// The most states that are looked at for a name that is wanted, before any
+/// other one is taken.
+const MAX_WANTED: usize = 5_000;
+
+/// A completion ends unfinished when it is longer than this, in bytes: nobody
+/// waits for it.
+const MAX_COMPLETION: usize = 4 << 20;
+
 impl SchemaAutomaton {
     /// Writes a text that leads to acceptance.
     pub(super) fn finish(&self, mut config: Config, x: &mut Scratch, out: &mut Vec<u8>) {
         let mut detours = 0;
-        loop {
+        let start = out.len();
+        while out.len() - start <= MAX_COMPLETION {
             let length = out.len();
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
@@ -39,7 +49,7 @@ impl SchemaAutomaton {
             }
             // The plain way is barred by items that must differ: another one,
             // which exists.
-            let bytes = self.bytes_to_try(&config);
+            let bytes = self.bytes_to_try(&config, x);
             let way = bytes
                 .into_iter()
                 .chain(0x20..=0xFF)
@@ -129,6 +139,7 @@ impl SchemaAutomaton {
         let more = search(
             config,
             x,
+            MAX_SEARCH,
             &mut |c, x| b"]},".iter().any(|b| self.next(*c, *b, x).is_some()),
             &mut |c, x| {
                 b"0123456789.-eE+"
@@ -167,7 +178,7 @@ impl SchemaAutomaton {
                 };
                 self.name(config, x, out)
             }
-            Gap::BeforeKey => self.name(config, x, out),
+            Gap::BeforeKey | Gap::BeforeFurther => self.name(config, x, out),
             Gap::ArrayStart | Gap::AfterItem => {
                 if let Some(next) = self.next(config, b']', x) {
                     out.push(b']');
@@ -238,30 +249,32 @@ impl SchemaAutomaton {
             frame.pos
         };
         let threads = x.list(frame.threads);
-        let first = threads.chunks_exact(2).next()?;
         let heights = &self.nodes.get(member.node as usize)?.heights;
-        let mut best: Option<(Choice, u32)> = None;
-        for c in member.of(first[0]) {
-            let Some(ext) = Live::raise(m, first[0], first[1], c.take) else {
-                continue;
-            };
-            if !live.fits(member, c.goal) || !live.array(m, first[0], ext, pos) {
-                continue;
+        // What lacks least, so that each item brings it nearer; of equal ones
+        // the flattest, and counts are raised only where they must be.
+        let lack = |thread: u32, ext: u32| {
+            let mut rest = ext;
+            let mut lack = 0;
+            for count in &m.threads[thread as usize].counts {
+                lack += count.min.saturating_sub(rest % count.radix());
+                rest /= count.radix();
             }
-            let height = heights[c.goal as usize];
-            // Counts that are still too low want more, others as little as
-            // may be.
-            let gain = ext != first[1];
-            let better = best.is_none_or(|(b, h)| {
-                let old = Live::raise(m, first[0], first[1], b.take) != Some(first[1]);
-                let lacking = !live.array_complete(m, first[0], first[1], u32::MAX);
-                (gain == lacking && old != lacking) || (gain == old && height < h)
-            });
-            if better {
-                best = Some((*c, height));
-            }
-        }
-        best.map(|(c, _)| c)
+            lack
+        };
+        let nearest = threads
+            .chunks_exact(2)
+            .min_by_key(|pair| lack(pair[0], pair[1]))?;
+        let choices = member.of(nearest[0]).iter().filter_map(|c| {
+            let ext = Live::raise(m, nearest[0], nearest[1], c.take)?;
+            (live.fits(member, c.goal) && live.array(m, nearest[0], ext, pos)).then_some((
+                lack(nearest[0], ext),
+                heights[c.goal as usize],
+                ext != nearest[1],
+                c,
+            ))
+        });
+        let best = choices.min_by_key(|(lack, height, raised, _)| (*lack, *height, *raised));
+        best.map(|(_, _, _, choice)| *choice)
     }
 
     fn member_choice(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
@@ -276,6 +289,7 @@ impl SchemaAutomaton {
             count: frame.count,
             used: &used,
             extras: &[],
+            ..ObjectAt::START
         };
         let member = m.member(number);
         let heights = &self.nodes.get(member.node as usize)?.heights;
@@ -442,6 +456,7 @@ impl SchemaAutomaton {
         search(
             state,
             x,
+            MAX_SEARCH,
             &mut |s, x| self.number_goals(node, set, *s, x) != EMPTY_LIST,
             &mut |s, x| {
                 b"0123456789.-eE+"
@@ -476,6 +491,7 @@ impl SchemaAutomaton {
         let mut text = search(
             config,
             x,
+            MAX_SEARCH,
             &mut |c, x| match &c.top {
                 Top::String { text, .. } => {
                     text.partial == Partial::None
@@ -505,49 +521,76 @@ impl SchemaAutomaton {
         let frame = x.frame(config.stack).frame;
         let m: &ObjectMachine = self.node(frame.node).object.as_ref()?;
         let seen = x.seen.get(frame.seen).clone();
-        let mut text = search(
-            config,
-            x,
-            &mut |c, x| {
-                let closes = self.next(*c, b'"', x);
-                matches!(
-                    closes,
-                    Some(Config {
-                        top: Top::Gap { .. },
-                        ..
-                    })
-                )
-            },
-            &mut |c, x| {
-                let Top::Key(key) = c.top else {
-                    return Vec::new();
-                };
-                let mut heads: Vec<char> = Vec::new();
-                for i in key.names.lo as usize..key.names.hi as usize {
-                    heads.extend(
-                        m.names.list[i].text[key.names.read as usize..]
-                            .chars()
-                            .next(),
-                    );
-                }
-                for i in key.used.lo as usize..key.used.hi as usize {
-                    heads.extend(seen.list[i][key.used.read as usize..].chars().next());
-                }
-                heads.sort_unstable();
-                heads.dedup();
-                heads.truncate(64);
-                if let Some(keys) = &m.keys {
-                    debug_assert!(key.state == DEAD || keys.class.len() > key.state as usize);
-                    heads.extend(representatives(&keys.dfa));
-                    let _ = NO_CLASS;
-                }
-                heads.extend('a'..='z');
-                heads.extend('0'..='9');
-                self.characters(*c, key.partial, &heads, x)
-            },
-        )?;
+        let mut ways = |c: &Config, x: &mut Scratch| {
+            let Top::Key(key) = c.top else {
+                return Vec::new();
+            };
+            let mut heads: Vec<char> = Vec::new();
+            for i in key.names.lo as usize..key.names.hi as usize {
+                heads.extend(
+                    m.names.list[i].text[key.names.read as usize..]
+                        .chars()
+                        .next(),
+                );
+            }
+            for i in key.used.lo as usize..key.used.hi as usize {
+                heads.extend(seen.list[i][key.used.read as usize..].chars().next());
+            }
+            heads.sort_unstable();
+            heads.dedup();
+            heads.truncate(64);
+            if let Some(keys) = &m.keys {
+                debug_assert!(key.state == DEAD || keys.class.len() > key.state as usize);
+                heads.extend(representatives(&keys.dfa));
+                let _ = NO_CLASS;
+            }
+            heads.extend('a'..='z');
+            heads.extend('0'..='9');
+            self.characters(*c, key.partial, &heads, x)
+        };
+        let named = |c: &Config, x: &mut Scratch| {
+            let ended = self.next(*c, b'"', x)?;
+            matches!(ended.top, Top::Gap { .. }).then(|| x.peek(ended.stack).frame.member)
+        };
+        // A further name that brings the first thread forward, else any.
+        let wanted = self.classes_wanted(config.stack, x);
+        let mut brings = |c: &Config, x: &mut Scratch| {
+            named(c, x).is_some_and(|number| wanted.contains(&number))
+        };
+        let found = match wanted.is_empty() {
+            true => None,
+            false => search(config, x, MAX_WANTED, &mut brings, &mut ways),
+        };
+        let mut ends = |c: &Config, x: &mut Scratch| named(c, x).is_some();
+        let mut text = match found {
+            Some(text) => text,
+            None => search(config, x, MAX_SEARCH, &mut ends, &mut ways)?,
+        };
         text.push(b'"');
         Some(text)
+    }
+
+    /// The members, by number, that are further names and give what the first
+    /// thread of an object still lacks.
+    fn classes_wanted(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
+        let frame = x.frame(stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return Vec::new();
+        };
+        let threads = x.list(frame.threads);
+        let Some(first) = threads.chunks_exact(2).next() else {
+            return Vec::new();
+        };
+        let open = m.threads[first[0] as usize].witnesses & !first[1];
+        let usable = self.usable(stack, x).classes;
+        (0..m.classes.len())
+            .filter(|class| usable & (1 << class) != 0)
+            .filter(|class| {
+                let choices = m.classes[*class].member.of(first[0]);
+                choices.iter().any(|choice| choice.take & open != 0)
+            })
+            .map(|class| (m.declared.len() + class) as u32)
+            .collect()
     }
 
     /// The ways on by one character, or by the rest of a partial one.
@@ -611,6 +654,7 @@ type Ways<'w, S> = dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)> + 'w;
 fn search<S: Copy + Eq + std::hash::Hash>(
     start: S,
     x: &mut Scratch,
+    most: usize,
     is_end: &mut dyn FnMut(&S, &mut Scratch) -> bool,
     next: &mut Ways<'_, S>,
 ) -> Option<Vec<u8>> {
@@ -627,7 +671,7 @@ fn search<S: Copy + Eq + std::hash::Hash>(
             parts.reverse();
             return Some(parts.concat());
         }
-        if from.len() > MAX_SEARCH {
+        if from.len() > most {
             return None;
         }
         for (text, to) in next(&state, x) {

@@ -3,13 +3,13 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, Cursor, JSON_TEXT, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
-use super::scratch::{Config, Key, NO_TEXT, Scratch, Str, Top, UNKNOWN};
-use super::step::string_live;
+use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use super::strings::{leaf_state, string_live};
 use super::text::Partial;
 
 /// The class of [`JSON_TEXT`].
@@ -28,18 +28,27 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// The number of the first state's class.
+    /// The number of the first state's class; behind the last one's is that of
+    /// the whole automaton.
     pub(super) fn reserve(&mut self, states: usize) -> u32 {
         let base = self.classes.len();
-        self.classes.resize_with(base + states, OnceLock::new);
+        self.classes.resize_with(base + states + 1, OnceLock::new);
         base as u32
     }
 
     fn class(&self, dfa: &CharDfa, base: u32, state: u32) -> Option<ClassId> {
-        let at = base + state;
+        self.class_of(base + state, || dfa.loop_class(state))
+    }
+
+    /// The class of characters that lead from each state of `among` to another.
+    fn free(&self, dfa: &CharDfa, base: u32, among: impl Fn(u32) -> bool) -> Option<ClassId> {
+        self.class_of(base + dfa.states() as u32, || dfa.free_class(among))
+    }
+
+    fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
         let ranges = self.classes.get(at as usize)?.get_or_init(|| {
             let mut out = Vec::new();
-            for (lo, hi) in dfa.loop_class(state) {
+            for (lo, hi) in find() {
                 for (a, b) in JSON_TEXT {
                     let (from, to) = (lo.max(*a), hi.min(*b));
                     if from <= to {
@@ -69,14 +78,14 @@ impl SchemaAutomaton {
     pub(super) fn loop_at(
         &self,
         cursor: Cursor,
-        horizon: usize,
+        horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<TextLoop> {
         if cursor.is_dead() {
             return None;
         }
         let config = *x.configs.get(cursor.0);
-        if config.item != NO_TEXT {
+        if is_kept(config.item) {
             return None;
         }
         match config.top {
@@ -85,13 +94,10 @@ impl SchemaAutomaton {
                 self.string_loop(config, cursor, m, (node, set), text, horizon, x)
             }
             Top::Key(key)
-                if key.partial == Partial::None
-                    && key.text == UNKNOWN
-                    && key.names.is_none()
-                    && key.used.is_none() =>
+                if key.partial == Partial::None && key.text == UNKNOWN && key.is_further() =>
             {
                 let usable = self.usable(config.stack, x);
-                let frame = x.frame(config.stack).frame;
+                let frame = x.peek(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 if usable.classes == 0 {
                     return None;
@@ -130,7 +136,7 @@ impl SchemaAutomaton {
         m: &StringMachine,
         (node, set): (u32, u32),
         text: Str,
-        horizon: usize,
+        horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<TextLoop> {
         if m.free.is_some() {
@@ -166,6 +172,9 @@ impl SchemaAutomaton {
             }
             _ => return None,
         };
+        // What goes on in the string but not with the class begins with an
+        // escape.
+        let escaped = horizon.behind(b'\\') as u64;
         let mut steady = u32::MAX;
         for leaf in &leaves {
             if leaf.dfa.is_some() {
@@ -177,10 +186,10 @@ impl SchemaAutomaton {
             let here = u64::from(text.length);
             let mut far = u64::MAX;
             if let Some(max) = leaf.max {
-                far = far.min(max.saturating_sub(here).saturating_sub(horizon as u64));
+                far = far.min(max.saturating_sub(here).saturating_sub(escaped));
             }
             if here < leaf.min {
-                far = far.min((leaf.min - here).saturating_sub(horizon as u64));
+                far = far.min((leaf.min - here).saturating_sub(escaped));
             }
             steady = steady.min(u32::try_from(far).unwrap_or(u32::MAX));
         }
@@ -199,30 +208,92 @@ impl SchemaAutomaton {
         })
     }
 
+    /// The class of which any text may come, wherever that leads.
+    pub(super) fn free_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<ClassId> {
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.node(node).string.as_ref()?;
+                let wanted = x.lists.get(set);
+                m.leaves.iter().find_map(|leaf| {
+                    let d = leaf.dfa?;
+                    let state = leaf_state(m, leaf, text.state, x);
+                    if !wanted.contains(&leaf.goal) || leaf.lengths.is_some() || state == DEAD {
+                        return None;
+                    }
+                    let loops = *m.loops.get(d as usize)?;
+                    self.loops.free(&m.dfas[d as usize], loops, |_| true)
+                })
+            }
+            Top::Key(key) if key.partial == Partial::None && key.is_further() => {
+                let usable = self.usable(config.stack, x);
+                let frame = x.peek(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                self.free_names(m, key.state, usable.classes)
+            }
+            _ => None,
+        }
+    }
+
+    /// The class of which any text may come in a further name, if further
+    /// names of all classes may come.
+    fn free_names(&self, m: &ObjectMachine, state: u32, classes: u64) -> Option<ClassId> {
+        let keys = m.keys.as_ref()?;
+        let all = classes.count_ones() as usize == m.classes.len();
+        let endless = |state: u32| {
+            (0..m.classes.len()).any(|class| keys.counts[class][state as usize].is_none())
+        };
+        if !all || state == DEAD || !endless(state) {
+            return None;
+        }
+        self.loops.free(&keys.dfa, keys.loops, endless)
+    }
+
     /// A cursor without the names and words that only single texts reach.
     pub(super) fn like(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
         if cursor.is_dead() {
             return None;
         }
         let config = *x.configs.get(cursor.0);
-        if config.item != NO_TEXT {
+        if is_kept(config.item) {
             return None;
         }
         let top = match config.top {
             Top::Key(key)
-                if key.partial == Partial::None
-                    && key.text == UNKNOWN
-                    && !(key.names.is_none() && key.used.is_none()) =>
+                if key.partial == Partial::None && key.text == UNKNOWN && !key.is_further() =>
             {
                 let usable = self.usable(config.stack, x);
                 let frame = x.frame(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                self.key_loop(m, key.state, usable.classes)?;
+                if usable.classes == 0 {
+                    return None;
+                }
+                self.key_loop(m, key.state, usable.classes)
+                    .or_else(|| self.free_names(m, key.state, usable.classes))?;
                 Top::Key(Key {
                     names: Span::NONE,
                     used: Span::NONE,
                     ..key
                 })
+            }
+            Top::Gap {
+                gap: Gap::BeforeKey | Gap::ObjectStart,
+                space,
+            } => {
+                let usable = self.usable(config.stack, x);
+                let frame = x.frame(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                let open = m.keys.is_none() || self.free_names(m, 0, usable.classes).is_some();
+                if usable.classes == 0 || !open || self.space.few(space).is_none() {
+                    return None;
+                }
+                Top::Gap {
+                    gap: Gap::BeforeFurther,
+                    space,
+                }
             }
             Top::String { node, set, text }
                 if text.partial == Partial::None && !text.words.is_none() =>
@@ -242,13 +313,145 @@ impl SchemaAutomaton {
         Some(Cursor(x.configs.add(Config { top, ..config })))
     }
 
+    /// Where a name differs from one that nobody has declared or used, which is
+    /// at its end, in any spelling of it.
+    pub(super) fn list_differences(
+        &self,
+        cursor: Cursor,
+        x: &mut Scratch,
+        out: &mut Differences,
+    ) -> bool {
+        let config = *x.configs.get(cursor.0);
+        if config.stack == 0 {
+            return false;
+        }
+        let frame = x.frame(config.stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        let plain = match (&m.keys, config.top) {
+            (None, _) => JSON_TEXT,
+            (Some(_), top) => {
+                let state = if let Top::Key(key) = top {
+                    key.state
+                } else {
+                    0
+                };
+                let classes = self.usable(config.stack, x).classes;
+                match self.free_names(m, state, classes) {
+                    Some(class) => self.loops.ranges(class),
+                    None => return false,
+                }
+            }
+        };
+        let is_plain = |c: char| {
+            let c = u32::from(c);
+            let at = plain.partition_point(|range| range.1 < c);
+            plain.get(at).is_some_and(|range| range.0 <= c)
+        };
+        let seen = &x.seen.get(frame.seen).list;
+        let (names, used, before) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => {
+                (key.names, key.used, vec![Vec::new()])
+            }
+            Top::Gap { gap, space } => {
+                let Some(before) = self.openings(gap, space, out) else {
+                    return false;
+                };
+                let names = Span::all(m.names.list.len());
+                (names, Span::all(seen.len()), before)
+            }
+            _ => return false,
+        };
+        for before in before {
+            let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
+            let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
+            let used_names = seen[used.lo as usize..used.hi as usize].iter();
+            let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
+            let mut texts: Vec<&[u8]> = declared.chain(used_names).collect();
+            if !names.is_none() && !used.is_none() {
+                texts.sort_unstable();
+            }
+            for text in texts {
+                if m.keys.is_some() && !String::from_utf8_lossy(text).chars().all(is_plain) {
+                    return false;
+                }
+                out.add(&[before.as_slice(), text].concat(), b'"');
+            }
+        }
+        out.branch_everywhere(b'\\');
+        true
+    }
+
+    /// What may stand before a name up to its quotation mark, if that is not
+    /// much; adds what may end the object instead.
+    fn openings(&self, gap: Gap, space: u32, out: &mut Differences) -> Option<Vec<Vec<u8>>> {
+        let mut before = self.space.few(space)?;
+        for white in &mut before {
+            if gap == Gap::ObjectStart {
+                out.add(white, b'}');
+            }
+            white.push(b'"');
+        }
+        Some(before)
+    }
+
+    /// The names that may come, where no further ones may.
+    pub(super) fn list_names(
+        &self,
+        cursor: Cursor,
+        x: &mut Scratch,
+        out: &mut Differences,
+    ) -> bool {
+        let config = *x.configs.get(cursor.0);
+        let (span, before) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
+            Top::Gap {
+                gap: gap @ (Gap::BeforeKey | Gap::ObjectStart),
+                space,
+            } => {
+                let Some(before) = self.openings(gap, space, out) else {
+                    return false;
+                };
+                (
+                    Span {
+                        hi: u32::MAX,
+                        ..Span::NONE
+                    },
+                    before,
+                )
+            }
+            _ => return false,
+        };
+        let frame = x.frame(config.stack).frame;
+        let usable = self.usable(config.stack, x);
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        if usable.classes != 0 {
+            return false;
+        }
+        let hi = span.hi.min(m.names.list.len() as u32);
+        for before in before {
+            for word in &m.names.list[span.lo as usize..hi as usize] {
+                let n = word.listed[0];
+                if usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
+                    let tail = &word.text.as_bytes()[span.read as usize..];
+                    out.add(&[before.as_slice(), tail].concat(), b'"');
+                }
+            }
+        }
+        out.branch_everywhere(b'\\');
+        true
+    }
+
     /// Appends what the mask at a cursor can depend on; see
     /// [`fsm_index::ByteAutomaton::mask_key`].
     pub(super) fn key_of(
         &self,
         cursor: Cursor,
         depth: usize,
-        horizon: usize,
+        horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> bool {
@@ -257,13 +460,13 @@ impl SchemaAutomaton {
         }
         let before = out.len();
         let config = *x.configs.get(cursor.0);
-        if config.item != NO_TEXT {
+        if is_kept(config.item) {
             return false;
         }
-        let horizon = u32::try_from(horizon).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
         match config.top {
             Top::Value { node, set, space } => {
-                out.extend([1, node, space]);
+                out.extend([1, self.node(node).alias, space]);
                 push_list(x, set, out);
             }
             Top::Unit { word, at, set } => {
@@ -271,7 +474,7 @@ impl SchemaAutomaton {
                 push_list(x, set, out);
             }
             Top::Number { node, set, state } => {
-                out.extend([3, node]);
+                out.extend([3, self.node(node).alias]);
                 push_list(x, set, out);
                 let several = self
                     .node(node)
@@ -284,64 +487,130 @@ impl SchemaAutomaton {
                 let Some(m) = self.node(node).string.as_ref() else {
                     return false;
                 };
-                out.extend([4, node]);
-                push_list(x, set, out);
-                push_state(x, text.state, m.dfas.len() > 1, out);
-                push_span(text.words, out);
-                push_partial(text.partial, out);
-                out.push(clamped(m, text.length, horizon));
+                if depth == 1 && m.free.is_some() {
+                    // Before its end, one free string is like the other.
+                    out.push(0);
+                    push_partial(text.partial, out);
+                } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
+                    // Likewise of strings that are only counted, how many
+                    // characters are missing and how many may come.
+                    out.extend([10, more, less]);
+                    push_partial(text.partial, out);
+                } else {
+                    out.extend([4, self.node(node).alias]);
+                    push_list(x, set, out);
+                    push_state(x, text.state, m.dfas.len() > 1, out);
+                    push_span(text.words, out);
+                    push_partial(text.partial, out);
+                    out.push(clamped(m, text.length, bytes));
+                }
             }
             Top::Key(key) => {
                 if key.text != UNKNOWN {
                     return false;
                 }
                 out.extend([5, key.state]);
-                push_span(key.names, out);
-                push_span(key.used, out);
                 push_partial(key.partial, out);
+                if depth == 1 && key.is_further() {
+                    let usable = self.usable(config.stack, x);
+                    let node = x.peek(config.stack).frame.node;
+                    // Without classes all further names are alike.
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                } else {
+                    push_span(key.names, out);
+                    push_span(key.used, out);
+                }
             }
-            Top::Gap { gap, space } => out.extend([6, gap as u32, space]),
+            Top::Gap { gap, space } => {
+                out.extend([6, gap as u32, space]);
+                if depth == 1 && gap == Gap::BeforeFurther {
+                    let usable = self.usable(config.stack, x);
+                    let node = x.peek(config.stack).frame.node;
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                }
+                if depth == 1 && gap == Gap::Colon {
+                    let frame = x.peek(config.stack).frame;
+                    if let Some(m) = &self.node(frame.node).object {
+                        let goals = self.member_goals(config.stack, frame.member, x);
+                        out.push(self.node(m.member(frame.member).node).alias);
+                        push_list(x, goals, out);
+                    }
+                }
+            }
             Top::End => out.push(7),
         }
-        if !self.bounded {
+        // What begins at the topmost level may open more.
+        let opens = depth > 1 || !matches!(config.top, Top::Number { .. } | Top::String { .. });
+        if !self.bounded && opens {
             let room = self.room(config.stack, x);
-            out.push(room.min(self.tallest.saturating_add(horizon)));
+            let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
+            let opened = u32::try_from(opened).unwrap_or(u32::MAX);
+            out.push(room.min(self.tallest.saturating_add(opened)));
         }
-        let mut at = config.stack;
-        for _ in 1..depth {
-            if at == 0 {
-                break;
-            }
-            let node = *x.stacks.get(at);
-            let f = node.frame;
-            out.extend([8, f.node, f.pos, f.count, f.member]);
-            push_list(x, f.threads, out);
-            push_list(x, f.used, out);
-            let seen = x.seen.get(f.seen);
-            if seen.unknown {
-                out.truncate(before);
-                return false;
-            }
-            out.push(seen.list.len() as u32);
-            for name in seen.list.iter() {
-                out.push(name.len() as u32);
-                push_text(name, out);
-            }
-            if out.len() - before > MAX_KEY {
-                out.truncate(before);
-                return false;
-            }
-            at = node.below;
+        if key_of_stack(config.stack, depth, x, out) && out.len() - before <= MAX_KEY {
+            return true;
         }
-        if at == 0 {
-            out.push(9);
-        }
-        true
+        out.truncate(before);
+        false
     }
+}
+
+/// Appends what a mask can depend on below the topmost level.
+fn key_of_stack(stack: u32, depth: usize, x: &Scratch, out: &mut Vec<u32>) -> bool {
+    let before = out.len();
+    let mut at = stack;
+    for _ in 1..depth {
+        if at == 0 {
+            break;
+        }
+        let node = *x.stacks.get(at);
+        let f = node.frame;
+        out.extend([8, f.node, f.pos, f.count, f.member]);
+        push_list(x, f.threads, out);
+        push_list(x, f.used, out);
+        let seen = x.seen.get(f.seen);
+        if seen.unknown {
+            return false;
+        }
+        out.push(seen.list.len() as u32);
+        for name in seen.list.iter() {
+            out.push(name.len() as u32);
+            push_text(name, out);
+        }
+        if out.len() - before > MAX_KEY {
+            return false;
+        }
+        at = node.below;
+    }
+    if at == 0 {
+        out.push(9);
+    }
+    true
 }
 
 /// The longest mask key, in words.
 const MAX_KEY: usize = 512;
+
+/// Of a string of which only the characters are counted: how many must come at
+/// least, and one more than how many may; alike where `horizon` bytes cannot
+/// tell.
+fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
+    let [leaf] = &*m.leaves else { return None };
+    if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {
+        return None;
+    }
+    let clamp = |left: u64| u32::try_from(left).unwrap_or(u32::MAX).min(horizon + 1);
+    let length = u64::from(text.length);
+    let less = match leaf.max {
+        Some(max) => clamp(max.checked_sub(length)?) + 1,
+        None => 0,
+    };
+    Some((clamp(leaf.min.saturating_sub(length)), less))
+}
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
 fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
@@ -370,6 +639,16 @@ fn push_list(x: &Scratch, id: u32, out: &mut Vec<u32>) {
     let list = x.lists.get(id);
     out.push(list.len() as u32);
     out.extend(list.iter());
+}
+
+/// What the values of further names must be: class, node and goals of each.
+fn push_values(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+    let values = x.lists.get(id);
+    out.push(values.len() as u32);
+    for value in values.chunks_exact(3) {
+        out.extend([value[0], value[1]]);
+        push_list(x, value[2], out);
+    }
 }
 
 fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {

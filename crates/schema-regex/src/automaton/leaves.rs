@@ -119,8 +119,12 @@ impl Compiler {
     /// `None` where every string matches.
     fn string_dfa(&self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
         let (patterns, formats, excluded) = key;
-        if let ([], [(format, true)], []) = (&patterns[..], &formats[..], &excluded[..]) {
-            return Ok(Some(format_dfa(*format)));
+        match (&patterns[..], &formats[..], &excluded[..]) {
+            ([], [(format, true)], []) => return Ok(Some(format_dfa(*format, None))),
+            ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
+                return Ok(Some(format_dfa(*format, Some(*part))));
+            }
+            _ => {}
         }
         let limit = self.options.max_automaton_states;
         let too_big = |_| self.too_big(at, "the automaton of these strings");
@@ -189,12 +193,15 @@ impl Compiler {
         let integers = self.options.integers;
         if let Some(list) = &shape.allowed {
             let re = Re::alt(list.iter().map(|(d, written)| {
-                let spelling = match (d.is_integer(), *written, integers) {
-                    (true, false, IntegerSpelling::Plain) => IntegerSpelling::Plain,
-                    (true, ..) => IntegerSpelling::ZeroFraction,
-                    (false, ..) => IntegerSpelling::Plain,
-                };
-                numbers::listed(d, Fraction::None(spelling))
+                let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
+                match (d.is_integer(), integers) {
+                    (true, IntegerSpelling::ZeroFraction) => {
+                        numbers::listed(d, Fraction::None(integers))
+                    }
+                    // As the schema wrote it, too.
+                    (true, _) if *written => Re::concat([plain, Re::literal(".0").optional()]),
+                    _ => plain,
+                }
             }));
             return of_re(&re).map(Arc::new);
         }
@@ -257,20 +264,20 @@ impl Compiler {
     }
 }
 
-/// The automaton of a format, made once in a process.
-fn format_dfa(format: Format) -> Arc<CharDfa> {
-    static MADE: OnceLock<Vec<OnceLock<Arc<CharDfa>>>> = OnceLock::new();
-    let made = MADE.get_or_init(|| formats::ALL.iter().map(|_| OnceLock::new()).collect());
-    let at = formats::ALL
-        .iter()
-        .position(|(_, f)| *f == format)
-        .unwrap_or(0);
-    let cell = &made[at];
+/// The automaton of a format, alone or with its part, made once in a process.
+fn format_dfa(format: Format, part: Option<Format>) -> Arc<CharDfa> {
+    static MADE: [OnceLock<Arc<CharDfa>>; 2 * formats::COUNT] =
+        [const { OnceLock::new() }; 2 * formats::COUNT];
+    let cell = &MADE[2 * format as usize + usize::from(part.is_some())];
     Arc::clone(cell.get_or_init(|| {
         // The formats are constants; a test makes each of them.
-        let re = format.re();
-        let limit = 1_000_000;
-        Arc::new(CharDfa::new(&[(&re, true)], limit).unwrap_or_else(|_| CharDfa::never()))
+        let res: Vec<Re> = [Some(format), part]
+            .iter()
+            .flatten()
+            .map(|f| f.re())
+            .collect();
+        let parts: Vec<(&Re, bool)> = res.iter().map(|re| (re, true)).collect();
+        Arc::new(CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never()))
     }))
 }
 

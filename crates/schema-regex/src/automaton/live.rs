@@ -18,6 +18,10 @@ pub(super) struct ObjectAt<'a> {
     pub(super) used: &'a [u32],
     /// Further names so far, by class, where a class is finite.
     pub(super) extras: &'a [u64],
+    /// One more declared name, and a further name of one more class, that are
+    /// used on trial.
+    pub(super) also: Option<u32>,
+    pub(super) also_class: Option<u32>,
 }
 
 impl ObjectAt<'_> {
@@ -26,7 +30,14 @@ impl ObjectAt<'_> {
         count: 0,
         used: &[],
         extras: &[],
+        also: None,
+        also_class: None,
     };
+
+    /// Whether a declared name is used, where that is tracked.
+    fn has(&self, name: u32) -> bool {
+        bit(self.used, name) || self.also == Some(name)
+    }
 
     /// The least rank that may still come.
     fn floor(&self, t: &ObjectThread) -> u32 {
@@ -71,7 +82,7 @@ impl Live<'_> {
         let t = &m.threads[thread as usize];
         let rank = t.ranks[name as usize];
         let free = if rank == LOOSE {
-            !bit(at.used, name)
+            !at.has(name)
         } else {
             rank >= at.floor(t)
         };
@@ -80,7 +91,8 @@ impl Live<'_> {
 
     /// How many further names of a class may still come; `None` is no end.
     fn capacity(&self, m: &ObjectMachine, class: usize, at: &ObjectAt<'_>) -> Option<u64> {
-        let used = at.extras.get(class).copied().unwrap_or(0);
+        let trial = u64::from(at.also_class == Some(class as u32));
+        let used = at.extras.get(class).copied().unwrap_or(0) + trial;
         m.classes[class].count.map(|n| n.saturating_sub(used))
     }
 
@@ -90,7 +102,7 @@ impl Live<'_> {
         let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
         let floor = at.floor(t);
         if rank == LOOSE {
-            if t.ranks.len() > name as usize && bit(at.used, name) {
+            if t.ranks.len() > name as usize && at.has(name) {
                 return false;
             }
         } else if rank < floor {
@@ -112,13 +124,13 @@ impl Live<'_> {
         let from = t.required.partition_point(|(r, _)| *r < floor);
         t.required[from..]
             .iter()
-            .all(|(rank, name)| *rank == LOOSE && bit(at.used, *name))
+            .all(|(rank, name)| *rank == LOOSE && at.has(*name))
             && ext & t.witnesses == t.witnesses
             && u64::from(at.count) >= t.min
             && t.max.is_none_or(|x| u64::from(at.count) <= x)
-            && t.implies.iter().all(|(name, needed)| {
-                !bit(at.used, *name) || needed.iter().all(|n| bit(at.used, *n))
-            })
+            && t.implies
+                .iter()
+                .all(|(name, needed)| !at.has(*name) || needed.iter().all(|n| at.has(*n)))
     }
 
     pub(super) fn object(
@@ -133,7 +145,7 @@ impl Live<'_> {
         let floor = at.floor(t);
         let from = t.required.partition_point(|(r, _)| *r < floor);
         for (rank, name) in &t.required[from..] {
-            if *rank == LOOSE && bit(at.used, *name) {
+            if *rank == LOOSE && at.has(*name) {
                 continue;
             }
             if !self.offers(&m.declared[*name as usize], thread) {
@@ -192,11 +204,11 @@ impl Live<'_> {
         loop {
             let mut grown = false;
             for (name, needed) in &t.implies {
-                if !bit(at.used, *name) && !need.contains(name) {
+                if !at.has(*name) && !need.contains(name) {
                     continue;
                 }
                 for n in needed {
-                    if !bit(at.used, *n) && !need.contains(n) {
+                    if !at.has(*n) && !need.contains(n) {
                         if !self.available(m, thread, at, *n) {
                             return false;
                         }

@@ -8,15 +8,20 @@
 //! gone. A thread that cannot be finished any more is dropped at once, so what
 //! is left is always live.
 
+mod alias;
 mod build;
+mod caps;
 mod compile;
 mod dfa;
+mod difference;
 mod expand;
 mod finish;
 mod heights;
 mod hints;
 mod leaves;
 mod live;
+mod location;
+mod names;
 mod node;
 mod objects;
 mod scratch;
@@ -24,19 +29,24 @@ mod shape;
 mod space;
 mod state;
 mod step;
+mod strings;
 mod text;
 mod unique;
 
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ClassId, Cursor, TextLoop};
+use fsm_index::{ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, Place, TextLoop};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::{ROOT, Schema};
+use crate::ir::{NodeId, ROOT, Schema};
 use crate::ledger::Entry;
 use crate::options::{Escapes, Options};
+use crate::print::Narrowed;
 use crate::shape::Signed;
+
+use scratch::{Gap, Top};
+use shape::{Kind, Shape};
 
 pub use scratch::Scratch;
 pub use state::State;
@@ -60,6 +70,10 @@ pub struct SchemaAutomaton {
     bounded: bool,
     loops: Arc<hints::Loops>,
     schema: Arc<Schema>,
+    narrowed: Arc<Narrowed>,
+    /// With what the schema overrides.
+    options: Arc<Options>,
+    locations: location::Locations,
 }
 
 impl SchemaAutomaton {
@@ -81,52 +95,112 @@ impl SchemaAutomaton {
     /// [`ErrorKind::Cyclic`], [`ErrorKind::Unsatisfiable`], or one of the
     /// limits of [`Options`].
     pub fn compile(schema: Schema, options: &Options) -> Result<SchemaAutomaton, Error> {
-        let space = space::Space::new(options)?;
-        let mut compiler = compile::Compiler::new(schema, options.clone());
+        let options = schema.options(options);
+        let mut schema = schema;
+        schema.annotate(&options);
+        let compiler = compile::Compiler::new(schema, options);
+        SchemaAutomaton::build(compiler, &[Signed::yes(ROOT)])
+    }
+
+    /// Compiles what some locations demand together, where narrowed formats may
+    /// be complemented as they are enforced.
+    fn compile_as_enforced(
+        schema: Schema,
+        options: Options,
+        root: &[Signed],
+    ) -> Result<SchemaAutomaton, Error> {
+        let mut compiler = compile::Compiler::new(schema, options);
+        compiler.as_enforced = true;
+        SchemaAutomaton::build(compiler, root)
+    }
+
+    fn build(mut compiler: compile::Compiler, root: &[Signed]) -> Result<SchemaAutomaton, Error> {
+        let options = compiler.options.clone();
+        let space = space::Space::new(&options)?;
         compiler.refuse_cycles()?;
-        let root = compiler.intern(&[Signed::yes(ROOT)]);
+        let root = compiler.intern(root);
         let mut builder = build::Builder::new(compiler);
         builder.build(root)?;
         let mut nodes = builder.nodes;
         heights::solve(&mut nodes);
-        let max_nesting = u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1);
+        alias::solve(&mut nodes);
+        let unique = unique_locations(&builder.compiler, &nodes);
         let mut automaton = SchemaAutomaton {
+            locations: location::locations(&nodes, &builder.compiler),
             tallest: 0,
-            bounded: heights::deepest(&nodes).is_some_and(|d| d <= max_nesting),
+            bounded: false,
             loops: Arc::new(builder.loops),
             nodes: nodes.into(),
             space: Arc::new(space),
             escapes: options.escapes,
-            max_nesting,
+            max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
             schema: Arc::new(builder.compiler.schema),
+            narrowed: Arc::default(),
+            options: Arc::new(options.clone()),
         };
-        automaton.list_values()?;
-        let height = automaton.nodes[0].heights[0];
-        if height > max_nesting {
+        automaton.list_values(&unique)?;
+        automaton.bound_nesting(options.caps.max_depth, builder.narrowed)?;
+        Ok(automaton)
+    }
+
+    /// Decides how deep values may nest.
+    fn bound_nesting(&mut self, cap: Option<u32>, mut narrowed: Narrowed) -> Result<(), Error> {
+        let height = self.nodes[0].heights[0];
+        let limit = self.max_nesting;
+        if height > limit {
             let why = if height == node::EMPTY {
                 "no value satisfies the schema".to_owned()
             } else {
                 format!(
-                    "every value nests {height} deep or deeper, more than Options::max_nesting ({max_nesting})"
+                    "every value nests {height} deep or deeper, more than Options::max_nesting ({limit})"
                 )
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
-        let heights = automaton
-            .nodes
-            .iter()
-            .flat_map(|n| n.heights.iter().copied());
-        automaton.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
-        Ok(automaton)
+        let deepest = heights::deepest(&self.nodes);
+        // A schema that bounds the nesting by itself is not capped.
+        if let (Some(cap), None) = (cap, deepest) {
+            self.max_nesting = limit.min(cap.max(height));
+        }
+        let limit = self.max_nesting;
+        self.bounded = deepest.is_some_and(|d| d <= limit);
+        if !self.bounded {
+            let how = format!("arrays and objects nest at most {limit} deep");
+            narrowed.insert((String::new(), "", how));
+        }
+        self.narrowed = Arc::new(narrowed);
+        let heights = self.nodes.iter().flat_map(|n| n.heights.iter().copied());
+        self.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Compiles a schema and says, also where it is refused, what each keyword
+    /// becomes: the one at fault is refused, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// The first of the pair is as [`SchemaAutomaton::compile`].
+    pub fn explain(
+        schema: Schema,
+        options: &Options,
+    ) -> (Result<SchemaAutomaton, Error>, Vec<Entry>) {
+        let read = schema.clone();
+        match SchemaAutomaton::compile(schema, options) {
+            Ok(automaton) => {
+                let ledger = automaton.ledger();
+                (Ok(automaton), ledger)
+            }
+            Err(error) => {
+                let ledger = read.entries(&read.options(options), &Narrowed::new(), Some(&error));
+                (Err(error), ledger)
+            }
+        }
     }
 
     /// Lists the values of items that must differ, where they are few, and
     /// solves emptiness again with what that says.
-    fn list_values(&mut self) -> Result<(), Error> {
-        let unique: Vec<usize> = (0..self.nodes.len())
-            .filter(|n| self.nodes[*n].array.as_ref().is_some_and(|m| m.unique))
-            .collect();
-        for n in unique {
+    fn list_values(&mut self, unique: &[(usize, NodeId)]) -> Result<(), Error> {
+        for (n, at) in unique.iter().copied() {
             let mut x = Scratch::new();
             let Some(m) = &self.nodes[n].array else {
                 continue;
@@ -142,10 +216,11 @@ impl SchemaAutomaton {
             }
             let listed = all.iter().flatten().any(Option::is_some);
             if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {
-                return Err(Error::new(
+                return Err(Error::at(
                     ErrorKind::Refused,
-                    "",
-                    "`uniqueItems` together with `contains` over a few listed values is not followed",
+                    &self.schema.node(at).pointer,
+                    "uniqueItems",
+                    "`uniqueItems`: together with `contains` over a few listed values it is not followed",
                 ));
             }
             if !listed {
@@ -162,9 +237,12 @@ impl SchemaAutomaton {
         Ok(())
     }
 
-    /// What each keyword that the schema reaches has become.
+    /// What each keyword that the schema reaches has become, in the order in
+    /// which locations were met; then what is narrowed beside the keywords: by
+    /// caps, and by the bound on nesting (an entry for the root, without a
+    /// keyword).
     pub fn ledger(&self) -> Vec<Entry> {
-        self.schema.own_entries()
+        self.schema.entries(&self.options, &self.narrowed, None)
     }
 
     /// How many sets of conjunctions are asked of values: what memory is
@@ -173,12 +251,42 @@ impl SchemaAutomaton {
         self.nodes.len()
     }
 
+    /// Whether the text may end at a cursor of the walk that `scratch` is in:
+    /// what an automaton that reads on behind the value has to know.
+    pub fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        if cursor.is_dead() {
+            return false;
+        }
+        let config = *scratch.configs.get(cursor.0);
+        self.ends_at(config, scratch)
+    }
+
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut scratch = self.scratch();
         let mut state = self.start();
         self.advance(&mut state, text, &mut scratch).is_ok() && self.is_accepting(&state)
     }
+}
+
+/// The nodes with arrays of different items, each with a location that says so.
+fn unique_locations(compiler: &compile::Compiler, nodes: &[node::Node]) -> Vec<(usize, NodeId)> {
+    let mut out = Vec::new();
+    for (n, node) in nodes.iter().enumerate() {
+        if !node.array.as_ref().is_some_and(|m| m.unique) {
+            continue;
+        }
+        let shapes = node
+            .goals
+            .iter()
+            .filter_map(|g| compiler.shapes.get(&(*g, Kind::Array)));
+        let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
+            Shape::Array(a) => a.unique,
+            _ => None,
+        });
+        out.push((n, at.unwrap_or(ROOT)));
+    }
+    out
 }
 
 impl ByteAutomaton for SchemaAutomaton {
@@ -218,6 +326,10 @@ impl ByteAutomaton for SchemaAutomaton {
         !matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0xC0 | 0xC1 | 0xF5..)
     }
 
+    fn place(&self, state: &State) -> Option<Place> {
+        Some(self.location(state))
+    }
+
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
         x.tidy();
         let config = self.load(state, x, true);
@@ -237,7 +349,7 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn text_loop(&self, cursor: Cursor, horizon: usize, x: &mut Scratch) -> Option<TextLoop> {
+    fn text_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
         self.loop_at(cursor, horizon, x)
     }
 
@@ -245,19 +357,90 @@ impl ByteAutomaton for SchemaAutomaton {
         self.loops.ranges(class)
     }
 
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<ClassId> {
+        self.free_at(cursor, x)
+    }
+
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
         self.like(cursor, x)
+    }
+
+    fn differences(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
+        self.list_differences(cursor, x, out)
+    }
+
+    fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
+        self.list_names(cursor, x, out)
+    }
+
+    /// An item that must differ may become one of those before it, or the next
+    /// ones may; and a name that is open may come again behind its own end, within one token:
+    /// a walk does not know how it began.
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        if state.is_in_name() {
+            // Its end, and the name between its quotes.
+            each(Exception::Often {
+                byte: b'"',
+                times: 3,
+            });
+        } else if let Some((begun, seen)) = self.open_item(state) {
+            let mut rest = Vec::new();
+            for item in seen {
+                let text = item.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+                let Some(end) = text.and_then(|text| text.as_bytes().strip_prefix(&*begun)) else {
+                    continue;
+                };
+                // Spelled with escapes it is found among the suspects.
+                if !end.contains(&b'\\') {
+                    rest.clear();
+                    rest.extend_from_slice(end);
+                    rest.push(b'"');
+                    each(Exception::Begins(&rest));
+                }
+            }
+            each(Exception::Often {
+                byte: b'"',
+                times: 1,
+            });
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        match state.is_in_name() {
+            true => state.may_come_again(token),
+            // Escapes, or further items behind the end of this one.
+            false => token.contains(&b'\\') || token.contains(&b','),
+        }
     }
 
     fn mask_key(
         &self,
         cursor: Cursor,
         depth: usize,
-        horizon: usize,
+        horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> bool {
         self.key_of(cursor, depth, horizon, x, out)
+    }
+
+    fn top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        let config = x.configs.get(cursor.0);
+        !scratch::is_kept(config.item)
+            && match config.top {
+                Top::Value { .. } | Top::Number { .. } | Top::String { .. } => true,
+                Top::Key(key) => key.is_further() && key.text == scratch::UNKNOWN,
+                Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
+                Top::Unit { .. } | Top::End => false,
+            }
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
+        let to = self.step(cursor, byte, x);
+        let on_top = x.least_depth == x.base_depth;
+        x.least_depth = least;
+        on_top.then_some(to)
     }
 
     fn depth_used(&self, x: &Scratch) -> usize {

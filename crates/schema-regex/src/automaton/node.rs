@@ -23,6 +23,9 @@ pub(super) struct Node {
     pub(super) string: Option<StringMachine>,
     pub(super) array: Option<ArrayMachine>,
     pub(super) object: Option<ObjectMachine>,
+    /// The first node that reads the same texts in the same way; itself, if
+    /// there is none before it.
+    pub(super) alias: u32,
 }
 
 #[derive(Debug)]

@@ -145,6 +145,9 @@ pub(super) enum Top {
 pub(super) enum Gap {
     ObjectStart,
     BeforeKey,
+    /// As `BeforeKey`, for a further name that was not used yet: where walks
+    /// compare with.
+    BeforeFurther,
     Colon,
     AfterMember,
     ArrayStart,
@@ -174,9 +177,25 @@ pub(super) struct Key {
     pub(super) text: u32,
 }
 
+impl Key {
+    /// Whether it can only be a further name that was not used yet: then nothing
+    /// but the classes of further names has to be looked at to read on.
+    pub(super) fn is_further(&self) -> bool {
+        self.names.is_none() && self.used.is_none()
+    }
+}
+
 pub(super) const UNKNOWN: u32 = 0;
 pub(super) const NO_TEXT: u32 = 0;
 pub(super) const EMPTY_TEXT: u32 = 1;
+/// An item that began before the walk, whose text is not compared: see
+/// `exceptions`.
+pub(super) const UNKNOWN_ITEM: u32 = u32::MAX;
+
+/// Whether the text of an item is kept, to be compared with those before it.
+pub(super) fn is_kept(item: u32) -> bool {
+    item != NO_TEXT && item != UNKNOWN_ITEM
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Config {
@@ -209,6 +228,9 @@ pub(super) struct Usable {
     pub(super) classes: u64,
     /// Whether any may.
     pub(super) some: bool,
+    /// A list: for each class of further names that may come its number, and
+    /// the node and the goals of their values.
+    pub(super) values: u32,
 }
 
 pub(super) const EMPTY_LIST: u32 = 0;
@@ -323,11 +345,18 @@ impl Scratch {
         })
     }
 
-    /// The frame on top of a stack that is not empty.
+    /// The frame on top of a stack that is not empty. That it was looked at is
+    /// noted: the mask depends on it.
     pub(super) fn frame(&mut self, stack: u32) -> StackNode {
         let node = *self.stacks.get(stack);
         self.least_depth = self.least_depth.min(node.depth.saturating_sub(1));
         node
+    }
+
+    /// As [`Scratch::frame`], for those who look only at what the key of the
+    /// topmost level tells too, or who have noted that they look at it.
+    pub(super) fn peek(&self, stack: u32) -> StackNode {
+        *self.stacks.get(stack)
     }
 
     pub(super) fn depth(&self, stack: u32) -> u32 {

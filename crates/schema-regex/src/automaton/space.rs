@@ -106,6 +106,30 @@ impl Space {
         self.accept[state as usize]
     }
 
+    /// The whitespace that may come from a state on up to where it may end, if
+    /// that is not much.
+    pub(super) fn few(&self, state: u32) -> Option<Vec<Vec<u8>>> {
+        let mut out = Vec::new();
+        let mut todo = vec![(state, Vec::new())];
+        while let Some((state, white)) = todo.pop() {
+            if out.len() + todo.len() > FEW {
+                return None;
+            }
+            for (slot, byte) in b" \t\n\r".iter().enumerate() {
+                let to = self.next[state as usize][slot];
+                if to != DEAD {
+                    let mut white = white.clone();
+                    white.push(*byte);
+                    todo.push((to, white));
+                }
+            }
+            if self.may_end(state) {
+                out.push(white);
+            }
+        }
+        Some(out)
+    }
+
     /// Whether nothing but more whitespace may ever follow is never so: every
     /// state can end. A shortest way to an end, for completions.
     pub(super) fn finish(&self, state: u32, out: &mut Vec<u8>) {
@@ -136,6 +160,9 @@ impl Space {
         }
     }
 }
+
+/// The most ways of whitespace that are listed.
+const FEW: usize = 4;
 
 /// The most characters of whitespace at one place.
 const MAX_BOUND: u32 = 100_000;

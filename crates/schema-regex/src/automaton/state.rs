@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::SchemaAutomaton;
 use super::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NO_TEXT, Scratch, Seen, Str, Top, UNKNOWN,
+    UNKNOWN_ITEM,
 };
+use super::text::Partial;
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
@@ -39,6 +41,37 @@ impl State {
             item: None,
             accepting: false,
         }
+    }
+
+    /// Whether the text ends inside the name of a member.
+    pub(super) fn is_in_name(&self) -> bool {
+        matches!(self.top, Top::Key(_))
+    }
+
+    /// Whether the name that is open, ended by the token's first quotation mark,
+    /// may stand in the token once more.
+    pub(super) fn may_come_again(&self, token: &[u8]) -> bool {
+        if token.contains(&b'\\') {
+            return true;
+        }
+        let Some(end) = token.iter().position(|&byte| byte == b'"') else {
+            return false;
+        };
+        let ended = &token[..=end];
+        let quotes = (end..token.len()).filter(|&at| token[at] == b'"');
+        quotes.into_iter().any(|quote| {
+            let mut rest = &token[quote + 1..];
+            for &c in &self.key {
+                let Some(c) = char::from_u32(c) else {
+                    return true;
+                };
+                match rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes()) {
+                    Some(behind) => rest = behind,
+                    None => return false,
+                }
+            }
+            rest.starts_with(ended)
+        })
     }
 
     /// How many arrays and objects are open.
@@ -76,9 +109,42 @@ impl SchemaAutomaton {
         }
         let item = match &state.item {
             None => NO_TEXT,
+            Some(_) if walk && self.open_item(state).is_some() => UNKNOWN_ITEM,
             Some(bytes) => bytes.iter().fold(EMPTY_TEXT, |t, b| x.add_text(t, *b)),
         };
         Config { top, stack, item }
+    }
+
+    /// The string without escapes, as far as it was read, that is an item of an
+    /// array whose items must differ, if any string may come there; and the
+    /// items before it.
+    pub(super) fn open_item<'s>(&self, state: &'s State) -> Option<(Vec<u8>, &'s [Arc<str>])> {
+        let item = state.item.as_ref()?;
+        let Top::String { node, text, .. } = state.top else {
+            return None;
+        };
+        let (last, below) = state.frames.split_last()?;
+        let array = |frame: &Frame| match frame.is_object {
+            true => None,
+            false => self.node(frame.node).array.as_ref(),
+        };
+        let m = array(last)?;
+        let alone = !below
+            .iter()
+            .any(|frame| array(frame).is_some_and(|m| m.unique));
+        let differ = m.unique && m.values.is_empty() && m.threads.iter().all(|t| t.unique);
+        let free = self.node(node).string.as_ref()?.free.is_some();
+        if !alone || !differ || !free || text.partial != Partial::None {
+            return None;
+        }
+        let begun = item.get(last.start as usize..)?;
+        let begun: Vec<u8> = begun.iter().map(|byte| *byte as u8).collect();
+        let begun = begun.trim_ascii_start().strip_prefix(b"\"")?.to_vec();
+        let seen = match last.seen.checked_sub(1) {
+            Some(at) => &*state.seen.get(at as usize)?.list,
+            None => &[],
+        };
+        (!begun.contains(&b'\\')).then_some((begun, seen))
     }
 
     /// The state of a configuration that did not begin with a walk.
@@ -119,14 +185,7 @@ impl SchemaAutomaton {
             k.text = EMPTY_TEXT;
         }
         let item = (config.item != NO_TEXT).then(|| x.text(config.item, 0));
-        let accepting = config.stack == 0
-            && match config.top {
-                Top::End => true,
-                Top::Number { node, set, state } => {
-                    self.number_goals(node, set, state, x) != EMPTY_LIST
-                }
-                _ => false,
-            };
+        let accepting = self.ends_at(config, x);
         State {
             top,
             frames,
@@ -136,6 +195,18 @@ impl SchemaAutomaton {
             item,
             accepting,
         }
+    }
+
+    /// Whether the text may end at a configuration.
+    pub(super) fn ends_at(&self, config: Config, x: &mut Scratch) -> bool {
+        config.stack == 0
+            && match config.top {
+                Top::End => true,
+                Top::Number { node, set, state } => {
+                    self.number_goals(node, set, state, x) != EMPTY_LIST
+                }
+                _ => false,
+            }
     }
 
     fn relocated(&self, top: Top, list: &mut dyn FnMut(u32) -> u32) -> Top {

@@ -376,6 +376,35 @@ impl SchemaAutomaton {
     /// Whether the items that are open can still differ from those before
     /// them.
     pub(super) fn can_differ(&self, config: Config, x: &mut Scratch) -> bool {
+        let (outermost, threatened) = self.threat(config, x);
+        let between = matches!(
+            config.top,
+            Top::Gap {
+                gap: Gap::AfterItem | Gap::ArrayStart,
+                ..
+            }
+        );
+        if !threatened
+            || (between && x.depth(config.stack) == outermost)
+            || self.is_endless(&config, x)
+        {
+            return true;
+        }
+        if let Some(known) = x.fresh.get(&config) {
+            return *known;
+        }
+        x.searching = true;
+        let answer = self.differs_at_once(config, x)
+            || self.differs_soon(config, outermost, x)
+            || self.differs(config, outermost, x);
+        x.searching = false;
+        x.fresh.insert(config, answer);
+        answer
+    }
+
+    /// The depth of the outermost array whose items must differ, and whether
+    /// some open item may still become equal to one before it.
+    fn threat(&self, config: Config, x: &Scratch) -> (u32, bool) {
         let mut at = config.stack;
         let mut outermost = 0;
         let mut some = false;
@@ -398,24 +427,17 @@ impl SchemaAutomaton {
             }
             at = node.below;
         }
-        let between = matches!(
-            config.top,
-            Top::Gap {
-                gap: Gap::AfterItem | Gap::ArrayStart,
-                ..
-            }
-        );
-        if !some || (between && x.depth(config.stack) == outermost) || self.is_endless(&config, x) {
-            return true;
-        }
-        if let Some(known) = x.fresh.get(&config) {
-            return *known;
-        }
-        x.searching = true;
-        let answer = self.differs_soon(config, outermost, x) || self.differs(config, outermost, x);
-        x.searching = false;
-        x.fresh.insert(config, answer);
-        answer
+        (outermost, some)
+    }
+
+    /// Whether one more byte settles it: what has begun to differ can be
+    /// finished in any way.
+    fn differs_at_once(&self, config: Config, x: &mut Scratch) -> bool {
+        self.bytes_to_try(&config, x).into_iter().any(|byte| {
+            self.next(config, byte, x).is_some_and(|next| {
+                x.depth(next.stack) >= x.depth(config.stack) && !self.threat(next, x).1
+            })
+        })
     }
 
     fn has_unique(&self, frame: &Frame) -> bool {
@@ -468,7 +490,7 @@ impl SchemaAutomaton {
             if length > LONGEST {
                 continue;
             }
-            let bytes = self.bytes_to_try(&at);
+            let bytes = self.bytes_to_try(&at, x);
             for byte in bytes.into_iter().rev() {
                 steps += 1;
                 if let Some(next) = self.next(at, byte, x) {
@@ -480,7 +502,7 @@ impl SchemaAutomaton {
     }
 
     /// What ends things comes first.
-    pub(super) fn bytes_to_try(&self, config: &Config) -> Vec<u8> {
+    pub(super) fn bytes_to_try(&self, config: &Config, x: &Scratch) -> Vec<u8> {
         match config.top {
             Top::String { node, text, .. } if text.partial == Partial::None => {
                 let mut out = vec![b'"'];
@@ -495,6 +517,23 @@ impl SchemaAutomaton {
                     } else {
                         out.extend(b"\\abcxyz019");
                     }
+                }
+                out
+            }
+            Top::Key(key) if key.partial == Partial::None => {
+                let mut out = vec![b'"'];
+                let frame = x.stacks.get(config.stack).frame;
+                if let Some(m) = self.node(frame.node).object.as_ref() {
+                    let names = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+                    let read = key.names.read as usize;
+                    out.extend(names.iter().filter_map(|w| w.text.as_bytes().get(read)));
+                    if m.keys.is_some() {
+                        out.extend(0x20..=0xFF);
+                    } else if !m.classes.is_empty() {
+                        out.extend(b"\\abcxyz019_-");
+                    }
+                    out.sort_unstable();
+                    out.dedup();
                 }
                 out
             }

@@ -44,6 +44,15 @@ pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
     if max.is_some_and(|m| m < arrays.min) {
         return Ok(None);
     }
+    if let (None, Some(cap)) = (max, printer.options.caps.max_items) {
+        let found: u64 = arrays.contains.iter().map(|c| c.min).sum();
+        let cap = cap.max(arrays.min).max(prefix.len() as u64 + found);
+        // A count beside a bound on the length is not printed.
+        if arrays.contains.is_empty() {
+            max = Some(cap);
+            printer.narrow("maxItems", super::capped_items(cap));
+        }
+    }
     if let Some(node) = arrays.unique
         && max.is_none_or(|m| m > 1)
     {

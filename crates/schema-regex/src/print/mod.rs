@@ -6,7 +6,7 @@ mod number;
 mod object;
 pub(crate) mod string;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::conjunction::{Normaliser, too_deep};
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, ROOT, Schema};
-use crate::options::{AnyValue, Options, Recursion, Whitespace};
+use crate::options::{AnyValue, Caps, Options, Recursion, Whitespace};
 use crate::shape::{Conj, Shape, Signed};
 use crate::strings::spell;
 
@@ -40,19 +40,47 @@ use crate::strings::spell;
 /// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
 /// Pointer of the place.
 pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
-    let mut options = options.clone();
+    to_regex_noted(schema, options).0
+}
+
+/// Where something was narrowed: a location, a keyword, how.
+pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
+
+/// The expression, and what was narrowed on the way.
+pub(crate) fn to_regex_noted(
+    schema: &Schema,
+    options: &Options,
+) -> (Result<String, Error>, Narrowed) {
+    let mut options = schema.options(options);
+    if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
+        options.any_value = AnyValue::Depth(depth.min(levels));
+    }
+    let annotated;
+    let mut schema = schema;
+    if schema.has_annotations(&options) {
+        let mut copy = schema.clone();
+        copy.annotate(&options);
+        annotated = copy;
+        schema = &annotated;
+    }
     loop {
-        match (print_once(schema, &options), options.any_value) {
+        let mut narrowed = Narrowed::new();
+        let result = print_once(schema, &options, &mut narrowed);
+        match (result, options.any_value) {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
                 options.any_value = AnyValue::Depth(depth.min(4) - 1);
             }
-            (result, _) => return result,
+            (result, _) => return (result, narrowed),
         }
     }
 }
 
-fn print_once(schema: &Schema, options: &Options) -> Result<String, Error> {
+fn print_once(
+    schema: &Schema,
+    options: &Options,
+    narrowed: &mut Narrowed,
+) -> Result<String, Error> {
     let space = Space::new(&options.whitespace)?;
     let mut printer = Printer {
         normaliser: Normaliser::new(schema, options),
@@ -65,10 +93,13 @@ fn print_once(schema: &Schema, options: &Options) -> Result<String, Error> {
         any: Vec::new(),
         names: HashMap::new(),
         cut: false,
+        narrowed: Narrowed::new(),
         char: spell::any_char(options.escapes),
     };
     let root = Conj::new([Signed::yes(ROOT)]);
-    match printer.value(&root)? {
+    let text = printer.value(&root);
+    *narrowed = std::mem::take(&mut printer.narrowed);
+    match text? {
         Some(text) => Ok(text.to_string()),
         None if printer.cut => Err(Error::new(
             ErrorKind::Unsatisfiable,
@@ -102,6 +133,7 @@ pub(crate) struct Printer<'s> {
     names: HashMap<Vec<String>, Rc<str>>,
     /// Whether recursion was cut off somewhere.
     cut: bool,
+    narrowed: Narrowed,
     /// Any character of a string.
     pub(crate) char: String,
 }
@@ -120,8 +152,11 @@ impl Printer<'_> {
             self.recursive.insert(conj.clone());
             match self.options.recursion {
                 Recursion::Unroll(depth) if turns <= depth => {}
-                Recursion::Unroll(_) => {
+                Recursion::Unroll(depth) => {
                     self.cut = true;
+                    let here = self.pointer_of(conj).to_owned();
+                    let how = format!("followed at most {depth} times below itself");
+                    self.narrowed.insert((here, "$ref", how));
                     return Ok(None);
                 }
                 Recursion::Refuse => return Err(self.recursive_error(conj)),
@@ -175,6 +210,12 @@ impl Printer<'_> {
         self.open
             .last()
             .map_or(String::new(), |c| self.pointer_of(c).to_owned())
+    }
+
+    /// Notes that something was narrowed here.
+    pub(crate) fn narrow(&mut self, keyword: &'static str, how: impl Into<String>) {
+        let here = self.here();
+        self.narrowed.insert((here, keyword, how.into()));
     }
 
     fn recursive_error(&self, conj: &Conj) -> Error {
@@ -293,11 +334,22 @@ impl Printer<'_> {
             ));
         };
         let depth = depth.saturating_sub(less);
+        self.narrow(
+            "",
+            format!("a value that is not restricted nests at most {depth} deep"),
+        );
+        self.narrow_any();
+        let items = self.options.caps.max_items.unwrap_or(u64::MAX);
+        let more = match items {
+            u64::MAX => "*".to_owned(),
+            n => format!("{{0,{}}}", n.saturating_sub(1)),
+        };
         while self.any.len() <= depth as usize {
             let number = spell::print(&crate::strings::numbers::any_number(), spell::Place::Raw);
             let string = self.any_string();
+            let value = self.any_text();
             let text = match self.any.last() {
-                None => format!("(?:null|true|false|{number}|{string})"),
+                None => format!("(?:null|true|false|{number}|{value})"),
                 Some(inner) => {
                     let Space {
                         inside,
@@ -305,8 +357,13 @@ impl Printer<'_> {
                         colon,
                     } = &self.space;
                     let member = format!("{string}{colon}{inner}");
+                    let list = if items == 0 {
+                        String::new()
+                    } else {
+                        format!("(?:{inner}(?:{comma}{inner}){more}{inside})?")
+                    };
                     format!(
-                        "(?:null|true|false|{number}|{string}|\\[{inside}(?:{inner}(?:{comma}{inner})*{inside})?\\]|\\{{{inside}(?:{member}(?:{comma}{member})*{inside})?\\}})"
+                        "(?:null|true|false|{number}|{value}|\\[{inside}{list}\\]|\\{{{inside}(?:{member}(?:{comma}{member})*{inside})?\\}})"
                     )
                 }
             };
@@ -316,8 +373,31 @@ impl Printer<'_> {
         Ok(self.any[depth as usize].clone())
     }
 
+    /// Any string of any length, names among them.
     pub(crate) fn any_string(&self) -> String {
         format!("\"{}*\"", self.char)
+    }
+
+    /// Any string as a value.
+    fn any_text(&self) -> String {
+        match self.options.caps.max_length {
+            None => self.any_string(),
+            Some(n) => format!("\"{}{{0,{n}}}\"", self.char),
+        }
+    }
+
+    fn narrow_any(&mut self) {
+        let Caps {
+            max_length,
+            max_items,
+            ..
+        } = self.options.caps;
+        if let Some(n) = max_length {
+            self.narrow("maxLength", capped_length(n));
+        }
+        if let Some(n) = max_items {
+            self.narrow("maxItems", capped_items(n));
+        }
     }
 
     /// A JSON string with this value, quotes included.
@@ -377,6 +457,14 @@ impl Printer<'_> {
             }
         })
     }
+}
+
+pub(crate) fn capped_length(n: u64) -> String {
+    format!("at most {n} characters, by the caps of the options")
+}
+
+pub(crate) fn capped_items(n: u64) -> String {
+    format!("at most {n} items, by the caps of the options")
 }
 
 /// The error of a kind that has a condition nobody can express.

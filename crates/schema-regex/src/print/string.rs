@@ -44,12 +44,9 @@ pub(crate) struct TooTangled {
 
 pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
     let strings = shape.strings.clone();
-    let language = match language(
-        printer.schema,
-        &strings,
-        printer.options.max_automaton_states,
-    ) {
-        Ok(language) => language,
+    let limit = printer.options.max_automaton_states;
+    let language = match language(printer.schema, &strings, limit) {
+        Ok(language) => capped(printer, &strings, language),
         Err(e) => return Err(tangled(printer, e)),
     };
     match language {
@@ -61,6 +58,39 @@ pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
         Language::NotIn(names) => printer
             .name_not_in(&names)
             .map(|text| Some(text.to_string())),
+    }
+}
+
+/// The language with the cap on lengths, where it has no bound of its own and
+/// something is left.
+fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Language {
+    let Some(cap) = printer.options.caps.max_length else {
+        return language;
+    };
+    let bounded = s.max.is_some() || s.allowed.is_some();
+    if bounded || matches!(&language, Language::Re(re) if re.length_range().1.is_some()) {
+        return language;
+    }
+    let limit = printer.options.max_automaton_states;
+    let copy = match &language {
+        Language::Re(re) => Language::Re(re.clone()),
+        Language::NotIn(names) => Language::NotIn(names.clone()),
+    };
+    let Some(re) = copy.into_re(limit) else {
+        return language;
+    };
+    let cap = cap.max(s.min).max(re.length_range().0);
+    let bounded = lengths::bound(&re, 0, Some(cap)).or_else(|| {
+        let short = Re::any_char().repeat(0, Some(u32::try_from(cap).ok()?));
+        let product = Product::new(&[&re, &short], limit).ok()?;
+        product.to_re(|v| v == 3).ok()
+    });
+    match bounded {
+        Some(re) if re != Re::Never => {
+            printer.narrow("maxLength", super::capped_length(cap));
+            Language::Re(re)
+        }
+        _ => language,
     }
 }
 
@@ -89,7 +119,7 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
     let mut named: Vec<&str> = Vec::new();
     let mut exclusions: Vec<Re> = Vec::new();
     for (format, positive, place) in &s.formats {
-        parts.push((format.re(), *positive));
+        parts.push((format.re_in_regex(), *positive));
         at = Some(*place);
         named.push("format");
     }

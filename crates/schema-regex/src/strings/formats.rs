@@ -1,9 +1,14 @@
 //! The strings of each known `format`, as patterns.
 
+use super::encodings;
+use super::international;
+use super::numbers::{self, Bound, Fraction};
 use super::pattern::Pattern;
 use super::re::Re;
+use crate::decimal::Decimal;
+use crate::options::IntegerSpelling;
 
-/// A format that is enforced.
+/// A format of strings that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Format {
     DateTime,
@@ -11,18 +16,36 @@ pub(crate) enum Format {
     Time,
     Duration,
     Email,
+    IdnEmail,
     Hostname,
+    IdnHostname,
     Ipv4,
     Ipv6,
     Uuid,
     Uri,
     UriReference,
+    UriTemplate,
     Iri,
     IriReference,
     Regex,
     JsonPointer,
     RelativeJsonPointer,
+    Base64,
+    Base64Url,
+    Char,
+    MediaRange,
+    Token,
+    Boolean,
+    /// Integers of 64 bits, spelled as strings.
+    Int64,
+    Uint64,
+    /// A part of `Email`: at most 64 characters before the `@`, if not quoted.
+    ShortLocalPart,
 }
+
+/// How many formats there are.
+#[cfg(any(test, feature = "automaton"))]
+pub(crate) const COUNT: usize = Format::ShortLocalPart as usize + 1;
 
 pub(crate) const ALL: &[(&str, Format)] = &[
     ("date-time", Format::DateTime),
@@ -30,39 +53,120 @@ pub(crate) const ALL: &[(&str, Format)] = &[
     ("time", Format::Time),
     ("duration", Format::Duration),
     ("email", Format::Email),
+    ("idn-email", Format::IdnEmail),
     ("hostname", Format::Hostname),
+    ("idn-hostname", Format::IdnHostname),
     ("ipv4", Format::Ipv4),
     ("ipv6", Format::Ipv6),
     ("uuid", Format::Uuid),
     ("uri", Format::Uri),
     ("uri-reference", Format::UriReference),
+    ("uri-template", Format::UriTemplate),
     ("iri", Format::Iri),
     ("iri-reference", Format::IriReference),
     ("regex", Format::Regex),
     ("json-pointer", Format::JsonPointer),
     ("relative-json-pointer", Format::RelativeJsonPointer),
+    ("byte", Format::Base64),
+    ("base64url", Format::Base64Url),
+    ("char", Format::Char),
+    ("media-range", Format::MediaRange),
+    ("sf-token", Format::Token),
+    ("sf-boolean", Format::Boolean),
+    ("int64", Format::Int64),
+    ("uint64", Format::Uint64),
 ];
 
-/// Formats of the drafts that are not enforced: they are annotations, and
-/// refused in strict mode.
-pub(crate) const NOT_ENFORCED: &[&str] = &["idn-email", "idn-hostname", "uri-template"];
+/// Formats of the OpenAPI registry that constrain nothing: any number is read as
+/// the nearest `float` or `double`; the others are hints about text.
+pub(crate) const HINTS: &[&str] = &[
+    "float",
+    "double",
+    "binary",
+    "password",
+    "commonmark",
+    "html",
+];
 
 impl Format {
     pub(crate) fn by_name(name: &str) -> Option<Format> {
         ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f)
     }
 
-    /// What is left out of the format, where the expression is a subset of it.
+    /// What the format says, with its source.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Format::DateTime => "RFC 3339 `date-time`, with the calendar",
+            Format::Date => "RFC 3339 `full-date`, with the calendar",
+            Format::Time => "RFC 3339 `full-time`",
+            Format::Duration => "RFC 3339, appendix A",
+            Format::Email => {
+                "RFC 5321 `Mailbox`: at most 64 characters before the `@`, at most 254 in all"
+            }
+            Format::IdnEmail => "RFC 6531 `Mailbox`",
+            Format::Hostname => "RFC 1123, section 2.1: at most 253 characters",
+            Format::IdnHostname => "RFC 5890, section 2.3.2.3",
+            Format::Ipv4 => "RFC 2673, section 3.2: `dotted-quad`",
+            Format::Ipv6 => "RFC 4291, section 2.2",
+            Format::Uuid => "RFC 4122",
+            Format::Uri => "RFC 3986 `URI`",
+            Format::UriReference => "RFC 3986 `URI-reference`",
+            Format::UriTemplate => "RFC 6570",
+            Format::Iri => "RFC 3987 `IRI`",
+            Format::IriReference => "RFC 3987 `IRI-reference`",
+            Format::Regex => "ECMA-262",
+            Format::JsonPointer => "RFC 6901",
+            Format::RelativeJsonPointer => "a number, then `#` or RFC 6901",
+            Format::Base64 => "RFC 4648, section 4: padded, unused bits zero",
+            Format::Base64Url => {
+                "RFC 4648, section 5: unused bits zero, the padding may be left out"
+            }
+            Format::Char => "one character (code point)",
+            Format::MediaRange => "RFC 9110, section 12.5.1",
+            Format::Token => "RFC 8941, section 3.3.4",
+            Format::Boolean => "RFC 8941, section 3.3.6: `?0` or `?1`",
+            Format::Int64 => "-9223372036854775808 to 9223372036854775807, in decimal",
+            Format::Uint64 => "0 to 18446744073709551615, in decimal",
+            Format::ShortLocalPart => "",
+        }
+    }
+
+    /// The most characters of a string of the format, where that is not part of
+    /// the expression.
+    pub(crate) fn max_length(self) -> Option<u64> {
+        match self {
+            // RFC 5321, section 4.5.3.1.3: a path has 256 octets, its angle
+            // brackets among them.
+            Format::Email => Some(254),
+            // RFC 1035, section 3.1: 255 octets with a length before each label
+            // and one for the root.
+            Format::Hostname => Some(253),
+            _ => None,
+        }
+    }
+
+    /// What must hold beside the expression and the length.
+    pub(crate) fn part(self) -> Option<Format> {
+        (self == Format::Email).then_some(Format::ShortLocalPart)
+    }
+
+    /// What is left out of the format, where the language is a subset of it.
     pub(crate) fn narrowed(self) -> Option<&'static str> {
         match self {
             Format::DateTime | Format::Time => Some(
-                "a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
+                "a leap second (:60) is admitted where it is 23:59 UTC by an offset of whole or half hours",
             ),
-            Format::Email => {
-                Some("the quoted local part and address literals of RFC 5321 are left out")
-            }
+            Format::Email => Some(
+                "a quoted local part with backslashes has at most 31 characters, each backslash with the next one",
+            ),
             Format::Hostname => Some(
-                "a name has at most 4 labels, or at most 15 of at most 15 characters, so that it is never longer than 253",
+                "labels with hyphens in third and fourth place, punycode among them, are left out",
+            ),
+            Format::IdnEmail => Some(
+                "as idn-hostname after the @; before it at most 16 characters where some are beyond ASCII",
+            ),
+            Format::IdnHostname => Some(
+                "labels beyond ASCII have at most 11 letters or digits of Latin-1, Greek, Cyrillic, kana, Han or Hangul; punycode is left out",
             ),
             Format::Regex => Some(
                 "groups nest two levels, ranges in classes start at a, A or 0, and counts have no upper end",
@@ -71,21 +175,63 @@ impl Format {
         }
     }
 
-    /// The strings of the format.
+    /// The same for the regular expression, which leaves out more.
+    pub(crate) fn narrowed_in_regex(self) -> Option<&'static str> {
+        match self {
+            Format::DateTime | Format::Time => Some(
+                "a leap second (:60) is admitted at 23:59 UTC written with offset Z or +00:00 only",
+            ),
+            Format::Email => Some(
+                "the quoted local part and address literals of RFC 5321 are left out; a long local part has at most 4 atoms of at most 15 characters, a long domain labels of at most 15",
+            ),
+            Format::Hostname => Some(
+                "labels with hyphens in third and fourth place are left out; a name has at most 4 labels, or at most 15 of at most 15 characters, so that it is never longer than 253",
+            ),
+            other => other.narrowed(),
+        }
+    }
+
+    /// The strings of the format, but for [`Format::max_length`] and
+    /// [`Format::part`].
     pub(crate) fn re(self) -> Re {
-        let source = self.pattern();
-        // The patterns are constants; each is read in a test.
-        Pattern::parse(&format!("^(?:{source})$")).map_or(Re::Never, |p| p.main)
+        let bound = |text: &str| {
+            Decimal::parse(text).map(|value| Bound {
+                value,
+                exclusive: false,
+            })
+        };
+        let integers = |low: &str, high: &str| {
+            let plain = Fraction::None(IntegerSpelling::Plain);
+            numbers::range(bound(low).as_ref(), bound(high).as_ref(), plain)
+        };
+        match self {
+            Format::Int64 => integers("-9223372036854775808", "9223372036854775807"),
+            Format::Uint64 => integers("0", "18446744073709551615"),
+            _ => read(&self.pattern()),
+        }
+    }
+
+    /// The strings of the format that the regular expression admits.
+    pub(crate) fn re_in_regex(self) -> Re {
+        match self {
+            Format::DateTime => read(&format!("(?:{})[Tt](?:{})", date(), time(LEAP_UTC))),
+            Format::Time => read(&time(LEAP_UTC)),
+            Format::Email => read(&short_email()),
+            Format::Hostname => read(&short_hostname()),
+            other => other.re(),
+        }
     }
 
     fn pattern(self) -> String {
         match self {
             Format::Date => date(),
-            Format::Time => time(),
-            Format::DateTime => format!("(?:{})[Tt](?:{})", date(), time()),
+            Format::Time => time(&leap_seconds()),
+            Format::DateTime => format!("(?:{})[Tt](?:{})", date(), time(&leap_seconds())),
             Format::Duration => duration(),
             Format::Email => email(),
-            Format::Hostname => hostname(),
+            Format::IdnEmail => international::email(),
+            Format::Hostname => format!("(?:{LABEL}\\.)*(?:{LABEL})"),
+            Format::IdnHostname => international::hostname(),
             Format::Ipv4 => ipv4(),
             Format::Ipv6 => ipv6(),
             Format::Uuid => "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}".to_owned(),
@@ -93,11 +239,27 @@ impl Format {
             Format::Iri => uri(UCSCHAR),
             Format::Regex => regex(),
             Format::UriReference => format!("{}|{}", uri(""), relative_reference("")),
+            Format::UriTemplate => uri_template(),
             Format::IriReference => format!("{}|{}", uri(UCSCHAR), relative_reference(UCSCHAR)),
             Format::JsonPointer => JSON_POINTER.to_owned(),
             Format::RelativeJsonPointer => format!("(?:0|[1-9][0-9]*)(?:#|{JSON_POINTER})"),
+            Format::Base64 => encodings::base64(),
+            Format::Base64Url => encodings::base64url(),
+            Format::Char => "[^]".to_owned(),
+            Format::MediaRange => encodings::media_range(),
+            Format::Token => encodings::sf_token(),
+            Format::Boolean => "\\?[01]".to_owned(),
+            // RFC 5321, section 4.5.3.1.1; what is quoted is bounded by itself.
+            Format::ShortLocalPart => "[^\"@]{1,64}@[^]*|\"[^]*".to_owned(),
+            // Made without a pattern, above.
+            Format::Int64 | Format::Uint64 => "[]".to_owned(),
         }
     }
+}
+
+fn read(source: &str) -> Re {
+    // The patterns are constants; each is read in a test.
+    Pattern::parse(&format!("^(?:{source})$")).map_or(Re::Never, |p| p.main)
 }
 
 /// RFC 6901, section 3.
@@ -111,14 +273,33 @@ fn date() -> String {
     )
 }
 
-/// RFC 3339, `full-time`.
-fn time() -> String {
-    let hour = "(?:[01][0-9]|2[0-3])";
-    let minute = "[0-5][0-9]";
-    let fraction = "(?:\\.[0-9]+)?";
-    format!(
-        "{hour}:{minute}:[0-5][0-9]{fraction}(?:[Zz]|[+-]{hour}:{minute})|23:59:60{fraction}(?:[Zz]|[+-]00:00)"
-    )
+const HOUR: &str = "(?:[01][0-9]|2[0-3])";
+const SECFRAC: &str = "(?:\\.[0-9]+)?";
+/// Leap seconds written in UTC.
+const LEAP_UTC: &str = "23:59:60(?:\\.[0-9]+)?(?:[Zz]|[+-]00:00)";
+
+/// RFC 3339, `full-time`, with these leap seconds.
+fn time(leap: &str) -> String {
+    format!("{HOUR}:[0-5][0-9]:[0-5][0-9]{SECFRAC}(?:[Zz]|[+-]{HOUR}:[0-5][0-9])|{leap}")
+}
+
+/// The second after 23:59:59 UTC (RFC 3339, section 5.7), written with every
+/// offset of whole and half hours.
+fn leap_seconds() -> String {
+    let mut forms = vec![LEAP_UTC.to_owned()];
+    for half_hours in 1..48u32 {
+        let show = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
+        let ahead = half_hours * 30;
+        let local = (ahead + 23 * 60 + 59) % (24 * 60);
+        let behind = 24 * 60 - ahead;
+        forms.push(format!(
+            "{}:60{SECFRAC}(?:\\+{}|-{})",
+            show(local),
+            show(ahead),
+            show(behind)
+        ));
+    }
+    forms.join("|")
 }
 
 /// RFC 3339, appendix A.
@@ -128,21 +309,73 @@ fn duration() -> String {
     format!("P(?:{date}(?:{time})?|{time}|[0-9]+W)")
 }
 
-/// RFC 5321, `Dot-string "@" Domain`, the local part at most as long as the
-/// grammar says, without a bound.
+const ATOM: &str = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
+
+/// RFC 5321, section 4.1.2, `Mailbox`; of address literals those of section
+/// 4.1.3 that are registered.
 fn email() -> String {
-    let atom = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+";
     let label = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
-    format!("{atom}(?:\\.{atom})*@{label}(?:\\.{label})*")
+    let quoted = r#""(?:[ !#-\[\]-~]{0,62}|(?:[ !#-\[\]-~]|\\[ -~]){0,31})""#;
+    let v6 = ipv6_of_mail();
+    format!(
+        "(?:{ATOM}+(?:\\.{ATOM}+)*|{quoted})@(?:{label}(?:\\.{label})*|\\[(?:{}|[Ii][Pp][Vv]6:(?:{v6}))\\])",
+        ipv4()
+    )
 }
 
-/// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens.
-fn hostname() -> String {
+/// The `IPv6-addr` of RFC 5321, section 4.1.3: `::` stands for two groups or
+/// more.
+fn ipv6_of_mail() -> String {
+    let h = "[0-9A-Fa-f]{1,4}";
+    let v4 = ipv4();
+    let mut forms = vec![
+        format!("{h}(?::{h}){{7}}"),
+        format!("{h}(?::{h}){{5}}:{v4}"),
+    ];
+    let groups = |n: usize| match n {
+        0 => String::new(),
+        1 => h.to_owned(),
+        _ => format!("{h}(?::{h}){{{}}}", n - 1),
+    };
+    let up_to = |n: usize| match n {
+        0 => String::new(),
+        1 => format!("(?:{h})?"),
+        _ => format!("(?:{h}(?::{h}){{0,{}}})?", n - 1),
+    };
+    for before in 0..=6 {
+        forms.push(format!("{}::{}", groups(before), up_to(6 - before)));
+        if before <= 4 {
+            let middle = match 4 - before {
+                0 => String::new(),
+                n => format!("(?:{h}:){{0,{n}}}"),
+            };
+            forms.push(format!("{}::{middle}{v4}", groups(before)));
+        }
+    }
+    forms.join("|")
+}
+
+/// Mailboxes that are short by their form: at most 64 octets before the `@`, at
+/// most 189 after it.
+fn short_email() -> String {
+    let mid = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,13}[0-9A-Za-z])?";
     let label = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
+    format!(
+        "(?:{ATOM}{{1,64}}|{ATOM}{{1,15}}(?:\\.{ATOM}{{1,15}}){{1,3}})@(?:(?:{mid}\\.){{0,10}}{mid}|{label}(?:\\.{label})?)"
+    )
+}
+
+/// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens; without
+/// those that RFC 5890, section 2.3.1, reserves by two hyphens in third and
+/// fourth place, of which only some are punycode.
+const LABEL: &str = "(?:[0-9A-Za-z](?:[0-9A-Za-z-]{0,2}[0-9A-Za-z])?|[0-9A-Za-z][0-9A-Za-z-](?:[0-9A-Za-z][0-9A-Za-z-]|-[0-9A-Za-z])[0-9A-Za-z-]{0,58}[0-9A-Za-z])";
+
+/// Names that are short by their form.
+fn short_hostname() -> String {
+    let of = |most: usize| LABEL.replace("{0,58}", &format!("{{0,{}}}", most - 5));
     // Three labels of 63 and one of 61 fit in 253 characters with their dots;
     // so do fifteen labels of 15.
-    let last = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,59}[0-9A-Za-z])?";
-    let mid = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,13}[0-9A-Za-z])?";
+    let (label, last, mid) = (of(63), of(61), of(15));
     format!("(?:{label}\\.){{0,3}}{last}|{label}|(?:{mid}\\.){{4,14}}{mid}")
 }
 
@@ -237,6 +470,15 @@ fn relative_reference(more: &str) -> String {
     )
 }
 
+/// RFC 6570, section 2, with the apostrophe of its erratum 6937.
+fn uri_template() -> String {
+    let private = r"\u{E000}-\u{F8FF}\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}";
+    let literal = format!(r"(?:[!#$&'()*+,./:;=?@\[\]_~0-9A-Za-z{UCSCHAR}{private}-]|{PCT})");
+    let varchar = format!("(?:[0-9A-Za-z_]|{PCT})");
+    let varspec = format!(r"{varchar}(?:\.?{varchar})*(?::[1-9][0-9]{{0,3}}|\*)?");
+    format!(r"(?:{literal}|\{{[+#./;?&=,!@|]?{varspec}(?:,{varspec})*\}})*")
+}
+
 /// Regular expressions of ECMA-262, as far as they are themselves regular:
 /// groups in at most two levels, ranges from the first letter or digit.
 fn regex() -> String {
@@ -252,7 +494,7 @@ fn regex() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Format};
+    use super::{ALL, COUNT, Format};
     use crate::strings::automaton::matches;
     use crate::strings::re::Re;
 
@@ -261,20 +503,16 @@ mod tests {
     }
 
     fn check(format: Format, good: &[&str], bad: &[&str]) {
-        let re = format.re();
+        let (re, part) = (format.re(), format.part().map(Format::re));
+        let holds = |text: &str| {
+            let part = part.as_ref().is_none_or(|p| matches(p, text).unwrap());
+            part && matches(&re, text).unwrap()
+        };
         for text in good {
-            assert!(
-                matches(&re, text).unwrap(),
-                "{} should hold {text}",
-                name(format)
-            );
+            assert!(holds(text), "{} should hold {text}", name(format));
         }
         for text in bad {
-            assert!(
-                !matches(&re, text).unwrap(),
-                "{} should not hold {text}",
-                name(format)
-            );
+            assert!(!holds(text), "{} should not hold {text}", name(format));
         }
     }
 
@@ -282,7 +520,9 @@ mod tests {
     fn every_pattern_is_read() {
         for (name, format) in ALL {
             assert_ne!(format.re(), Re::Never, "{name}");
+            assert_ne!(format.re_in_regex(), Re::Never, "{name}");
             assert_eq!(Format::by_name(name), Some(*format));
+            assert!((*format as usize) < COUNT);
         }
     }
 
@@ -319,12 +559,16 @@ mod tests {
                 "2024-02-29T23:59:60Z",
                 "2020-01-01t00:00:00.123+05:30",
                 "1985-04-12T23:20:50.52z",
+                "1998-12-31T15:59:60.123-08:00",
+                "1999-01-01T05:29:60+05:30",
+                "1998-12-31T20:29:60-03:30",
             ],
             &[
                 "2023-02-29T00:00:00Z",
                 "2020-01-01T24:00:00Z",
                 "2020-01-01T00:00:00",
                 "2020-01-01T22:59:60Z",
+                "2020-01-01T23:59:60+01:00",
                 "2020-01-01 00:00:00Z",
                 "2020-01-01T00:00:00+24:00",
             ],
@@ -392,22 +636,44 @@ mod tests {
                 &long,
                 &format!("{long}.{long}.{long}.com"),
                 "a.b.c.d.e.f.g",
+                "a--b",
+                "ab-c",
+                "a-b--c",
             ],
             &[
-                "",
-                "-a",
-                "a-",
-                "a..b",
-                "a.",
-                "a_b",
-                &longer,
-                &format!("{long}.{long}.{long}.{long}"),
+                "", "-a", "a-", "a..b", "a.", "a_b", &longer, "xn--X", "a.XN--a",
             ],
         );
         check(
             Format::Email,
-            &["a.b@c.org", "x+y@localhost"],
-            &["a", "@b", "a@", ".a@b", "a..b@c", "a b@c"],
+            &[
+                "a.b@c.org",
+                "x+y@localhost",
+                "\"a b\"@c",
+                "\"a..@\\\"\"@c",
+                "a@[127.0.0.1]",
+                "a@[IPv6:::1]",
+                "a@[ipv6:1:2:3:4:5:6:7:8]",
+                "a@[IPv6:1::2:3.4.5.6]",
+                &format!("{}@c", "a".repeat(64)),
+                &format!("\"{}\"@c", "a@".repeat(31)),
+                &format!("\"b{}b\"@c", "\\\"".repeat(29)),
+            ],
+            &[
+                "a",
+                "@b",
+                "a@",
+                ".a@b",
+                "a..b@c",
+                "a b@c",
+                "\"a@c",
+                &format!("{}@c", "a".repeat(65)),
+                &format!("\"{}\"@c", "a".repeat(63)),
+                &format!("\"{}\"@c", "\\a".repeat(32)),
+                "a@[127.0.0.300]",
+                "a@[IPv6:1:2:3:4:5:6:7::8]",
+                "a@-b",
+            ],
         );
         check(
             Format::Uri,

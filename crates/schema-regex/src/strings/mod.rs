@@ -3,8 +3,11 @@
 //! spelling of both inside JSON.
 
 pub(crate) mod automaton;
+mod encodings;
 pub(crate) mod formats;
+mod international;
 pub(crate) mod lengths;
+pub(crate) mod number_formats;
 pub(crate) mod numbers;
 pub(crate) mod pattern;
 pub(crate) mod re;

@@ -1,35 +1,6 @@
-//! What each keyword becomes: one table, printed into `docs/KEYWORDS.md`.
+//! The keywords of all drafts: one table, printed into `docs/KEYWORDS.md`.
 
-use crate::error::ErrorKind;
-use crate::ir::Schema;
-use crate::options::{AnyValue, Options};
-
-/// What a keyword at a location becomes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Status {
-    /// The printed expression enforces it exactly.
-    Enforced,
-    /// It constrains nothing: an annotation, a name, an unknown keyword.
-    Annotation,
-    /// A sound subset is enforced; the text says what is left out.
-    Narrowed(String),
-    /// It cannot be enforced; the text says why. A schema in which such a
-    /// keyword matters is refused as a whole.
-    Refused(String),
-}
-
-/// One line of a schema's ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Entry {
-    /// The JSON Pointer of the keyword.
-    pub pointer: String,
-    /// Its name.
-    pub keyword: String,
-    /// What it becomes.
-    pub status: Status,
-}
+use crate::strings::{formats, number_formats};
 
 /// What a keyword becomes in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +159,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "format",
         "4-2020",
         W,
-        "date-time, date, time (leap seconds in UTC only), duration, email (no quoted local part), hostname (long names narrowed), ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference, json-pointer, relative-json-pointer, regex (a simple subset). Others are annotations, or refused by `Formats::Strict`",
+        "the formats listed below. Others are annotations, or refused by `Formats::Strict`",
     ),
     k(
         "items",
@@ -328,16 +299,14 @@ pub const KEYWORDS: &[Keyword] = &[
     k("example", "OpenAPI", A, ""),
     k("externalDocs", "OpenAPI", A, ""),
     k("xml", "OpenAPI", A, ""),
+    k(
+        "x-tokenmold",
+        "",
+        S,
+        "options that the schema chooses by itself, at its root alone (`Settings`); an unknown member is refused",
+    ),
     k("x-*", "", A, "and every other unknown keyword"),
 ];
-
-/// What a keyword becomes that the reader has no rule for.
-pub(crate) fn status_of_other(name: &str) -> Status {
-    match KEYWORDS.iter().find(|k| k.name == name).map(|k| k.general) {
-        Some(General::Refused) => Status::Refused("not supported".to_owned()),
-        _ => Status::Annotation,
-    }
-}
 
 /// The table as Markdown: the content of `docs/KEYWORDS.md`.
 pub fn markdown() -> String {
@@ -357,55 +326,40 @@ pub fn markdown() -> String {
             keyword.name, keyword.drafts, keyword.note
         ));
     }
+    formats(&mut out);
     out.push_str(
-        "\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open).\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists; formats are narrowed as here.\n",
+        "\n## Narrowing\n\nNarrowed beyond keywords: a value that the schema leaves unrestricted nests at most\n`Options::any_value` deep (default 2; one level less for members that are admitted unsaid), since JSON is not regular; objects without\n`additionalProperties` are closed by `OpenObjects::Closed` (default: open). `Options::caps` bounds strings, arrays and nesting that the schema leaves unbounded (default: not). The ledger of a\nschema shows each such place.\n\nThe notes speak of the regular expression. The schema automaton (feature `automaton`) enforces every\nkeyword that is not an annotation, with the limits that the crate's page lists.\n",
     );
     out
 }
 
-impl Schema {
-    /// What the reader says of each keyword.
-    pub(crate) fn own_entries(&self) -> Vec<Entry> {
-        let mut out = Vec::new();
-        for node in &self.nodes {
-            for (keyword, status) in &node.notes {
-                out.push(Entry {
-                    pointer: format!("{}/{}", node.pointer, crate::error::escape_token(keyword)),
-                    keyword: keyword.clone(),
-                    status: status.clone(),
-                });
-            }
-        }
-        out
+/// The formats that are known.
+fn formats(out: &mut String) {
+    out.push_str(
+        "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers. A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it, and it is refused under a complement (`not`, `oneOf`, `if` or the like); all others are exact there\ntoo. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
+    );
+    for (name, format) in formats::ALL {
+        let (here, there) = (format.narrowed(), format.narrowed_in_regex());
+        let more = if here == there { None } else { there };
+        out.push_str(&format!(
+            "| `{name}` | strings | {} | {} | {} |\n",
+            format.meaning(),
+            here.unwrap_or(""),
+            more.unwrap_or("")
+        ));
     }
-
-    /// What each keyword that the schema reaches becomes under `options`, in
-    /// the order in which locations were met. Where the schema is refused, the
-    /// keyword at fault is `Refused`.
-    pub fn ledger(&self, options: &Options) -> Vec<Entry> {
-        let mut out = self.own_entries();
-        if let AnyValue::Depth(depth) = options.any_value {
-            for entry in &mut out {
-                if entry.keyword == "additionalProperties" && entry.status == Status::Enforced {
-                    entry.status = Status::Narrowed(format!(
-                        "values that are not restricted nest at most {depth} deep, and a further name may be written twice"
-                    ));
-                }
-            }
-        }
-        if let Err(error) = crate::to_regex(self, options)
-            && error.kind() == ErrorKind::Refused
-        {
-            let status = Status::Refused(error.message().to_owned());
-            match out.iter_mut().find(|e| e.pointer == error.pointer()) {
-                Some(entry) => entry.status = status,
-                None => out.push(Entry {
-                    pointer: error.pointer().to_owned(),
-                    keyword: error.keyword().unwrap_or("").to_owned(),
-                    status,
-                }),
-            }
-        }
-        out
+    for (name, format) in number_formats::ALL {
+        let step = format
+            .step
+            .map_or("integers".to_owned(), |s| format!("multiples of {s}"));
+        out.push_str(&format!(
+            "| `{name}` | numbers | {step}, {} to {} | | |\n",
+            format.low, format.high
+        ));
     }
+    let hints: Vec<String> = formats::HINTS.iter().map(|h| format!("`{h}`")).collect();
+    out.push_str(&format!(
+        "\nAnnotations, and accepted by `Formats::Strict`: {}. `float` and `double` constrain nothing, since any JSON number is read as the\nnearest one; the others are hints about text. All further names are unknown: annotations, or refused by `Formats::Strict`.\n",
+        hints.join(", ")
+    ));
 }

@@ -1,0 +1,192 @@
+//! Lists the longest masks and the slowest compiles of our engine, and what they were busy
+//! with.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary};
+use schema_regex::Options;
+use schema_regex::automaton::SchemaAutomaton;
+use tokenmold_benches::cases;
+use tokenmold_benches::spell::Speller;
+
+/// Walks the texts of cases as far as they are allowed, each case compiled once, and lists the worst of what was
+/// measured, with the state of the automaton and the nodes of the vocabulary's trie that the
+/// mask visited.
+#[derive(Parser, Debug)]
+struct Arguments {
+    /// A `tokenizer.json`.
+    #[arg(long)]
+    tokenizer: PathBuf,
+
+    /// Cases, one a line: {"id", "schema", "tests": [{"valid", "text"}]}.
+    #[arg(long)]
+    cases: PathBuf,
+
+    /// Only so many cases, chosen by a shuffle.
+    #[arg(long)]
+    sample: Option<usize>,
+
+    /// Seeds the shuffle.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+
+    /// How many of each to list.
+    #[arg(long, default_value_t = 20)]
+    list: usize,
+}
+
+struct Mask {
+    time: Duration,
+    nodes: u64,
+    case: String,
+    /// The last characters of the text.
+    behind: String,
+    /// What the automaton is at.
+    place: &'static str,
+    cached: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("worst: {message}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    let shown = |path: &PathBuf, e: std::io::Error| format!("{}: {e}", path.display());
+    let json = std::fs::read(&arguments.tokenizer).map_err(|e| shown(&arguments.tokenizer, e))?;
+    let vocabulary = Vocabulary::from_tokenizer_json(&json).map_err(|e| e.to_string())?;
+    let speller = Speller::from_tokenizer_json(&json, &vocabulary)?;
+    vocabulary.prepare(JSON_TEXT);
+    let mut cases = cases::read(&arguments.cases)?;
+    if let Some(sample) = arguments.sample {
+        cases = cases::sample(cases, sample, arguments.seed);
+    }
+    cases.retain(|case| case.id.contains(&arguments.only));
+    let mut masks: Vec<Mask> = Vec::new();
+    let mut compiles: Vec<(Duration, String, usize)> = Vec::new();
+    for case in &cases {
+        let begun = Instant::now();
+        let Ok(automaton) = SchemaAutomaton::new(&case.schema, &Options::default()) else {
+            continue;
+        };
+        let nodes = automaton.nodes();
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index =
+            Arc::new(Index::lazy(automaton, &vocabulary, &config).map_err(|e| e.to_string())?);
+        compiles.push((begun.elapsed(), case.id.clone(), nodes));
+        let texts = case.tests.iter();
+        for tokens in texts.filter_map(|test| speller.spell(&test.text)) {
+            let mut guide = Guide::new(Arc::clone(&index));
+            let mut text: Vec<u8> = Vec::new();
+            for token in tokens {
+                let before = index.stats().nodes_visited;
+                let begun = Instant::now();
+                guide.mask();
+                let time = begun.elapsed();
+                let nodes = index.stats().nodes_visited - before;
+                let state = format!("{:?}", guide.state());
+                masks.push(Mask {
+                    time,
+                    nodes,
+                    case: case.id.clone(),
+                    behind: tail(&text),
+                    place: place(&state),
+                    cached: nodes == 0,
+                });
+                if guide.advance(TokenId::new(token)).is_err() {
+                    break;
+                }
+                text.extend(vocabulary.token_bytes(TokenId::new(token)).unwrap_or(b""));
+            }
+        }
+    }
+    print(arguments, masks, compiles);
+    Ok(())
+}
+
+/// The last characters of a text, on one line.
+fn tail(text: &[u8]) -> String {
+    let from = text.len().saturating_sub(32);
+    String::from_utf8_lossy(&text[from..])
+        .escape_debug()
+        .collect()
+}
+
+/// What comes next in a state, from how it shows itself.
+fn place(state: &str) -> &'static str {
+    const PLACES: [&str; 7] = ["Value", "Unit", "Number", "String", "Key", "Gap", "End"];
+    PLACES
+        .into_iter()
+        .find(|place| state.starts_with(&format!("State {{ top: {place}")))
+        .unwrap_or("?")
+}
+
+fn print(
+    arguments: &Arguments,
+    mut masks: Vec<Mask>,
+    mut compiles: Vec<(Duration, String, usize)>,
+) {
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    let total: f64 = masks.iter().map(|mask| us(mask.time)).sum();
+    println!(
+        "{} masks, {:.2} us on average",
+        masks.len(),
+        total / masks.len().max(1) as f64
+    );
+    println!("place      cached       masks   share of time      avg us   nodes avg     ns a node");
+    for place in ["Value", "Unit", "Number", "String", "Key", "Gap", "End"] {
+        for cached in [true, false] {
+            let these = || {
+                masks
+                    .iter()
+                    .filter(|m| m.place == place && m.cached == cached)
+            };
+            let (count, time) = (these().count(), these().map(|m| us(m.time)).sum::<f64>());
+            let nodes: u64 = these().map(|m| m.nodes).sum();
+            if count == 0 {
+                continue;
+            }
+            println!(
+                "{place:10} {:6} {count:11} {:14.1}% {:11.2} {:11.0} {:13.1}",
+                if cached { "yes" } else { "no" },
+                100.0 * time / total,
+                time / count as f64,
+                nodes as f64 / count as f64,
+                1e3 * time / nodes.max(1) as f64,
+            );
+        }
+    }
+    masks.sort_by_key(|mask| std::cmp::Reverse(mask.time));
+    println!("\n     mask us     nodes  place   case, what the text ends with");
+    for mask in masks.iter().take(arguments.list) {
+        println!(
+            "{:12.1} {:9}  {:7} {}  {}",
+            us(mask.time),
+            mask.nodes,
+            mask.place,
+            mask.case,
+            mask.behind
+        );
+    }
+    compiles.sort_by_key(|compile| std::cmp::Reverse(compile.0));
+    println!("\n  compile us     nodes  case");
+    for (time, case, nodes) in compiles.iter().take(arguments.list) {
+        println!("{:12.1} {nodes:9}  {case}", us(*time));
+    }
+}

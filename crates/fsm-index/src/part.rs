@@ -1,0 +1,114 @@
+//! The part of a row that the topmost level of an automaton's stack decides.
+//!
+//! Inside a string, most tokens may come or not whatever the string is a part of; only
+//! those that go on behind its end depend on that. The former are found once for
+//! all states with one topmost level, and with them the places of the trie
+//! where the others begin: a row is then the part, and a walk from those places.
+//! (XGrammar tells tokens apart in the same way: Dong et al., "XGrammar:
+//! Flexible and Efficient Structured Generation Engine for Large Language
+//! Models", 2024, section 3.1.)
+
+use crate::vocabulary::CutRef;
+
+/// What the topmost level decides, and what it leaves open.
+#[derive(Debug)]
+pub(crate) struct Part {
+    sure: Sure,
+    /// In the vocabulary's own trie.
+    pub(crate) open: Box<[Open]>,
+    /// In the trie of the rests of a cut: what follows at least one character
+    /// of its class.
+    pub(crate) open_rests: Option<(CutRef, Box<[Open]>)>,
+}
+
+/// The tokens that may come for sure.
+#[derive(Debug)]
+enum Sure {
+    Few(Box<[u32]>),
+    Many(Box<[u32]>),
+}
+
+/// Of the rests of a cut, those that may come for sure, and what is left open.
+#[derive(Debug)]
+pub(crate) struct RestsOnTop {
+    pub(crate) sure: Box<[u32]>,
+    pub(crate) open: Box<[Open]>,
+}
+
+impl RestsOnTop {
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        let open = self.open.iter().map(Open::memory);
+        size_of::<RestsOnTop>() + self.sure.len() * 4 + open.sum::<usize>()
+    }
+}
+
+/// A subtree of which the topmost level does not tell.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// Its first node.
+    pub(crate) node: u32,
+    /// The bytes that lead to where that node begins.
+    pub(crate) path: Box<[u8]>,
+}
+
+/// With so many tokens or fewer a list is smaller than a mask.
+const FEW: usize = 512;
+
+impl Part {
+    /// From the bits of the tokens that may come.
+    pub(crate) fn new(
+        words: &[u32],
+        open: Vec<Open>,
+        open_rests: Option<(CutRef, Vec<Open>)>,
+    ) -> Part {
+        let count: u32 = words.iter().map(|word| word.count_ones()).sum();
+        let sure = if count as usize > FEW {
+            Sure::Many(words.into())
+        } else {
+            let mut tokens = Vec::with_capacity(count as usize);
+            for (at, &word) in words.iter().enumerate() {
+                let mut left = word;
+                while left != 0 {
+                    tokens.push(at as u32 * 32 + left.trailing_zeros());
+                    left &= left - 1;
+                }
+            }
+            Sure::Few(tokens.into())
+        };
+        Part {
+            sure,
+            open: open.into(),
+            open_rests: open_rests.map(|(cut, open)| (cut, open.into())),
+        }
+    }
+
+    /// Writes the bits of the tokens that may come for sure, and of no others.
+    pub(crate) fn put_sure(&self, width: usize, words: &mut Vec<u32>) {
+        words.clear();
+        match &self.sure {
+            Sure::Many(all) => words.extend_from_slice(all),
+            Sure::Few(tokens) => {
+                words.resize(width.div_ceil(32), 0);
+                for token in tokens {
+                    words[*token as usize / 32] |= 1 << (token % 32);
+                }
+            }
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        let (Sure::Few(sure) | Sure::Many(sure)) = &self.sure;
+        let rests = self.open_rests.iter().flat_map(|(_, open)| open);
+        let open = self.open.iter().chain(rests).map(Open::memory);
+        size_of::<Part>() + sure.len() * 4 + open.sum::<usize>()
+    }
+}
+
+impl Open {
+    /// Bytes of memory.
+    fn memory(&self) -> usize {
+        size_of::<Open>() + self.path.len()
+    }
+}

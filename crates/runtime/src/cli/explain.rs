@@ -1,0 +1,64 @@
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::schema_regex::{self, ErrorKind};
+
+use super::schema::SchemaOptions;
+use super::style::{Paint, Style};
+use super::{Failure, Output, Verdict, ledger, read_json};
+
+/// Arguments of `tokenmold explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A file with a JSON Schema, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    schema: std::path::PathBuf,
+
+    #[command(flatten)]
+    options: SchemaOptions,
+}
+
+/// The ledger of the schema automaton, which is what `generate`, `chat` and
+/// `check` run; and whether a regular expression can say the same.
+pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+    let schema: Value = read_json(&args.schema)?;
+    let schema = schema_regex::parse(&schema).map_err(|e| Failure::of(args.schema.display(), e))?;
+    let options = args.options.options();
+    let regex = schema_regex::to_regex(&schema, &options);
+    let (result, entries) = SchemaAutomaton::explain(schema, &options);
+    let style = Style::for_stdout();
+    let mut text = ledger::table(&entries);
+    let _ = writeln!(text, "{}", ledger::summary(&entries));
+    let (said, paint) = match &result {
+        Ok(automaton) => (
+            format!("accepted: {} nodes", automaton.nodes()),
+            Paint::Good,
+        ),
+        Err(e) if e.kind() == ErrorKind::Unsatisfiable => (format!("empty {e}"), Paint::Bad),
+        Err(e) => (format!("refused {e}"), Paint::Bad),
+    };
+    let _ = writeln!(text, "{}", style.paint(paint, said));
+    let _ = match &regex {
+        Ok(regex) => writeln!(text, "as a regular expression: {} bytes", regex.len()),
+        Err(e) => writeln!(text, "as a regular expression: refused {e}"),
+    };
+    let error = |e: &schema_regex::Error| json!({ "pointer": e.pointer(), "why": e.message() });
+    Ok(Output {
+        text,
+        json: json!({
+            "accepted": result.is_ok(),
+            "error": result.as_ref().err().map(error),
+            "nodes": result.as_ref().ok().map(SchemaAutomaton::nodes),
+            "regex_bytes": regex.as_ref().ok().map(String::len),
+            "regex_error": regex.as_ref().err().map(error),
+            "ledger": ledger::list(&entries),
+        }),
+        verdict: if result.is_ok() {
+            Verdict::Good
+        } else {
+            Verdict::Bad
+        },
+        ..Output::default()
+    })
+}

@@ -1,0 +1,65 @@
+//! The ledger of a schema, for both kinds of readers.
+
+use serde_json::{Value, json};
+use tokenmold::schema_regex::ledger::{Entry, Status};
+
+/// One line for each keyword: its place, what it becomes, why.
+pub(crate) fn table<'e>(entries: impl IntoIterator<Item = &'e Entry> + Clone) -> String {
+    let places = entries.clone().into_iter().map(place);
+    let width = places.map(|p| p.chars().count()).max().unwrap_or(0);
+    let line = |e: &Entry| format!("{:width$}  {}\n", place(e), status(&e.status));
+    entries.into_iter().map(line).collect()
+}
+
+/// The entries as JSON.
+pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
+    entries.iter().map(entry).collect()
+}
+
+/// How many keywords became what.
+pub(crate) fn summary(entries: &[Entry]) -> String {
+    let mut counts = [0; 4];
+    for e in entries {
+        match e.status {
+            Status::Annotation => counts[1] += 1,
+            Status::Narrowed(_) => counts[2] += 1,
+            Status::Refused(_) => counts[3] += 1,
+            _ => counts[0] += 1,
+        }
+    }
+    let [enforced, annotations, narrowed, refused] = counts;
+    format!(
+        "{enforced} enforced, {annotations} annotations, {narrowed} narrowed, {refused} refused"
+    )
+}
+
+fn place(entry: &Entry) -> String {
+    format!("#{}", entry.pointer)
+}
+
+fn entry(entry: &Entry) -> Value {
+    let (status, reason) = parts(&entry.status);
+    json!({
+        "pointer": entry.pointer,
+        "keyword": entry.keyword,
+        "status": status,
+        "reason": reason,
+    })
+}
+
+fn status(status: &Status) -> String {
+    match parts(status) {
+        (name, Some(reason)) => format!("{name}: {reason}"),
+        (name, None) => name.to_owned(),
+    }
+}
+
+fn parts(status: &Status) -> (&'static str, Option<&str>) {
+    match status {
+        Status::Enforced => ("enforced", None),
+        Status::Annotation => ("annotation", None),
+        Status::Narrowed(reason) => ("narrowed", Some(reason)),
+        Status::Refused(reason) => ("refused", Some(reason)),
+        _ => ("unknown", None),
+    }
+}

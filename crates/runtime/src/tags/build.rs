@@ -1,0 +1,548 @@
+//! From a grammar of tags to an automaton.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use fsm_index::{ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, TokenId, TokenKind, Vocabulary};
+use schema_regex::automaton::SchemaAutomaton;
+
+use super::free::{Free, Place, all_without, without};
+use super::machine::{Best, Graph, Junction, TagAutomaton};
+use super::markers::{MAX_MARKER_BYTES, Markers};
+use super::parts::{Body, DEAD, Json, Part, Quiet};
+use crate::{Error, ErrorKind};
+
+/// Most parts of one automaton.
+pub const MAX_PARTS: usize = 4_000;
+
+/// Most states of a regular expression that markers are taken out of.
+pub const MAX_QUIET_STATES: usize = 8_000;
+
+/// What a text is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// Structure: the special tokens of these names where the vocabulary has
+    /// them, bytes elsewhere.
+    Marker(String),
+    /// These bytes.
+    Text(String),
+    /// A text of a regular language.
+    Dfa(ByteDfa),
+    /// The same without markers.
+    Quiet(Quiet),
+    /// JSON, spelt without these markers.
+    Json(SchemaAutomaton, Vec<String>),
+    /// Any text without these markers, of at most so many characters.
+    Free(Vec<String>, Option<u32>),
+    Seq(Vec<Node>),
+    Alt(Vec<Node>),
+    /// Once or not.
+    Optional(Box<Node>),
+    /// From the first number to the second, or any, times.
+    Repeat(Box<Node>, usize, Option<usize>),
+}
+
+impl Node {
+    pub(super) fn text(text: impl Into<String>) -> Node {
+        Node::Text(text.into())
+    }
+
+    pub(super) fn marker(text: impl Into<String>) -> Node {
+        Node::Marker(text.into())
+    }
+
+    pub(super) fn optional(node: Node) -> Node {
+        Node::Optional(Box::new(node))
+    }
+
+    /// A text that matches a regular expression.
+    pub(super) fn regex(pattern: &str) -> Result<Node, Error> {
+        Ok(Node::Dfa(dfa(pattern)?))
+    }
+}
+
+#[cold]
+fn constraint_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Constraint, message)
+}
+
+pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
+    let config = Config::default();
+    Ok(Dfa::with_config(pattern, &config)?.to_bytes(&config)?)
+}
+
+/// What may follow, before empty parts are looked through.
+#[derive(Clone, Copy, Debug)]
+enum Goal {
+    Part(u32),
+    Special(u32, u32),
+    Jump(u32),
+    End,
+}
+
+/// Builds a graph from its end to its beginning.
+struct Builder<'v> {
+    /// The names of special tokens, the longest first.
+    names: Vec<&'v str>,
+    parts: Vec<Part>,
+    junctions: Vec<Vec<Goal>>,
+    specials: Vec<Box<str>>,
+}
+
+/// The automaton of a grammar.
+pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
+    let mut names: Vec<&str> = (0..vocabulary.width())
+        .filter_map(|id| u32::try_from(id).ok().map(TokenId::new))
+        .filter(|token| matches!(vocabulary.kind(*token), TokenKind::Special | TokenKind::End))
+        .filter_map(|token| std::str::from_utf8(vocabulary.token_name(token)?).ok())
+        .filter(|name| !name.is_empty())
+        .collect();
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    let mut builder = Builder {
+        names,
+        parts: Vec::new(),
+        junctions: vec![vec![Goal::End]],
+        specials: Vec::new(),
+    };
+    let begin = builder.node(node, 0)?;
+    // A part without text before everything, so that a special token may be
+    // the first that comes.
+    let start = builder.part(Body::Nothing, begin)?;
+    builder.finish(start)
+}
+
+impl<'v> Builder<'v> {
+    fn junction(&mut self, goals: Vec<Goal>) -> u32 {
+        self.junctions.push(goals);
+        (self.junctions.len() - 1) as u32
+    }
+
+    /// A junction from which a part leads to another.
+    fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
+        if self.parts.len() >= MAX_PARTS {
+            return Err(constraint_error(format!(
+                "the tags have more than {MAX_PARTS} parts; ask for fewer repetitions or tools"
+            )));
+        }
+        self.parts.push(Part {
+            body,
+            after,
+            class: Vec::new(),
+        });
+        let part = (self.parts.len() - 1) as u32;
+        Ok(self.junction(vec![Goal::Part(part)]))
+    }
+
+    /// The junction at which `node` begins, if it is followed by `after`.
+    /// Recursion is as deep as the grammar, which this crate makes.
+    fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
+        match node {
+            Node::Marker(text) => self.marker(text, after),
+            Node::Text(text) if text.is_empty() => Ok(after),
+            Node::Text(text) => self.part(Body::Literal(text.as_bytes().into()), after),
+            Node::Dfa(dfa) => self.part(Body::Dfa(dfa.clone()), after),
+            Node::Quiet(quiet) => self.part(Body::Quiet(quiet.clone()), after),
+            Node::Json(automaton, markers) => {
+                let json = json(automaton, markers)?;
+                self.part(Body::Json(Box::new(json)), after)
+            }
+            Node::Free(markers, limit) => {
+                let free = Free {
+                    markers: watch(markers.iter().map(String::as_str))?,
+                    limit: *limit,
+                };
+                self.part(Body::Free(free), after)
+            }
+            Node::Seq(nodes) => nodes
+                .iter()
+                .rev()
+                .try_fold(after, |after, node| self.node(node, after)),
+            Node::Alt(nodes) => {
+                let mut goals = Vec::new();
+                for node in nodes {
+                    goals.push(Goal::Jump(self.node(node, after)?));
+                }
+                Ok(self.junction(goals))
+            }
+            Node::Optional(node) => {
+                let inner = self.node(node, after)?;
+                Ok(self.junction(vec![Goal::Jump(inner), Goal::Jump(after)]))
+            }
+            Node::Repeat(node, least, most) => {
+                let mut at = after;
+                match most {
+                    None => {
+                        let again = self.junction(Vec::new());
+                        let inner = self.node(node, again)?;
+                        self.junctions[again as usize] = vec![Goal::Jump(inner), Goal::Jump(after)];
+                        at = again;
+                    }
+                    Some(most) => {
+                        for _ in *least..*most {
+                            let inner = self.node(node, at)?;
+                            at = self.junction(vec![Goal::Jump(inner), Goal::Jump(after)]);
+                        }
+                    }
+                }
+                for _ in 0..*least {
+                    at = self.node(node, at)?;
+                }
+                Ok(at)
+            }
+        }
+    }
+
+    /// A marker as the vocabulary has it: names of special tokens in it are
+    /// those tokens.
+    fn marker(&mut self, text: &str, after: u32) -> Result<u32, Error> {
+        let mut pieces: Vec<Result<u32, String>> = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let name = self
+                .names
+                .iter()
+                .copied()
+                .find(|name| rest.starts_with(name));
+            match name {
+                Some(name) => {
+                    pieces.push(Ok(self.special(name)));
+                    rest = &rest[name.len()..];
+                }
+                None => {
+                    match pieces.last_mut() {
+                        Some(Err(text)) => text.push(first),
+                        _ => pieces.push(Err(first.to_string())),
+                    }
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        pieces
+            .into_iter()
+            .rev()
+            .try_fold(after, |after, piece| match piece {
+                Err(text) => self.part(Body::Literal(text.as_bytes().into()), after),
+                Ok(special) => {
+                    // A part without text behind the token: that is where the
+                    // next token may follow.
+                    let behind = self.part(Body::Nothing, after)?;
+                    Ok(self.junction(vec![Goal::Special(special, behind)]))
+                }
+            })
+    }
+
+    fn special(&mut self, name: &str) -> u32 {
+        let known = self.specials.iter().position(|known| **known == *name);
+        let at = known.unwrap_or_else(|| {
+            self.specials.push(name.into());
+            self.specials.len() - 1
+        });
+        at as u32
+    }
+
+    fn finish(self, start: u32) -> Result<TagAutomaton, Error> {
+        let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
+        let mut junctions: Vec<Junction> = (0..self.junctions.len() as u32)
+            .map(|at| self.closure(at))
+            .collect();
+        // Bellman's iteration: at most as many rounds as a shortest text has
+        // parts.
+        loop {
+            let mut changed = false;
+            for at in 0..junctions.len() {
+                let here = &junctions[at];
+                let mut best = match here.end {
+                    true => (0, Best::End),
+                    false => (u64::MAX, Best::End),
+                };
+                for &part in &here.parts {
+                    let after = self.parts[part as usize].after;
+                    let distance = junctions[after as usize]
+                        .distance
+                        .saturating_add(costs[part as usize]);
+                    if distance < best.0 {
+                        best = (distance, Best::Part(part));
+                    }
+                }
+                for &(special, after) in &here.specials {
+                    let distance = junctions[after as usize].distance.saturating_add(1);
+                    if distance < best.0 {
+                        best = (distance, Best::Special(special));
+                    }
+                }
+                let here = &mut junctions[at];
+                if best.0 < here.distance {
+                    (here.distance, here.best) = best;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        if junctions[start as usize].distance == u64::MAX {
+            return Err(constraint_error("no text satisfies the tags"));
+        }
+        let mut parts = self.parts;
+        for at in 0..parts.len() {
+            if let Body::Free(free) = &parts[at].body {
+                let mut firsts = free.markers.firsts().to_vec();
+                for &next in &junctions[parts[at].after as usize].parts {
+                    firsts.extend(first_bytes(&parts[next as usize].body));
+                }
+                firsts.sort_unstable();
+                firsts.dedup();
+                parts[at].class = all_without(&firsts);
+            }
+        }
+        Ok(TagAutomaton(Arc::new(Graph {
+            parts,
+            junctions,
+            start,
+            specials: self.specials,
+        })))
+    }
+
+    /// What may follow at a junction.
+    fn closure(&self, junction: u32) -> Junction {
+        let mut closure = Junction {
+            distance: u64::MAX,
+            ..Junction::default()
+        };
+        let mut seen = vec![false; self.junctions.len()];
+        let mut open = vec![junction];
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut seen[at as usize], true) {
+                continue;
+            }
+            for goal in &self.junctions[at as usize] {
+                match *goal {
+                    Goal::End => closure.end = true,
+                    Goal::Jump(to) => open.push(to),
+                    Goal::Special(special, after) => closure.specials.push((special, after)),
+                    Goal::Part(part) => {
+                        closure.parts.push(part);
+                        let part = &self.parts[part as usize];
+                        if part.body.is_nullable() {
+                            open.push(part.after);
+                        }
+                    }
+                }
+            }
+        }
+        closure.parts.sort_unstable();
+        closure.parts.dedup();
+        closure
+    }
+}
+
+/// Bytes of a part's shortest text.
+fn cost(body: &Body) -> u64 {
+    let mut text = Vec::new();
+    match body {
+        Body::Json(json) => json.completion(&json.start, 0, None, &mut text),
+        other => other.completion(other.begin(), &mut text),
+    }
+    text.len() as u64
+}
+
+/// The bytes with which a part may begin.
+fn first_bytes(body: &Body) -> Vec<u8> {
+    match body {
+        Body::Json(json) => {
+            let mut scratch = json.automaton.scratch();
+            let cursor = json.automaton.enter(&json.start, &mut scratch);
+            (0..=255u8)
+                .filter(|&byte| !json.automaton.step(cursor, byte, &mut scratch).is_dead())
+                .collect()
+        }
+        other => (0..=255u8)
+            .filter(|&byte| other.step(other.begin(), 0, byte).is_some())
+            .collect(),
+    }
+}
+
+fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
+    Markers::new(markers).ok_or_else(|| {
+        constraint_error(format!(
+            "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
+        ))
+    })
+}
+
+fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> {
+    let mut kept_out = Vec::new();
+    for marker in markers {
+        kept_out.extend(json_marker(marker)?);
+    }
+    let markers = match kept_out.is_empty() {
+        true => None,
+        false => Some(watch(kept_out)?),
+    };
+    let start = automaton.start();
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(&start, &mut scratch);
+    let mut goes_on = b"-0123456789"
+        .iter()
+        .any(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
+    let mut end = start.clone();
+    let mut text = Vec::new();
+    automaton.completion(&start, &mut text);
+    if automaton.advance(&mut end, &text, &mut scratch).is_ok() {
+        let cursor = automaton.enter(&end, &mut scratch);
+        goes_on |= (0..=255u8).any(|byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
+    }
+    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
+    Ok(Json {
+        automaton: automaton.clone(),
+        text: without(JSON_TEXT, firsts),
+        start,
+        markers,
+        goes_on,
+    })
+}
+
+/// What must not be spelt in JSON so that a marker is not: the marker up to its
+/// last ASCII character, which can be escaped. Nothing where no JSON has it.
+fn json_marker(marker: &str) -> Result<Option<&str>, Error> {
+    let unusual = |c: char| !" \t\r\n{}[],:\"\\+-.0123456789eEtrufalsn".contains(c);
+    // Between tokens there are line feeds, and in strings there are none.
+    if marker.contains(|c: char| c < ' ') && marker.contains(unusual) {
+        return Ok(None);
+    }
+    let end = marker
+        .char_indices()
+        .rev()
+        .find(|(_, c)| c.is_ascii())
+        .map_or(0, |(at, _)| at + 1);
+    let text = &marker[..end];
+    match text.contains(unusual) && !text.contains(['"', '\\']) {
+        true => Ok(Some(text)),
+        false => Err(constraint_error(format!(
+            "the marker {marker:?} cannot be kept out of JSON: it needs an ASCII character that \
+             stands in strings only, and neither quotes nor backslashes"
+        ))),
+    }
+}
+
+impl Quiet {
+    /// A regular language without the texts in which a marker occurs.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is left, or more than [`MAX_QUIET_STATES`].
+    pub(super) fn without(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
+        let markers = watch(markers.iter().map(String::as_str))?;
+        Quiet::explore(
+            (dfa.start(), 0u16),
+            |(at, marker), byte| {
+                let next = dfa.step(*at, byte, &mut ());
+                Some((next, markers.step(*marker, byte)?)).filter(|next| !next.0.is_dead())
+            },
+            |(at, _)| dfa.is_accepting(at),
+        )
+    }
+
+    /// Free text without markers that is none of the regular language.
+    pub(super) fn except(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
+        let free = Free {
+            markers: watch(markers.iter().map(String::as_str))?,
+            limit: None,
+        };
+        Quiet::explore(
+            (Place::START, dfa.start()),
+            |(place, at), byte| {
+                let (place, _) = free.step(*place, 0, byte)?;
+                Some((place, dfa.step(*at, byte, &mut ())))
+            },
+            |(place, at)| Free::may_end(*place) && (at.is_dead() || !dfa.is_accepting(at)),
+        )
+    }
+
+    /// The automaton of what `step` and `accepts` say, dead states left out.
+    fn explore<S: Clone + Eq + std::hash::Hash>(
+        start: S,
+        step: impl Fn(&S, u8) -> Option<S>,
+        accepts: impl Fn(&S) -> bool,
+    ) -> Result<Quiet, Error> {
+        let mut ids: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
+        let mut states = vec![start];
+        let mut next: Vec<[u32; 256]> = Vec::new();
+        let mut at = 0;
+        while at < states.len() {
+            let mut row = [DEAD; 256];
+            for byte in 0..=255u8 {
+                let Some(to) = step(&states[at], byte) else {
+                    continue;
+                };
+                let fresh = ids.len() as u32;
+                let id = *ids.entry(to.clone()).or_insert(fresh);
+                if id == fresh {
+                    states.push(to);
+                    if states.len() > MAX_QUIET_STATES {
+                        return Err(constraint_error(format!(
+                            "a regular expression without the markers has more than \
+                             {MAX_QUIET_STATES} states; simplify it"
+                        )));
+                    }
+                }
+                row[usize::from(byte)] = id;
+            }
+            next.push(row);
+            at += 1;
+        }
+        let accepting: Vec<bool> = states.iter().map(accepts).collect();
+        let completions = complete(&mut next, &accepting)?;
+        Ok(Quiet {
+            next,
+            accepting,
+            completions,
+        })
+    }
+}
+
+/// The shortest texts to acceptance; rows lose the bytes that do not lead there.
+fn complete(next: &mut [[u32; 256]], accepting: &[bool]) -> Result<Vec<Vec<u8>>, Error> {
+    let mut incoming: Vec<Vec<(u32, u8)>> = vec![Vec::new(); next.len()];
+    for (from, row) in next.iter().enumerate() {
+        for (byte, &to) in row.iter().enumerate() {
+            if to != DEAD {
+                incoming[to as usize].push((from as u32, byte as u8));
+            }
+        }
+    }
+    let mut way: Vec<Option<(u32, u8)>> = vec![None; next.len()];
+    let mut alive: Vec<bool> = accepting.to_vec();
+    let mut open: VecDeque<u32> = (0..next.len() as u32)
+        .filter(|at| accepting[*at as usize])
+        .collect();
+    while let Some(to) = open.pop_front() {
+        for &(from, byte) in &incoming[to as usize] {
+            if !std::mem::replace(&mut alive[from as usize], true) {
+                way[from as usize] = Some((to, byte));
+                open.push_back(from);
+            }
+        }
+    }
+    if alive.first() != Some(&true) {
+        return Err(constraint_error(
+            "a regular expression matches no text without the markers",
+        ));
+    }
+    for row in next.iter_mut() {
+        for cell in row.iter_mut() {
+            if *cell != DEAD && !alive[*cell as usize] {
+                *cell = DEAD;
+            }
+        }
+    }
+    let completion = |mut at: u32| {
+        let mut text = Vec::new();
+        while let Some((to, byte)) = way[at as usize] {
+            text.push(byte);
+            at = to;
+        }
+        text
+    };
+    Ok((0..next.len() as u32).map(completion).collect())
+}

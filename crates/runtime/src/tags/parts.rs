@@ -1,0 +1,247 @@
+//! The parts that a text under structural tags is put together from, and what
+//! a byte does inside of one.
+
+use fsm_index::{ByteAutomaton, ByteDfa, Cursor};
+use schema_regex::automaton::{self as schema, SchemaAutomaton};
+
+use super::free::{Free, Place};
+use super::markers::{Markers, ROOT};
+
+/// A piece of text, and what comes behind it.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) body: Body,
+    /// The junction behind it.
+    pub(super) after: u32,
+    /// The characters that a free text reads in a loop.
+    pub(super) class: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// No text at all: what comes behind are special tokens.
+    Nothing,
+    /// These bytes.
+    Literal(Box<[u8]>),
+    /// A text of a regular language.
+    Dfa(ByteDfa),
+    /// A text of a regular language in which no marker occurs.
+    Quiet(Quiet),
+    /// JSON of a schema.
+    Json(Box<Json>),
+    /// Any text but for markers.
+    Free(Free),
+}
+
+/// A finite automaton over bytes, every state alive.
+#[derive(Clone, Debug)]
+pub(super) struct Quiet {
+    pub(super) next: Vec<[u32; 256]>,
+    pub(super) accepting: Vec<bool>,
+    pub(super) completions: Vec<Vec<u8>>,
+}
+
+/// JSON of a schema, spelt such that no marker occurs in it.
+///
+/// Where the next character would complete one, it may be spelt by its escape,
+/// `\u003e` for `>`: so every value can be said, and every text that is begun
+/// can be finished.
+#[derive(Clone, Debug)]
+pub(super) struct Json {
+    pub(super) automaton: SchemaAutomaton,
+    pub(super) start: schema::State,
+    /// None if nothing needs to be kept out.
+    pub(super) markers: Option<Markers>,
+    /// Whether a value may be complete and yet go on, as numbers do.
+    pub(super) goes_on: bool,
+    /// Characters of free strings without those with which markers begin.
+    pub(super) text: Vec<(u32, u32)>,
+}
+
+/// A way through the parts, in a walk: the part and where it is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Thread {
+    pub(super) part: u32,
+    /// Of JSON, the state of its markers.
+    pub(super) guard: u16,
+    /// Of JSON, the scratch that `inner` is a cursor of.
+    pub(super) slot: u16,
+    /// Of free text with a limit, its characters; of JSON, an [`Escape`] that
+    /// is begun.
+    pub(super) extra: u32,
+    pub(super) inner: u32,
+}
+
+/// A character of JSON that is being spelt by its escape although it need not
+/// be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Escape {
+    /// Bytes of it that have come.
+    pub(super) at: u8,
+    pub(super) byte: u8,
+}
+
+impl Escape {
+    pub(super) fn pack(escape: Option<Escape>) -> u32 {
+        escape.map_or(0, |e| u32::from(e.at) << 8 | u32::from(e.byte))
+    }
+
+    pub(super) fn unpack(packed: u32) -> Option<Escape> {
+        (packed != 0).then_some(Escape {
+            at: (packed >> 8) as u8,
+            byte: packed as u8,
+        })
+    }
+
+    /// The escape after a byte; `Some(None)` where it is complete.
+    pub(super) fn step(self, byte: u8) -> Option<Option<Escape>> {
+        let text = spelling(self.byte);
+        (text.get(usize::from(self.at)) == Some(&byte.to_ascii_lowercase())
+            && (self.at > 1 || byte == text[usize::from(self.at)]))
+        .then(|| {
+            (usize::from(self.at) + 1 < text.len()).then_some(Escape {
+                at: self.at + 1,
+                ..self
+            })
+        })
+    }
+
+    /// What is left of it.
+    pub(super) fn rest(self) -> Vec<u8> {
+        spelling(self.byte)[usize::from(self.at)..].to_vec()
+    }
+}
+
+/// `\u00XX`.
+pub(super) fn spelling(byte: u8) -> [u8; 6] {
+    let digit = |n: u8| b"0123456789abcdef"[usize::from(n)];
+    [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]
+}
+
+impl Json {
+    /// The shortest text from a state to the end of the value, without markers.
+    pub(super) fn completion(
+        &self,
+        state: &schema::State,
+        guard: u16,
+        escape: Option<Escape>,
+        out: &mut Vec<u8>,
+    ) {
+        let mut guard = guard;
+        let mut state = std::borrow::Cow::Borrowed(state);
+        if let Some(escape) = escape {
+            let rest = escape.rest();
+            guard = self.read(guard, &rest);
+            out.extend_from_slice(&rest);
+            let mut scratch = self.automaton.scratch();
+            let after = self
+                .automaton
+                .advance(state.to_mut(), &[escape.byte], &mut scratch);
+            debug_assert!(
+                after.is_ok(),
+                "an escape is begun only where its character may come"
+            );
+        }
+        let mut plain = Vec::new();
+        self.automaton.completion(&state, &mut plain);
+        let Some(markers) = &self.markers else {
+            out.extend_from_slice(&plain);
+            return;
+        };
+        for byte in plain {
+            match markers.step(guard, byte) {
+                Some(next) => {
+                    guard = next;
+                    out.push(byte);
+                }
+                None => {
+                    let escaped = spelling(byte);
+                    guard = self.read(guard, &escaped);
+                    out.extend_from_slice(&escaped);
+                }
+            }
+        }
+    }
+
+    /// The state of the markers behind a text that completes none.
+    fn read(&self, guard: u16, text: &[u8]) -> u16 {
+        let Some(markers) = &self.markers else {
+            return guard;
+        };
+        text.iter().fold(guard, |guard, byte| {
+            markers.step(guard, *byte).unwrap_or(ROOT)
+        })
+    }
+}
+
+impl Body {
+    /// Whether it may be empty.
+    pub(super) fn is_nullable(&self) -> bool {
+        match self {
+            Body::Nothing | Body::Free(_) => true,
+            Body::Literal(text) => text.is_empty(),
+            Body::Dfa(dfa) => dfa.is_accepting(&dfa.start()),
+            Body::Quiet(quiet) => quiet.accepting.first() == Some(&true),
+            Body::Json(_) => false,
+        }
+    }
+
+    /// Where it begins; not of JSON, whose beginnings are states of their own.
+    pub(super) fn begin(&self) -> u32 {
+        match self {
+            Body::Free(_) => Place::START.pack(),
+            Body::Dfa(dfa) => dfa.start().0,
+            Body::Nothing | Body::Literal(_) | Body::Quiet(_) | Body::Json(_) => 0,
+        }
+    }
+
+    /// Where a byte leads, and the count behind it; not of JSON.
+    pub(super) fn step(&self, inner: u32, extra: u32, byte: u8) -> Option<(u32, u32)> {
+        match self {
+            Body::Nothing | Body::Json(_) => None,
+            Body::Literal(text) => {
+                (text.get(inner as usize) == Some(&byte)).then_some((inner + 1, 0))
+            }
+            Body::Dfa(dfa) => {
+                let next = dfa.step(Cursor(inner), byte, &mut ());
+                (!next.is_dead()).then_some((next.0, 0))
+            }
+            Body::Quiet(quiet) => {
+                let next = quiet.next[inner as usize][usize::from(byte)];
+                (next != DEAD).then_some((next, 0))
+            }
+            Body::Free(free) => {
+                let (place, count) = free.step(Place::unpack(inner), extra, byte)?;
+                Some((place.pack(), count))
+            }
+        }
+    }
+
+    /// Whether it may end there; not of JSON.
+    pub(super) fn may_end(&self, inner: u32) -> bool {
+        match self {
+            Body::Nothing => true,
+            Body::Literal(text) => inner as usize == text.len(),
+            Body::Dfa(dfa) => dfa.is_accepting(&Cursor(inner)),
+            Body::Quiet(quiet) => quiet.accepting[inner as usize],
+            Body::Free(_) => Free::may_end(Place::unpack(inner)),
+            Body::Json(_) => false,
+        }
+    }
+
+    /// The shortest text to its end; not of JSON.
+    pub(super) fn completion(&self, inner: u32, out: &mut Vec<u8>) {
+        match self {
+            Body::Nothing | Body::Json(_) => {}
+            Body::Literal(text) => out.extend_from_slice(&text[inner as usize..]),
+            Body::Dfa(dfa) => dfa.completion(&Cursor(inner), out),
+            Body::Quiet(quiet) => out.extend_from_slice(&quiet.completions[inner as usize]),
+            Body::Free(free) => {
+                out.extend(free.rest(Place::unpack(inner)).unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// In a table, a byte that may not come.
+pub(super) const DEAD: u32 = u32::MAX;

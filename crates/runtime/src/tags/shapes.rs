@@ -1,0 +1,663 @@
+//! How formats write reasoning, content and calls: what a response template
+//! says of it, and how the families' models spell what a template leaves open.
+
+use response_parser::Format;
+use serde_json::Value;
+
+use crate::{Error, ErrorKind};
+
+/// A format, as texts are generated in it.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// For messages.
+    pub(super) name: String,
+    /// What ends the prompt.
+    pub(super) anchors: Vec<String>,
+    /// The markers around reasoning.
+    pub(super) reasoning: Option<(String, String)>,
+    /// The markers around content; none if it is what stands outside of other
+    /// markers. The second may be empty: the turn's end ends it.
+    pub(super) content: Option<(String, String)>,
+    /// Whether the format has content at all.
+    pub(super) has_content: bool,
+    /// What stands between reasoning and what follows.
+    pub(super) between: String,
+    /// What content may not spell.
+    pub(super) closed: Vec<String>,
+    pub(super) calls: Calls,
+}
+
+/// How calls are written.
+#[derive(Clone, Debug)]
+pub(super) enum Calls {
+    /// Not, and why.
+    Refused(String),
+    /// One after another.
+    Each(Box<Each>),
+    /// In one list of JSON, between these markers.
+    List {
+        open: String,
+        close: String,
+        call: CallObject,
+    },
+}
+
+/// Calls one after another.
+#[derive(Clone, Debug)]
+pub(super) struct Each {
+    /// What stands around all of them.
+    pub(super) section: (String, String),
+    pub(super) separator: String,
+    /// What opens a call: `{name}` stands for the tool's name and `{index}`
+    /// for a number.
+    pub(super) open: String,
+    pub(super) body: CallBody,
+    pub(super) close: String,
+    /// What ends a call for the parser.
+    pub(super) closes: Vec<String>,
+    /// Most calls of a turn.
+    pub(super) most: Option<usize>,
+    /// Whether a call is all there is in a turn, besides reasoning, and the
+    /// pattern of a text that would be taken for one.
+    pub(super) alone: Option<&'static str>,
+}
+
+/// What stands inside of a call.
+#[derive(Clone, Debug)]
+pub(super) enum CallBody {
+    /// An object with the tool's name and its arguments.
+    Object(CallObject),
+    /// The arguments.
+    Arguments,
+    /// The arguments one by one, with `{key}` for the name of each; `marker` is
+    /// what ends a value.
+    Each {
+        open: &'static str,
+        close: &'static str,
+        marker: &'static str,
+    },
+}
+
+/// The keys of an object that is a call.
+#[derive(Clone, Debug)]
+pub(super) struct CallObject {
+    pub(super) id: Option<&'static str>,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+impl CallObject {
+    fn new(name: &str, arguments: &str) -> CallObject {
+        CallObject {
+            id: None,
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        }
+    }
+}
+
+#[cold]
+fn refused(name: &str, what: impl std::fmt::Display) -> Error {
+    Error::new(
+        ErrorKind::Constraint,
+        format!("the format {name:?} cannot be a constraint: {what}"),
+    )
+}
+
+impl Shape {
+    /// The shape of a ready-made format.
+    pub(super) fn named(format: Format) -> Result<Shape, Error> {
+        let mut shape = Shape::read(format.name(), &format.json(), Spelling::Known)?;
+        shape.calls = match calls_of(format) {
+            Some(calls) => calls,
+            None => {
+                return Err(refused(
+                    format.name(),
+                    "it is not known how its calls are spelt",
+                ));
+            }
+        };
+        match format {
+            Format::Harmony => {
+                shape.between = "<|start|>assistant".to_owned();
+                // The turn's end ends it.
+                shape.content = Some(("<|channel|>final<|message|>".to_owned(), String::new()));
+            }
+            Format::DeepSeekV3 | Format::DeepSeekV31 | Format::KimiK2 => {
+                shape.closed.push(shape.section_open());
+            }
+            _ => {}
+        }
+        shape.closed.retain(|marker| !marker.is_empty());
+        shape.closed.dedup();
+        Ok(shape)
+    }
+
+    /// The shape that a response template describes: of one of the ready-made
+    /// formats if it is that, otherwise as far as its anchors are spelt out.
+    pub(super) fn of_template(json: &Value) -> Result<Shape, Error> {
+        let same = |format: &&Format| format.json()["fields"] == json["fields"];
+        match Format::ALL.iter().find(same) {
+            Some(format) => Shape::named(*format),
+            None => Shape::read("of the response template", json, Spelling::Unknown),
+        }
+    }
+
+    /// What opens the calls.
+    pub(super) fn section_open(&self) -> String {
+        match &self.calls {
+            Calls::Each(each) => each.section.0.clone(),
+            Calls::List { .. } | Calls::Refused(_) => String::new(),
+        }
+    }
+
+    fn read(name: &str, json: &Value, spelling: Spelling) -> Result<Shape, Error> {
+        let mut shape = Shape {
+            name: name.to_owned(),
+            anchors: texts(&json["start_anchor"]),
+            reasoning: None,
+            content: None,
+            has_content: false,
+            between: String::new(),
+            closed: Vec::new(),
+            calls: Calls::Refused("it has no form for them".to_owned()),
+        };
+        let Some(fields) = json["fields"].as_object() else {
+            return Err(refused(name, "it has no fields"));
+        };
+        let empty = serde_json::Map::new();
+        for (field, spec) in fields {
+            let spec = spec.as_object().unwrap_or(&empty);
+            let place = format!("/fields/{field}");
+            let calls = spec
+                .get("transform")
+                .is_some_and(|t| t.get("function").is_some());
+            let opens =
+                anchors(spec, "open").map_err(|e| refused(name, format!("{place}/open{e}")));
+            let closes =
+                anchors(spec, "close").map_err(|e| refused(name, format!("{place}/close{e}")));
+            if calls && spelling == Spelling::Known {
+                // The calls' spelling is known; of the opening only what it may
+                // begin with counts.
+                shape
+                    .closed
+                    .extend(opens.unwrap_or_default().iter().map(|o| before_name(o)));
+                continue;
+            }
+            let opens = opens?;
+            let closes = closes?;
+            shape
+                .closed
+                .extend(opens.iter().map(|open| before_name(open)));
+            let first = |list: &[String]| list.first().cloned().unwrap_or_default();
+            if calls {
+                shape.calls = read_calls(name, &place, spec, &opens, &closes)?;
+            } else if opens.is_empty() {
+                if field != "content" {
+                    return Err(refused(
+                        name,
+                        format!("{place} has no opening, and only `content` may have none"),
+                    ));
+                }
+                shape.has_content = true;
+                shape.closed.extend(closes);
+            } else if field == "content" {
+                shape.has_content = true;
+                shape.content = Some((first(&opens), first(&closes)));
+                shape.closed.extend(closes);
+            } else if REASONING.contains(&field.as_str()) && shape.reasoning.is_none() {
+                if closes.is_empty() {
+                    return Err(refused(name, format!("{place} has no end")));
+                }
+                shape.reasoning = Some((first(&opens), first(&closes)));
+            }
+            // Other fields are never generated.
+        }
+        shape.closed.retain(|marker| !marker.is_empty());
+        shape.closed.sort();
+        shape.closed.dedup();
+        Ok(shape)
+    }
+}
+
+/// Names of fields for reasoning.
+const REASONING: [&str; 5] = [
+    "thinking",
+    "reasoning_content",
+    "reasoning",
+    "thought",
+    "thoughts",
+];
+
+/// Whether it is known how calls are spelt, whatever their patterns allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    Known,
+    Unknown,
+}
+
+fn before_name(open: &str) -> String {
+    open.split("{name}").next().unwrap_or_default().to_owned()
+}
+
+/// How the models of a family write calls.
+fn calls_of(format: Format) -> Option<Calls> {
+    let arguments = || CallObject::new("name", "arguments");
+    let each = |open: &str, body: CallBody, close: &str| Each {
+        section: (String::new(), String::new()),
+        separator: "\n".to_owned(),
+        open: open.to_owned(),
+        body,
+        close: close.to_owned(),
+        closes: vec![close.to_owned()],
+        most: None,
+        alone: None,
+    };
+    let object = || CallBody::Object(arguments());
+    Some(match format {
+        Format::Hermes | Format::SmolLm3 => {
+            Calls::Each(Box::new(each("<tool_call>", object(), "</tool_call>")))
+        }
+        Format::Qwen3Coder => Calls::Each(Box::new(Each {
+            closes: vec!["</function>".to_owned()],
+            ..each(
+                "<tool_call>\n<function={name}>\n",
+                CallBody::Each {
+                    open: "<parameter={key}>\n",
+                    close: "\n</parameter>\n",
+                    marker: "</parameter>",
+                },
+                "</function>\n</tool_call>",
+            )
+        })),
+        Format::Glm4 => Calls::Each(Box::new(each(
+            "<tool_call>{name}\n",
+            CallBody::Each {
+                open: "<arg_key>{key}</arg_key>\n<arg_value>",
+                close: "</arg_value>\n",
+                marker: "</arg_value>",
+            },
+            "</tool_call>",
+        ))),
+        Format::MiniMaxM2 => Calls::Each(Box::new(Each {
+            section: (
+                "<minimax:tool_call>\n".to_owned(),
+                "\n</minimax:tool_call>".to_owned(),
+            ),
+            ..each(
+                "<invoke name=\"{name}\">\n",
+                CallBody::Each {
+                    open: "<parameter name=\"{key}\">",
+                    close: "</parameter>\n",
+                    marker: "</parameter>",
+                },
+                "</invoke>",
+            )
+        })),
+        Format::Llama3 => Calls::Each(Box::new(Each {
+            most: Some(1),
+            closes: ["<|eot_id|>", "<|eom_id|>", "<|end_of_text|>"]
+                .map(str::to_owned)
+                .to_vec(),
+            alone: Some(
+                r#"\s*(?:<\|python_tag\|>)?\{\s*"(?:type"\s*:\s*"function"\s*,\s*")?name"\s*:"#,
+            ),
+            ..each(
+                "",
+                CallBody::Object(CallObject::new("name", "parameters")),
+                "",
+            )
+        })),
+        Format::MistralV11 => Calls::Each(Box::new(Each {
+            separator: String::new(),
+            closes: vec!["[TOOL_CALLS]".to_owned(), "</s>".to_owned()],
+            ..each("[TOOL_CALLS]{name}[ARGS]", CallBody::Arguments, "")
+        })),
+        Format::DeepSeekV3 => Calls::Each(Box::new(Each {
+            section: (
+                "<｜tool▁calls▁begin｜>".to_owned(),
+                "<｜tool▁calls▁end｜>".to_owned(),
+            ),
+            ..each(
+                "<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n",
+                CallBody::Arguments,
+                "\n```<｜tool▁call▁end｜>",
+            )
+        })),
+        Format::DeepSeekV31 => Calls::Each(Box::new(Each {
+            section: (
+                "<｜tool▁calls▁begin｜>".to_owned(),
+                "<｜tool▁calls▁end｜>".to_owned(),
+            ),
+            separator: String::new(),
+            ..each(
+                "<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>",
+                CallBody::Arguments,
+                "<｜tool▁call▁end｜>",
+            )
+        })),
+        Format::KimiK2 => Calls::Each(Box::new(Each {
+            section: (
+                "<|tool_calls_section_begin|>".to_owned(),
+                "<|tool_calls_section_end|>".to_owned(),
+            ),
+            separator: String::new(),
+            ..each(
+                "<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>",
+                CallBody::Arguments,
+                "<|tool_call_end|>",
+            )
+        })),
+        Format::Harmony => Calls::Each(Box::new(Each {
+            most: Some(1),
+            closes: ["<|call|>", "<|end|>", "<|return|>"]
+                .map(str::to_owned)
+                .to_vec(),
+            ..each(
+                "<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>",
+                CallBody::Arguments,
+                "",
+            )
+        })),
+        Format::Mistral => Calls::List {
+            open: "[TOOL_CALLS]".to_owned(),
+            close: String::new(),
+            call: arguments(),
+        },
+        Format::Phi4Mini => Calls::List {
+            open: "<|tool_call|>".to_owned(),
+            close: "<|/tool_call|>".to_owned(),
+            call: arguments(),
+        },
+        Format::Cohere => Calls::List {
+            open: "<|START_ACTION|>".to_owned(),
+            close: "<|END_ACTION|>".to_owned(),
+            call: CallObject {
+                id: Some("tool_call_id"),
+                ..CallObject::new("tool_name", "parameters")
+            },
+        },
+        Format::Gemma => Calls::Refused("the family has no form of its own for calls".to_owned()),
+        Format::Gemma4 => Calls::Refused(
+            "its arguments are not JSON: keys stand without quotes and strings between `<|\"|>`"
+                .to_owned(),
+        ),
+        _ => return None,
+    })
+}
+
+/// How a template that is no ready-made one writes calls.
+fn read_calls(
+    name: &str,
+    place: &str,
+    spec: &serde_json::Map<String, Value>,
+    opens: &[String],
+    closes: &[String],
+) -> Result<Calls, Error> {
+    let wrong = |what: &str| Err(refused(name, format!("{place}{what}")));
+    if spec.get("content").and_then(Value::as_str) != Some("json") {
+        return wrong("/content is not \"json\"");
+    }
+    if spec.contains_key("content_args") {
+        return wrong("/content_args: only plain JSON can be bound");
+    }
+    let function = &spec["transform"]["function"];
+    let (Some(called), Some(arguments)) =
+        (function["name"].as_str(), function["arguments"].as_str())
+    else {
+        return wrong("/transform does not say where name and arguments come from");
+    };
+    let inner = |path: &str| {
+        let path = path.strip_prefix('{')?.strip_suffix('}')?;
+        let plain = !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || c == '_');
+        plain.then(|| path.to_owned())
+    };
+    let in_content = |path: &str| {
+        let path = path.strip_prefix("{content.")?.strip_suffix('}')?;
+        inner(&format!("{{{path}}}"))
+    };
+    let Some(open) = opens.first().cloned() else {
+        return wrong(" has no opening");
+    };
+    let repeats = spec
+        .get("repeats")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    let each = spec
+        .get("transform_each")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    let close = closes.first().cloned().unwrap_or_default();
+    if each {
+        let (Some(name), Some(arguments)) = (inner(called), inner(arguments)) else {
+            return wrong("/transform takes name and arguments from elsewhere than the list");
+        };
+        if open.contains("{name}") {
+            return wrong("/open_pattern names a tool before a list of calls");
+        }
+        let call = CallObject {
+            id: None,
+            name,
+            arguments,
+        };
+        return Ok(Calls::List { open, close, call });
+    }
+    let body = match (called, arguments) {
+        ("{name}", "{content}") if open.contains("{name}") => CallBody::Arguments,
+        _ => match (in_content(called), in_content(arguments)) {
+            (Some(name), Some(arguments)) if !open.contains("{name}") => {
+                CallBody::Object(CallObject {
+                    id: None,
+                    name,
+                    arguments,
+                })
+            }
+            _ => return wrong("/transform takes name and arguments from elsewhere"),
+        },
+    };
+    if close.is_empty() {
+        return wrong(" has no end");
+    }
+    Ok(Calls::Each(Box::new(Each {
+        section: (String::new(), String::new()),
+        separator: String::new(),
+        open,
+        body,
+        closes: closes.to_vec(),
+        close,
+        most: (!repeats).then_some(1),
+        alone: None,
+    })))
+}
+
+/// A text, or a list of texts.
+fn texts(json: &Value) -> Vec<String> {
+    match json {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(texts) => texts
+            .iter()
+            .filter_map(|text| text.as_str().map(str::to_owned))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The texts of an anchor, whether it is one or a pattern.
+fn anchors(spec: &serde_json::Map<String, Value>, side: &str) -> Result<Vec<String>, String> {
+    if let Some(anchor) = spec.get(side) {
+        return Ok(texts(anchor));
+    }
+    match spec.get(&format!("{side}_pattern")).and_then(Value::as_str) {
+        None => Ok(Vec::new()),
+        Some(pattern) => spelt(pattern).ok_or_else(|| {
+            format!("_pattern {pattern:?} is not a list of texts with white space around them")
+        }),
+    }
+}
+
+/// Most texts that a pattern may stand for.
+const MAX_SPELT: usize = 64;
+
+/// The texts that a pattern stands for, white space that may be there left out:
+/// first those without the parts that may be missing. `{name}` stands for a
+/// group of that name. `None` if there is more to the pattern.
+fn spelt(pattern: &str) -> Option<Vec<String>> {
+    let (texts, rest) = alternatives(pattern, 0)?;
+    rest.is_empty().then_some(texts)
+}
+
+/// Alternatives up to a closing parenthesis, and what is behind them.
+fn alternatives(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
+    if depth > 8 {
+        return None;
+    }
+    let mut all = Vec::new();
+    let mut rest = pattern;
+    loop {
+        let (texts, behind) = sequence(rest, depth)?;
+        all.extend(texts);
+        if all.len() > MAX_SPELT {
+            return None;
+        }
+        match behind.strip_prefix('|') {
+            Some(more) => rest = more,
+            None => return Some((all, behind)),
+        }
+    }
+}
+
+fn sequence(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
+    let mut texts = vec![String::new()];
+    let mut rest = pattern;
+    while !rest.is_empty() && !rest.starts_with([')', '|']) {
+        let (mut items, behind) = item(rest, depth);
+        rest = behind?;
+        if let Some(behind) = rest.strip_prefix('?') {
+            rest = behind;
+            // What may be missing is missing first; what cannot be spelt out
+            // is missing always.
+            let mut with_nothing = vec![String::new()];
+            with_nothing.extend(items.take().unwrap_or_default());
+            items = Some(with_nothing);
+        }
+        let items = items?;
+        texts = items
+            .iter()
+            .flat_map(|item| texts.iter().map(move |text| format!("{text}{item}")))
+            .collect();
+        if texts.len() > MAX_SPELT {
+            return None;
+        }
+    }
+    Some((texts, rest))
+}
+
+/// The texts of one item, `None` if they are not known, and what is behind it,
+/// `None` if that is not known.
+fn item(pattern: &str, depth: usize) -> (Option<Vec<String>>, Option<&str>) {
+    let one = |text: &str, rest| (Some(vec![text.to_owned()]), Some(rest));
+    if let Some(rest) = pattern.strip_prefix("\\s*") {
+        return one("", rest);
+    }
+    if let Some(inner) = pattern.strip_prefix("(?P<name>") {
+        return match skip_group(inner) {
+            Some(rest) => one("{name}", rest),
+            None => (None, None),
+        };
+    }
+    if let Some(inner) = pattern.strip_prefix("(?:") {
+        return match alternatives(inner, depth + 1) {
+            Some((texts, rest)) => match rest.strip_prefix(')') {
+                Some(rest) => (Some(texts), Some(rest)),
+                None => (None, None),
+            },
+            None => (None, skip_group(inner)),
+        };
+    }
+    let mut chars = pattern.chars();
+    match (chars.next(), chars.next()) {
+        (Some('\\'), Some(c)) => {
+            let text = match c {
+                'n' => "\n".to_owned(),
+                't' => "\t".to_owned(),
+                c if c.is_ascii_alphanumeric() => return (None, None),
+                c => c.to_string(),
+            };
+            literal(&text, chars.as_str())
+        }
+        (Some(c), _) if !"\\^$.[](){}*+?|".contains(c) => {
+            literal(&c.to_string(), &pattern[c.len_utf8()..])
+        }
+        (Some(']'), _) => literal("]", &pattern[1..]),
+        _ => (None, None),
+    }
+}
+
+/// A character that is not repeated.
+fn literal<'p>(text: &str, rest: &'p str) -> (Option<Vec<String>>, Option<&'p str>) {
+    match rest.starts_with(['*', '+', '{']) {
+        true => (None, None),
+        false => (Some(vec![text.to_owned()]), Some(rest)),
+    }
+}
+
+/// What is behind the group that `inner` is the inside of.
+fn skip_group(inner: &str) -> Option<&str> {
+    let mut open = 1;
+    let mut in_class = false;
+    let mut escaped = false;
+    for (at, c) in inner.char_indices() {
+        match c {
+            _ if escaped => {
+                escaped = false;
+                continue;
+            }
+            '\\' => escaped = true,
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '(' if !in_class => open += 1,
+            ')' if !in_class => {
+                open -= 1;
+                if open == 0 {
+                    return Some(&inner[at + 1..]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_spelt_out() {
+        let texts = |pattern: &str| spelt(pattern);
+        let list = |texts: &[&str]| Some(texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
+        assert_eq!(texts(r"\s*<think>"), list(&["<think>"]));
+        assert_eq!(
+            texts(r"\s*(?:<\|im_end\|>|\[EOS\])\s*"),
+            list(&["<|im_end|>", "[EOS]"])
+        );
+        assert_eq!(
+            texts(r"\s*(?:<a>\s*)?<b>(?P<name>[^<｜\n()]+)<c>"),
+            list(&["<b>{name}<c>", "<a><b>{name}<c>"])
+        );
+        assert_eq!(texts(r"<x>(?:\s*<y>[^<]*)?<z>"), list(&["<x><z>"]));
+        for beyond in [
+            "a*",
+            "[ab]",
+            "(?=a)",
+            "(a",
+            r"\d",
+            "a{2}",
+            "^a",
+            "(?P<id>a)",
+            "a)",
+        ] {
+            assert_eq!(texts(beyond), None, "{beyond}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The page of `tokenmold view` in a real browser: it is opened in headless
+//! Chromium, stepped through by clicks and keys, and what it then shows is
+//! compared with the trace.
+//!
+//! `cargo test --test view_in_browser -- --nocapture`; the browser is
+//! `TOKENMOLD_BROWSER`, or the first of the usual names on the path. Without one
+//! the test says that it skips.
+
+#![cfg(feature = "cli")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+fn browser() -> Option<PathBuf> {
+    if let Some(own) = std::env::var_os("TOKENMOLD_BROWSER") {
+        return Some(own.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let all = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |f| f.join(name)));
+    all.into_iter().find(|path| path.is_file())
+}
+
+fn tokenmold(arguments: &[&str]) {
+    let program = env!("CARGO_BIN_EXE_tokenmold");
+    let ran = Command::new(program).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{arguments:?}: {said}");
+}
+
+/// Steps through the page as a person would, and leaves in it what it saw.
+const VISITOR: &str = r##"<script>
+const seen = [];
+const look = (how) => {
+  const rows = {};
+  for (const cell of document.querySelectorAll("#step td[data-row]")) rows[cell.dataset.row] = cell.textContent;
+  const marked = [...document.querySelectorAll("#text button")].findIndex((b) => b.hasAttribute("aria-current"));
+  seen.push({how, where: document.getElementById("where").textContent, marked, rows});
+};
+const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
+look("opened");
+document.getElementById("on").click();
+look("on");
+key("ArrowRight");
+look("right");
+key("ArrowLeft");
+look("left");
+document.getElementById("back").click();
+look("back");
+document.getElementById("back").click();
+look("back at the beginning");
+key("End");
+look("end");
+document.getElementById("on").click();
+look("on at the end");
+const all = [];
+document.querySelectorAll("#text button").forEach((button, at) => { button.click(); look("click"); all.push(button.textContent); });
+const result = document.createElement("pre");
+result.id = "seen";
+result.textContent = btoa(unescape(encodeURIComponent(JSON.stringify({
+  seen, text: all, about: document.getElementById("about").textContent,
+  constraint: document.getElementById("constraint").textContent,
+}))));
+document.body.append(result);
+</script>
+</html>"##;
+
+/// The page's document after its scripts have run.
+fn open(browser: &Path, page: &Path, profile: &Path) -> String {
+    let dumped = profile.join("dumped.html");
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+        ])
+        .args(["--no-first-run", "--disable-background-networking"])
+        .args(["--disable-component-update", "--disable-sync", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()))
+        .stdout(std::fs::File::create(&dumped).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(90);
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{}: {status}", browser.display());
+            return std::fs::read_to_string(dumped).unwrap();
+        }
+        if Instant::now() > until {
+            let _ = child.kill();
+            panic!("{} did not end within 90 seconds", browser.display());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_trace_can_be_stepped_through() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no browser is here; install Chromium, or set TOKENMOLD_BROWSER");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str| folder.path().join(name).display().to_string();
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150},
+            "city": {"anyOf": [{"enum": ["Paris", "Rome"]}, {"type": "null"}]},
+        },
+        "required": ["name", "age", "city"],
+        "additionalProperties": false,
+    });
+    std::fs::write(put("schema.json"), schema.to_string()).unwrap();
+    let prompt = "Zoe </script><b>, 12, \"Paris\"";
+    tokenmold(&[
+        "generate",
+        "--schema",
+        &put("schema.json"),
+        "--prompt",
+        prompt,
+        "--trace",
+        &put("trace.jsonl"),
+        "--max-tokens",
+        "60",
+        "--fit",
+    ]);
+    tokenmold(&["view", &put("trace.jsonl"), "--out", &put("page.html")]);
+    let trace = std::fs::read_to_string(put("trace.jsonl")).unwrap();
+    let lines: Vec<Value> = trace
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let steps = &lines[1..lines.len() - 1];
+
+    let page = std::fs::read_to_string(put("page.html")).unwrap();
+    assert!(
+        !page.contains("http://") && !page.contains("https://"),
+        "the page stands alone"
+    );
+    let visited = page.replace("</html>", VISITOR);
+    std::fs::write(put("visited.html"), visited).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let document = open(&browser, Path::new(&put("visited.html")), profile.path());
+    let (_, result) = document
+        .split_once("<pre id=\"seen\">")
+        .expect("the scripts ran through");
+    let (result, _) = result.split_once("</pre>").unwrap();
+    let result = decode_base64(result);
+    let result: Value = serde_json::from_slice(&result).unwrap();
+
+    assert!(result["about"].as_str().unwrap().contains(prompt));
+    assert!(
+        result["constraint"]
+            .as_str()
+            .unwrap()
+            .contains("\"maximum\": 150")
+    );
+    let text = result["text"].as_array().unwrap();
+    assert_eq!(text.len(), steps.len());
+    let seen = result["seen"].as_array().unwrap();
+    let (stepped, clicked) = seen.split_at(8);
+    let last = steps.len() - 1;
+    for (view, at) in stepped.iter().zip([0, 1, 2, 1, 0, 0, last, last]) {
+        let how = &view["how"];
+        assert_eq!(view["marked"], at, "{how}");
+        assert_eq!(
+            view["where"],
+            format!("step {} of {}", at + 1, steps.len()),
+            "{how}"
+        );
+    }
+    let mut refused = 0;
+    for (at, (view, step)) in clicked.iter().zip(steps).enumerate() {
+        assert_eq!(view["marked"], at);
+        let rows = &view["rows"];
+        assert_eq!(rows["state"], step["state"], "{step}");
+        for pointer in step["at"].as_array().unwrap() {
+            let pointer = match pointer.as_str().unwrap() {
+                "" => "(the whole schema)",
+                pointer => pointer,
+            };
+            assert!(
+                rows["schema location"].as_str().unwrap().contains(pointer),
+                "{rows}"
+            );
+        }
+        assert!(
+            rows["token"]
+                .as_str()
+                .unwrap()
+                .starts_with(&step["token"].to_string())
+        );
+        if step["forced"] == false {
+            let allowed = format!("{} of {} tokens", step["allowed"], step["of"]);
+            assert!(rows["allowed"].as_str().unwrap().starts_with(&allowed));
+        }
+        if step["refused"].is_string() {
+            refused += 1;
+            assert_eq!(rows["refused"], step["refused"]);
+        }
+    }
+    let places: Vec<&Value> = steps
+        .iter()
+        .flat_map(|step| step["at"].as_array().unwrap())
+        .collect();
+    for pointer in ["/properties/name", "/properties/age"] {
+        assert!(places.contains(&&json!(pointer)), "{places:?}");
+    }
+    eprintln!(
+        "{}: {} steps clicked through, {refused} of them with a refused token",
+        browser.display(),
+        steps.len()
+    );
+}
+
+fn decode_base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.trim().bytes().filter(|byte| *byte != b'=');
+    let (mut bits, mut count, mut out) = (0u32, 0, Vec::new());
+    for digit in digits {
+        let value = DIGITS.iter().position(|d| *d == digit).unwrap() as u32;
+        bits = bits << 6 | value;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    out
+}

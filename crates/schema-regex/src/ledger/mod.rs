@@ -1,0 +1,201 @@
+//! What each keyword becomes: in general, and at each location of a schema.
+
+mod table;
+
+use std::collections::HashSet;
+
+use crate::error::{Error, ErrorKind};
+use crate::ir::{AtomKind, Body, Node, Schema};
+use crate::options::{AnyValue, Formats, OpenObjects, Options};
+use crate::print::Narrowed;
+
+pub use table::{General, KEYWORDS, Keyword, markdown};
+
+/// What a keyword at a location becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The printed expression enforces it exactly.
+    Enforced,
+    /// It constrains nothing: an annotation, a name, an unknown keyword.
+    Annotation,
+    /// A sound subset is enforced; the text says what is left out.
+    Narrowed(String),
+    /// It cannot be enforced; the text says why. A schema in which such a
+    /// keyword matters is refused as a whole.
+    Refused(String),
+}
+
+/// One line of a schema's ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The JSON Pointer of the keyword.
+    pub pointer: String,
+    /// Its name.
+    pub keyword: String,
+    /// What it becomes.
+    pub status: Status,
+}
+
+/// What a keyword becomes that the reader has no rule for.
+pub(crate) fn status_of_other(name: &str) -> Status {
+    match KEYWORDS.iter().find(|k| k.name == name).map(|k| k.general) {
+        Some(General::Refused) => Status::Refused("not supported".to_owned()),
+        _ => Status::Annotation,
+    }
+}
+
+/// For which of the two forms a ledger is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Regex,
+    #[cfg(feature = "automaton")]
+    Automaton,
+}
+
+impl Schema {
+    /// What the reader says of each keyword, once for each.
+    fn own_entries(&self, options: &Options, form: Form) -> Vec<Entry> {
+        let mut out: Vec<Entry> = Vec::new();
+        let mut seen = HashSet::new();
+        for node in &self.nodes {
+            for (keyword, status) in &node.notes {
+                let pointer = format!("{}/{}", node.pointer, crate::error::escape_token(keyword));
+                if !seen.insert(pointer.clone()) {
+                    continue;
+                }
+                let mut status = status.clone();
+                if keyword == "format" {
+                    status = self.format_status(node, options, form, status);
+                }
+                let closes = matches!(keyword.as_str(), "properties" | "patternProperties");
+                if closes && options.open_objects == OpenObjects::Closed && leaves_open(node) {
+                    status = Status::Narrowed(
+                        "objects have no further members, by OpenObjects::Closed".to_owned(),
+                    );
+                }
+                out.push(Entry {
+                    pointer,
+                    keyword: keyword.clone(),
+                    status,
+                });
+            }
+        }
+        out
+    }
+
+    fn format_status(&self, node: &Node, options: &Options, form: Form, status: Status) -> Status {
+        if options.formats == Formats::Annotate {
+            return Status::Annotation;
+        }
+        let Body::Atoms(atoms) = &node.body else {
+            return status;
+        };
+        for atom in atoms.iter().filter(|a| a.keyword == "format") {
+            match &atom.kind {
+                AtomKind::UnknownFormat(why) if options.formats == Formats::Strict => {
+                    return Status::Refused(why.clone());
+                }
+                AtomKind::Format(format) if form == Form::Regex => {
+                    if let Some(why) = format.narrowed_in_regex() {
+                        return Status::Narrowed(why.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        status
+    }
+
+    /// What each keyword that the schema reaches becomes in the schema
+    /// automaton.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn entries(
+        &self,
+        options: &Options,
+        narrowed: &Narrowed,
+        error: Option<&Error>,
+    ) -> Vec<Entry> {
+        let mut out = self.own_entries(options, Form::Automaton);
+        finish(&mut out, narrowed, error);
+        out
+    }
+
+    /// What each keyword that the schema reaches becomes in the regular
+    /// expression that [`crate::to_regex`] prints, in the order in which
+    /// locations were met; then what is narrowed beside the keywords. Where the
+    /// schema is refused, the keyword at fault is [`Status::Refused`].
+    pub fn ledger(&self, options: &Options) -> Vec<Entry> {
+        let (result, narrowed) = crate::print::to_regex_noted(self, options);
+        let options = self.options(options);
+        let mut out = self.own_entries(&options, Form::Regex);
+        if let AnyValue::Depth(depth) = options.any_value {
+            for entry in &mut out {
+                if entry.keyword == "additionalProperties" && entry.status == Status::Enforced {
+                    entry.status = Status::Narrowed(format!(
+                        "values that are not restricted nest at most {depth} deep, and a further name may be written twice"
+                    ));
+                }
+            }
+        }
+        finish(&mut out, &narrowed, result.err().as_ref());
+        out
+    }
+}
+
+/// Whether a location has members and says nothing of further ones.
+fn leaves_open(node: &Node) -> bool {
+    let Body::Atoms(atoms) = &node.body else {
+        return false;
+    };
+    atoms.iter().any(|a| match &a.kind {
+        AtomKind::Members(m) => !(m.additional_said || m.names.is_empty() && m.patterns.is_empty()),
+        _ => false,
+    })
+}
+
+/// Adds what the compilation found.
+fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) {
+    for (pointer, keyword, how) in narrowed {
+        let pointer = match *keyword {
+            "" => pointer.clone(),
+            keyword => format!("{pointer}/{}", crate::error::escape_token(keyword)),
+        };
+        let status = Status::Narrowed(how.clone());
+        let same = |e: &&mut Entry| e.pointer == pointer && e.keyword == *keyword;
+        match entries.iter_mut().find(same) {
+            Some(entry) => entry.status = status,
+            None => entries.push(Entry {
+                pointer,
+                keyword: (*keyword).to_owned(),
+                status,
+            }),
+        }
+    }
+    match error {
+        // An empty language, a reference that leads nowhere or a wrong option
+        // are no fault of a keyword.
+        Some(error) if error.kind() == ErrorKind::Unsatisfiable => {}
+        Some(error) => {
+            let status = Status::Refused(error.message().to_owned());
+            match entries.iter_mut().find(|e| e.pointer == error.pointer()) {
+                Some(entry) => entry.status = status,
+                None => entries.push(Entry {
+                    pointer: error.pointer().to_owned(),
+                    keyword: error.keyword().unwrap_or("").to_owned(),
+                    status,
+                }),
+            }
+        }
+        // What could not be said did not matter: values of its kind are
+        // forbidden by what stands beside it.
+        None => {
+            for entry in entries {
+                if let Status::Refused(_) = entry.status {
+                    entry.status = Status::Enforced;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Masks of schema automata: every way to compute them against brute force, by
+//! the check that `fsm-index` has for whoever writes an automaton.
+#![cfg(feature = "automaton")]
+
+use fsm_index::contract::{Effort, check};
+use fsm_index::{TokenId, Vocabulary};
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{Options, PropertyOrder, Whitespace};
+use serde_json::{Value, json};
+
+/// Every byte, and pieces of JSON that tokens of real vocabularies look like:
+/// those that end one thing and begin another above all.
+fn vocabulary(more: &[String]) -> Vocabulary {
+    let pieces = [
+        "\":",
+        "\": ",
+        "\":\"",
+        "\": \"",
+        "\",\"",
+        "\", \"",
+        "{\"",
+        "\"}",
+        "\"},\"",
+        "\"}, {\"",
+        "\":{\"",
+        "\":[",
+        "\":{}",
+        "\"\"",
+        "\"\",",
+        "{}",
+        "[]",
+        "[[",
+        "[[[[",
+        "]]",
+        "}}",
+        "}]}",
+        "],",
+        "},",
+        "1,",
+        "12",
+        "123",
+        "0.5",
+        "-1",
+        "1}",
+        "1]",
+        "true",
+        "true}",
+        "null,",
+        "\\u00",
+        "\\n",
+        "\\\"",
+        "ab",
+        "abc",
+        "a",
+        "b\"",
+        "c\":",
+        "x\":1",
+        "xy",
+        "é",
+        "ée",
+        "日",
+        "日本",
+        "\",",
+        ", ",
+        ":",
+        " ",
+        "  ",
+        "\n",
+        "e\":\"",
+        "\":1,\"",
+        "\":\"\",\"",
+        "a\":1,\"b\":",
+        "},{",
+    ];
+    let mut texts: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    texts.extend(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
+    for text in more {
+        let bytes = text.as_bytes();
+        for from in (0..bytes.len()).step_by(3) {
+            for size in [2, 4, 7, 12] {
+                texts.push(bytes[from..bytes.len().min(from + size)].to_vec());
+            }
+        }
+    }
+    texts.sort();
+    texts.dedup();
+    let tokens = texts
+        .iter()
+        .zip(0..)
+        .map(|(text, id)| (text.as_slice(), TokenId::new(id)));
+    let end = TokenId::new(texts.len() as u32);
+    Vocabulary::new(tokens, [end]).expect("the tokens are distinct")
+}
+
+fn checked(schema: &Value, beginnings: &[&str]) {
+    let more: Vec<String> = beginnings.iter().map(|b| (*b).to_owned()).collect();
+    let vocabulary = vocabulary(&more);
+    for (order, seed) in [(PropertyOrder::Schema, 1), (PropertyOrder::Any, 2)] {
+        let options = Options::default().property_order(order).max_nesting(6);
+        let automaton = SchemaAutomaton::new(schema, &options).expect("the schema is taken");
+        let effort = Effort {
+            walks: 24,
+            tokens: 24,
+            seed,
+        };
+        if let Err(difference) = check(&automaton, &vocabulary, beginnings, effort) {
+            panic!("{schema}, {order:?}: {difference}");
+        }
+    }
+}
+
+#[test]
+fn open_objects() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"abc": {"type": "string"}, "b": {"type": "integer"}, "xy": {}},
+        "required": ["b"]
+    });
+    checked(
+        &schema,
+        &["{\"abc\": \"x\", \"b\": 1, \"c\": {\"a", "{\"b\": 1, \"b"],
+    );
+    checked(
+        &json!({}),
+        &[
+            "{\"a\": [{\"abc\": 1}, {\"a",
+            "[[[[",
+            "{\"a\": 1, \"abc\": \"",
+        ],
+    );
+}
+
+#[test]
+fn classes_of_names() {
+    let schema = json!({
+        "patternProperties": {"^a": {"type": "integer"}, "b$": {"maximum": 12}},
+        "additionalProperties": {"type": "string", "maxLength": 3},
+        "propertyNames": {"maxLength": 4}
+    });
+    checked(&schema, &["{\"a\": 1, \"x", "{\"ab\": 1, \"c\": \"x"]);
+}
+
+#[test]
+fn strings_and_numbers() {
+    let schema = json!({
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "string", "maxLength": 5},
+            "c": {"type": "string", "pattern": "^[a-c]+$"},
+            "d": {"enum": ["abc", "ab", "xy"]},
+            "e": {"type": "number", "minimum": 0.5},
+            "f": {"type": "string"},
+            "g": {"type": "string", "format": "date"}
+        },
+        "additionalProperties": false
+    });
+    let beginnings = [
+        "{\"a\": \"ab",
+        "{\"a\": \"\", \"b\": \"a",
+        "{\"c\": \"ab",
+        "{\"d\": \"a",
+        "{\"e\": 1",
+        "{\"f\": \"",
+        "{\"g\": \"20",
+    ];
+    checked(&schema, &beginnings);
+}
+
+#[test]
+fn alternatives() {
+    let schema = json!({
+        "oneOf": [
+            {"type": "object", "properties": {"a": {"const": "ab"}, "b": {"type": "string"}}, "required": ["a", "b"]},
+            {"type": "object", "properties": {"a": {"const": "abc"}, "b": {"type": "integer"}}, "required": ["a"]},
+            {"type": "array", "items": {"type": ["string", "integer"]}, "contains": {"const": 12}}
+        ]
+    });
+    checked(
+        &schema,
+        &[
+            "{\"a\": \"ab",
+            "{\"a\": \"abc\", \"",
+            "[12, \"a",
+            "{\"a\": \"abc\", \"b",
+        ],
+    );
+}
+
+#[test]
+fn recursion() {
+    let schema = json!({
+        "$defs": {"tree": {
+            "type": "object",
+            "properties": {"x": {"type": "integer"}, "c": {"type": "array", "items": {"$ref": "#/$defs/tree"}}},
+            "required": ["x"],
+            "minProperties": 1,
+            "maxProperties": 3
+        }},
+        "$ref": "#/$defs/tree"
+    });
+    checked(
+        &schema,
+        &[
+            "{\"x\": 1, \"c\": [{\"x\": 1, \"c\": [{\"",
+            "{\"x\": 1, \"a\": [[[[[",
+        ],
+    );
+}
+
+#[test]
+fn items_that_differ() {
+    let schema = json!({
+        "type": "array",
+        "items": {"properties": {"a": {"enum": ["a", "ab", "abc"]}}, "required": ["a"], "additionalProperties": false},
+        "uniqueItems": true
+    });
+    checked(&schema, &["[{\"a\": \"a\"}, {\"a\": \"a"]);
+}
+
+#[test]
+fn strings_that_differ() {
+    let strings = json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true});
+    let beginnings = [
+        "[\"ab\", \"abc\", \"a",
+        "[\"a\\n\", \"",
+        "[\"\", \"a\", \"é",
+        "[\"x\", \"\\u00",
+    ];
+    checked(&strings, &beginnings);
+    let mixed = json!({"items": {"type": ["string", "integer", "object"]}, "uniqueItems": true});
+    checked(
+        &mixed,
+        &["[\"ab\", 1, {\"a\": \"x\"}, \"a", "[{\"a\": [\"ab"],
+    );
+    let nested = json!({"type": "array", "items": strings, "uniqueItems": true});
+    checked(&nested, &["[[\"a\"], [\"a\", \"", "[[], [\"ab"]);
+    let sometimes =
+        json!({"items": {"type": "string"}, "anyOf": [{"uniqueItems": true}, {"maxItems": 2}]});
+    checked(&sometimes, &["[\"ab\", \"a"]);
+    let inside = json!({"properties": {"a": strings, "b": {}}, "additionalProperties": false});
+    checked(&inside, &["{\"a\": [\"ab\", \"a"]);
+}
+
+#[test]
+fn patterns_that_are_searched_for() {
+    let schema = json!({
+        "properties": {
+            "a": {"type": "string", "pattern": "[a-c]{2}-[0-9]"},
+            "b": {"type": "string", "pattern": "^x.*$"},
+            "c": {"type": "string", "pattern": "^ab|xy$"}
+        },
+        "patternProperties": {"^[a-c]+[0-9]$": {"type": "integer"}, "x": {"maxLength": 2}}
+    });
+    let beginnings = [
+        "{\"a\": \"ab",
+        "{\"a\": \"ab-",
+        "{\"b\": \"xa",
+        "{\"c\": \"1",
+        "{\"ab",
+        "{\"x\": 1, \"a",
+    ];
+    checked(&schema, &beginnings);
+}
+
+#[test]
+fn closed_objects() {
+    let schema = json!({
+        "properties": {"a\"b": {}, "abc": {"type": "null"}, "ab": {"type": "string"}, "日本": {"enum": [12]}},
+        "minProperties": 1,
+        "additionalProperties": false
+    });
+    checked(&schema, &["{\"ab", "{\"abc\": null, \"", "{\"日"]);
+    checked(
+        &json!({"type": "object", "additionalProperties": false}),
+        &["{"],
+    );
+}
+
+#[test]
+fn whitespace_of_all_kinds() {
+    let schema = json!({"properties": {"abc": {"type": "integer"}, "b": {}}, "required": ["abc"]});
+    for whitespace in [
+        Whitespace::Compact,
+        Whitespace::Bounded(3),
+        Whitespace::Pattern(String::from(" ?\n?")),
+    ] {
+        let options = Options::default().whitespace(whitespace.clone());
+        let automaton = SchemaAutomaton::new(&schema, &options).expect("the schema is taken");
+        let effort = Effort {
+            walks: 24,
+            tokens: 24,
+            seed: 3,
+        };
+        let beginnings = ["{\"abc\":1,\"b\":[", "{\"abc\":1,"];
+        if let Err(difference) = check(&automaton, &vocabulary(&[]), &beginnings, effort) {
+            panic!("{whitespace:?}: {difference}");
+        }
+    }
+}
