@@ -2,7 +2,7 @@
 //! something has to be chosen, one thread is followed and what it lacks is
 //! written: scalars before containers, flat containers before tall ones.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -135,17 +135,20 @@ impl SchemaAutomaton {
                 return Some(next);
             }
         }
-        // It may not be this number again: a longer one.
+        // It may not be this number again: a longer one, one spelling of each.
+        let mut met = HashSet::new();
         let more = search(
             config,
             x,
             MAX_SEARCH,
             &mut |c, x| b"]},".iter().any(|b| self.next(*c, *b, x).is_some()),
             &mut |c, x| {
-                b"0123456789.-eE+"
-                    .iter()
+                let bytes = b"0123456789.-eE+".iter();
+                let mut ways: Vec<_> = bytes
                     .filter_map(|b| self.next(*c, *b, x).map(|to| (vec![*b], to)))
-                    .collect()
+                    .collect();
+                ways.retain(|(_, to)| met.insert((to.top, to.stack, self.begun(to, x))));
+                ways
             },
         )?;
         self.feed(config, &more, x, out)

@@ -2,6 +2,7 @@
 //! section 4.2.2) by one spelling for each value, and whether an item that was
 //! begun can still become one that was not there before.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
@@ -28,18 +29,50 @@ const MAX_TEXT: usize = 200;
 /// A spelling that two JSON texts share just if their values are equal.
 pub(super) fn canonical(text: &[u8]) -> String {
     let mut out = String::new();
-    let mut reader = Reader { text, at: 0 };
-    reader.value(&mut out, 0);
+    Reader::new(text, Members::Sorted).value(&mut out, 0);
     out
 }
 
-/// Reads a text that is known to be JSON.
+/// What is left to tell two beginnings of texts apart once the spellings of
+/// complete values do not count.
+fn canonical_beginning(text: &[u8]) -> String {
+    let mut out = String::new();
+    let mut reader = Reader::new(text, Members::AsWritten);
+    while reader.peek() != 0 {
+        let at = reader.at;
+        reader.value(&mut out, 0);
+        if reader.at == at {
+            out.push(char::from(reader.peek()));
+            reader.skip();
+        }
+    }
+    out
+}
+
+/// Reads a text that is known to be JSON or to begin as JSON.
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,
+    members: Members,
 }
 
-impl Reader<'_> {
+/// In which order the members of objects are spelled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Members {
+    Sorted,
+    /// The last one may not be complete.
+    AsWritten,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t [u8], members: Members) -> Self {
+        Reader {
+            text,
+            at: 0,
+            members,
+        }
+    }
+
     fn peek(&mut self) -> u8 {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
@@ -63,8 +96,9 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let end = self.at.min(self.text.len());
-        serde_json::from_slice(&self.text[start..end]).unwrap_or_default()
+        let text = &self.text[start..self.at];
+        // One that was cut stands for itself.
+        serde_json::from_slice(text).unwrap_or_else(|_| String::from_utf8_lossy(text).into_owned())
     }
 
     fn value(&mut self, out: &mut String, depth: usize) {
@@ -105,7 +139,9 @@ impl Reader<'_> {
                     }
                 }
                 self.skip();
-                members.sort();
+                if self.members == Members::Sorted {
+                    members.sort();
+                }
                 out.push('{');
                 for (name, value) in members {
                     out.push_str(&serde_json::Value::String(name).to_string());
@@ -136,7 +172,7 @@ impl Reader<'_> {
 /// Whether an item that begins with `text` may turn out equal to one that was
 /// there before: what is complete in it is there too. It may say so too often.
 fn may_equal(text: &[u8], seen: &str) -> bool {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader::new(text, Members::Sorted);
     let head = reader.peek();
     match head {
         0 => true,
@@ -476,9 +512,12 @@ impl SchemaAutomaton {
         false
     }
 
-    /// By trying all ways, few characters in strings.
+    /// By trying all ways, few characters in strings. Of prefixes from which
+    /// the same texts lead to the same values, one is gone on from: a number
+    /// has endlessly many spellings.
     fn differs(&self, config: Config, depth: u32, x: &mut Scratch) -> bool {
         let mut todo = vec![(config, 0usize)];
+        let mut met = HashSet::new();
         let mut steps = 0;
         while let Some((at, length)) = todo.pop() {
             if self.is_after(&at, depth, x) || matches!(at.top, Top::End) {
@@ -487,7 +526,7 @@ impl SchemaAutomaton {
             if steps > MAX_SEARCH {
                 return false;
             }
-            if length > LONGEST {
+            if length > LONGEST || !met.insert((at.top, at.stack, self.begun(&at, x))) {
                 continue;
             }
             let bytes = self.bytes_to_try(&at, x);
@@ -499,6 +538,13 @@ impl SchemaAutomaton {
             }
         }
         false
+    }
+
+    /// The text of the items that are open, whatever the spelling.
+    pub(super) fn begun(&self, config: &Config, x: &Scratch) -> String {
+        let text = x.text(config.item, 0);
+        let text: Vec<u8> = text.into_iter().map(|b| b as u8).collect();
+        canonical_beginning(&text)
     }
 
     /// What ends things comes first.

@@ -1,0 +1,513 @@
+//! Turns a conjunction of signed locations into alternatives without choice,
+//! for one kind of value at a time: a search that applies what is certain
+//! first and splits on what is left, dropping what contradicts itself.
+
+mod atoms;
+mod collect;
+mod status;
+
+use self::atoms::{add_count, array, decimal_of, object};
+use self::collect::new_collector;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::compile::{Compiler, ConjId};
+use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
+use crate::error::{Error, ErrorKind};
+use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
+use crate::shape::Signed;
+use crate::validate;
+
+/// Something that must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    Node(Signed),
+    Atom(NodeId, u16, bool),
+    /// The node holds but for its unevaluated members or items.
+    AllButUnevaluated(NodeId),
+    Require(String),
+    Forbid(String),
+    /// The member is there, and so.
+    Member(String, Signed),
+    /// The item is there, and so.
+    Item(u64, Signed),
+    Count(Count),
+    Some(Witness),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Term {
+    what: What,
+    /// Which collector of evaluated members and items it reports to.
+    collector: Option<u16>,
+}
+
+type Branch = Vec<Vec<Term>>;
+
+/// A location with `unevaluatedProperties` or `unevaluatedItems`.
+#[derive(Clone)]
+struct Collector {
+    parent: Option<u16>,
+    node: NodeId,
+    negated: bool,
+    members: Vec<Source>,
+    prefix: u64,
+    all_items: bool,
+    contains: Vec<NodeId>,
+}
+
+#[derive(Clone)]
+struct Partial {
+    shape: Shape,
+    /// The values that `enum` leaves.
+    allowed: Option<Vec<Value>>,
+    pending: Vec<Term>,
+    branches: Vec<Branch>,
+    done: HashSet<Term>,
+    collectors: Vec<Collector>,
+}
+
+enum Flow {
+    On,
+    Dead,
+}
+
+fn term(what: What) -> Term {
+    Term {
+        what,
+        collector: None,
+    }
+}
+
+fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
+    Term {
+        what: What::Node(Signed { node, positive }),
+        collector: if positive { collector } else { None },
+    }
+}
+
+impl Compiler {
+    /// The alternatives of a conjunction for one kind; none where no value of
+    /// the kind satisfies it.
+    pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Vec<Shape>, Error> {
+        let parts = self.conj(conj);
+        let first = Partial {
+            shape: Shape::any(kind),
+            allowed: None,
+            pending: parts
+                .iter()
+                .rev()
+                .map(|s| node_term(s.node, s.positive, None))
+                .collect(),
+            branches: Vec::new(),
+            done: HashSet::new(),
+            collectors: Vec::new(),
+        };
+        let at = parts.first().map_or(ALWAYS, |s| s.node);
+        let mut out: Vec<Shape> = Vec::new();
+        let mut seen: HashSet<Shape> = HashSet::new();
+        let mut todo = vec![first];
+        while let Some(mut partial) = todo.pop() {
+            self.spend(at)?;
+            if !self.settle(&mut partial, kind)? {
+                continue;
+            }
+            let shapes = if partial.allowed.is_some() {
+                self.listed(conj, &mut partial, kind)?
+            } else {
+                None
+            };
+            match shapes {
+                Some(shapes) => {
+                    for shape in shapes {
+                        if seen.insert(shape.clone()) {
+                            out.push(shape);
+                        }
+                    }
+                }
+                None => match self.choose(&mut partial, kind) {
+                    Some(branch) => {
+                        for alternative in branch.into_iter().rev() {
+                            let mut next = partial.clone();
+                            next.pending = alternative;
+                            todo.push(next);
+                        }
+                    }
+                    None => {
+                        if self.finish(&mut partial, kind)? && seen.insert(partial.shape.clone()) {
+                            out.push(partial.shape);
+                        } else if !partial.pending.is_empty() || !partial.branches.is_empty() {
+                            todo.push(partial);
+                        }
+                    }
+                },
+            }
+            if out.len() + todo.len() > self.options.max_alternatives {
+                return Err(Error::new(
+                    ErrorKind::TooManyAlternatives,
+                    self.pointer(at),
+                    format!(
+                        "the location has more than {} alternatives; raise Options::max_alternatives",
+                        self.options.max_alternatives
+                    ),
+                ));
+            }
+            if kind < Kind::Number && !out.is_empty() {
+                break;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Applies all that is certain; `false` where it contradicts itself.
+    fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
+        while let Some(next) = partial.pending.pop() {
+            if !partial.done.insert(next.clone()) {
+                continue;
+            }
+            if let What::Node(s) = next.what {
+                let opposite = node_term(s.node, !s.positive, None);
+                if partial.done.contains(&opposite) {
+                    return Ok(false);
+                }
+            }
+            if let Flow::Dead = self.apply(partial, next, kind)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next choice to split on; settled ones are dropped on the way.
+    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Branch> {
+        let mut best: Option<(usize, usize)> = None;
+        let mut i = 0;
+        while i < partial.branches.len() {
+            let mut branch = std::mem::take(&mut partial.branches[i]);
+            let mut settled = false;
+            branch.retain(|terms| {
+                if settled {
+                    return false;
+                }
+                let mut all = true;
+                for t in terms {
+                    match self.status(partial, &t.what, kind, 0) {
+                        Some(false) => return false,
+                        Some(true) if t.collector.is_none() => {}
+                        _ => all = false,
+                    }
+                }
+                settled |= all;
+                true
+            });
+            if settled {
+                partial.branches.swap_remove(i);
+                continue;
+            }
+            let size = branch.len();
+            partial.branches[i] = branch;
+            if best.is_none_or(|(n, _)| size < n) {
+                best = Some((size, i));
+            }
+            i += 1;
+        }
+        best.map(|(_, i)| partial.branches.swap_remove(i))
+    }
+
+    /// The shapes of a partial that lists its values: the listed ones that
+    /// satisfy the whole conjunction. `None` where that cannot be asked; the
+    /// values have then become a choice.
+    fn listed(
+        &mut self,
+        conj: ConjId,
+        partial: &mut Partial,
+        kind: Kind,
+    ) -> Result<Option<Vec<Shape>>, Error> {
+        let Some(values) = partial.allowed.take() else {
+            return Ok(None);
+        };
+        let parts = self.conj(conj);
+        let mut held = Vec::new();
+        for value in &values {
+            match validate::conj_holds(&self.schema, &self.options, &parts, value) {
+                Ok(true) => held.push(value.clone()),
+                Ok(false) => {}
+                Err(e) if kind < Kind::Array => return Err(e),
+                Err(_) => {
+                    // Only keywords that look at evaluation: by structure.
+                    let branch = values
+                        .iter()
+                        .map(|v| vec![node_term(self.container(v), true, None)])
+                        .collect();
+                    partial.branches.push(branch);
+                    return Ok(None);
+                }
+            }
+        }
+        if held.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let mut shape = Shape::any(kind);
+        match &mut shape {
+            Shape::Unit => {}
+            Shape::Number(n) => {
+                let list = held.iter().filter_map(|v| {
+                    let written = v.as_number().is_some_and(|n| n.is_f64());
+                    decimal_of(v).map(|d| (d, written))
+                });
+                n.allowed = Some(list.collect());
+            }
+            Shape::String(s) => {
+                let list = held.iter().filter_map(|v| v.as_str().map(str::to_owned));
+                s.allowed = Some(list.collect());
+            }
+            Shape::Array(_) | Shape::Object(_) => {
+                let mut out = Vec::new();
+                for value in &held {
+                    let node = self.container(value);
+                    let conj = self.intern(&[Signed::yes(node)]);
+                    out.extend(self.expand(conj, kind)?);
+                }
+                return Ok(Some(out));
+            }
+        }
+        Ok(Some(vec![shape]))
+    }
+
+    fn apply(&mut self, p: &mut Partial, t: Term, kind: Kind) -> Result<Flow, Error> {
+        match t.what {
+            What::Node(s) => self.apply_node(p, s, t.collector, kind),
+            What::Atom(node, atom, positive) => {
+                self.apply_atom(p, node, atom, positive, t.collector, kind)
+            }
+            What::AllButUnevaluated(node) => {
+                let collector = new_collector(p, node, None, true);
+                self.push_atoms(p, node, collector, false);
+                Ok(Flow::On)
+            }
+            What::Require(name) => Ok(object(p, |o| {
+                o.required.insert(name.clone());
+                !o.forbidden.contains(&name)
+            })),
+            What::Forbid(name) => Ok(object(p, |o| {
+                o.forbidden.insert(name.clone());
+                !o.required.contains(&name)
+            })),
+            What::Member(name, value) => Ok(object(p, |o| {
+                o.required.insert(name.clone());
+                let dead = o.forbidden.contains(&name);
+                o.rules.push(MemberRule::Name(name, value));
+                !dead
+            })),
+            What::Some(witness) => Ok(object(p, |o| {
+                o.some.push(witness);
+                true
+            })),
+            What::Item(index, value) => Ok(array(p, |a| {
+                a.single.push((index, value));
+                a.min = a.min.max(index + 1);
+                a.max.is_none_or(|m| m >= a.min)
+            })),
+            What::Count(count) => Ok(array(p, |a| add_count(a, count))),
+        }
+    }
+
+    fn push_atoms(&self, p: &mut Partial, node: NodeId, collector: Option<u16>, all: bool) {
+        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+            return;
+        };
+        for (i, atom) in atoms.iter().enumerate().rev() {
+            if all || !is_unevaluated(&atom.kind) {
+                p.pending.push(Term {
+                    what: What::Atom(node, i as u16, true),
+                    collector,
+                });
+            }
+        }
+    }
+
+    fn apply_node(
+        &mut self,
+        p: &mut Partial,
+        s: Signed,
+        collector: Option<u16>,
+        kind: Kind,
+    ) -> Result<Flow, Error> {
+        let atoms = match &self.schema.node(s.node).body {
+            Body::Always => return Ok(flow(s.positive)),
+            Body::Never => return Ok(flow(!s.positive)),
+            Body::Atoms(atoms) => atoms,
+        };
+        let unevaluated = atoms
+            .iter()
+            .any(|a| is_unevaluated(&a.kind) && concerns(&a.kind, kind));
+        if s.positive {
+            let collector = if unevaluated {
+                new_collector(p, s.node, collector, false)
+            } else {
+                collector
+            };
+            self.push_atoms(p, s.node, collector, false);
+            return Ok(Flow::On);
+        }
+        let mut branch: Branch = Vec::new();
+        for (i, atom) in atoms.iter().enumerate() {
+            if concerns(&atom.kind, kind) && !is_unevaluated(&atom.kind) {
+                branch.push(vec![term(What::Atom(s.node, i as u16, false))]);
+            }
+        }
+        if unevaluated {
+            branch.push(vec![term(What::AllButUnevaluated(s.node))]);
+        }
+        Ok(split(p, branch))
+    }
+
+    /// The alternatives of `anyOf`. Where somebody counts what was evaluated
+    /// they say of each branch that evaluates whether it holds.
+    fn any_of(
+        &mut self,
+        nodes: &[NodeId],
+        collector: Option<u16>,
+        at: (NodeId, &'static str),
+    ) -> Result<Branch, Error> {
+        let split: Vec<NodeId> = match collector {
+            Some(_) => nodes
+                .iter()
+                .copied()
+                .filter(|n| self.evaluates(*n))
+                .collect(),
+            None => Vec::new(),
+        };
+        if split.is_empty() {
+            return Ok(nodes
+                .iter()
+                .map(|n| vec![node_term(*n, true, None)])
+                .collect());
+        }
+        if split.len() > MAX_EVALUATING {
+            return Err(self.refusal(
+                at,
+                "too many branches evaluate members beside an unevaluated keyword",
+            ));
+        }
+        let mut branch: Branch = Vec::new();
+        for subset in (0..1u32 << split.len()).rev() {
+            let terms: Vec<Term> = split
+                .iter()
+                .enumerate()
+                .map(|(i, n)| node_term(*n, subset & (1 << i) != 0, collector))
+                .collect();
+            if subset != 0 {
+                branch.push(terms);
+                continue;
+            }
+            for plain in nodes.iter().filter(|n| !split.contains(n)) {
+                let mut terms = terms.clone();
+                terms.push(node_term(*plain, true, None));
+                branch.push(terms);
+            }
+        }
+        Ok(branch)
+    }
+
+    /// Whether a shape is not plainly empty.
+    fn plausible(&mut self, shape: &Shape) -> bool {
+        let Shape::Object(o) = shape else { return true };
+        let required: Vec<String> = o.required.iter().cloned().collect();
+        for name in required {
+            let conj = self.member_conj_of(shape, &name);
+            if self.candidates(conj).is_some_and(|c| c.is_empty()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn refusal(&self, at: (NodeId, &'static str), reason: &str) -> Error {
+        Error::at(
+            ErrorKind::Refused,
+            &self.schema.node(at.0).pointer,
+            at.1,
+            format!("`{}`: {reason}", at.1),
+        )
+    }
+}
+
+/// The most branches of an `anyOf` of which each may evaluate or not.
+const MAX_EVALUATING: usize = 8;
+
+fn flow(alive: bool) -> Flow {
+    if alive { Flow::On } else { Flow::Dead }
+}
+
+/// A choice; of one alternative it is none.
+fn split(p: &mut Partial, mut branch: Branch) -> Flow {
+    match branch.len() {
+        0 => Flow::Dead,
+        1 => {
+            p.pending.append(&mut branch[0]);
+            Flow::On
+        }
+        _ => {
+            p.branches.push(branch);
+            Flow::On
+        }
+    }
+}
+
+pub(super) fn bits(kind: Kind) -> Kinds {
+    match kind {
+        Kind::Null => Kinds::NULL,
+        Kind::False => Kinds::FALSE,
+        Kind::True => Kinds::TRUE,
+        Kind::Number => Kinds::NUMBER,
+        Kind::String => Kinds::STRING,
+        Kind::Array => Kinds::ARRAY,
+        Kind::Object => Kinds::OBJECT,
+    }
+}
+
+fn is_unevaluated(kind: &AtomKind) -> bool {
+    matches!(
+        kind,
+        AtomKind::UnevaluatedItems(_) | AtomKind::UnevaluatedProperties(_)
+    )
+}
+
+/// Whether an atom says anything of values of a kind.
+pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
+    match atom {
+        AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
+            kind == Kind::Number
+        }
+        AtomKind::MinLength(_)
+        | AtomKind::MaxLength(_)
+        | AtomKind::Pattern(_)
+        | AtomKind::Format(_)
+        | AtomKind::UnknownFormat(_) => kind == Kind::String,
+        AtomKind::Items(_)
+        | AtomKind::MinItems(_)
+        | AtomKind::MaxItems(_)
+        | AtomKind::UniqueItems
+        | AtomKind::Contains { .. }
+        | AtomKind::UnevaluatedItems(_) => kind == Kind::Array,
+        AtomKind::Members(_)
+        | AtomKind::Required(_)
+        | AtomKind::MinProperties(_)
+        | AtomKind::MaxProperties(_)
+        | AtomKind::PropertyNames(_)
+        | AtomKind::DependentRequired(_)
+        | AtomKind::DependentSchemas(_)
+        | AtomKind::UnevaluatedProperties(_) => kind == Kind::Object,
+        AtomKind::Refused { kinds, .. } => kinds.has(bits(kind)),
+        AtomKind::Type { .. }
+        | AtomKind::Values(_)
+        | AtomKind::AllOf(_)
+        | AtomKind::AnyOf(_)
+        | AtomKind::OneOf(_)
+        | AtomKind::Not(_)
+        | AtomKind::If { .. }
+        | AtomKind::Ref(_) => true,
+    }
+}
