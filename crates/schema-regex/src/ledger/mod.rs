@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Node, Schema};
 use crate::options::{AnyValue, Formats, OpenObjects, Options};
-use crate::print::Narrowed;
+use crate::print::{Narrowed, Noted, to_regex_noted};
 
 pub use table::{General, KEYWORDS, Keyword, markdown};
 
@@ -127,8 +127,11 @@ impl Schema {
     /// locations were met; then what is narrowed beside the keywords. Where the
     /// schema is refused, the keyword at fault is [`Status::Refused`].
     pub fn ledger(&self, options: &Options) -> Vec<Entry> {
-        let (result, narrowed) = crate::print::to_regex_noted(self, options);
-        let options = self.options(options);
+        let Noted {
+            result,
+            narrowed,
+            options,
+        } = to_regex_noted(self, options);
         let mut out = self.own_entries(&options, Form::Regex);
         if let AnyValue::Depth(depth) = options.any_value {
             for entry in &mut out {

@@ -6,7 +6,7 @@ mod number;
 mod object;
 pub(crate) mod string;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -40,17 +40,22 @@ use crate::strings::spell;
 /// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
 /// Pointer of the place.
 pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
-    to_regex_noted(schema, options).0
+    to_regex_noted(schema, options).result
 }
 
 /// Where something was narrowed: a location, a keyword, how.
 pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
 
-/// The expression, and what was narrowed on the way.
-pub(crate) fn to_regex_noted(
-    schema: &Schema,
-    options: &Options,
-) -> (Result<String, Error>, Narrowed) {
+/// An expression, and what is to be said of it.
+pub(crate) struct Noted {
+    pub(crate) result: Result<String, Error>,
+    /// What was narrowed on the way.
+    pub(crate) narrowed: Narrowed,
+    /// The options that it was printed with.
+    pub(crate) options: Options,
+}
+
+pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
     let mut options = schema.options(options);
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
@@ -71,7 +76,13 @@ pub(crate) fn to_regex_noted(
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
                 options.any_value = AnyValue::Depth(depth.min(4) - 1);
             }
-            (result, _) => return (result, narrowed),
+            (result, _) => {
+                return Noted {
+                    result,
+                    narrowed,
+                    options,
+                };
+            }
         }
     }
 }
@@ -94,11 +105,16 @@ fn print_once(
         names: HashMap::new(),
         cut: false,
         narrowed: Narrowed::new(),
+        depths: BTreeMap::new(),
         char: spell::any_char(options.escapes),
     };
     let root = Conj::new([Signed::yes(ROOT)]);
     let text = printer.value(&root);
     *narrowed = std::mem::take(&mut printer.narrowed);
+    for (pointer, depth) in &printer.depths {
+        let how = format!("a value that is not restricted nests at most {depth} deep");
+        narrowed.insert((pointer.clone(), "", how));
+    }
     match text? {
         Some(text) => Ok(text.to_string()),
         None if printer.cut => Err(Error::new(
@@ -134,6 +150,9 @@ pub(crate) struct Printer<'s> {
     /// Whether recursion was cut off somewhere.
     cut: bool,
     narrowed: Narrowed,
+    /// At each location how deep values nest that nothing is said of; the
+    /// least, as further members have a level less.
+    depths: BTreeMap<String, u32>,
     /// Any character of a string.
     pub(crate) char: String,
 }
@@ -334,10 +353,9 @@ impl Printer<'_> {
             ));
         };
         let depth = depth.saturating_sub(less);
-        self.narrow(
-            "",
-            format!("a value that is not restricted nests at most {depth} deep"),
-        );
+        let here = self.here();
+        let least = self.depths.entry(here).or_insert(depth);
+        *least = depth.min(*least);
         self.narrow_any();
         let items = self.options.caps.max_items.unwrap_or(u64::MAX);
         let more = match items {
