@@ -7,7 +7,7 @@ use crate::budget::{Budget, Meter, Unwatched, Watch};
 use crate::cache::Generation;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, TokenMask};
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, TokenMask, Vocabulary};
 
 /// Rows by the cursors that they are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,29 +49,38 @@ impl Built {
             false => compute(masks, &cursors, max_bytes, || Meter::new(budget))?,
         };
         let cursors = cursors.iter().map(|cursor| cursor.0).collect();
-        Ok(Built::from_rows(cursors, &rows))
+        Ok(Built::from_rows(cursors, &rows, masks.vocabulary))
     }
 
-    fn from_rows(cursors: Box<[u32]>, rows: &[Arc<Row>]) -> Built {
+    fn from_rows(cursors: Box<[u32]>, rows: &[Arc<Row>], vocabulary: &Vocabulary) -> Built {
         let mut dense: Vec<TokenMask> = Vec::new();
         let mut packed = Vec::new();
         let mut starts = vec![0u32];
-        let mut known: HashMap<&Row, (bool, u32)> = HashMap::new();
+        // Equal rows are one already.
+        let mut known: HashMap<*const Row, (bool, u32)> = HashMap::new();
         for row in rows {
-            known.entry(row).or_insert_with(|| match row.as_ref() {
-                Row::Dense(mask) => {
-                    dense.push(mask.clone());
-                    (true, dense.len() as u32 - 1)
-                }
-                Row::Packed(bytes) => {
-                    packed.extend_from_slice(bytes);
-                    starts.push(packed.len() as u32);
-                    (false, starts.len() as u32 - 2)
-                }
-            });
+            known
+                .entry(Arc::as_ptr(row))
+                .or_insert_with(|| match row.as_ref() {
+                    Row::Dense(mask) => {
+                        dense.push(mask.clone());
+                        (true, dense.len() as u32 - 1)
+                    }
+                    Row::Changed(changed) => {
+                        let mut mask = TokenMask::none(vocabulary.width());
+                        changed.lay_out(vocabulary, mask.words_mut());
+                        dense.push(mask);
+                        (true, dense.len() as u32 - 1)
+                    }
+                    Row::Packed(bytes) => {
+                        packed.extend_from_slice(bytes);
+                        starts.push(packed.len() as u32);
+                        (false, starts.len() as u32 - 2)
+                    }
+                });
         }
         let behind = dense.len() as u32;
-        let places = rows.iter().map(|row| match known[row.as_ref()] {
+        let places = rows.iter().map(|row| match known[&Arc::as_ptr(row)] {
             (true, place) => place,
             (false, place) => behind + place,
         });

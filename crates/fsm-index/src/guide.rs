@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::cache::Generation;
+use crate::changed::Bits;
 use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
@@ -50,6 +51,8 @@ enum Laid {
     Nothing,
     /// Those of a packed row.
     Row(Lent),
+    /// Those of a row that differs from a part, but for single tokens.
+    Changed(Lent, Vec<u32>),
     /// Any.
     Anything,
 }
@@ -350,48 +353,56 @@ impl<A: ByteAutomaton> Guide<A> {
             false => self.allowed_specials(),
         };
         let vocabulary = self.index.vocabulary();
-        let refused = refused_tokens(&self.index, &self.state, row, &mut self.work);
-        let plain = specials.is_empty() && refused.is_empty();
+        let view = self.index.view(row);
         let words = self.laid_out.words_mut();
-        match (self.index.view(row), plain) {
-            (RowView::Dense(_), true) => {
+        match view {
+            RowView::Dense(_) => {}
+            RowView::Packed(packed) => {
+                self.laid.clear(&self.index, words);
+                RowView::for_each(packed, vocabulary, |token| words.allow(token));
+            }
+            RowView::Changed(changed) => {
+                let over = match &self.laid {
+                    Laid::Changed(before, singles) => match self.index.view(before) {
+                        RowView::Changed(before) => {
+                            changed.lay_over(before, singles, vocabulary, words)
+                        }
+                        _ => false,
+                    },
+                    _ => false,
+                };
+                if !over {
+                    changed.lay_out(vocabulary, words);
+                }
+            }
+        }
+        let mask = match view {
+            RowView::Dense(mask) => mask,
+            RowView::Packed(_) | RowView::Changed(_) => &self.laid_out,
+        };
+        let mut singles = refused_tokens(&self.index, &self.state, mask, &mut self.work);
+        let plain = specials.is_empty() && singles.is_empty();
+        let words = self.laid_out.words_mut();
+        if let RowView::Dense(mask) = view {
+            if plain {
                 self.shown = Shown::Row;
                 return;
             }
-            (RowView::Dense(mask), false) => {
-                words.copy_from_slice(mask.words());
-                self.laid = Laid::Anything;
-            }
-            (RowView::Packed(packed), _) => {
-                match &self.laid {
-                    Laid::Nothing => {}
-                    Laid::Row(before) => {
-                        if let RowView::Packed(before) = self.index.view(before) {
-                            RowView::for_each(before, vocabulary, |token| {
-                                words[token as usize / 32] = 0;
-                            });
-                        }
-                    }
-                    Laid::Anything => words.fill(0),
-                }
-                RowView::for_each(packed, vocabulary, |token| {
-                    words[token as usize / 32] |= 1 << (token % 32);
-                });
-                self.laid = match plain {
-                    true => Laid::Row(row.clone()),
-                    false => Laid::Anything,
-                };
-            }
+            words.copy_from_slice(mask.words());
         }
         self.shown = Shown::LaidOut;
-        for token in refused {
-            words[token as usize / 32] &= !(1 << (token % 32));
-        }
+        singles.iter().for_each(|&token| words.forbid(token));
         for special in specials {
             if let Some(&token) = self.index.specials().get(special.0 as usize) {
-                self.laid_out.allow(token);
+                words.allow(token.get());
+                singles.push(token.get());
             }
         }
+        self.laid = match view {
+            RowView::Packed(_) if plain => Laid::Row(row.clone()),
+            RowView::Changed(_) => Laid::Changed(row.clone(), singles),
+            RowView::Packed(_) | RowView::Dense(_) => Laid::Anything,
+        };
     }
 
     fn show(&mut self) -> &TokenMask {
@@ -403,9 +414,26 @@ impl<A: ByteAutomaton> Guide<A> {
         match (&self.row, self.shown) {
             (Some(row), Shown::Row) => match self.index.view(row) {
                 RowView::Dense(mask) => mask,
-                RowView::Packed(_) => &self.laid_out,
+                RowView::Packed(_) | RowView::Changed(_) => &self.laid_out,
             },
             _ => &self.laid_out,
+        }
+    }
+}
+
+impl Laid {
+    /// Takes back what is laid out.
+    fn clear<A: ByteAutomaton>(&self, index: &Index<A>, words: &mut [u32]) {
+        match self {
+            Laid::Nothing => {}
+            Laid::Row(before) => {
+                if let RowView::Packed(before) = index.view(before) {
+                    RowView::for_each(before, index.vocabulary(), |token| {
+                        words[token as usize / 32] = 0;
+                    });
+                }
+            }
+            Laid::Changed(..) | Laid::Anything => words.fill(0),
         }
     }
 }
@@ -414,7 +442,7 @@ impl<A: ByteAutomaton> Guide<A> {
 fn refused_tokens<A: ByteAutomaton>(
     index: &Index<A>,
     state: &A::State,
-    row: &Lent,
+    mask: &TokenMask,
     work: &mut Work<A>,
 ) -> Vec<u32> {
     let vocabulary = index.vocabulary();
@@ -428,9 +456,7 @@ fn refused_tokens<A: ByteAutomaton>(
     });
     suspects.sort_unstable();
     suspects.dedup();
-    if let RowView::Dense(mask) = index.view(row) {
-        suspects.retain(|&token| mask.allows(TokenId::new(token)));
-    }
+    suspects.retain(|&token| mask.allows(TokenId::new(token)));
     for token in suspects {
         let bytes = vocabulary
             .token_bytes(TokenId::new(token))

@@ -8,6 +8,7 @@ mod budget;
 mod built;
 mod byte_dfa;
 mod cache;
+mod changed;
 pub mod contract;
 mod decoder;
 #[cfg(feature = "regex")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::budget::Watch;
 use crate::cache::Generation;
+use crate::changed::{Bits, Changed, Changes};
 use crate::part::{Part, RestsOnTop};
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
@@ -33,6 +34,8 @@ pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) key: Vec<u32>,
     tokens: Vec<u32>,
     words: Vec<u32>,
+    /// In what a row differs from the part that the topmost level tells.
+    changes: Changes,
     differences: Differences,
     /// How many levels of the stack were looked at for what was remembered and
     /// is now a part of something else.
@@ -47,6 +50,7 @@ impl<A: ByteAutomaton> Work<A> {
             key: Vec::new(),
             tokens: Vec::new(),
             words: Vec::new(),
+            changes: Changes::default(),
             differences: Differences::default(),
             remembered: 0,
         }
@@ -57,6 +61,9 @@ impl<A: ByteAutomaton> Work<A> {
         self.walker.take_visited()
     }
 }
+
+/// A row with more changes than this is kept as a mask: it would not be smaller.
+const MAX_CHANGES: usize = 2_048;
 
 /// What a key is the key of. Keys of different things never meet.
 #[derive(Clone, Copy)]
@@ -168,8 +175,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             let horizon = self.vocabulary.trie().horizon();
             let text = self.automaton.text_loop(cursor, horizon, &mut work.scratch);
             if self.tells_on_top(cursor, text, work) {
-                self.put_on_top(cursor, text, work, known, watch)?;
-                return Ok(self.row_of_words(accepting, work));
+                let part = self.part_on_top(cursor, text, work, known, watch)?;
+                return Ok(self.row_on_top(part, accepting, work));
             }
             if let Some(text) = text
                 && self.put_together(cursor, text, work, known, watch)?
@@ -195,6 +202,31 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
         Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
+    }
+
+    /// The row of a part and of the changes in the working memory.
+    fn row_on_top(&self, part: Arc<Part>, accepting: bool, work: &mut Work<A>) -> Row {
+        let Work {
+            changes,
+            tokens,
+            words,
+            ..
+        } = work;
+        if let (Some(few), Some(more)) = (part.few(), changes.allowed())
+            && few.len() + changes.len() <= self.sparse
+        {
+            tokens.clear();
+            tokens.extend(few);
+            tokens.extend(more);
+            return Row::from_tokens(tokens, accepting, self.vocabulary);
+        }
+        if changes.len() > MAX_CHANGES {
+            clear(words, self.vocabulary.width());
+            part.lay_out(words);
+            changes.apply(words);
+            return self.row_of_words(accepting, work);
+        }
+        Row::Changed(Changed::new(part, changes, accepting))
     }
 
     /// By a walk over the whole vocabulary, which a cut by the class of `text`
@@ -279,16 +311,16 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             && self.automaton.top_tells(cursor, &mut work.scratch)
     }
 
-    /// From the part that the topmost level tells, into the words of the working
-    /// memory.
-    fn put_on_top(
+    /// The part that the topmost level tells of the row at `cursor`; the rest of
+    /// the row is then the changes of the working memory.
+    fn part_on_top(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
-    ) -> Result<(), Error> {
+    ) -> Result<Arc<Part>, Error> {
         let keyed = self.key(cursor, Thing::Part as u32, 1, work);
         let part = match keyed.then(|| known.part(&work.key)).flatten() {
             Some(part) => part,
@@ -303,24 +335,25 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work {
             scratch,
             walker,
-            words,
+            changes,
             ..
         } = work;
-        part.put_sure(self.vocabulary.width(), words);
+        changes.clear();
         let mut visited = 0;
         let trie = self.vocabulary.trie();
         for open in &part.open {
-            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            let hit = |token| changes.allow(token);
             visited += walker.walk_open(self.automaton, cursor, scratch, (trie, open), hit);
         }
         if let Some((cut, rests)) = &part.open_rests {
             for open in rests {
-                let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words);
+                let hit = |rest| cut.put_rest(rest, 1, usize::MAX, changes);
                 let here = (cut.rests(), open);
                 visited += walker.walk_open(self.automaton, cursor, scratch, here, hit);
             }
         }
-        watch.walked(visited)
+        watch.walked(visited)?;
+        Ok(part)
     }
 
     /// The part of the row at `cursor` that the topmost level tells: from the
@@ -371,7 +404,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             watch.walked(visited)?;
             return Ok(Part::new(words, open, None));
         }
-        let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words);
+        let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words.as_mut_slice());
         let rests = (cut.rests(), &[][..]);
         let (visited, open_rests) =
             walker.walk_on_top(self.automaton, cursor, scratch, rests, watch, hit);
@@ -397,8 +430,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let horizon = self.vocabulary.trie().horizon();
         let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
         if self.tells_on_top(like, text, work) {
-            self.put_on_top(like, text, work, known, watch)?;
-            return self.differ(cursor, like, accepting, work, watch);
+            let part = self.part_on_top(like, text, work, known, watch)?;
+            let mut changes = std::mem::take(&mut work.changes);
+            let visited = self.differ(cursor, like, work, watch, &mut changes);
+            work.changes = changes;
+            watch.walked(visited)?;
+            return Ok(self.row_on_top(part, accepting, work));
         }
         let row = match self.find(like, Thing::Likeness, work, known) {
             Some(row) => row,
@@ -414,20 +451,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 self.keep(like, Thing::Likeness, row, work, known)
             }
         };
-        let words = &mut work.words;
-        match row.as_ref() {
-            Row::Dense(mask) => {
-                words.clear();
-                words.extend_from_slice(mask.words());
-            }
-            Row::Packed(packed) => {
-                clear(words, self.vocabulary.width());
-                crate::row::RowView::for_each(packed, self.vocabulary, |token| {
-                    words[token as usize / 32] |= 1 << (token % 32);
-                });
-            }
-        }
-        self.differ(cursor, like, accepting, work, watch)
+        let mut words = std::mem::take(&mut work.words);
+        words.resize(self.vocabulary.width().div_ceil(32), 0);
+        row.lay_out(self.vocabulary, &mut words);
+        let visited = self.differ(cursor, like, work, watch, words.as_mut_slice());
+        work.words = words;
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
     }
 
     /// From the texts that may come, which are listed.
@@ -448,37 +478,34 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         clear(words, self.vocabulary.width());
         let both = (cursor, Cursor::DEAD);
         let trie = self.vocabulary.trie();
+        let words = words.as_mut_slice();
         let visited = walker.differ_behind(self.automaton, both, scratch, trie, differences, words);
         watch.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
     }
 
-    /// From the bits of `like`, which are the words of the working memory.
+    /// Turns the bits of `like` into those of `cursor`; how many nodes that took.
     fn differ(
         &self,
         cursor: Cursor,
         like: Cursor,
-        accepting: bool,
         work: &mut Work<A>,
         watch: &mut impl Watch,
-    ) -> Result<Row, Error> {
+        bits: &mut (impl Bits + ?Sized),
+    ) -> u64 {
         let Work {
             scratch,
             walker,
-            words,
             differences,
             ..
         } = work;
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
         differences.clear();
-        let listed = self.automaton.differences(cursor, scratch, differences);
-        let visited = match listed {
-            true => walker.differ_behind(self.automaton, both, scratch, trie, differences, words),
-            false => walker.difference(self.automaton, both, scratch, trie, watch, words),
-        };
-        watch.walked(visited)?;
-        Ok(self.row_of_words(accepting, work))
+        match self.automaton.differences(cursor, scratch, differences) {
+            true => walker.differ_behind(self.automaton, both, scratch, trie, differences, bits),
+            false => walker.difference(self.automaton, both, scratch, trie, watch, bits),
+        }
     }
 
     /// From the vocabulary cut by the class that is read in a loop at
@@ -556,7 +583,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 .get(i + 1)
                 .map_or(bound.saturating_add(1), |next| next.0);
             for &rest in rests.iter() {
-                cut.put_rest(rest, *from, to, words);
+                cut.put_rest(rest, *from, to, words.as_mut_slice());
             }
         }
         let others = (self.vocabulary.trie(), cut.heads());

@@ -8,6 +8,7 @@
 //! Flexible and Efficient Structured Generation Engine for Large Language
 //! Models", 2024, section 3.1.)
 
+use crate::changed::Bits;
 use crate::vocabulary::CutRef;
 
 /// What the topmost level decides, and what it leaves open.
@@ -21,7 +22,7 @@ pub(crate) struct Part {
     pub(crate) open_rests: Option<(CutRef, Box<[Open]>)>,
 }
 
-/// The tokens that may come for sure.
+/// The tokens that may come for sure, in ascending order.
 #[derive(Debug)]
 enum Sure {
     Few(Box<[u32]>),
@@ -83,18 +84,40 @@ impl Part {
         }
     }
 
-    /// Writes the bits of the tokens that may come for sure, and of no others.
-    pub(crate) fn put_sure(&self, width: usize, words: &mut Vec<u32>) {
-        words.clear();
+    /// The tokens that may come for sure, where they are few.
+    pub(crate) fn few(&self) -> Option<&[u32]> {
         match &self.sure {
-            Sure::Many(all) => words.extend_from_slice(all),
+            Sure::Few(tokens) => Some(tokens),
+            Sure::Many(_) => None,
+        }
+    }
+
+    /// Writes the bits of the tokens that may come for sure, and of no others.
+    pub(crate) fn lay_out(&self, words: &mut [u32]) {
+        match &self.sure {
+            Sure::Many(all) => words.copy_from_slice(all),
             Sure::Few(tokens) => {
-                words.resize(width.div_ceil(32), 0);
-                for token in tokens {
-                    words[*token as usize / 32] |= 1 << (token % 32);
+                words.fill(0);
+                for &token in tokens {
+                    words.allow(token);
                 }
             }
         }
+    }
+
+    /// Writes the bits of the word in which a token's bit lies.
+    pub(crate) fn restore(&self, token: u32, words: &mut [u32]) {
+        let at = token as usize / 32;
+        words[at] = match &self.sure {
+            Sure::Many(all) => all[at],
+            Sure::Few(tokens) => {
+                let from = tokens.partition_point(|&t| (t as usize) < at * 32);
+                let here = tokens[from..]
+                    .iter()
+                    .take_while(|&&t| t as usize / 32 == at);
+                here.fold(0, |word, t| word | 1 << (t % 32))
+            }
+        };
     }
 
     /// Bytes of memory.

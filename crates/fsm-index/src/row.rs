@@ -1,13 +1,15 @@
-//! Finished rows, in the smaller of two forms.
+//! Finished rows, in the smallest of three forms.
 //!
 //! A row of few tokens is kept as runs in the order of the tokens' bytes:
-//! there the 1,110 tokens of one to three digits are one run. All others are
-//! masks, to be lent as they are.
+//! there the 1,110 tokens of one to three digits are one run. Rows that have a
+//! part in common with many others are kept as the difference from it. All
+//! others are masks, to be lent as they are.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{collections::HashMap, collections::hash_map::Entry};
 
+use crate::changed::{Bits, Changed};
 use crate::{TokenMask, Vocabulary};
 
 /// Which tokens may come next.
@@ -17,6 +19,8 @@ pub(crate) enum Row {
     Dense(TokenMask),
     /// Runs of tokens: see [`RowView::Packed`].
     Packed(Box<[u8]>),
+    /// What others share, and the difference.
+    Changed(Changed),
 }
 
 /// A row that is lent.
@@ -30,17 +34,20 @@ pub(crate) enum RowView<'a> {
     /// less one; then the ends and the tokens with the bytes of another one,
     /// each as its distance from the one before.
     Packed(&'a [u8]),
+    /// What others share, and the difference.
+    Changed(&'a Changed),
 }
 
 impl Row {
-    /// A row of tokens in any order, each with bytes of its own, and the end
-    /// tokens if `accepting`.
+    /// A row of tokens in any order, none with the bytes of another one, and the
+    /// end tokens if `accepting`.
     pub(crate) fn from_tokens(tokens: &[u32], accepting: bool, vocabulary: &Vocabulary) -> Row {
         let ranks = vocabulary.ranks();
         let mut places: Vec<u32> = tokens.iter().map(|&t| ranks[t as usize]).collect();
         if !places.is_sorted() {
             places.sort_unstable();
         }
+        places.dedup();
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for place in places {
             match runs.last_mut() {
@@ -86,7 +93,7 @@ impl Row {
         vocabulary: &Vocabulary,
     ) -> Row {
         let mut mask = TokenMask::from_words(words.into(), vocabulary.width());
-        finish(accepting, vocabulary, &mut mask);
+        finish(accepting, vocabulary, mask.words_mut());
         if mask.has_more_than(sparse) {
             return Row::Dense(mask);
         }
@@ -98,10 +105,23 @@ impl Row {
         Row::from_tokens(&tokens, accepting, vocabulary)
     }
 
+    /// Writes the bits of the row.
+    pub(crate) fn lay_out(&self, vocabulary: &Vocabulary, words: &mut [u32]) {
+        match self {
+            Row::Dense(mask) => words.copy_from_slice(mask.words()),
+            Row::Packed(packed) => {
+                words.fill(0);
+                RowView::for_each(packed, vocabulary, |token| words.allow(token));
+            }
+            Row::Changed(changed) => changed.lay_out(vocabulary, words),
+        }
+    }
+
     pub(crate) fn view(&self) -> RowView<'_> {
         match self {
             Row::Dense(mask) => RowView::Dense(mask),
             Row::Packed(packed) => RowView::Packed(packed),
+            Row::Changed(changed) => RowView::Changed(changed),
         }
     }
 
@@ -111,6 +131,7 @@ impl Row {
             + match self {
                 Row::Dense(mask) => mask.words().len() * 4,
                 Row::Packed(packed) => packed.len(),
+                Row::Changed(changed) => changed.memory(),
             }
     }
 }
@@ -192,8 +213,7 @@ impl Iterator for Numbers<'_> {
 
 /// Settles the tokens that a walk does not meet: those with the bytes of
 /// another one, and the ends.
-pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, mask: &mut TokenMask) {
-    let words = mask.words_mut();
+pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]) {
     let put = |words: &mut [u32], token: u32, bit: u32| {
         let word = &mut words[token as usize / 32];
         *word = *word & !(1 << (token % 32)) | bit << (token % 32);

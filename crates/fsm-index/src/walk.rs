@@ -2,6 +2,7 @@
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
 use crate::budget::Watch;
+use crate::changed::Bits;
 use crate::part::Open;
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor, Differences, TokenMask, Vocabulary};
@@ -247,7 +248,7 @@ impl Walker {
         visited
     }
 
-    /// Turns the mask of the cursor `known` into that of `cursor`, by a walk
+    /// Turns the bits of the cursor `known` into those of `cursor`, by a walk
     /// that leaves a subtree out as soon as both have met: what follows is then
     /// judged alike. How many nodes were visited, those on which they differ.
     pub(crate) fn difference<A: ByteAutomaton>(
@@ -257,7 +258,7 @@ impl Walker {
         scratch: &mut A::Scratch,
         trie: &Trie,
         watch: &mut impl Watch,
-        words: &mut [u32],
+        bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         fresh(&mut self.path, trie, cursor);
         fresh(&mut self.other, trie, known);
@@ -268,7 +269,7 @@ impl Walker {
                 break;
             }
             let end = node.end as usize;
-            visited += self.difference_in(automaton, scratch, trie, at..end, words);
+            visited += self.difference_in(automaton, scratch, trie, at..end, bits);
             at = end;
         }
         self.visited += visited;
@@ -284,7 +285,7 @@ impl Walker {
         scratch: &mut A::Scratch,
         trie: &Trie,
         differences: &Differences,
-        words: &mut [u32],
+        bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         fresh(&mut self.path, trie, cursor);
         fresh(&mut self.other, trie, known);
@@ -330,11 +331,11 @@ impl Walker {
                     && trie.nodes()[node].token != NO_TOKEN
                 {
                     let token = trie.nodes()[node].token;
-                    words[token as usize / 32] |= 1 << (token % 32);
+                    bits.allow(token);
                 }
                 for node in behind.into_iter().flatten() {
                     let range = node..trie.nodes()[node].end as usize;
-                    visited += self.difference_in(automaton, scratch, trie, range, words);
+                    visited += self.difference_in(automaton, scratch, trie, range, bits);
                 }
                 match next {
                     Some(node) if depth + 1 < text.len() => way.push(node),
@@ -356,7 +357,7 @@ impl Walker {
         scratch: &mut A::Scratch,
         trie: &Trie,
         range: std::ops::Range<usize>,
-        words: &mut [u32],
+        bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         let Walker {
             path, other, memo, ..
@@ -375,14 +376,14 @@ impl Walker {
                 at = end;
             } else if cursor.is_dead() {
                 for node in nodes[at..end].iter().filter(|n| n.token != NO_TOKEN) {
-                    words[node.token as usize / 32] &= !(1 << (node.token % 32));
+                    bits.forbid(node.token);
                 }
                 at = end;
             } else {
                 path[depth] = cursor;
                 other[depth] = before;
                 if node.token != NO_TOKEN {
-                    words[node.token as usize / 32] |= 1 << (node.token % 32);
+                    bits.allow(node.token);
                 }
                 at += 1;
             }

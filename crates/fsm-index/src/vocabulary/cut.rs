@@ -8,6 +8,7 @@
 //! distinct ones, and the tokens that do not begin with the class at all by a
 //! walk over the vocabulary's trie that jumps over all others.
 
+use crate::changed::Bits;
 use std::collections::HashMap;
 
 use super::Trie;
@@ -171,7 +172,13 @@ impl Cut {
 
     /// Sets the bits of the tokens with this rest behind a plain part of
     /// `from..to` characters.
-    pub(crate) fn put_rest(&self, rest: u32, from: usize, to: usize, words: &mut [u32]) {
+    pub(crate) fn put_rest(
+        &self,
+        rest: u32,
+        from: usize,
+        to: usize,
+        bits: &mut (impl Bits + ?Sized),
+    ) {
         let r = rest as usize;
         let tails = &self.tails[self.tail_starts[r] as usize..self.tail_starts[r + 1] as usize];
         let first = tails.partition_point(|t| (t.0 as usize) < from);
@@ -179,7 +186,7 @@ impl Cut {
             if len as usize >= to {
                 break;
             }
-            words[token as usize / 32] |= 1 << (token % 32);
+            bits.allow(token);
         }
     }
 
@@ -347,9 +354,9 @@ mod tests {
         let quote = cut.rests().find(b"\"").unwrap();
         let quote = cut.rests().nodes()[quote].token;
         words = [0];
-        cut.put_rest(quote, 0, 2, &mut words);
+        cut.put_rest(quote, 0, 2, words.as_mut_slice());
         assert_eq!(words, [0b1_0000]);
-        cut.put_rest(quote, 2, 3, &mut words);
+        cut.put_rest(quote, 2, 3, words.as_mut_slice());
         assert_eq!(words, [0b1_0100]);
         // Outside the heads: the quote, and the unfinished character.
         let outside: Vec<u32> = (0..trie.nodes().len() as u32)
