@@ -45,6 +45,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         };
         schemas += 1;
+        if schemas % 500 == 0 {
+            eprintln!("{schemas} schemas");
+        }
         let validator = jsonschema::options()
             .should_validate_formats(false)
             .build(&case["schema"])
@@ -65,10 +68,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     admitted_with,
                 } => {
                     slot[0] += 1;
-                    // Where there are formats they may be why a text is not admitted.
+                    // It knows other formats.
                     if let (Some(v), Some(text)) = (&validator, &text)
                         && let Ok(value) = serde_json::from_str(text)
-                        && (admitted_with || !formats)
+                        && !formats
                         && v.is_valid(&value) != admitted_with
                     {
                         disagree += 1;

@@ -22,7 +22,7 @@ const MAX_VALUES: usize = 2_000;
 /// The most steps to list them.
 const MAX_STEPS: usize = 40_000;
 /// The most steps to look for an item that differs.
-const MAX_SEARCH: usize = 600;
+const MAX_SEARCH: usize = 5_000;
 /// The longest text that such a search adds.
 const MAX_TEXT: usize = 200;
 
@@ -470,10 +470,14 @@ impl SchemaAutomaton {
     /// finished in any way.
     fn differs_at_once(&self, config: Config, x: &mut Scratch) -> bool {
         self.bytes_to_try(&config, x).into_iter().any(|byte| {
-            self.next(config, byte, x).is_some_and(|next| {
-                x.depth(next.stack) >= x.depth(config.stack) && !self.threat(next, x).1
-            })
+            self.next(config, byte, x)
+                .is_some_and(|next| self.is_settled(&config, &next, x))
         })
+    }
+
+    /// Whether what is open at `from` is open at `to` as well, and differs.
+    fn is_settled(&self, from: &Config, to: &Config, x: &Scratch) -> bool {
+        x.depth(to.stack) >= x.depth(from.stack) && !self.threat(*to, x).1
     }
 
     fn has_unique(&self, frame: &Frame) -> bool {
@@ -520,7 +524,8 @@ impl SchemaAutomaton {
         let mut met = HashSet::new();
         let mut steps = 0;
         while let Some((at, length)) = todo.pop() {
-            if self.is_after(&at, depth, x) || matches!(at.top, Top::End) {
+            let settled = length > 0 && self.is_settled(&config, &at, x);
+            if settled || self.is_after(&at, depth, x) || matches!(at.top, Top::End) {
                 return true;
             }
             if steps > MAX_SEARCH {
