@@ -204,6 +204,14 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
+    /// In which language the key of the topmost level
+    /// ([`mask_key`](Self::mask_key) at depth 1) is written, if it means the
+    /// same in every automaton that says so: the inside of any JSON string, for
+    /// one. What the topmost level tells is then computed once for a vocabulary.
+    fn common_key(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<KeyLanguage> {
+        None
+    }
+
     /// As [`step`](Self::step), in a walk that began where
     /// [`top_tells`](Self::top_tells); `None` if more than the topmost level of
     /// where it began must be looked at. [`depth_used`](Self::depth_used) does
@@ -356,6 +364,16 @@ impl Cursor {
     pub fn is_dead(self) -> bool {
         self == Cursor::DEAD
     }
+}
+
+/// What automata have in common that write the same keys for the same. See
+/// [`ByteAutomaton::common_key`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyLanguage {
+    /// Whose it is; by custom the name of a crate.
+    pub name: &'static str,
+    /// Tells apart what options change.
+    pub dialect: u32,
 }
 
 /// A class of code points of one automaton. See [`ByteAutomaton::text_class`].

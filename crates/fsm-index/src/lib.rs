@@ -35,7 +35,8 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, Place, Reach, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, KeyLanguage, Place, Reach,
+    TextLoop,
 };
 pub use budget::Budget;
 pub use byte_dfa::ByteDfa;

@@ -325,7 +325,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let part = match keyed.then(|| known.part(&work.key)).flatten() {
             Some(part) => part,
             None => {
-                let part = Arc::new(self.part(cursor, text, work, watch)?);
+                let part = self.fresh_part(cursor, text, work, watch)?;
                 if keyed && self.key(cursor, Thing::Part as u32, 1, work) {
                     known.add_part(&work.key, part.clone());
                 }
@@ -353,6 +353,30 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
         }
         watch.walked(visited)?;
+        Ok(part)
+    }
+
+    /// The part at `cursor`, which this index does not know yet: another one with
+    /// the same vocabulary may.
+    fn fresh_part(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<Part>, Error> {
+        let language = self.automaton.common_key(cursor, &mut work.scratch);
+        let language = language.filter(|_| self.key(cursor, Thing::Part as u32, 1, work));
+        let Some(language) = language else {
+            return Ok(Arc::new(self.part(cursor, text, work, watch)?));
+        };
+        let key = work.key.clone();
+        if let Some(part) = self.vocabulary.common_part(language, &key) {
+            return Ok(part);
+        }
+        let part = Arc::new(self.part(cursor, text, work, watch)?);
+        self.vocabulary
+            .add_common_part(language, &key, part.clone());
         Ok(part)
     }
 

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use trie::{NO_TOKEN, Trie};
 
-use crate::{Error, ErrorKind, TokenId};
+use crate::part::Part;
+use crate::{Error, ErrorKind, KeyLanguage, TokenId};
 
 /// The longest token that a vocabulary may have, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 60_000;
@@ -86,9 +87,17 @@ struct Inner {
     /// The tokens that have a byte so often, where that was asked for.
     having: Mutex<Having>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
+    /// What the topmost levels tell that many automata have.
+    common: Mutex<HashMap<CommonKey, Arc<Part>>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
 }
+
+/// A key, and what it is written in.
+type CommonKey = (KeyLanguage, Box<[u32]>);
+
+/// So many parts are remembered that automata have in common.
+const MAX_COMMON: usize = 1_024;
 
 /// Which tokens contain a text.
 type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
@@ -334,12 +343,15 @@ impl Vocabulary {
         // A panic elsewhere leaves the map whole: it changes by one insert.
         let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         let cuts = cuts.values().filter_map(|slot| slot.cut.get());
+        let common = &self.0.common;
+        let common = common.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.offsets.len() * 4
             + self.0.bytes.len()
             + self.0.kinds.len()
             + self.0.trie.memory()
             + (self.0.order.len() + self.0.ranks.len()) * 4
             + cuts.map(Cut::memory).sum::<usize>()
+            + common.values().map(|part| part.memory()).sum::<usize>()
     }
 
     /// Makes ready what masks inside text of a class of characters need
@@ -521,6 +533,24 @@ impl Vocabulary {
         make();
     }
 
+    /// What a topmost level tells that many automata have, if it was found
+    /// before.
+    pub(crate) fn common_part(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
+        // A panic elsewhere leaves the map whole: it changes by one insert.
+        let common = &self.0.common;
+        let common = common.lock().unwrap_or_else(PoisonError::into_inner);
+        common.get(&(language, key.into())).cloned()
+    }
+
+    /// Remembers such a part for all indexes of this vocabulary.
+    pub(crate) fn add_common_part(&self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
+        let common = &self.0.common;
+        let mut common = common.lock().unwrap_or_else(PoisonError::into_inner);
+        if common.len() < MAX_COMMON {
+            common.entry((language, key.into())).or_insert(part);
+        }
+    }
+
     /// Notes that walks for a class, without a cut, have visited so many
     /// nodes.
     pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
@@ -662,6 +692,7 @@ impl VocabularyBuilder {
             containing: Mutex::default(),
             having: Mutex::default(),
             cuts: Mutex::default(),
+            common: Mutex::default(),
             chars: OnceLock::new(),
         })))
     }

@@ -401,6 +401,8 @@ impl Lengths {
 pub(super) struct NumberDfa {
     next: Vec<[u32; 16]>,
     accept: Vec<bool>,
+    /// The number of an automaton that every schema may have.
+    pub(super) common: Option<u32>,
 }
 
 fn number_symbol(byte: u8) -> usize {
@@ -424,7 +426,11 @@ impl NumberDfa {
             }
         }
         let accept = (0..dfa.states() as u32).map(|s| dfa.accepts(s)).collect();
-        NumberDfa { next, accept }
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+        }
     }
 
     /// An automaton of which the dead states are cut off.
@@ -452,6 +458,7 @@ impl NumberDfa {
             return NumberDfa {
                 next: Vec::new(),
                 accept: Vec::new(),
+                common: None,
             };
         }
         for row in &mut next {
@@ -461,7 +468,11 @@ impl NumberDfa {
                 }
             }
         }
-        NumberDfa { next, accept }
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+        }
     }
 
     /// The numbers that all positive parts and no negative one accept; `None`

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, KeyLanguage, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -447,6 +447,35 @@ impl SchemaAutomaton {
 
     /// Appends what the mask at a cursor can depend on; see
     /// [`fsm_index::ByteAutomaton::mask_key`].
+    /// The number of the automaton of a node's numbers, if they are without
+    /// bounds.
+    fn common_number(&self, node: u32) -> Option<u32> {
+        let m = self.node(node).number.as_ref()?;
+        match (&*m.leaves, &*m.dfas) {
+            ([_], [dfa]) => dfa.common,
+            _ => None,
+        }
+    }
+
+    /// Strings that are free or only counted, and numbers without bounds: their
+    /// keys tell everything that can be read before their end, which is not on
+    /// the topmost level; around the whole value it is, as nothing may follow.
+    pub(super) fn common_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<KeyLanguage> {
+        let config = x.configs.get(cursor.0);
+        let common = match config.top {
+            Top::String { node, text, .. } => {
+                let m = self.node(node).string.as_ref()?;
+                m.free.is_some() || counted(m, &text, 0).is_some()
+            }
+            Top::Number { node, .. } => self.common_number(node).is_some(),
+            _ => false,
+        };
+        (common && config.stack != 0).then_some(KeyLanguage {
+            name: "schema-regex",
+            dialect: self.escapes as u32,
+        })
+    }
+
     pub(super) fn key_of(
         &self,
         cursor: Cursor,
@@ -472,6 +501,13 @@ impl SchemaAutomaton {
             Top::Unit { word, at, set } => {
                 out.extend([2, u32::from(word), u32::from(at)]);
                 push_list(x, set, out);
+            }
+            Top::Number { node, state, .. }
+                if depth == 1 && config.stack != 0 && self.common_number(node).is_some() =>
+            {
+                // Before its end, one number without bounds is like the other.
+                let number = self.common_number(node).unwrap_or_default();
+                out.extend([11, number, state]);
             }
             Top::Number { node, set, state } => {
                 out.extend([3, self.node(node).alias]);

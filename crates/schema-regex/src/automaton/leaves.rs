@@ -218,11 +218,11 @@ impl Compiler {
             static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
             static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
             static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-            let cell = match fraction {
-                Fraction::Any => Some(&ANY),
-                Fraction::None(IntegerSpelling::Plain) => Some(&PLAIN),
-                Fraction::None(IntegerSpelling::ZeroFraction) => Some(&ZEROS),
-                Fraction::Required => None,
+            let (common, cell) = match fraction {
+                Fraction::Any => (Some(0), Some(&ANY)),
+                Fraction::None(IntegerSpelling::Plain) => (Some(1), Some(&PLAIN)),
+                Fraction::None(IntegerSpelling::ZeroFraction) => (Some(2), Some(&ZEROS)),
+                Fraction::Required => (None, None),
             };
             if let Some(known) = cell.and_then(OnceLock::get) {
                 return Ok(Arc::clone(known));
@@ -232,7 +232,9 @@ impl Compiler {
             } else {
                 numbers::range(None, None, fraction)
             };
-            let made = Arc::new(of_re(&re)?);
+            let mut made = of_re(&re)?;
+            made.common = common;
+            let made = Arc::new(made);
             if let Some(cell) = cell {
                 return Ok(Arc::clone(cell.get_or_init(|| made)));
             }

@@ -35,7 +35,9 @@ mod unique;
 
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, Place, TextLoop};
+use fsm_index::{
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, KeyLanguage, Place, TextLoop,
+};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
@@ -433,6 +435,10 @@ impl ByteAutomaton for SchemaAutomaton {
                 Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
                 Top::Unit { .. } | Top::End => false,
             }
+    }
+
+    fn common_key(&self, cursor: Cursor, x: &mut Scratch) -> Option<KeyLanguage> {
+        self.common_at(cursor, x)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
