@@ -206,20 +206,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The row of a part and of the changes in the working memory.
     fn row_on_top(&self, part: Arc<Part>, accepting: bool, work: &mut Work<A>) -> Row {
-        let Work {
-            changes,
-            tokens,
-            words,
-            ..
-        } = work;
-        if let (Some(few), Some(more)) = (part.few(), changes.allowed())
-            && few.len() + changes.len() <= self.sparse
+        if let Some(few) = part.few()
+            && let Some(row) = self.row_of_few(few, accepting, work)
         {
-            tokens.clear();
-            tokens.extend(few);
-            tokens.extend(more);
-            return Row::from_tokens(tokens, accepting, self.vocabulary);
+            return row;
         }
+        let Work { changes, words, .. } = work;
         if changes.len() > MAX_CHANGES {
             clear(words, self.vocabulary.width());
             part.lay_out(words);
@@ -227,6 +219,22 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return self.row_of_words(accepting, work);
         }
         Row::Changed(Changed::new(part, changes, accepting))
+    }
+
+    /// The row of some tokens and of the changes in the working memory, if the
+    /// changes only add to them and all are few.
+    fn row_of_few(&self, few: &[u32], accepting: bool, work: &mut Work<A>) -> Option<Row> {
+        let Work {
+            changes, tokens, ..
+        } = work;
+        let more = changes.allowed()?;
+        if few.len() + changes.len() > self.sparse {
+            return None;
+        }
+        tokens.clear();
+        tokens.extend(few);
+        tokens.extend(more);
+        Some(Row::from_tokens(tokens, accepting, self.vocabulary))
     }
 
     /// By a walk over the whole vocabulary, which a cut by the class of `text`
@@ -495,16 +503,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work {
             scratch,
             walker,
-            words,
+            changes,
             differences,
             ..
         } = work;
-        clear(words, self.vocabulary.width());
+        changes.clear();
         let both = (cursor, Cursor::DEAD);
         let trie = self.vocabulary.trie();
-        let words = words.as_mut_slice();
-        let visited = walker.differ_behind(self.automaton, both, scratch, trie, differences, words);
+        let visited =
+            walker.differ_behind(self.automaton, both, scratch, trie, differences, changes);
         watch.walked(visited)?;
+        if let Some(row) = self.row_of_few(&[], accepting, work) {
+            return Ok(row);
+        }
+        clear(&mut work.words, self.vocabulary.width());
+        work.changes.apply(&mut work.words);
         Ok(self.row_of_words(accepting, work))
     }
 

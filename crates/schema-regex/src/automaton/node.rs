@@ -78,11 +78,18 @@ pub(super) struct Word {
 }
 
 /// A range of sorted texts that begin with the same bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) lo: u32,
     pub(super) hi: u32,
     pub(super) read: u32,
+}
+
+impl std::hash::Hash for Span {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hasher.write_u64((u64::from(self.lo) | u64::from(self.hi) << 32).wrapping_add(read));
+    }
 }
 
 impl Span {

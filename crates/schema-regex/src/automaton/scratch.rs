@@ -2,6 +2,7 @@
 //! thing once and by number.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
@@ -66,13 +67,14 @@ impl<T: Clone + Eq + Hash> Interner<T> {
     }
 
     pub(super) fn add(&mut self, item: T) -> u32 {
-        if let Some(id) = self.ids.get(&item) {
-            return *id;
+        let fresh = self.items.len() as u32;
+        match self.ids.entry(item) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                self.items.push(place.key().clone());
+                *place.insert(fresh)
+            }
         }
-        let id = self.items.len() as u32;
-        self.items.push(item.clone());
-        self.ids.insert(item, id);
-        id
     }
 
     pub(super) fn get(&self, id: u32) -> &T {
@@ -155,7 +157,7 @@ pub(super) enum Gap {
 }
 
 /// The inside of a string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Str {
     /// The state of the one automaton, or a list of states.
     pub(super) state: u32,
@@ -165,7 +167,7 @@ pub(super) struct Str {
 }
 
 /// The inside of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) state: u32,
     /// Among the declared names.
@@ -197,13 +199,47 @@ pub(super) fn is_kept(item: u32) -> bool {
     item != NO_TEXT && item != UNKNOWN_ITEM
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Config {
     pub(super) top: Top,
     pub(super) stack: u32,
     /// The text since the outermost item that must differ from others began;
     /// [`NO_TEXT`] outside of such.
     pub(super) item: u32,
+}
+
+/// Every step looks one of these up, so that they are hashed two fields at a
+/// time.
+impl Hash for Config {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.top.hash(hasher);
+        hasher.write_u64(pair(self.stack, self.item));
+    }
+}
+
+impl Hash for Str {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(pair(self.state, self.length));
+        self.words.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(pair(self.state, self.text));
+        self.names.hash(hasher);
+        self.used.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
+
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 /// Names or items that may not come again: sorted.
@@ -364,14 +400,15 @@ impl Scratch {
     }
 
     pub(super) fn add_text(&mut self, text: u32, value: u32) -> u32 {
-        if let Some(id) = self.text_ids.get(&(text, value)) {
-            return *id;
+        let fresh = self.texts.len() as u32;
+        match self.text_ids.entry((text, value)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let length = self.texts[text as usize].2 + 1;
+                self.texts.push((text, value, length));
+                *place.insert(fresh)
+            }
         }
-        let length = self.texts[text as usize].2 + 1;
-        let id = self.texts.len() as u32;
-        self.texts.push((text, value, length));
-        self.text_ids.insert((text, value), id);
-        id
     }
 
     pub(super) fn text_length(&self, text: u32) -> u32 {
