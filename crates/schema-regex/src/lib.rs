@@ -5,6 +5,7 @@ pub mod automaton;
 mod conjunction;
 mod decimal;
 mod error;
+mod hash;
 mod ir;
 pub mod ledger;
 mod options;

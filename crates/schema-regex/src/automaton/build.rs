@@ -1,7 +1,7 @@
 //! Builds the nodes that a schema reaches: for each kind the alternatives of
 //! each goal become threads and leaves of one machine.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,6 +16,7 @@ use super::node::{
 };
 use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::error::{Error, ErrorKind};
+use crate::hash::FxMap;
 use crate::ir::NodeId;
 use crate::options::Options;
 use crate::print::Narrowed;
@@ -24,9 +25,9 @@ use crate::shape::Signed;
 pub(super) struct Builder {
     pub(super) compiler: Compiler,
     pub(super) nodes: Vec<Node>,
-    ids: HashMap<Box<[ConjId]>, u32>,
+    ids: FxMap<Box<[ConjId]>, u32>,
     pub(super) loops: Loops,
-    loops_of: HashMap<*const CharDfa, u32>,
+    loops_of: FxMap<*const CharDfa, u32>,
     /// Where caps were applied: a location, a keyword, how.
     pub(super) narrowed: Narrowed,
 }
@@ -39,9 +40,9 @@ impl Builder {
         Builder {
             compiler,
             nodes: Vec::new(),
-            ids: HashMap::new(),
+            ids: FxMap::default(),
             loops: Loops::default(),
-            loops_of: HashMap::new(),
+            loops_of: FxMap::default(),
             narrowed: Narrowed::new(),
         }
     }

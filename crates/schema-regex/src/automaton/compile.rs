@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::leaves::LeafCache;
 use super::shape::{ArrayShape, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
+use crate::hash::FxMap;
 use crate::ir::{
     ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Node, NodeId, PatternId, Schema,
 };
@@ -29,13 +30,13 @@ pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
     conjs: Vec<Arc<[Signed]>>,
-    conj_ids: HashMap<Arc<[Signed]>, ConjId>,
-    candidates: HashMap<ConjId, Option<Arc<Vec<Value>>>>,
+    conj_ids: FxMap<Arc<[Signed]>, ConjId>,
+    candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
     containers: HashMap<String, NodeId>,
     unions: HashMap<(NodeId, Vec<NodeId>), NodeId>,
-    evaluates: HashMap<NodeId, bool>,
-    excluding: HashMap<(NodeId, NodeId, Kind), bool>,
-    pub(super) shapes: HashMap<(ConjId, Kind), Arc<Vec<Shape>>>,
+    evaluates: FxMap<NodeId, bool>,
+    excluding: FxMap<(NodeId, NodeId, Kind), bool>,
+    pub(super) shapes: FxMap<(ConjId, Kind), Arc<Vec<Shape>>>,
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -49,13 +50,13 @@ impl Compiler {
             schema,
             options,
             conjs: Vec::new(),
-            conj_ids: HashMap::new(),
-            candidates: HashMap::new(),
+            conj_ids: FxMap::default(),
+            candidates: FxMap::default(),
             containers: HashMap::new(),
             unions: HashMap::new(),
-            evaluates: HashMap::new(),
-            excluding: HashMap::new(),
-            shapes: HashMap::new(),
+            evaluates: FxMap::default(),
+            excluding: FxMap::default(),
+            shapes: FxMap::default(),
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,

@@ -1,7 +1,7 @@
 //! Automata over code points: stepping, what a partial character can still
 //! become, and how long the texts are that remain.
 
-use std::collections::HashMap;
+use crate::hash::FxMap;
 
 use crate::strings::automaton::{CharTable, Product, TooBig};
 use crate::strings::re::Re;
@@ -482,7 +482,8 @@ impl NumberDfa {
             .iter()
             .map(|(p, _)| if p.is_empty() { DEAD } else { 0 })
             .collect();
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::from([(start.clone(), 0)]);
+        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
+        known.insert(start.clone(), 0);
         let mut states = vec![start];
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accept = Vec::new();

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::re::{CharSet, Re};
+use crate::hash::FxMap;
 
 /// The automaton or the expression would pass its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +238,7 @@ struct Table {
 }
 
 fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
-    let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+    let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
     let mut sets: Vec<Vec<u32>> = Vec::new();
     let mut table = Table {
         next: Vec::new(),
@@ -327,14 +328,15 @@ impl Product {
             let nfa = Nfa::new(part, &alphabet, limit.saturating_mul(10))?;
             tables.push(determinise(&nfa, width, limit)?);
         }
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-        let mut states: Vec<Vec<u32>> = vec![vec![0; parts.len()]];
-        known.insert(states[0].clone(), 0);
+        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
+        // The states of the parts, one state of the product after the other.
+        let mut states: Vec<u32> = vec![0; parts.len()];
+        known.insert(states.clone(), 0);
         let mut next = Vec::new();
         let mut verdicts = Vec::new();
-        let mut i = 0;
-        while i < states.len() {
-            let state = states[i].clone();
+        let mut target: Vec<u32> = Vec::new();
+        while verdicts.len() < known.len() {
+            let state = states[verdicts.len() * parts.len()..][..parts.len()].to_vec();
             let mut verdict = 0;
             for (k, &s) in state.iter().enumerate() {
                 if s != DEAD && tables[k].accept[s as usize] {
@@ -343,32 +345,25 @@ impl Product {
             }
             verdicts.push(verdict);
             for symbol in 0..width {
-                let target: Vec<u32> = state
-                    .iter()
-                    .zip(&tables)
-                    .map(|(&s, t)| {
-                        if s == DEAD {
-                            DEAD
-                        } else {
-                            t.next[s as usize * t.width + symbol]
-                        }
-                    })
-                    .collect();
+                target.clear();
+                target.extend(state.iter().zip(&tables).map(|(&s, t)| match s {
+                    DEAD => DEAD,
+                    s => t.next[s as usize * t.width + symbol],
+                }));
                 let id = match known.get(&target) {
                     Some(&id) => id,
                     None => {
-                        if states.len() >= limit {
+                        let id = known.len();
+                        if id >= limit {
                             return Err(TooBig);
                         }
-                        let id = states.len() as u32;
-                        known.insert(target.clone(), id);
-                        states.push(target);
-                        id
+                        known.insert(target.clone(), id as u32);
+                        states.extend(&target);
+                        id as u32
                     }
                 };
                 next.push(id);
             }
-            i += 1;
         }
         Ok(Product {
             alphabet,
@@ -756,6 +751,7 @@ pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
 #[cfg(test)]
 mod tests {
     use super::{Product, matches};
+    use crate::hash::FxMap;
     use crate::strings::re::Re;
 
     fn letters(text: &str) -> Re {
