@@ -751,7 +751,6 @@ pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
 #[cfg(test)]
 mod tests {
     use super::{Product, matches};
-    use crate::hash::FxMap;
     use crate::strings::re::Re;
 
     fn letters(text: &str) -> Re {
