@@ -23,6 +23,8 @@ pub mod generate;
 #[cfg(feature = "hub")]
 pub mod hub;
 #[cfg(feature = "models")]
+pub mod masking;
+#[cfg(feature = "models")]
 pub mod model;
 #[cfg(feature = "models")]
 pub mod sampling;
