@@ -20,6 +20,8 @@ pub mod embedded;
 mod error;
 #[cfg(feature = "models")]
 pub mod generate;
+#[cfg(feature = "models")]
+pub mod gpu;
 #[cfg(feature = "hub")]
 pub mod hub;
 #[cfg(feature = "models")]

@@ -133,13 +133,13 @@ impl BatchMasks {
     }
 
     /// The number of each text's mask; [`NO_MASK`] for none.
-    #[cfg_attr(not(any(test, feature = "cuda")), allow(dead_code))]
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn rows(&self) -> &[u32] {
         &self.rows
     }
 
     /// The masks one after another.
-    #[cfg_attr(not(any(test, feature = "cuda")), allow(dead_code))]
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn words(&self) -> &[u32] {
         &self.masks
     }
@@ -224,6 +224,15 @@ impl InplaceOp1 for Masking<'_> {
             ),
         }
         Ok(())
+    }
+
+    #[cfg(feature = "cuda")]
+    fn cuda_fwd(
+        &self,
+        storage: &mut candle_core::CudaStorage,
+        layout: &Layout,
+    ) -> candle_core::Result<()> {
+        crate::gpu::mask_on_cuda(storage, layout, self.masks, self.width)
     }
 }
 
