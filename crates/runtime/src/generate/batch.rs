@@ -441,7 +441,10 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                     run.session.seen.extend_from_slice(&tokens);
                     let logits = run.biased(logits);
                     match prompt {
-                        true => run.begun(&logits),
+                        true => {
+                            run.generation.timings.prefill = run.began.elapsed();
+                            run.begun(&logits)
+                        }
                         false => {
                             run.generation.timings.forward += took;
                             run.generation.steps += 1;
