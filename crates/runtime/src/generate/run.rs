@@ -331,12 +331,11 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
     }
 
     /// Whether the room is so little that not every token may leave enough.
-    fn is_near_its_end(&self, room: usize) -> bool {
-        if self.witnesses.is_none() {
-            return false;
+    fn is_near_its_end(&mut self, room: usize) -> bool {
+        match (&self.witnesses, &mut self.constraint) {
+            (Some(witnesses), Some(constraint)) => witnesses.is_near(*constraint, room),
+            _ => false,
         }
-        let completion = self.constraint.as_ref().and_then(|c| c.completion());
-        completion.is_some_and(|bytes| room < bytes.len() + BUDGET_MARGIN)
     }
 
     /// The tokens that leave enough room, the witness's first among them.
