@@ -24,7 +24,7 @@ use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
 /// A constraint that may be computed on another thread.
-pub type Bound<'c> = Box<dyn Constraint + Send + 'c>;
+pub type Bound<'c> = Box<dyn Constraint + 'c>;
 
 type Compile<'c> = Box<dyn FnOnce() -> Result<Bound<'c>, Error> + Send + 'c>;
 
@@ -53,7 +53,7 @@ impl<'c> BatchRequest<'c> {
 
     /// The same with a constraint.
     #[must_use]
-    pub fn with_constraint(mut self, constraint: impl Constraint + Send + 'c) -> Self {
+    pub fn with_constraint(mut self, constraint: impl Constraint + 'c) -> Self {
         self.source = Source::Ready(Box::new(constraint));
         self
     }
@@ -441,7 +441,10 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                     run.session.seen.extend_from_slice(&tokens);
                     let logits = run.biased(logits);
                     match prompt {
-                        true => run.begun(&logits),
+                        true => {
+                            run.generation.timings.prefill = run.began.elapsed();
+                            run.begun(&logits)
+                        }
                         false => {
                             run.generation.timings.forward += took;
                             run.generation.steps += 1;

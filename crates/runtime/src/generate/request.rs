@@ -20,7 +20,7 @@ pub enum Prompt {
 /// them, may not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ForcedTokens {
-    /// In one piece: one step of the model for all of them.
+    /// In one piece, in one step of the model with the token drawn before them.
     #[default]
     Append,
     /// Drawn.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::config::{ModelConfig, end_tokens};
 use super::gguf::Header;
 use super::weights::{Gguf, Safetensors};
-use super::{Model, Transformer, WeightFormat, read};
+use super::{Dtype, Model, Transformer, WeightFormat, read};
 use crate::chat::ChatTemplates;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
@@ -30,8 +30,10 @@ pub struct LoadedModel {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// How matrices are kept in memory.
+    /// Which matrices are quantised in memory.
     pub weights: WeightFormat,
+    /// In which floats the others are kept.
+    pub dtype: Dtype,
 }
 
 impl LoadOptions {
@@ -39,6 +41,20 @@ impl LoadOptions {
     pub fn with_weights(mut self, weights: WeightFormat) -> Self {
         self.weights = weights;
         self
+    }
+
+    /// The same, with matrices that are not quantised kept in these floats.
+    pub fn with_dtype(mut self, dtype: Dtype) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// In which floats matrices are kept.
+    pub(super) fn dtype(self) -> Dtype {
+        match self.weights {
+            WeightFormat::Float32 => Dtype::F32,
+            _ => self.dtype,
+        }
     }
 }
 
@@ -113,7 +129,7 @@ fn load_folder(
     let chat = ChatTemplates::from_directory(folder)?;
     let layers = config.layers;
     let mut read = 0;
-    let mut source = Safetensors::open(folder, options.weights, &mut |done, files| {
+    let mut source = Safetensors::open(folder, options, &mut |done, files| {
         read = files;
         let total = files + layers;
         watch(LoadProgress { done, total });
@@ -149,7 +165,9 @@ pub(crate) fn from_bytes(
         chat: ChatTemplates::from_config(&tokenizer_config)?,
         tokenizer_config,
     };
-    let mut source = Safetensors::from_bytes(weights, "model.safetensors", WeightFormat::Fast)?;
+    // So small that widening its matrices would cost more than it spares.
+    let options = LoadOptions::default().with_dtype(Dtype::F32);
+    let mut source = Safetensors::from_bytes(weights, "model.safetensors", options)?;
     parts.finish(&mut source, 0, &mut |_| {})
 }
 
@@ -167,7 +185,7 @@ fn load_gguf(path: &Path, options: LoadOptions, watch: Watch<'_>) -> Result<Load
         content: &header.content,
         file: header.file,
         place: header.place,
-        format: options.weights,
+        options,
         pairing,
         four_norms: config.architecture.has_four_norms(),
         embedding: None,
