@@ -162,6 +162,19 @@ fn invalid(message: String) -> Error {
 /// The tensor has another shape, order or type, more or fewer rows than there
 /// are texts, fewer columns than tokens, or the device fails.
 pub fn mask_logits(logits: &Tensor, masks: &BatchMasks) -> Result<(), Error> {
+    let (_, width) = batch_of(logits, masks.len(), masks.vocabulary())?;
+    if !masks.is_empty() {
+        logits.inplace_op1(&Masking { masks, width })?;
+    }
+    Ok(())
+}
+
+/// Rows and columns of logits, if masks of so many texts and tokens fit them.
+pub(crate) fn batch_of(
+    logits: &Tensor,
+    texts: usize,
+    vocabulary: usize,
+) -> Result<(usize, usize), Error> {
     let (batch, width) = match logits.dims() {
         [width] => (1, *width),
         [batch, width] => (*batch, *width),
@@ -171,16 +184,16 @@ pub fn mask_logits(logits: &Tensor, masks: &BatchMasks) -> Result<(), Error> {
             )));
         }
     };
-    if batch != masks.len() {
+    if batch != texts {
         return Err(mismatch(format!(
             "{} masks were given for logits of {batch} texts",
-            masks.len()
+            texts
         )));
     }
-    if width < masks.vocabulary() {
+    if width < vocabulary {
         return Err(mismatch(format!(
             "logits are {width} wide and the masks speak of {} tokens",
-            masks.vocabulary()
+            vocabulary
         )));
     }
     if !logits.is_contiguous() {
@@ -188,10 +201,7 @@ pub fn mask_logits(logits: &Tensor, masks: &BatchMasks) -> Result<(), Error> {
             "logits to be masked in place must be contiguous".to_owned(),
         ));
     }
-    if batch > 0 {
-        logits.inplace_op1(&Masking { masks, width })?;
-    }
-    Ok(())
+    Ok((batch, width))
 }
 
 #[cold]

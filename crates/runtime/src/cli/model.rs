@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplates, Ending};
+use tokenmold::gpu::DeviceChoice;
 use tokenmold::model::{self, Dtype, LoadOptions, LoadedModel};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::{Error, ErrorKind};
@@ -24,6 +25,11 @@ pub(crate) struct ModelArgs {
     /// feature `hub` and, the first time, a network.
     #[arg(long, value_name = "NAME")]
     hub: Option<String>,
+
+    /// Where the model runs: `cpu`, `cuda` or `cuda:N`. GPUs need a build with
+    /// the feature `cuda`.
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
+    device: DeviceChoice,
 
     /// In which floats matrices are kept that are not quantised: `stored`, `f32`,
     /// `f16` or `bf16`.
@@ -77,7 +83,9 @@ impl SamplingArgs {
 
 impl ModelArgs {
     fn options(&self) -> LoadOptions {
-        LoadOptions::default().with_dtype(self.dtype)
+        LoadOptions::default()
+            .with_dtype(self.dtype)
+            .with_device(self.device)
     }
 
     pub(crate) fn load(&self) -> Result<LoadedModel, Failure> {
@@ -86,7 +94,8 @@ impl ModelArgs {
         }
         match &self.model {
             Some(path) => load(path, self.options()).map_err(|e| Failure::of(path.display(), e)),
-            None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
+            None => tokenmold::embedded::load_on(self.device)
+                .map_err(|e| Failure::of("the embedded model", e)),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::kernels::{Backend, DeviceMasks, Draws, Floats, Image, Launch, Shape, States, mask};
 use super::parameters::Parameters;
 use super::resident::Resident;
-use crate::masking::BatchMasks;
+use crate::masking::{BatchMasks, batch_of};
 use crate::{Error, ErrorKind};
 
 mod launch;
@@ -134,6 +134,45 @@ pub(crate) fn mask_on_cuda(
         rows: &rows,
     };
     mask(&backend, &logits, floats, shape, &masks).map_err(plain)
+}
+
+/// What [`UploadedMasks`](super::UploadedMasks) are on a GPU.
+pub(crate) struct Masks {
+    backend: Cuda,
+    batch: usize,
+    vocabulary: usize,
+    words: Memory,
+    rows: Memory,
+}
+
+impl Masks {
+    pub(crate) fn new(device: &CudaDevice, masks: &BatchMasks) -> Result<Self, Error> {
+        let backend = Cuda {
+            device: device.clone(),
+        };
+        Ok(Self {
+            batch: masks.len(),
+            vocabulary: masks.vocabulary(),
+            words: backend.filled(masks.words())?,
+            rows: backend.filled(masks.rows())?,
+            backend,
+        })
+    }
+
+    pub(crate) fn apply(&self, logits: &Tensor) -> Result<(), Error> {
+        let (batch, width) = batch_of(logits, self.batch, self.vocabulary)?;
+        let (logits, floats) = logits_on(&self.backend.device, logits)?;
+        let shape = Shape {
+            batch,
+            width,
+            vocabulary: self.vocabulary,
+        };
+        let masks = DeviceMasks {
+            words: &self.words,
+            rows: &self.rows,
+        };
+        mask(&self.backend, &logits, floats, shape, &masks)
+    }
 }
 
 /// The masks of a step on their way.

@@ -34,7 +34,7 @@ mod twin;
 pub(crate) use cuda::mask_on_cuda;
 pub use decode::{ResidentDecoder, ResidentText};
 pub use device::DeviceChoice;
-pub use sampler::DeviceSampler;
+pub use sampler::{DeviceSampler, UploadedMasks};
 
 use candle_core::Tensor;
 

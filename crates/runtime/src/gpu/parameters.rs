@@ -46,6 +46,7 @@ impl Parameters {
     }
 
     /// As the kernels read them.
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn words(&self) -> [u32; 8] {
         [
             self.temperature.to_bits(),

@@ -4,7 +4,7 @@ use candle_core::{Device, Tensor};
 
 use super::parameters::Parameters;
 use super::{check_logits, check_sizes, rows_on_host, twin};
-use crate::masking::BatchMasks;
+use crate::masking::{BatchMasks, mask_logits};
 use crate::sampling::SamplingConfig;
 use crate::{Error, ErrorKind};
 
@@ -159,6 +159,60 @@ impl DeviceSampler {
             #[cfg(feature = "cuda")]
             Engine::Cuda(sampler) => sampler.draw(logits),
         }
+    }
+}
+
+/// Masks of a batch on a device, for logits that are masked more than once.
+pub struct UploadedMasks {
+    masks: Uploaded,
+}
+
+enum Uploaded {
+    Host(BatchMasks),
+    #[cfg(feature = "cuda")]
+    Cuda(super::cuda::Masks),
+}
+
+impl UploadedMasks {
+    /// Copies masks to a device.
+    ///
+    /// # Errors
+    ///
+    /// The device is neither the CPU nor a CUDA device, or it fails.
+    pub fn new(device: &Device, masks: &BatchMasks) -> Result<Self, Error> {
+        let masks = match device {
+            #[cfg(feature = "cuda")]
+            Device::Cuda(cuda) => Uploaded::Cuda(super::cuda::Masks::new(cuda, masks)?),
+            Device::Cpu => Uploaded::Host(masks.clone()),
+            #[allow(unreachable_patterns)]
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Device,
+                    "logits are masked on the CPU and on CUDA devices only",
+                ));
+            }
+        };
+        Ok(Self { masks })
+    }
+
+    /// What [`mask_logits`] does, without an upload: one launch, and on a GPU no
+    /// wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`mask_logits`], or the logits are on another device.
+    pub fn apply(&self, logits: &Tensor) -> Result<(), Error> {
+        match &self.masks {
+            Uploaded::Host(masks) => mask_logits(logits, masks),
+            #[cfg(feature = "cuda")]
+            Uploaded::Cuda(masks) => masks.apply(logits),
+        }
+    }
+}
+
+impl std::fmt::Debug for UploadedMasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UploadedMasks(..)")
     }
 }
 

@@ -27,7 +27,7 @@ impl Sight {
         let (cos, sin) = rotary.angles(position, count)?;
         let mask = match count == 1 && window.is_none_or(|window| position < window) {
             true => None,
-            false => Some(causal_mask(count, position, window)?),
+            false => Some(causal_mask(count, position, window, cos.device())?),
         };
         Ok(Sight { cos, sin, mask })
     }
@@ -95,7 +95,12 @@ pub(super) fn capped(x: Tensor, cap: Option<f64>) -> Result<Tensor> {
 
 /// `[tokens, position + tokens]`, minus infinity where a token would look ahead,
 /// or further back than its window.
-fn causal_mask(tokens: usize, position: usize, window: Option<usize>) -> Result<Tensor> {
+fn causal_mask(
+    tokens: usize,
+    position: usize,
+    window: Option<usize>,
+    device: &Device,
+) -> Result<Tensor> {
     let seen = position + tokens;
     let mut mask = vec![0_f32; tokens * seen];
     for (i, row) in mask.chunks_exact_mut(seen).enumerate() {
@@ -105,5 +110,5 @@ fn causal_mask(tokens: usize, position: usize, window: Option<usize>) -> Result<
             row[..next.saturating_sub(window)].fill(f32::NEG_INFINITY);
         }
     }
-    Tensor::from_vec(mask, (tokens, seen), &Device::Cpu)
+    Tensor::from_vec(mask, (tokens, seen), device)
 }

@@ -7,7 +7,7 @@
 //! values that the file holds.
 
 use candle_core::quantized::QMatMul;
-use candle_core::{DType, Module, Result, Tensor};
+use candle_core::{DType, Device, Module, Result, Tensor};
 use candle_nn::ops::rms_norm;
 use rayon::prelude::*;
 
@@ -101,6 +101,11 @@ impl Norm {
             false => weight,
         };
         Ok(Self { weight, epsilon })
+    }
+
+    /// Where it is.
+    pub(super) fn device(&self) -> &Device {
+        self.weight.device()
     }
 
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor> {

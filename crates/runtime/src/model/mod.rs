@@ -7,6 +7,7 @@ mod gguf;
 mod gguf_tokenizer;
 mod load;
 mod matrix;
+mod on_device;
 mod rotary;
 mod transformer;
 mod weights;

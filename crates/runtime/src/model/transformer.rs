@@ -12,9 +12,9 @@ use super::matrix::{Embedding, Linear, Norm};
 use super::rotary::Rotary;
 use super::weights::Source;
 use super::{Model, Reading, check_request, last_tokens};
-use crate::Error;
+use crate::{Error, ErrorKind};
 
-/// A decoder of a known family ([`Architecture`]) on the CPU. It computes in 32-bit
+/// A decoder of a known family ([`Architecture`]). It computes in 32-bit
 /// floats; matrices stay in 16 bits or quantised.
 #[derive(Debug)]
 pub struct Transformer {
@@ -206,8 +206,14 @@ impl Transformer {
             weight: source.matrix(head, vocabulary)?,
             bias: None,
         };
-        let rotary =
-            |frequencies| Rotary::new(frequencies, source.pairing(), config.context_length);
+        let rotary = |frequencies| {
+            Rotary::new(
+                frequencies,
+                source.pairing(),
+                config.context_length,
+                norm.device(),
+            )
+        };
         let local_rotary = config.local_rope_frequencies().map(rotary);
         let rotary = rotary(config.rope_frequencies());
         let caches = empty_caches(&config);
@@ -240,6 +246,54 @@ impl Transformer {
     /// The shape of the model.
     pub fn config(&self) -> &ModelConfig {
         &self.weights.config
+    }
+
+    /// The device that the weights are on.
+    pub fn device(&self) -> &Device {
+        self.weights.norm.device()
+    }
+
+    /// Reads one more token for each text, as a device chose them: `fed` is
+    /// `[texts]`, of `u32`, on the models' device. Returns the logits after them,
+    /// `[texts, width]`, on that device. On a GPU nothing is waited for.
+    ///
+    /// # Errors
+    ///
+    /// There are no texts or more or fewer than tokens, they are no forks of one
+    /// model, a context is full, or the computation fails. The models then remember
+    /// what they did.
+    pub fn forward_fed(texts: &mut [Self], fed: &Tensor) -> std::result::Result<Tensor, Error> {
+        let Some(first) = texts.first() else {
+            return Err(wrong_texts("no texts were given"));
+        };
+        let weights = first.weights.clone();
+        if !texts
+            .iter()
+            .all(|text| Arc::ptr_eq(&text.weights, &weights))
+        {
+            return Err(wrong_texts("the models of a batch must be forks of one"));
+        }
+        if fed.dims() != [texts.len()] {
+            return Err(wrong_texts("a token is needed for each text"));
+        }
+        let before: Vec<usize> = texts.iter().map(Model::cached).collect();
+        for text in &*texts {
+            // The token is on the device; the check is of the room for it.
+            check_request(text, &[0], text.cached())?;
+        }
+        // So many tokens; which ones, only the device knows.
+        const UNSEEN: &[u32] = &[0];
+        let views = texts.iter_mut().zip(&before);
+        let views = views.map(|(text, &position)| text.view(UNSEEN, position));
+        let logits = views
+            .collect::<Result<Vec<Text<'_>>>>()
+            .and_then(|mut views| weights.logits_of(fed, &mut views, 1));
+        logits.map_err(|error| {
+            for (text, length) in texts.iter_mut().zip(before) {
+                text.truncate(length);
+            }
+            error.into()
+        })
     }
 
     /// What new tokens of this text see, and where they are kept.
@@ -284,6 +338,11 @@ impl Transformer {
     }
 }
 
+#[cold]
+fn wrong_texts(what: &str) -> Error {
+    Error::new(ErrorKind::Model, what)
+}
+
 fn empty_caches(config: &ModelConfig) -> Vec<KvCache> {
     vec![KvCache::new(config.context_length); config.layers]
 }
@@ -305,10 +364,15 @@ impl Weights {
     /// The new tokens of all texts are rows of one matrix, so that each weight is
     /// read once; attention alone goes text by text.
     fn logits(&self, texts: &mut [Text<'_>], wanted: usize) -> Result<Vec<Vec<f32>>> {
-        let config = &self.config;
         let tokens: Vec<u32> = texts.iter().flat_map(|text| text.tokens).copied().collect();
-        let tokens = Tensor::from_slice(&tokens, tokens.len(), &Device::Cpu)?;
-        let mut x = self.embedding.forward(&tokens)?;
+        let tokens = Tensor::from_slice(&tokens, tokens.len(), self.norm.device())?;
+        self.logits_of(&tokens, texts, wanted)?.to_vec2()
+    }
+
+    /// The same of tokens on the device, as a tensor there.
+    fn logits_of(&self, tokens: &Tensor, texts: &mut [Text<'_>], wanted: usize) -> Result<Tensor> {
+        let config = &self.config;
+        let mut x = self.embedding.forward(tokens)?;
         if config.architecture.is_gemma() {
             x = (x * (config.hidden_size as f64).sqrt())?;
         }
@@ -335,7 +399,7 @@ impl Weights {
         }
         let last = Tensor::cat(&last, 0)?.contiguous()?;
         let logits = self.output.forward(&self.norm.forward(&last)?)?;
-        capped(logits, config.logit_cap)?.to_vec2()
+        capped(logits, config.logit_cap)
     }
 }
 
