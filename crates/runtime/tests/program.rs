@@ -83,6 +83,18 @@ fn help_is_for_learning() {
 }
 
 #[test]
+#[cfg(not(feature = "cuda"))]
+fn a_device_that_the_build_lacks_is_refused_by_name() {
+    let gpu = run(&["generate", "--prompt", "x", "--device", "cuda:1"], "");
+    assert_eq!(gpu.code, Some(1));
+    assert!(gpu.err.contains("cuda:1"), "{}", gpu.err);
+    assert!(gpu.err.contains("--features cuda"), "{}", gpu.err);
+    let none = run(&["generate", "--prompt", "x", "--device", "tpu"], "");
+    assert_eq!(none.code, Some(2));
+    assert!(none.err.contains("`tpu` is no device"), "{}", none.err);
+}
+
+#[test]
 fn exit_codes_tell_bad_usage_from_bad_input() {
     assert_eq!(run(&["fsm"], "").code, Some(2));
     assert_eq!(run(&["no-such-command"], "").code, Some(2));

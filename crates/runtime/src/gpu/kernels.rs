@@ -167,7 +167,8 @@ pub(crate) struct Draws<B: Backend> {
     parameters: B::Memory,
     tiles: B::Memory,
     masses: B::Memory,
-    /// Threads of a block that chooses; the choice does not depend on it.
+    /// Threads of a block that chooses, at most 512; the choice does not depend on
+    /// it.
     pub(crate) threads: u32,
 }
 
@@ -202,7 +203,8 @@ impl<B: Backend> Draws<B> {
             shape.tiles(),
         ];
         let sizes = || sizes.map(|size| Argument::Word(size as u32));
-        let warps = THREADS as usize / 32;
+        let threads = self.threads.min(THREADS);
+        let warps = threads as usize / 32;
         let mut arguments = vec![
             Argument::Memory(logits),
             Argument::Memory(masks.words),
@@ -217,7 +219,7 @@ impl<B: Backend> Draws<B> {
                 shape.tiles().div_ceil(warps) as u32,
                 shape.batch.min(MOST_DOWN) as u32,
             ),
-            threads: THREADS,
+            threads,
             arguments,
         })?;
         let mut arguments = vec![
