@@ -186,14 +186,12 @@ pub(crate) fn batch_of(
     };
     if batch != texts {
         return Err(mismatch(format!(
-            "{} masks were given for logits of {batch} texts",
-            texts
+            "{texts} masks were given for logits of {batch} texts"
         )));
     }
     if width < vocabulary {
         return Err(mismatch(format!(
-            "logits are {width} wide and the masks speak of {} tokens",
-            vocabulary
+            "logits are {width} wide and the masks speak of {vocabulary} tokens"
         )));
     }
     if !logits.is_contiguous() {

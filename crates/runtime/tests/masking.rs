@@ -95,9 +95,9 @@ fn batch() -> impl Strategy<Value = (usize, usize, Vec<Text>)> {
             1 => (0..count).prop_map(Text::SameAs),
         ];
         let texts = prop::collection::vec(text, count).prop_map(|mut texts| {
-            for at in 0..texts.len() {
-                if matches!(texts[at], Text::SameAs(other) if other >= at) {
-                    texts[at] = Text::Free;
+            for (at, text) in texts.iter_mut().enumerate() {
+                if matches!(text, Text::SameAs(other) if *other >= at) {
+                    *text = Text::Free;
                 }
             }
             texts

@@ -296,8 +296,11 @@ impl ResidentDecoder {
         };
         for left in (0..max_tokens).rev() {
             let fed = self.step(&logits)?;
-            if (self.room() == 0 || left == 0) && (collect(self)? || left == 0) {
-                break;
+            if left == 0 || self.room() == 0 {
+                let finished = collect(self)?;
+                if left == 0 || finished {
+                    break;
+                }
             }
             logits = forward(&fed)?;
         }

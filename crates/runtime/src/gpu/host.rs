@@ -521,7 +521,10 @@ mod constraints {
         let mut indexes = Vec::new();
         for (pattern, packed) in [
             (r"[0-9]{4}-[01][0-9]-[0-3][0-9]", None),
-            (r#"\{"name": "[^"\\\x00-\x1F]{0,40}", "age": [0-9]{1,3}\}"#, None),
+            (
+                r#"\{"name": "[^"\\\x00-\x1F]{0,40}", "age": [0-9]{1,3}\}"#,
+                None,
+            ),
             (r"(é|日本|[a-z ]){3,60}!", Some(0)),
             (r"\w+( \w+)*\.", Some(30)),
             (r".{0,300}", None),
