@@ -5,6 +5,7 @@
 //! mask kernel's share of the card's own copy bandwidth, and what a step costs
 //! with masks from the device, from the host, and without.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,17 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 const WIDTH: usize = 128_256;
 const TYPES: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gpu: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let device = DeviceChoice::Cuda(0).open()?;
     let Device::Cuda(cuda) = &device else {
         return Err("the device is no GPU".into());
@@ -204,12 +215,11 @@ fn indexes(patterns: &[&str], vocabulary: &Vocabulary) -> Result<Vec<Arc<Index>>
 
 /// Texts under the constraints in turn.
 fn texts(indexes: &[Arc<Index>], batch: usize, sampling: &SamplingConfig) -> Vec<ResidentText> {
-    let text = |at: usize| ResidentText {
-        index: Some(indexes[at % indexes.len()].clone()),
-        sampling: SamplingConfig {
-            seed: at as u64,
-            ..sampling.clone()
-        },
+    let text = |at: usize| {
+        let mut sampling = sampling.clone();
+        sampling.seed = at as u64;
+        let index = Some(indexes[at % indexes.len()].clone());
+        ResidentText { index, sampling }
     };
     (0..batch).map(text).collect()
 }
@@ -374,7 +384,7 @@ fn steps(device: &Device, vocabulary: &Vocabulary) -> Result<()> {
                     ..text.clone()
                 })
                 .collect();
-            let mut resident = |texts: &[ResidentText]| -> Result<Duration> {
+            let resident = |texts: &[ResidentText]| -> Result<Duration> {
                 let mut decoder =
                     ResidentDecoder::new(device, vocabulary, WIDTH, texts, STEPS + 3)?;
                 average(device, STEPS as u32, || {

@@ -37,6 +37,30 @@ pub(crate) enum Memory {
     Lent(Address),
 }
 
+/// What the driver calls a stream that is another one in each thread.
+const STREAM_OF_THREAD: usize = 2;
+
+impl Cuda {
+    /// For what keeps memory from call to call.
+    ///
+    /// # Errors
+    ///
+    /// The device's stream is another one in each thread, so that calls would not be in
+    /// order.
+    fn new(device: &CudaDevice) -> Result<Cuda, Error> {
+        if device.cuda_stream().cu_stream() as usize == STREAM_OF_THREAD {
+            return Err(Error::new(
+                ErrorKind::Device,
+                "the device has a stream for each thread; open it by `DeviceChoice::open` or \
+                 `Device::new_cuda_with_stream`",
+            ));
+        }
+        Ok(Cuda {
+            device: device.clone(),
+        })
+    }
+}
+
 /// What the driver says.
 #[cold]
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -147,9 +171,7 @@ pub(crate) struct Masks {
 
 impl Masks {
     pub(crate) fn new(device: &CudaDevice, masks: &BatchMasks) -> Result<Self, Error> {
-        let backend = Cuda {
-            device: device.clone(),
-        };
+        let backend = Cuda::new(device)?;
         Ok(Self {
             batch: masks.len(),
             vocabulary: masks.vocabulary(),
@@ -206,9 +228,7 @@ impl Sampler {
         vocabulary: usize,
         width: usize,
     ) -> Result<Self, Error> {
-        let backend = Cuda {
-            device: device.clone(),
-        };
+        let backend = Cuda::new(device)?;
         let shape = Shape {
             batch: parameters.len(),
             width,
@@ -304,9 +324,7 @@ impl Decoder {
         sizes: (usize, usize),
         block: usize,
     ) -> Result<Self, Error> {
-        let backend = Cuda {
-            device: device.clone(),
-        };
+        let backend = Cuda::new(device)?;
         let batch = parameters.len();
         let shape = Shape {
             batch,

@@ -19,7 +19,8 @@ pub enum DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// Opens the device.
+    /// Opens the device. A GPU has one stream of work for all threads then, which
+    /// [`DeviceSampler`](super::DeviceSampler) and its like ask for.
     ///
     /// # Errors
     ///
@@ -46,7 +47,9 @@ fn open_cuda(number: usize) -> Result<Device, Error> {
 
 #[cfg(feature = "cuda")]
 fn open_cuda(number: usize) -> Result<Device, Error> {
-    Device::new_cuda(number).map_err(|error| {
+    // One stream for all threads, so that work is done in the order of the calls
+    // whichever thread makes them.
+    Device::new_cuda_with_stream(number).map_err(|error| {
         let why = crate::error::first_line(&error);
         let message = format!(
             "cuda:{number}: the GPU cannot be used: {why}; is an NVIDIA driver installed, and \

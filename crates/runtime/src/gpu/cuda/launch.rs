@@ -92,7 +92,8 @@ pub(super) fn launch(device: &CudaDevice, launch: &Launch<'_, Memory>) -> Result
     // another number of arguments, a word for a pointer, and a block that is no
     // whole number of warps. Addresses are of memory that is alive until the
     // launch is queued, because `launch` borrows it, and that is freed, if then,
-    // behind it on the same stream. The kernels stay within it: what is written
+    // behind it on the same stream: one for all threads (`Cuda::new`), or that of
+    // this thread for what lives no longer than this call. The kernels stay within it: what is written
     // was made for the batch's sizes by the same function that passes them, and
     // logits have been checked to be contiguous and `[batch, width]`. Numbers
     // that kernels read from memory are offsets into the tables of an index and
