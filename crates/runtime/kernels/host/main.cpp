@@ -5,9 +5,8 @@
 //   2 memory words ..  writes a memory from its beginning
 //   3 memory           answers with the memory's words
 //   4 kernel across down threads count (0 word | 1 memory) ..
-//                      runs a kernel; it is known by its place in KERNELS
-#include "shim.h"
-#include "../tokenmold.cu"
+//                      runs a kernel; it is known by its place in kernels.h
+#include "kernels.h"
 
 #include <vector>
 
@@ -22,7 +21,10 @@ static unsigned next_word() {
 }
 
 template <class T> struct As {
-    static T get(unsigned at) { return (T)values[at]; }
+    static T get(unsigned at) {
+        if (kinds[at] != 0) fail("a number is given as a pointer");
+        return (T)values[at];
+    }
 };
 template <class T> struct As<T*> {
     static T* get(unsigned at) {
@@ -31,30 +33,17 @@ template <class T> struct As<T*> {
     }
 };
 
-template <unsigned... I> struct Places {};
-template <unsigned N, unsigned... I> struct Count : Count<N - 1, N - 1, I...> {};
-template <unsigned... I> struct Count<0, I...> {
-    typedef Places<I...> Type;
-};
-
-template <class... P, unsigned... I> static void call(void (*kernel)(P...), Places<I...>) {
-    if (values.size() != sizeof...(P)) fail("a kernel is given another number of arguments");
-    kernel(As<P>::get(I)...);
-}
-template <class... P> static void call(void (*kernel)(P...)) {
-    call(kernel, typename Count<sizeof...(P)>::Type());
-}
-
-typedef void (*Plain)();
-#define KERNEL(NAME) [] { call(NAME); }
-static const Plain KERNELS[] = {
-    KERNEL(mask_f32), KERNEL(mask_f16), KERNEL(mask_bf16),
-    KERNEL(scan_f32), KERNEL(scan_f16), KERNEL(scan_bf16),
-    KERNEL(choose_f32), KERNEL(choose_f16), KERNEL(choose_bf16),
-    KERNEL(advance), KERNEL(lay_out),
+// Arguments that were read from the standard input.
+struct Asked {
+    static void expect(unsigned count) {
+        if (values.size() != count) fail("a kernel is given another number of arguments");
+    }
+    template <class P> static P get(unsigned at) { return As<P>::get(at); }
 };
 
 int main() {
+    unsigned known;
+    const Named* all = kernels<Asked>(&known);
     for (;;) {
         switch (next_word()) {
         case 1: {
@@ -88,8 +77,8 @@ int main() {
                 kinds.push_back(next_word());
                 values.push_back(next_word());
             }
-            if (kernel >= sizeof KERNELS / sizeof *KERNELS) fail("there is no such kernel");
-            run_grid(across, down, threads, KERNELS[kernel]);
+            if (kernel >= known) fail("there is no such kernel");
+            run_grid(across, down, threads, all[kernel].run);
             break;
         }
         default: fail("a request that is none");

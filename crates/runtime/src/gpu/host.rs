@@ -238,8 +238,8 @@ fn uploaded(host: &Host, masks: &BatchMasks) -> (u32, u32) {
 
 #[test]
 fn the_order_of_kernels_is_that_of_the_host() {
-    let main = include_str!("../../kernels/host/main.cpp");
-    let table = main.split("KERNELS[] = {").nth(1).unwrap();
+    let table = include_str!("../../kernels/host/kernels.h");
+    let table = table.split("KERNELS[] = {").nth(1).unwrap();
     let table = table.split("};").next().unwrap();
     let names: Vec<&str> = table
         .split("KERNEL(")

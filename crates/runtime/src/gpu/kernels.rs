@@ -21,7 +21,7 @@ pub(crate) enum Floats {
     BF16,
 }
 
-/// A kernel; the order is that of `kernels/host/main.cpp`.
+/// A kernel; the order is that of `kernels/host/kernels.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     Mask(Floats),
