@@ -318,6 +318,10 @@ fn average(device: &Device, calls: u32, mut call: impl FnMut() -> Result<()>) ->
     Ok(began.elapsed() / calls)
 }
 
+/// A kind of masks: its name, how often the logits are moved, and how a word comes
+/// about.
+type Kind = (&'static str, f64, fn(&mut ChaCha8Rng) -> u32);
+
 fn bandwidth(device: &Device, cuda: &CudaDevice) -> Result<()> {
     const BATCH: usize = 256;
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -336,7 +340,7 @@ fn bandwidth(device: &Device, cuda: &CudaDevice) -> Result<()> {
             micros(copy)
         );
         // A mixed mask moves all logits twice; one that forbids all, once.
-        let kinds: [(&str, f64, fn(&mut ChaCha8Rng) -> u32); 2] = [
+        let kinds: [Kind; 2] = [
             ("mixed words", 2.0, RngExt::random),
             ("all forbidden", 1.0, |_| 0),
         ];
