@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use fsm_index::Place;
 
-use super::budget::{BUDGET_MARGIN, Completion, Witnesses};
+use super::budget::{Completion, Witnesses};
 use super::overlap::Overlap;
 use super::stop::StopStrings;
 use super::{
