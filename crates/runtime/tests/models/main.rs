@@ -139,7 +139,9 @@ fn windows_of_qwen_equal_the_stock_model() {
         model.forward(&TOKENS[..4], 0).unwrap();
         (model.forward(&TOKENS[4..], 4).unwrap(), config)
     };
-    let (all, config) = logits(QWEN2, &|config| config["max_window_layers"] = json!(0));
+    let (all, config) = logits(QWEN2, &|config| {
+        config["max_window_layers"] = json!(0);
+    });
     let stock = stock_logits(QWEN2, &config);
     assert!(distance(&all, &stock) < 1e-4);
     for family in [QWEN2, QWEN3] {
@@ -158,7 +160,7 @@ fn windows_of_qwen_equal_the_stock_model() {
         };
         let (all, some, none) = (windows(0), windows(1), windows(LAYERS));
         let (unused, _) = logits(family, &|config| {
-            config["use_sliding_window"] = json!(false)
+            config["use_sliding_window"] = json!(false);
         });
         assert_eq!(none, unused);
         assert!(distance(&all, &some) > 1e-3 && distance(&some, &none) > 1e-3);
