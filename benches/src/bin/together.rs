@@ -90,7 +90,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let alone = decode(&loaded.model, arguments, count, one_by_one)?;
         let together = decode(&loaded.model, arguments, count, |reads| {
             let read = Transformer::forward_together(reads);
-            read.into_iter().map(|read| read.map(|_| ())).collect()
+            read.into_iter().try_for_each(|read| read.map(|_| ()))
         })?;
         println!(
             "{count:5} | {alone:22.2} | {together:20.2} | {:.2}",
