@@ -1,16 +1,17 @@
 //! The weights that rows of activations meet: matrices in 32 or 16 bits or
 //! quantised, tables of embeddings, and norms.
 //!
-//! Activations are 32-bit floats everywhere. Matrices in 16 bits are widened a
-//! few rows at a time, in a processor's own cache, so that a product reads half
-//! as much memory as in 32 bits and loses nothing: it is the product of the
-//! values that the file holds.
+//! Activations are 32-bit floats everywhere. Matrices in 16 bits are widened as they
+//! are read, a few rows at a time where there are many tokens, so that a product reads
+//! half as much memory as in 32 bits and loses nothing: it is the product of the values
+//! that the file holds.
 
 use candle_core::quantized::QMatMul;
-use candle_core::{CpuStorage, DType, Module, Result, Storage, Tensor};
+use candle_core::{DType, Module, Result, Tensor};
 use candle_nn::ops::rms_norm;
-use half::slice::HalfFloatSliceExt;
 use rayon::prelude::*;
+
+use super::dots::{self, FEW};
 
 /// A matrix, rows by columns.
 #[derive(Clone, Debug)]
@@ -35,39 +36,35 @@ impl Matrix {
 
     /// `x`, `[tokens, columns]`, times the transposed matrix: `[tokens, rows]`.
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let matrix = match self {
-            Matrix::Plain(matrix) => return matrix.forward(x),
-            Matrix::Half(matrix) => matrix,
-        };
-        let (rows, columns) = matrix.dims2()?;
-        let together = (WIDENED / columns.max(1)).clamp(1, rows.max(1));
-        let starts: Vec<usize> = (0..rows).step_by(together).collect();
-        let parts = starts.into_par_iter().map(|from| {
-            let part = matrix.narrow(0, from, together.min(rows - from))?;
-            x.matmul(&widened(&part)?.t()?)
-        });
-        let parts: Vec<Tensor> = parts.collect::<Result<_>>()?;
-        Tensor::cat(&parts, 1)
+        match self {
+            Matrix::Plain(QMatMul::Tensor(matrix)) if (2..=FEW).contains(&x.dim(0)?) => {
+                // A general product of a few rows is slower than one for each.
+                by_parts(matrix, |part| {
+                    let each = (0..x.dim(0)?).map(|at| x.narrow(0, at, 1)?.matmul(part));
+                    Tensor::cat(&each.collect::<Result<Vec<_>>>()?, 0)
+                })
+            }
+            Matrix::Plain(matrix) => matrix.forward(x),
+            Matrix::Half(matrix) => match dots::product(x, matrix)? {
+                Some(product) => Ok(product),
+                None => by_parts(matrix, |part| x.matmul(part)),
+            },
+        }
     }
 }
 
-/// The same values as 32-bit floats. As candle's conversion, but many values at once:
-/// a shift, or the processor's own instruction.
-fn widened(part: &Tensor) -> Result<Tensor> {
-    let (storage, layout) = part.storage_and_layout();
-    let values = match (&*storage, layout.contiguous_offsets()) {
-        (Storage::Cpu(CpuStorage::BF16(values)), Some((from, to))) => values[from..to]
-            .iter()
-            .map(|value| f32::from_bits(u32::from(value.to_bits()) << 16))
-            .collect(),
-        (Storage::Cpu(CpuStorage::F16(values)), Some((from, to))) => {
-            let mut wide = vec![0.0; to - from];
-            values[from..to].convert_to_f32_slice(&mut wide);
-            wide
-        }
-        _ => return part.to_dtype(DType::F32),
-    };
-    Tensor::from_vec(values, part.shape(), part.device())
+/// A product by parts of the matrix, transposed, which are widened if need be and
+/// stay in a core's own cache.
+fn by_parts(matrix: &Tensor, product: impl Fn(&Tensor) -> Result<Tensor> + Sync) -> Result<Tensor> {
+    let (rows, columns) = matrix.dims2()?;
+    let together = (WIDENED / columns.max(1)).clamp(1, rows.max(1));
+    let starts: Vec<usize> = (0..rows).step_by(together).collect();
+    let parts = starts.into_par_iter().map(|from| {
+        let part = matrix.narrow(0, from, together.min(rows - from))?;
+        product(&part.to_dtype(DType::F32)?.t()?)
+    });
+    let parts: Vec<Tensor> = parts.collect::<Result<_>>()?;
+    Tensor::cat(&parts, 1)
 }
 
 #[derive(Clone, Debug)]
