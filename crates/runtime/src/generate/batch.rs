@@ -242,6 +242,13 @@ impl<'c> Cell<'c> {
         })
     }
 
+    /// Whether its next mask is worth another thread's time.
+    fn is_mask_missing(&self) -> bool {
+        let mut shared = self.lock();
+        let constraint = shared.constraint();
+        constraint.is_ok_and(|constraint| !constraint.is_mask_known())
+    }
+
     /// Compiles the constraint, or computes its mask.
     fn prepare(&self) {
         let mut shared = self.lock();
@@ -454,7 +461,7 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                 });
                 match step {
                     Ok(Step::Read(tokens)) => {
-                        if let Some(cell) = &cell {
+                        if let Some(cell) = cell.as_ref().filter(|cell| cell.is_mask_missing()) {
                             let _ = self.ahead.send(cell.clone());
                         }
                         Lane::Running {

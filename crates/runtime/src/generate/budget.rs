@@ -4,8 +4,8 @@
 //! The witness of a state is a shortest text (in bytes) that completes it, as
 //! the tokenizer cuts it by itself, or byte by byte where that does not spell
 //! it. Where the room is within [`BUDGET_MARGIN`] of what that takes, the
-//! mask is narrowed to exactly the tokens after which the state's witness fits,
-//! and the next token of the witness at hand, so that there is always a way
+//! mask is narrowed to exactly the tokens after which the state's witness fits
+//! (where completions are very long, to some of them), and the next token of the witness at hand, so that there is always a way
 //! on. Elsewhere the mask is as the constraint gives it.
 
 use std::cell::RefCell;
@@ -23,6 +23,12 @@ use crate::tokenizer::Tokenizer;
 /// token whose own completion is longer than that is drawn
 /// before either: such a token is looked at when it was drawn.
 pub const BUDGET_MARGIN: usize = 32;
+
+/// Most bytes of completions that are looked at to narrow one mask. A place in
+/// the vocabulary's trie costs a completion, so that long completions of many
+/// places would take seconds; the places that most tokens lead to come first, and
+/// tokens behind the bound are left out, the witness's next one aside.
+const MOST_COMPLETED: usize = 1 << 17;
 
 /// Finds witnesses over one vocabulary.
 pub(super) struct Witnesses<'t> {
@@ -185,7 +191,7 @@ impl<'t> Witnesses<'t> {
     }
 
     /// The tokens of the mask after which the constraint can be completed in
-    /// `left` tokens, as a mask. One completion for each group of
+    /// `left` tokens, as a mask, up to [`MOST_COMPLETED`]. One completion for each group of
     /// [`Constraint::landings`].
     pub(super) fn narrowed(
         &self,
@@ -195,7 +201,13 @@ impl<'t> Witnesses<'t> {
         let mut words = vec![0u32; constraint.width().div_ceil(32)];
         // Many places are completed by the same text.
         let mut known: HashMap<Vec<u8>, bool> = HashMap::new();
-        for group in constraint.landings()? {
+        let mut groups = constraint.landings()?;
+        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+        let mut completed = 0;
+        for group in groups {
+            if completed > MOST_COMPLETED {
+                break;
+            }
             let Some(&first) = group.first() else {
                 continue;
             };
@@ -204,8 +216,12 @@ impl<'t> Witnesses<'t> {
             }
             let fits = match constraint.completion() {
                 Some(bytes) => match known.get(&bytes) {
-                    Some(fits) => *fits,
+                    Some(fits) => {
+                        completed += bytes.len();
+                        *fits
+                    }
                     None => {
+                        completed += bytes.len();
                         let completion = self.of_bytes_within(constraint, bytes.clone(), left);
                         let fits = completion.is_some();
                         known.insert(bytes, fits);

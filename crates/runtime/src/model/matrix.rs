@@ -1,15 +1,17 @@
 //! The weights that rows of activations meet: matrices in 32 or 16 bits or
 //! quantised, tables of embeddings, and norms.
 //!
-//! Activations are 32-bit floats everywhere. Matrices in 16 bits are widened a
-//! few rows at a time, in a processor's own cache, so that a product reads half
-//! as much memory as in 32 bits and loses nothing: it is the product of the
-//! values that the file holds.
+//! Activations are 32-bit floats everywhere. Matrices in 16 bits are widened as they
+//! are read, a few rows at a time where there are many tokens, so that a product reads
+//! half as much memory as in 32 bits and loses nothing: it is the product of the values
+//! that the file holds.
 
 use candle_core::quantized::QMatMul;
 use candle_core::{DType, Device, Module, Result, Tensor};
 use candle_nn::ops::rms_norm;
 use rayon::prelude::*;
+
+use super::dots::{self, FEW};
 
 /// A matrix, rows by columns.
 #[derive(Clone, Debug)]
@@ -34,20 +36,35 @@ impl Matrix {
 
     /// `x`, `[tokens, columns]`, times the transposed matrix: `[tokens, rows]`.
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let matrix = match self {
-            Matrix::Plain(matrix) => return matrix.forward(x),
-            Matrix::Half(matrix) => matrix,
-        };
-        let (rows, columns) = matrix.dims2()?;
-        let together = (WIDENED / columns.max(1)).clamp(1, rows.max(1));
-        let starts: Vec<usize> = (0..rows).step_by(together).collect();
-        let parts = starts.into_par_iter().map(|from| {
-            let part = matrix.narrow(0, from, together.min(rows - from))?;
-            x.matmul(&part.to_dtype(DType::F32)?.t()?)
-        });
-        let parts: Vec<Tensor> = parts.collect::<Result<_>>()?;
-        Tensor::cat(&parts, 1)
+        match self {
+            Matrix::Plain(QMatMul::Tensor(matrix)) if (2..=FEW).contains(&x.dim(0)?) => {
+                // A general product of a few rows is slower than one for each.
+                by_parts(matrix, |part| {
+                    let each = (0..x.dim(0)?).map(|at| x.narrow(0, at, 1)?.matmul(part));
+                    Tensor::cat(&each.collect::<Result<Vec<_>>>()?, 0)
+                })
+            }
+            Matrix::Plain(matrix) => matrix.forward(x),
+            Matrix::Half(matrix) => match dots::product(x, matrix)? {
+                Some(product) => Ok(product),
+                None => by_parts(matrix, |part| x.matmul(part)),
+            },
+        }
     }
+}
+
+/// A product by parts of the matrix, transposed, which are widened if need be and
+/// stay in a core's own cache.
+fn by_parts(matrix: &Tensor, product: impl Fn(&Tensor) -> Result<Tensor> + Sync) -> Result<Tensor> {
+    let (rows, columns) = matrix.dims2()?;
+    let together = (WIDENED / columns.max(1)).clamp(1, rows.max(1));
+    let starts: Vec<usize> = (0..rows).step_by(together).collect();
+    let parts = starts.into_par_iter().map(|from| {
+        let part = matrix.narrow(0, from, together.min(rows - from))?;
+        product(&part.to_dtype(DType::F32)?.t()?)
+    });
+    let parts: Vec<Tensor> = parts.collect::<Result<_>>()?;
+    Tensor::cat(&parts, 1)
 }
 
 #[derive(Clone, Debug)]

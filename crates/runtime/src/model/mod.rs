@@ -3,6 +3,7 @@
 mod attention;
 mod cache;
 mod config;
+mod dots;
 mod gguf;
 mod gguf_tokenizer;
 mod load;

@@ -64,7 +64,9 @@ fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
             model.forward(&tokens, 0, &mut cache).unwrap()
         }
         "qwen2" => {
-            let config: stock::qwen2::Config = serde_json::from_str(&config).unwrap();
+            let mut config: stock::qwen2::Config = serde_json::from_str(&config).unwrap();
+            // candle leaves the current token out of the window's count.
+            config.sliding_window -= 1;
             let mut model = stock::qwen2::ModelForCausalLM::new(&config, vb).unwrap();
             model.forward(&tokens, 0).unwrap()
         }
@@ -119,6 +121,49 @@ fn logits_equal_those_of_the_stock_models() {
         let ours = loaded.model.forward(&TOKENS, 0).unwrap();
         let distance = distance(&ours, &stock_logits(family, &config(family)));
         assert!(distance < 1e-4, "{}: {distance}", family.name);
+    }
+}
+
+/// Layers from `max_window_layers` on see a window, as transformers has it; candle's
+/// see it all.
+#[test]
+fn windows_of_qwen_equal_the_stock_model() {
+    let logits = |family: Family, change: &dyn Fn(&mut Value)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(family);
+        config["use_sliding_window"] = json!(true);
+        config["sliding_window"] = json!(5);
+        change(&mut config);
+        write_folder(folder.path(), &config, &weights(family));
+        let mut model = load(folder.path()).unwrap().model;
+        model.forward(&TOKENS[..4], 0).unwrap();
+        (model.forward(&TOKENS[4..], 4).unwrap(), config)
+    };
+    let (all, config) = logits(QWEN2, &|config| {
+        config["max_window_layers"] = json!(0);
+    });
+    let stock = stock_logits(QWEN2, &config);
+    assert!(distance(&all, &stock) < 1e-4);
+    for family in [QWEN2, QWEN3] {
+        let windows = |layers: usize| {
+            let types: Vec<&str> = (0..LAYERS)
+                .map(|at| match at < layers {
+                    true => "full_attention",
+                    false => "sliding_attention",
+                })
+                .collect();
+            logits(family, &|config| {
+                config["max_window_layers"] = json!(layers);
+                config["layer_types"] = json!(types);
+            })
+            .0
+        };
+        let (all, some, none) = (windows(0), windows(1), windows(LAYERS));
+        let (unused, _) = logits(family, &|config| {
+            config["use_sliding_window"] = json!(false);
+        });
+        assert_eq!(none, unused);
+        assert!(distance(&all, &some) > 1e-3 && distance(&some, &none) > 1e-3);
     }
 }
 
@@ -382,6 +427,15 @@ fn errors_name_the_file_and_what_is_wrong() {
         config["layer_types"] = json!(["full_attention", "sliding_attention"]);
     });
     note("layers in another order", mixed.path(), ErrorKind::Config);
+    let windowed = with(&|config| config["use_sliding_window"] = json!(true));
+    note("windows of a Llama", windowed.path(), ErrorKind::Config);
+    let layered = with(&|config| {
+        config["model_type"] = json!("qwen3");
+        config["use_sliding_window"] = json!(true);
+        config["max_window_layers"] = json!(1);
+        config["layer_types"] = json!(["sliding_attention", "full_attention"]);
+    });
+    note("layers that contradict", layered.path(), ErrorKind::Config);
     let activation = with(&|config| config["hidden_act"] = json!("gelu"));
     note("another activation", activation.path(), ErrorKind::Config);
     let wide = with(&|config| config["intermediate_size"] = json!(INNER + 1));
