@@ -243,6 +243,16 @@ impl ByteDfa {
         self.accepting[state as usize / 64] >> (state % 64) & 1 == 1
     }
 
+    /// How far a state is shifted in a cursor.
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// The classes that go on from each state; see the field.
+    pub(crate) fn live(&self) -> &[u64] {
+        &self.live
+    }
+
     pub(crate) fn alike(&self) -> Option<&[u32]> {
         self.alike.as_deref()
     }

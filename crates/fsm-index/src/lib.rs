@@ -30,6 +30,7 @@ mod part;
 mod row;
 mod spelling;
 mod suffixes;
+mod tables;
 mod token;
 mod vocabulary;
 mod walk;
@@ -46,6 +47,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::{Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
+pub use tables::{PackedRow, Tables};
 pub use token::{SpecialId, TokenId};
 pub use vocabulary::{
     AddedTokens, JSON_TEXT, MAX_TOKEN_BYTES, MAX_WIDTH, TextRuns, TokenKind, Vocabulary,

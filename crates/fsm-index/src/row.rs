@@ -159,6 +159,28 @@ impl RowView<'_> {
         }
     }
 
+    /// What a packed row holds: the runs of places in the vocabulary's order,
+    /// each with its end, and the other tokens.
+    pub(crate) fn unpack(packed: &[u8]) -> (Vec<(u32, u32)>, Vec<u32>) {
+        let mut numbers = Numbers(packed);
+        let mut runs = Vec::new();
+        let mut at = 0;
+        for _ in 0..numbers.next().unwrap_or(0) {
+            let (Some(skip), Some(more)) = (numbers.next(), numbers.next()) else {
+                break;
+            };
+            let from = at + skip;
+            at = from + more + 1;
+            runs.push((from, at));
+        }
+        let mut token = 0;
+        let others = numbers.map(|distance| {
+            token += distance;
+            token
+        });
+        (runs, others.collect())
+    }
+
     /// Whether a packed row from a file speaks only of places and tokens that
     /// there are.
     pub(crate) fn check(packed: &[u8], vocabulary: &Vocabulary) -> bool {

@@ -20,8 +20,13 @@
 //! As there, metadata is what the model passed, unconverted, and arguments
 //! pass if they can be read as the type that is asked for (`"7"` for 7).
 
+#[cfg(feature = "models")]
+mod local;
+
 use serde_json::{Map, Value, json};
 
+#[cfg(feature = "models")]
+pub use self::local::LocalModel;
 use crate::chat::value_as_text;
 use crate::tools::{Tool, ToolCall, Tools, Validator};
 use crate::{Error, ErrorKind};
@@ -56,6 +61,17 @@ pub struct ModelRequest<'a> {
     pub tools: &'a [Value],
     /// What the model is to do about them.
     pub tool_choice: ToolChoice<'a>,
+}
+
+impl<'a> ModelRequest<'a> {
+    /// Messages and tools, which the model may call as it likes.
+    pub fn new(messages: &'a [Value], tools: &'a [Value]) -> Self {
+        Self {
+            messages,
+            tools,
+            tool_choice: ToolChoice::Free,
+        }
+    }
 }
 
 /// What a model is to do about tools.

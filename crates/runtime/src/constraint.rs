@@ -1,11 +1,14 @@
 //! What the decode loop asks of a constraint.
 
-use fsm_index::{ByteAutomaton, Guide, Place, TokenId};
+use fsm_index::{Budget, ByteAutomaton, Guide, Place, TokenId};
 
 use crate::Error;
 
 /// Says at each step which tokens may come next.
-pub trait Constraint {
+///
+/// While the model reads, a constraint may be asked for its next mask on another
+/// thread; see [`Constraint::is_mask_known`].
+pub trait Constraint: Send {
     /// The tokens that may come next: bit `t % 32` of word `t / 32`. End
     /// tokens are among them where the text may end.
     ///
@@ -13,6 +16,14 @@ pub trait Constraint {
     ///
     /// The mask cannot be computed.
     fn mask(&mut self) -> Result<&[u32], Error>;
+
+    /// Whether [`Constraint::mask`] costs next to nothing here. Asked before each
+    /// step of the model: where it says `false`, the mask is asked for on another
+    /// thread while the model reads, and again after that, so the constraint
+    /// should remember it. The default says `true`.
+    fn is_mask_known(&mut self) -> bool {
+        true
+    }
 
     /// How many tokens the mask speaks of.
     fn width(&self) -> usize;
@@ -87,9 +98,19 @@ pub trait Constraint {
     fn forced_tokens(&self, encode: &mut dyn FnMut(&[u8]) -> Vec<u32>) -> Vec<u32>;
 }
 
+/// A mask of a [`Guide`] counts as known that takes a visit to no more nodes of
+/// the vocabulary's trie than this: some ten microseconds, as much as it costs to
+/// wake another thread.
+const KNOWN_NODES: u64 = 200;
+
 impl<A: ByteAutomaton> Constraint for Guide<A> {
     fn mask(&mut self) -> Result<&[u32], Error> {
         Ok(Guide::mask(self).words())
+    }
+
+    fn is_mask_known(&mut self) -> bool {
+        // After an end token there is none to compute.
+        self.mask_within(&Budget::steps(KNOWN_NODES)).is_ok()
     }
 
     fn width(&self) -> usize {

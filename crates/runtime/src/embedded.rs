@@ -9,6 +9,7 @@
 use serde_json::Value;
 
 use crate::chat::chatml;
+use crate::gpu::DeviceChoice;
 use crate::model::LoadedModel;
 use crate::{Error, model};
 
@@ -24,7 +25,23 @@ const WEIGHTS: &[u8] = include_bytes!("../model/model.safetensors");
 ///
 /// None, as long as the files inside are those of the repository.
 pub fn load() -> Result<LoadedModel, Error> {
-    model::from_bytes(CONFIG, TOKENIZER, GENERATION, TOKENIZER_CONFIG, WEIGHTS)
+    load_on(DeviceChoice::Cpu)
+}
+
+/// Loads the model on a device.
+///
+/// # Errors
+///
+/// As [`DeviceChoice::open`].
+pub fn load_on(device: DeviceChoice) -> Result<LoadedModel, Error> {
+    model::from_bytes(
+        CONFIG,
+        TOKENIZER,
+        GENERATION,
+        TOKENIZER_CONFIG,
+        WEIGHTS,
+        device,
+    )
 }
 
 /// A schema of the kind that the model was trained on.

@@ -42,6 +42,8 @@ pub enum ErrorKind {
     InvalidParameter,
     /// The model's computation failed.
     Model,
+    /// A device is not there, this build has no support for it, or it failed.
+    Device,
     /// A model could not be downloaded; the message says whether the network
     /// or the name is the matter.
     Download,

@@ -20,8 +20,12 @@ pub mod embedded;
 mod error;
 #[cfg(feature = "models")]
 pub mod generate;
+#[cfg(feature = "models")]
+pub mod gpu;
 #[cfg(feature = "hub")]
 pub mod hub;
+#[cfg(feature = "models")]
+pub mod masking;
 #[cfg(feature = "models")]
 pub mod model;
 #[cfg(feature = "models")]

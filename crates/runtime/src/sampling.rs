@@ -142,7 +142,8 @@ impl Proposal {
         self.token
     }
 
-    fn odds_of(&self, token: u32) -> f64 {
+    /// How likely the token was to be proposed.
+    pub(crate) fn odds_of(&self, token: u32) -> f64 {
         let Some(odds) = &self.odds else {
             return f64::from(u8::from(token == self.token));
         };

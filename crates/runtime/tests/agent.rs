@@ -389,3 +389,61 @@ fn merged_schemas_are_those_of_the_reference() {
         }
     }
 }
+
+/// The embedded model behind the agent: whatever it says, calls obey their schemas
+/// and are those that may come.
+#[cfg(feature = "embedded")]
+#[test]
+fn a_local_model_calls_what_is_on_offer() {
+    use tokenmold::agent::{ChatModel, LocalModel, ToolChoice};
+    use tokenmold::generate::{Prompt, Request, TokenBudget};
+    use tokenmold::sampling::SamplingConfig;
+
+    let mut loaded = tokenmold::embedded::load().unwrap();
+    let tool = |name: &str, values: &[&str]| {
+        json!({"type": "function", "function": {"name": name, "description": "", "parameters": {
+            "type": "object", "properties": {"x": {"enum": values}}, "required": ["x"],
+            "additionalProperties": false,
+        }}})
+    };
+    let tools = [tool("first", &["a", "b"]), tool("second", &["c"])];
+    let messages = [json!({"role": "user", "content": "Take the second one."})];
+    let mut model = LocalModel::new(&mut loaded).unwrap();
+    for seed in 0..4 {
+        let request = Request::new(Prompt::Tokens(Vec::new()))
+            .with_max_tokens(120)
+            .with_budget(TokenBudget::Complete)
+            .with_sampling(SamplingConfig::with_temperature(1.5, seed));
+        model = model.with_request(request);
+        let mut answer = |choice| {
+            let mut request = ModelRequest::new(&messages, &tools);
+            request.tool_choice = choice;
+            model.answer(&request).unwrap()
+        };
+        let calls = |message: &Value| -> Vec<(String, Value)> {
+            let calls = message["tool_calls"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let call = |call: Value| {
+                let function = &call["function"];
+                (
+                    function["name"].as_str().unwrap().to_owned(),
+                    function["arguments"].clone(),
+                )
+            };
+            calls.into_iter().map(call).collect()
+        };
+        let named = answer(ToolChoice::Named("second"));
+        assert_eq!(calls(&named), [("second".to_owned(), json!({"x": "c"}))]);
+        let none = answer(ToolChoice::None);
+        assert_eq!(calls(&none), []);
+        for (name, arguments) in calls(&answer(ToolChoice::Free)) {
+            let x = arguments["x"].as_str().unwrap();
+            assert!(matches!(
+                (&*name, x),
+                ("first", "a" | "b") | ("second", "c")
+            ));
+        }
+    }
+}

@@ -204,13 +204,13 @@ fn assert_masks(
     let mut witness = tokens_of_completion(&mut *guide, loaded, &bytes);
     for (at, (token, listed)) in steps.into_iter().enumerate() {
         let room = budget - at;
-        let completion = guide.completion().unwrap();
+        let shortest = tokens_of_completion(&mut *guide, loaded, &bytes).len();
         if let Some(listed) = listed {
             let mask = guide.mask().unwrap().to_vec();
             let allowed: Vec<u32> = (0..width as u32)
                 .filter(|t| mask[*t as usize / 32] >> (t % 32) & 1 == 1)
                 .collect();
-            let expected = if room < completion.len() + BUDGET_MARGIN {
+            let expected = if room < shortest + BUDGET_MARGIN {
                 near += 1;
                 let fits = |token: &u32| {
                     guide.advance(*token).unwrap();
@@ -531,4 +531,162 @@ fn probabilities_are_told_with_and_without_the_mask() {
         f32::NEG_INFINITY
     );
     assert_eq!(log_probability(&logits, None, 2), f32::NEG_INFINITY);
+}
+
+/// A tokenizer with a special token for each of these markers.
+fn with_specials(loaded: &LoadedModel, markers: &[&str]) -> tokenmold::tokenizer::Tokenizer {
+    let mut json: Value = serde_json::from_str(include_str!("../model/tokenizer.json")).unwrap();
+    let width = loaded.tokenizer.vocabulary().width();
+    let added = json["added_tokens"].as_array_mut().unwrap();
+    for (marker, id) in markers.iter().zip(width..) {
+        added.push(json!({
+            "id": id, "content": marker, "single_word": false, "lstrip": false,
+            "rstrip": false, "normalized": false, "special": true,
+        }));
+    }
+    let tokenizer = tokenmold::tokenizer::Tokenizer::from_json(json.to_string().as_bytes());
+    let ends: Vec<u32> = loaded
+        .tokenizer
+        .vocabulary()
+        .ends()
+        .iter()
+        .map(|end| end.get())
+        .collect();
+    let tokenizer = tokenizer.unwrap();
+    tokenizer.for_model(width + markers.len(), &ends).unwrap()
+}
+
+/// Draws by noise that a seed makes.
+struct Noise {
+    width: usize,
+    seen: usize,
+    seed: u32,
+}
+
+impl tokenmold::model::Model for Noise {
+    fn forward(&mut self, tokens: &[u32], position: usize) -> Result<Vec<f32>, Error> {
+        self.seen = position + tokens.len();
+        let mut state = self.seed.wrapping_mul(7919).wrapping_add(self.seen as u32);
+        let mut next = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 22) as f32
+        };
+        Ok((0..self.width).map(&mut next).collect())
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.seen = self.seen.min(length);
+    }
+
+    fn cached(&self) -> usize {
+        self.seen
+    }
+
+    fn context_length(&self) -> usize {
+        4096
+    }
+
+    fn vocabulary_width(&self) -> usize {
+        self.width
+    }
+}
+
+/// Markers that are tokens of their own are one token of the budget, and what
+/// must come behind them counts.
+#[test]
+fn tags_with_special_tokens_are_kept_within_a_budget() {
+    use tokenmold::response_parser::Format;
+    use tokenmold::tags::{Count, Reasoning, ResponseFormat};
+
+    let loaded = embedded::load().unwrap();
+    let markers = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
+    let tokenizer = with_specials(&loaded, &markers);
+    let vocabulary = tokenizer.vocabulary();
+    let tools = [json!({"name": "weather", "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "minLength": 3}},
+        "required": ["city"],
+        "additionalProperties": false
+    }})];
+    let format = ResponseFormat::named(Format::Hermes)
+        .unwrap()
+        .with_tools(&tools)
+        .unwrap()
+        .with_calls(Count::AT_LEAST_ONE)
+        .with_reasoning(Reasoning::FREE);
+    let automaton = format.compile(vocabulary).unwrap();
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Arc::new(Index::lazy(automaton, vocabulary, &lazy).unwrap());
+    let shortest = Guide::new(index.clone()).completion();
+    let shortest = tokenizer.encode_after("", &shortest);
+    assert!(shortest.iter().any(|token| !tokenizer.is_text(*token)));
+    let template = Format::Hermes.template().unwrap();
+    for more in [0, 1, 5, 40] {
+        for seed in 0..6 {
+            let budget = shortest.len() + more;
+            let mut model = Noise {
+                width: vocabulary.width(),
+                seen: 0,
+                seed,
+            };
+            let request = Request::new(Prompt::Tokens(vec![5]))
+                .with_max_tokens(budget)
+                .with_budget(TokenBudget::Complete)
+                .with_sampling(SamplingConfig::with_temperature(1.0, u64::from(seed)));
+            let mut guide = Guide::new(index.clone());
+            let mut session = Session::new(&mut model, &tokenizer);
+            let generation = session
+                .generate(&request, Some(&mut guide), &mut |_| Flow::Continue)
+                .unwrap();
+            assert!(generation.complete && generation.tokens.len() <= budget);
+            let text = tokenizer.decode_with_structure(&generation.tokens);
+            let message = template.parse(&text).unwrap();
+            let city = &message["tool_calls"][0]["function"]["arguments"]["city"];
+            assert!(
+                city.as_str().is_some_and(|city| city.chars().count() > 2),
+                "{text}"
+            );
+        }
+    }
+    let request = Request::new(Prompt::Tokens(vec![5]))
+        .with_max_tokens(shortest.len() - 1)
+        .with_budget(TokenBudget::Complete);
+    let mut model = Noise {
+        width: vocabulary.width(),
+        seen: 0,
+        seed: 0,
+    };
+    let mut session = Session::new(&mut model, &tokenizer);
+    let mut guide = Guide::new(index);
+    let error = session.generate(&request, Some(&mut guide), &mut |_| Flow::Continue);
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::TokenBudget);
+}
+
+/// A long text is drawn in time that does not grow with the square of its length
+/// times the places of the vocabulary.
+#[test]
+fn a_long_text_is_kept_within_a_budget() {
+    let loaded = embedded::load().unwrap();
+    let schema = json!({"type": "string", "pattern": "^[a-z ]{600}$"});
+    let shortest = Constraint::completion(&schema_guide(&schema, &loaded))
+        .unwrap()
+        .len();
+    for more in [0, 3, 200] {
+        let mut model = Noise {
+            width: loaded.tokenizer.vocabulary().width(),
+            seen: 0,
+            seed: 3,
+        };
+        let request = Request::new(Prompt::Tokens(vec![5]))
+            .with_max_tokens(shortest + more)
+            .with_budget(TokenBudget::Complete)
+            .with_sampling(SamplingConfig::with_temperature(1.0, 1));
+        let mut guide = schema_guide(&schema, &loaded);
+        let mut session = Session::new(&mut model, &loaded.tokenizer);
+        let generation = session.generate(&request, Some(&mut guide), &mut |_| Flow::Continue);
+        assert!(generation.unwrap().complete);
+    }
 }

@@ -83,6 +83,18 @@ fn help_is_for_learning() {
 }
 
 #[test]
+#[cfg(not(feature = "cuda"))]
+fn a_device_that_the_build_lacks_is_refused_by_name() {
+    let gpu = run(&["generate", "--prompt", "x", "--device", "cuda:1"], "");
+    assert_eq!(gpu.code, Some(1));
+    assert!(gpu.err.contains("cuda:1"), "{}", gpu.err);
+    assert!(gpu.err.contains("--features cuda"), "{}", gpu.err);
+    let none = run(&["generate", "--prompt", "x", "--device", "tpu"], "");
+    assert_eq!(none.code, Some(2));
+    assert!(none.err.contains("`tpu` is no device"), "{}", none.err);
+}
+
+#[test]
 fn exit_codes_tell_bad_usage_from_bad_input() {
     assert_eq!(run(&["fsm"], "").code, Some(2));
     assert_eq!(run(&["no-such-command"], "").code, Some(2));
@@ -546,6 +558,90 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn a_generation_with_tools_is_read_as_a_message() {
+    let folder = Files::new();
+    let tools = folder.put(
+        "tools.json",
+        r#"[{"name": "convert", "description": "Converts.", "parameters": {
+            "type": "object",
+            "properties": {"amount": {"type": "integer", "minimum": 1, "maximum": 99},
+                           "unit": {"enum": ["metres", "miles"]}},
+            "required": ["amount", "unit"], "additionalProperties": false}}]"#,
+    );
+    let asked = |own: &[&str]| {
+        let common = ["generate", "--prompt", "12 miles, please", "--fit"];
+        run(&[&common[..], own].concat(), "")
+    };
+    let ran = asked(&["--tools", &tools, "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    let json = ran.json();
+    assert_eq!(json["complete"], true);
+    let function = &json["message"]["tool_calls"][0]["function"];
+    assert_eq!(function["name"], "convert", "{json:#}");
+    let amount = function["arguments"]["amount"].as_u64().unwrap();
+    assert!((1..=99).contains(&amount), "{json:#}");
+    // For people the message comes behind the text.
+    let ran = asked(&["--tools", &tools]);
+    let (_, message) = ran.out.split_once("\n{").unwrap();
+    let message: Value = serde_json::from_str(&format!("{{{message}")).unwrap();
+    assert_eq!(message, json["message"]);
+
+    // The same by a response template of one's own.
+    let template = folder.put(
+        "template.json",
+        &json!({
+            "start_anchor": "<|im_start|>assistant\n",
+            "defaults": {"role": "assistant"},
+            "fields": {
+                "tool_calls": {
+                    "open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+                    "transform": {"type": "function", "function": {
+                        "name": "{content.tool}", "arguments": "{content.input}"}},
+                },
+                "content": {},
+            },
+        })
+        .to_string(),
+    );
+    let schema = folder.put("person.json", PERSON);
+    let own = ["--response-template", &template, "--json"];
+    let ran = asked(&[&own[..], &["--schema", &schema]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    let content = ran.json()["message"]["content"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let person: Value = serde_json::from_str(&content).unwrap();
+    assert!(person["age"].is_u64(), "{person}");
+
+    // Without the mask it is read all the same.
+    let ran = run(
+        &[
+            "generate",
+            "--prompt",
+            "Hello",
+            "--no-mask",
+            "--max-tokens",
+            "5",
+            "--format",
+            "hermes",
+            "--json",
+        ],
+        "",
+    );
+    assert_eq!(ran.json()["message"]["role"], "assistant", "{}", ran.out);
+    let ran = asked(&["--format", "nope"]);
+    assert!(
+        ran.err.contains("there is no format \"nope\""),
+        "{}",
+        ran.err
+    );
+    let ran = asked(&["--tools", &schema]);
+    assert!(ran.err.contains("is not a list of tools"), "{}", ran.err);
+    assert_eq!(asked(&["--dtype", "f64"]).code, Some(2));
 }
 
 #[test]

@@ -335,3 +335,79 @@ fn tools_render_into_templates() {
         "sum: value\nfail: \necho: text\n"
     );
 }
+
+/// Casting what was written as text takes nothing from what was right.
+#[test]
+fn calls_that_obey_their_schemas_are_read_so() {
+    let template = tokenmold::response_parser::Format::Hermes
+        .template()
+        .unwrap();
+    // A property's schema, and values of it that casting would change.
+    let cases = [
+        (
+            json!({"type": ["integer", "string"], "enum": ["5", 6]}),
+            json!("5"),
+        ),
+        (
+            json!({"anyOf": [{"type": "boolean"}, {"type": "string", "minLength": 2}]}),
+            json!("1"),
+        ),
+        (
+            json!({"anyOf": [{"type": "boolean"}, {"const": "true"}]}),
+            json!("true"),
+        ),
+        (
+            json!({"type": ["null", "string"], "minLength": 1}),
+            json!("null"),
+        ),
+        (
+            json!({"type": ["number", "string"], "not": {"type": "number"}}),
+            json!("1e3"),
+        ),
+        (
+            json!({"type": ["integer", "string"], "maximum": 10}),
+            json!("11"),
+        ),
+        (
+            json!({"type": ["object", "string"], "required": ["a"]}),
+            json!("{}"),
+        ),
+        (
+            json!({"type": ["array", "string"], "minItems": 1}),
+            json!("[]"),
+        ),
+        (json!({"type": "string"}), json!("17")),
+        (
+            json!({"type": ["integer", "array"], "items": {"type": "string"}}),
+            json!(["1", "2"]),
+        ),
+    ];
+    let mut restored = 0;
+    for (schema, value) in cases {
+        let parameters = json!({"type": "object", "properties": {"x": schema}});
+        let valid = jsonschema::validator_for(&parameters).unwrap();
+        let tools =
+            [json!({"type": "function", "function": {"name": "f", "parameters": parameters}})];
+        let call = json!({"name": "f", "arguments": {"x": value}});
+        let text = format!("Well.<tool_call>{call}</tool_call>");
+        let read = tokenmold::tools::read_response(&template, "", &tools, &text).unwrap();
+        let arguments = &read["tool_calls"][0]["function"]["arguments"];
+        if valid.is_valid(&json!({"x": value})) {
+            assert!(
+                valid.is_valid(arguments),
+                "{value} of {schema} is read as {arguments}"
+            );
+            restored += usize::from(arguments["x"] == value);
+        }
+        assert_eq!(read["content"], "Well.");
+    }
+    assert!(restored >= 7, "{restored}");
+    // What was written as text and is not right so is cast.
+    let tools = [json!({"name": "f", "parameters": {"properties": {"x": {"type": "integer"}}}})];
+    let text = r#"<tool_call>{"name": "f", "arguments": {"x": "5"}}</tool_call>"#;
+    let read = tokenmold::tools::read_response(&template, "", &tools, text).unwrap();
+    assert_eq!(
+        read["tool_calls"][0]["function"]["arguments"],
+        json!({"x": 5})
+    );
+}

@@ -5,20 +5,18 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokenmold::chat::{Chat, ChatTemplates, Ending, chatml};
+use tokenmold::chat::{ChatTemplates, chatml};
 use tokenmold::generate::{Generation, Prompt, Request, Session, TokenBudget};
 use tokenmold::model::Transformer;
-use tokenmold::response_parser::{Format, ResponseTemplate, Turn};
-use tokenmold::schema_regex::automaton::SchemaAutomaton;
-use tokenmold::tags::{Content, ResponseFormat};
 use tokenmold::tokenizer::Tokenizer;
-use tokenmold::tools::ToolCall;
+use tokenmold::tools::{ToolCall, read_response};
 
 use super::generate::{Compiled, Marks, Screen, figures};
 use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{Rule, SchemaOptions, read_rule};
+use super::speech::{Form, Speech, read_tools, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
-use super::{Failure, Format as Reader, Output, Verdict, read_json};
+use super::{Failure, Format as Reader, Output, Verdict};
 
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
@@ -239,20 +237,11 @@ impl Conversation<'_> {
 
     /// Offers the tools of a file from now on.
     fn offer(&mut self, file: &Path) -> Result<(), Failure> {
-        let read = read_json(file)?;
-        let Value::Array(tools) = read else {
-            let file = file.display();
-            return Err(Failure::new(format!("{file} is not a list of tools")));
-        };
-        let wrapped = tools.into_iter().map(|tool| match tool.get("function") {
-            Some(_) => tool,
-            None => json!({"type": "function", "function": tool}),
-        });
-        let before = std::mem::replace(&mut self.tools, wrapped.collect());
+        let before = std::mem::replace(&mut self.tools, read_tools(file)?);
         // What cannot be bound is said now.
         let tried = self
             .response("")
-            .and_then(|(format, _)| Compiled::of_tags(|v| format.compile(v), self.tokenizer));
+            .and_then(|speech| Compiled::of_tags(|v| speech.format.compile(v), self.tokenizer));
         if let Err(failure) = tried {
             self.tools = before;
             return Err(failure);
@@ -260,45 +249,14 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// How the model writes an answer to that prompt, with what binds it, and
-    /// how that is read.
-    fn response(&self, prompt: &str) -> Result<(ResponseFormat, ResponseTemplate), Failure> {
-        let fail = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
-        let known = match &self.args.format {
-            Some(name) => Format::by_name(name).ok_or_else(|| {
-                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
-                Failure::new(format!(
-                    "there is no format {name:?}; there are {}",
-                    names.join(", ")
-                ))
-            })?,
-            None => {
-                let chat = Chat::new(&self.messages).with_tools(&self.tools);
-                let source = self.templates.source_for(&chat).map_err(|e| fail(&e))?;
-                Format::of_chat_template(source).ok_or_else(|| {
-                    Failure::new(
-                        "the chat template has the markers of no known format; name it by --format",
-                    )
-                })?
-            }
+    /// How the model writes an answer to that prompt.
+    fn response(&self, prompt: &str) -> Result<Speech, Failure> {
+        let form = match &self.args.format {
+            Some(name) => Form::Named(name),
+            None => Form::Own(self.templates),
         };
-        let options = self.args.options.options();
-        let mut format = ResponseFormat::named(known)
-            .and_then(|format| format.with_tools(&self.tools))
-            .map_err(|e| fail(&e))?
-            .with_options(options)
-            .after(prompt);
-        format = match &self.rule {
-            Some(Rule::Schema(automaton, _)) => {
-                format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
-            }
-            Some(Rule::Regex(regex)) => {
-                format.with_answer(Content::regex(regex).map_err(|e| fail(&e))?)
-            }
-            None => format,
-        };
-        let template = known.template().map_err(|e| fail(&e))?;
-        Ok((format, template))
+        let (rule, options) = (self.rule.as_ref(), &self.args.options);
+        Speech::new(form, &self.messages, &self.tools, rule, options, prompt)
     }
 
     /// What a call has resulted in; the model goes on when it knows all.
@@ -321,43 +279,12 @@ impl Conversation<'_> {
             (None, None) => None,
         };
         if !self.tools.is_empty() {
-            return self.prompt_with_tools(system);
+            let (tools, messages) = (&self.tools, &self.messages);
+            let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
+            return written.map_err(|error| Failure::new(error.to_string()));
         }
         let written = write_chat(self.templates, system.as_deref(), &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
-    }
-
-    /// The same where tools are on offer: as the template shows them, or, if
-    /// it does not, in the system's turn as the embedded model knows them.
-    fn prompt_with_tools(&self, system: Option<String>) -> Result<String, Failure> {
-        let fail = |error: tokenmold::Error| Failure::new(error.to_string());
-        let shows = self.shows_tools()?;
-        let shown = |tool: &Value| {
-            let function = &tool["function"];
-            json!({"name": function["name"], "parameters": function["parameters"]})
-        };
-        let own = (!shows).then(|| {
-            let tools: Vec<Value> = self.tools.iter().map(shown).collect();
-            chatml::tools_system(&tools)
-        });
-        let system: Vec<String> = own.into_iter().chain(system).collect();
-        let mut messages = Vec::new();
-        if !system.is_empty() {
-            messages.push(json!({"role": "system", "content": system.join("\n")}));
-        }
-        messages.extend(self.messages.iter().cloned());
-        let chat = Chat::new(&messages)
-            .with_tools(&self.tools)
-            .with_ending(Ending::GenerationPrompt);
-        Ok(self.templates.apply(&chat).map_err(fail)?.text)
-    }
-
-    /// Whether the template writes tools and calls itself.
-    fn shows_tools(&self) -> Result<bool, Failure> {
-        let chat = Chat::new(&self.messages).with_tools(&self.tools);
-        let source = self.templates.source_for(&chat);
-        let source = source.map_err(|error| Failure::new(error.to_string()))?;
-        Ok(source.contains("tools"))
     }
 
     fn ask(&mut self, line: &str) -> Result<(), Failure> {
@@ -383,16 +310,17 @@ impl Conversation<'_> {
     /// An answer, or calls, each of which obeys its tool's schema.
     fn answer_with_tools(&mut self) -> Result<Value, Failure> {
         let prompt = self.prompt()?;
-        let (format, template) = self.response(&prompt)?;
+        let Speech { format, template } = self.response(&prompt)?;
         let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer)?;
         let before = self.constraint.replace(bound);
         let generation = self.answer();
         self.constraint = before;
         let generation = generation?;
         let text = self.tokenizer.decode_with_structure(&generation.tokens);
-        let read = template.parse_turn(&Turn::after(&prompt), &text);
+        let read = read_response(&template, &prompt, &self.tools, &text);
         let mut message = read.map_err(|e| Failure::of("the answer", e))?;
-        if !self.shows_tools()? {
+        let shown = shows_tools(self.templates, &self.tools, &self.messages);
+        if !shown.map_err(|error| Failure::new(error.to_string()))? {
             // The template writes nothing but content.
             message["content"] = text.into();
         }

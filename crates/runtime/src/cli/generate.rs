@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokenmold::chat::chatml;
+use tokenmold::chat::{ChatTemplates, chatml};
 use tokenmold::constraint::Constraint;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats, Vocabulary};
 use tokenmold::generate::{
@@ -14,9 +14,11 @@ use tokenmold::generate::{
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
+use tokenmold::tools::read_response;
 
 use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{Rule, SchemaOptions, read_rule};
+use super::speech::{Form, Speech, read_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
 use super::trace;
 use super::{Failure, Format, Output, Verdict};
@@ -38,6 +40,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source: Source,
+
+    #[command(flatten)]
+    message: MessageArgs,
 
     #[command(flatten)]
     options: SchemaOptions,
@@ -96,6 +101,38 @@ struct Source {
     regex: Option<String>,
 }
 
+/// What the output is as a message. With any of these it is bound by the format,
+/// read with it, and printed as a message.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Messages")]
+struct MessageArgs {
+    /// A file with tools that the model may call: a list of objects with `name`,
+    /// `description` and `parameters` (a JSON Schema), bare or as
+    /// `{"function": {...}}`. A schema or regular expression binds what is no call.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+
+    /// How the model writes calls and reasoning, by the name of a ready-made
+    /// format. Default: what the markers in its chat template tell.
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+
+    /// The same by a file with a response template.
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    response_template: Option<PathBuf>,
+}
+
+impl MessageArgs {
+    /// Where it is said how the model writes, if messages are wanted.
+    fn form<'a>(&'a self, templates: &'a ChatTemplates) -> Option<Form<'a>> {
+        match (&self.format, &self.response_template) {
+            (Some(name), _) => Some(Form::Named(name)),
+            (None, Some(file)) => Some(Form::Template(file)),
+            (None, None) => self.tools.as_ref().map(|_| Form::Own(templates)),
+        }
+    }
+}
+
 /// How many most probable tokens a trace lists for each step.
 const TRACED_PROBABILITIES: usize = 5;
 
@@ -103,11 +140,12 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
     let Source { schema, regex } = &args.source;
     let rule = read_rule(schema.as_deref(), regex.as_deref(), &args.options)?;
-    let compiled = match rule.as_ref().filter(|_| !args.no_mask) {
-        Some(rule) => Some(Compiled::new(rule, &loaded.tokenizer)?),
-        None => None,
+    let tools = match &args.message.tools {
+        Some(file) => read_tools(file)?,
+        None => Vec::new(),
     };
     let schema = rule.as_ref().and_then(Rule::schema).cloned();
+    let user = [json!({"role": "user", "content": args.prompt})];
     let prompt = match args.raw || loaded.chat.is_empty() {
         true => Prompt::Text(args.prompt.clone()),
         false => {
@@ -116,13 +154,35 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
                 (None, Some(schema)) => Some(chatml::schema_system(schema)),
                 (None, None) => None,
             };
-            let user = json!({"role": "user", "content": args.prompt});
-            let written = write_chat(&loaded.chat, system.as_deref(), &[user]);
+            let written = match tools.is_empty() {
+                true => write_chat(&loaded.chat, system.as_deref(), &user),
+                false => write_chat_with_tools(&loaded.chat, &tools, system.as_deref(), &user),
+            };
             Prompt::Chat(
                 written
                     .map_err(|error| Failure::new(format!("{error}; `--raw` goes without it")))?,
             )
         }
+    };
+    let written = match &prompt {
+        Prompt::Text(text) | Prompt::Chat(text) => text.clone(),
+        Prompt::Tokens(_) => String::new(),
+    };
+    let speech = match args.message.form(&loaded.chat) {
+        Some(form) => {
+            let (rule, options) = (rule.as_ref(), &args.options);
+            Some(Speech::new(form, &user, &tools, rule, options, &written)?)
+        }
+        None => None,
+    };
+    let compiled = match (&speech, &rule) {
+        _ if args.no_mask => None,
+        (Some(speech), _) => Some(Compiled::of_tags(
+            |vocabulary| speech.format.compile(vocabulary),
+            &loaded.tokenizer,
+        )?),
+        (None, Some(rule)) => Some(Compiled::new(rule, &loaded.tokenizer)?),
+        (None, None) => None,
     };
     let traced = args.trace.is_some();
     let listed = match traced {
@@ -159,14 +219,29 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         )
         .map_err(|e| Failure::new(e.to_string()))?;
     if let Some(path) = &args.trace {
-        let source = match (&schema, &args.source.regex) {
+        let mut source = match (&schema, &args.source.regex) {
             (Some(schema), _) => json!({"schema": schema}),
             (None, Some(regex)) => json!({"regex": regex}),
             (None, None) => json!({}),
         };
+        if !tools.is_empty() {
+            source["tools"] = json!(tools);
+        }
         trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
     }
-    let mut json = describe(&generation, compiled.as_ref(), screen.steps);
+    let mut text = format!("{}\n", screen.end());
+    let mut json = describe(
+        &generation,
+        compiled.as_ref(),
+        std::mem::take(&mut screen.steps),
+    );
+    if let Some(speech) = &speech {
+        let said = loaded.tokenizer.decode_with_structure(&generation.tokens);
+        let message = read_response(&speech.template, &written, &tools, &said)
+            .map_err(|error| Failure::of("the answer", error))?;
+        text += &format!("{message:#}\n");
+        json["message"] = message;
+    }
     let mut notes = figures(&generation, compiled.as_ref());
     if schema.is_some() && compiled.is_some() {
         // How much is forced depends on it.
@@ -175,7 +250,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         json["constraint"]["whitespace"] = json!(style);
     }
     Ok(Output {
-        text: "\n".to_owned(),
+        text,
         notes,
         json,
         verdict: Verdict::Good,

@@ -12,6 +12,7 @@ mod model;
 mod parse;
 mod regex;
 mod schema;
+mod speech;
 mod style;
 mod trace;
 mod view;
@@ -55,7 +56,7 @@ Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Decode with a model under a schema or regular expression.
+    /// Decode with a model under a schema, a regular expression or tools.
     Generate(generate::Args),
     /// Chat with a model, bound by a schema where wanted.
     Chat(chat::Args),

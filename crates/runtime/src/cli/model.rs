@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplates, Ending};
-use tokenmold::model::{self, LoadOptions, LoadedModel};
+use tokenmold::gpu::DeviceChoice;
+use tokenmold::model::{self, Dtype, LoadOptions, LoadedModel};
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::{Error, ErrorKind};
 
@@ -24,6 +25,20 @@ pub(crate) struct ModelArgs {
     /// feature `hub` and, the first time, a network.
     #[arg(long, value_name = "NAME")]
     hub: Option<String>,
+
+    /// Where the model runs: `cpu`, `cuda` or `cuda:N`. GPUs need a build with
+    /// the feature `cuda`.
+    #[arg(long, value_name = "DEVICE", default_value_t = DeviceChoice::Cpu)]
+    device: DeviceChoice,
+
+    /// In which floats matrices are kept that are not quantised: `stored`, `f32`,
+    /// `f16` or `bf16`.
+    #[arg(long, value_name = "TYPE", default_value = "stored", value_parser = dtype)]
+    dtype: Dtype,
+}
+
+fn dtype(name: &str) -> Result<Dtype, String> {
+    Dtype::by_name(name).ok_or_else(|| format!("expected one of {}", Dtype::NAMES.join(", ")))
 }
 
 /// How tokens are chosen; the most probable one by default.
@@ -67,24 +82,31 @@ impl SamplingArgs {
 }
 
 impl ModelArgs {
+    fn options(&self) -> LoadOptions {
+        LoadOptions::default()
+            .with_dtype(self.dtype)
+            .with_device(self.device)
+    }
+
     pub(crate) fn load(&self) -> Result<LoadedModel, Failure> {
         if let Some(name) = &self.hub {
-            return load_from_hub(name);
+            return load_from_hub(name, self.options());
         }
         match &self.model {
-            Some(path) => load(path).map_err(|e| Failure::of(path.display(), e)),
-            None => tokenmold::embedded::load().map_err(|e| Failure::of("the embedded model", e)),
+            Some(path) => load(path, self.options()).map_err(|e| Failure::of(path.display(), e)),
+            None => tokenmold::embedded::load_on(self.device)
+                .map_err(|e| Failure::of("the embedded model", e)),
         }
     }
 }
 
 /// Loads a model with a bar on standard error, if that is a terminal.
-fn load(path: &Path) -> Result<LoadedModel, Error> {
+fn load(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
     let bar = ProgressBar::no_length().with_message(format!("loading {}", path.display()));
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {elapsed}") {
         bar.set_style(style);
     }
-    let loaded = model::load_watched(path, LoadOptions::default(), &mut |progress| {
+    let loaded = model::load_watched(path, options, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -93,13 +115,13 @@ fn load(path: &Path) -> Result<LoadedModel, Error> {
 }
 
 #[cfg(feature = "hub")]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
+fn load_from_hub(name: &str, options: LoadOptions) -> Result<LoadedModel, Failure> {
     let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
-    load(&folder).map_err(|e| Failure::of(name, e))
+    load(&folder, options).map_err(|e| Failure::of(name, e))
 }
 
 #[cfg(not(feature = "hub"))]
-fn load_from_hub(name: &str) -> Result<LoadedModel, Failure> {
+fn load_from_hub(name: &str, _: LoadOptions) -> Result<LoadedModel, Failure> {
     Err(Failure::new(format!(
         "{name}: this build cannot download models; build it with `--features hub`, \
          or give a downloaded model by `--model`"

@@ -24,7 +24,7 @@ use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
 /// A constraint that may be computed on another thread.
-pub type Bound<'c> = Box<dyn Constraint + Send + 'c>;
+pub type Bound<'c> = Box<dyn Constraint + 'c>;
 
 type Compile<'c> = Box<dyn FnOnce() -> Result<Bound<'c>, Error> + Send + 'c>;
 
@@ -53,7 +53,7 @@ impl<'c> BatchRequest<'c> {
 
     /// The same with a constraint.
     #[must_use]
-    pub fn with_constraint(mut self, constraint: impl Constraint + Send + 'c) -> Self {
+    pub fn with_constraint(mut self, constraint: impl Constraint + 'c) -> Self {
         self.source = Source::Ready(Box::new(constraint));
         self
     }
@@ -240,6 +240,13 @@ impl<'c> Cell<'c> {
                 .constraint()
                 .map(|constraint| Some(constraint.width())),
         })
+    }
+
+    /// Whether its next mask is worth another thread's time.
+    fn is_mask_missing(&self) -> bool {
+        let mut shared = self.lock();
+        let constraint = shared.constraint();
+        constraint.is_ok_and(|constraint| !constraint.is_mask_known())
     }
 
     /// Compiles the constraint, or computes its mask.
@@ -441,7 +448,10 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                     run.session.seen.extend_from_slice(&tokens);
                     let logits = run.biased(logits);
                     match prompt {
-                        true => run.begun(&logits),
+                        true => {
+                            run.generation.timings.prefill = run.began.elapsed();
+                            run.begun(&logits)
+                        }
                         false => {
                             run.generation.timings.forward += took;
                             run.generation.steps += 1;
@@ -451,7 +461,7 @@ impl<'r, 's, 'm, 'c: 'r, M: Model> Rounds<'r, 's, 'm, 'c, '_, M> {
                 });
                 match step {
                     Ok(Step::Read(tokens)) => {
-                        if let Some(cell) = &cell {
+                        if let Some(cell) = cell.as_ref().filter(|cell| cell.is_mask_missing()) {
                             let _ = self.ahead.send(cell.clone());
                         }
                         Lane::Running {

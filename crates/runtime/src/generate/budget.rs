@@ -3,11 +3,12 @@
 //!
 //! The witness of a state is a shortest text (in bytes) that completes it, as
 //! the tokenizer cuts it by itself, or byte by byte where that does not spell
-//! it. Where the room is within [`BUDGET_MARGIN`] of that text's length, the
-//! mask is narrowed to exactly the tokens after which the state's witness fits,
-//! and the next token of the witness at hand, so that there is always a way
+//! it. Where the room is within [`BUDGET_MARGIN`] of what that takes, the
+//! mask is narrowed to exactly the tokens after which the state's witness fits
+//! (where completions are very long, to some of them), and the next token of the witness at hand, so that there is always a way
 //! on. Elsewhere the mask is as the constraint gives it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use fsm_index::{TokenId, TokenKind};
@@ -17,17 +18,38 @@ use crate::constraint::Constraint;
 use crate::tokenizer::Tokenizer;
 
 /// Under [`TokenBudget::Complete`](super::TokenBudget::Complete) the mask is
-/// narrowed once fewer tokens are left than a shortest completion has bytes and
-/// this many more. No token whose own completion is longer than that is drawn
+/// narrowed once fewer tokens are left than a shortest completion has and this many
+/// more: tokens as the tokenizer cuts it, or one for each byte where it cannot. No
+/// token whose own completion is longer than that is drawn
 /// before either: such a token is looked at when it was drawn.
 pub const BUDGET_MARGIN: usize = 32;
+
+/// Most bytes of completions that are looked at to narrow one mask. A place in
+/// the vocabulary's trie costs a completion, so that long completions of many
+/// places would take seconds; the places that most tokens lead to come first, and
+/// tokens behind the bound are left out, the witness's next one aside.
+const MOST_COMPLETED: usize = 1 << 17;
 
 /// Finds witnesses over one vocabulary.
 pub(super) struct Witnesses<'t> {
     tokenizer: &'t Tokenizer,
     /// A token for each byte alone.
     bytes: [Option<u32>; 256],
+    /// Completions that were cut before: one step's are mostly the next one's.
+    cuts: RefCell<Cuts>,
 }
+
+/// How completions are cut, by what stands before them and their bytes.
+#[derive(Default)]
+struct Cuts {
+    known: HashMap<(&'static str, Vec<u8>), Vec<u32>>,
+    /// Bytes of the completions.
+    size: usize,
+}
+
+/// Most bytes of completions that are remembered; their tokens take up to four
+/// times as many again.
+const MOST_REMEMBERED: usize = 1 << 20;
 
 /// How a text can be completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +85,42 @@ impl<'t> Witnesses<'t> {
                 bytes[usize::from(*byte)] = Some(id);
             }
         }
-        Self { tokenizer, bytes }
+        Self {
+            tokenizer,
+            bytes,
+            cuts: RefCell::default(),
+        }
+    }
+
+    /// The tokens of bytes that follow `left`, as the tokenizer cuts them.
+    fn encode_after(&self, left: &'static str, bytes: &[u8]) -> Vec<u32> {
+        let key = (left, bytes.to_vec());
+        let cuts = &mut *self.cuts.borrow_mut();
+        if let Some(cut) = cuts.known.get(&key) {
+            return cut.clone();
+        }
+        let cut = self.tokenizer.encode_after(left, bytes);
+        cuts.size += bytes.len();
+        if cuts.size > MOST_REMEMBERED {
+            cuts.known.clear();
+            cuts.size = bytes.len();
+        }
+        cuts.known.insert(key, cut.clone());
+        cut
+    }
+
+    /// Whether so little room is left that not every token may leave enough:
+    /// [`BUDGET_MARGIN`] more than a shortest completion takes. False where no
+    /// completion is known.
+    pub(super) fn is_near(&self, constraint: &mut dyn Constraint, room: usize) -> bool {
+        let Some(bytes) = constraint.completion() else {
+            return false;
+        };
+        // Tokens are no more than bytes; mostly that settles it.
+        room < bytes.len() + BUDGET_MARGIN
+            && self
+                .tokens(constraint, &bytes)
+                .is_none_or(|tokens| room < tokens.len() + BUDGET_MARGIN)
     }
 
     /// A completion of the constraint's state in at most `room` tokens; none
@@ -112,7 +169,7 @@ impl<'t> Witnesses<'t> {
         // Some tokenizers put a blank before a text, which no text must have
         // that follows another.
         for left in ["", "\n"] {
-            let cut = self.tokenizer.encode_after(left, bytes);
+            let cut = self.encode_after(left, bytes);
             if !cut.is_empty() && completes(constraint, &cut) {
                 return Some(cut);
             }
@@ -134,7 +191,7 @@ impl<'t> Witnesses<'t> {
     }
 
     /// The tokens of the mask after which the constraint can be completed in
-    /// `left` tokens, as a mask. One completion for each group of
+    /// `left` tokens, as a mask, up to [`MOST_COMPLETED`]. One completion for each group of
     /// [`Constraint::landings`].
     pub(super) fn narrowed(
         &self,
@@ -144,7 +201,13 @@ impl<'t> Witnesses<'t> {
         let mut words = vec![0u32; constraint.width().div_ceil(32)];
         // Many places are completed by the same text.
         let mut known: HashMap<Vec<u8>, bool> = HashMap::new();
-        for group in constraint.landings()? {
+        let mut groups = constraint.landings()?;
+        groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+        let mut completed = 0;
+        for group in groups {
+            if completed > MOST_COMPLETED {
+                break;
+            }
             let Some(&first) = group.first() else {
                 continue;
             };
@@ -153,8 +216,12 @@ impl<'t> Witnesses<'t> {
             }
             let fits = match constraint.completion() {
                 Some(bytes) => match known.get(&bytes) {
-                    Some(fits) => *fits,
+                    Some(fits) => {
+                        completed += bytes.len();
+                        *fits
+                    }
                     None => {
+                        completed += bytes.len();
                         let completion = self.of_bytes_within(constraint, bytes.clone(), left);
                         let fits = completion.is_some();
                         known.insert(bytes, fits);

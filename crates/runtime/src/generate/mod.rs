@@ -3,6 +3,7 @@
 mod batch;
 mod budget;
 mod outcome;
+mod overlap;
 mod request;
 mod run;
 mod speculative;
@@ -27,7 +28,7 @@ use self::speculative::Ahead;
 use self::stop::StopStrings;
 use crate::constraint::Constraint;
 use crate::model::Model;
-use crate::sampling::{Sampler, SamplingConfig};
+use crate::sampling::Sampler;
 use crate::tokenizer::{Surround, Tokenizer};
 use crate::{Error, ErrorKind};
 
@@ -192,18 +193,6 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
             ));
         }
         Ok(tokens)
-    }
-
-    /// Lets the model read tokens at the end of what it has seen.
-    fn read(
-        &mut self,
-        tokens: &[u32],
-        constraint: Option<&mut dyn Constraint>,
-        sampling: &SamplingConfig,
-    ) -> Result<Vec<f32>, Error> {
-        let seen = &mut self.seen;
-        self.ahead
-            .read(self.model, seen, tokens, constraint, sampling)
     }
 }
 

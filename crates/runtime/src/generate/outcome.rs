@@ -114,7 +114,8 @@ pub struct Timings {
     pub prefill: Duration,
     /// The model's steps after that.
     pub forward: Duration,
-    /// Computing masks.
+    /// Computing masks, as far as the loop waited for them: those that are computed
+    /// while the model reads cost less time, or none.
     pub mask: Duration,
     /// Telling the constraint of tokens and asking it what is forced.
     pub advance: Duration,

@@ -20,7 +20,7 @@ pub enum Prompt {
 /// them, may not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ForcedTokens {
-    /// In one piece: one step of the model for all of them.
+    /// In one piece, in one step of the model with the token drawn before them.
     #[default]
     Append,
     /// Drawn.
@@ -43,7 +43,8 @@ pub enum TokenBudget {
     /// shortest text does not fit, generating fails before it begins.
     ///
     /// The narrowing takes a walk over the vocabulary and a completion for each
-    /// place that it leads to, at each step near the end.
+    /// place that it leads to, at each step near the end. Where these are longer
+    /// than 128 kB together, the places that fewest tokens lead to are left out.
     Complete,
 }
 

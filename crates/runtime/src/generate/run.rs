@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use fsm_index::Place;
 
-use super::budget::{BUDGET_MARGIN, Completion, Witnesses};
+use super::budget::{Completion, Witnesses};
+use super::overlap::Overlap;
 use super::stop::StopStrings;
 use super::{
     Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation, LogProbabilities,
@@ -47,11 +48,22 @@ pub(super) struct Run<'r, 'c, 's, 'm, M: Model + ?Sized> {
     pub(super) on_event: &'r mut dyn FnMut(&Event<'_>) -> Flow,
 }
 
-impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
-    pub(super) fn run(mut self) -> Result<Generation, Error> {
+impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
+    pub(super) fn run(self) -> Result<Generation, Error> {
+        std::thread::scope(|scope| self.run_beside(&mut Overlap::new(scope)))
+    }
+
+    /// All steps, with masks computed beside the model.
+    fn run_beside<'x>(mut self, overlap: &mut Overlap<'x, '_, 'c>) -> Result<Generation, Error>
+    where
+        'c: 'x,
+    {
         let unread = self.begin();
-        let mut logits = self.read(&unread)?;
+        let mut logits = self.read(&unread, overlap)?;
         self.session.ahead.steps = 0;
+        let waited = overlap.take_waited();
+        self.generation.timings.mask += waited;
+        self.generation.timings.prefill = self.began.elapsed().saturating_sub(waited);
         let mut step = self.begun(&logits)?;
         loop {
             let tokens = match step {
@@ -59,8 +71,11 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
                 Step::Read(tokens) => tokens,
             };
             let began = Instant::now();
-            logits = self.read(&tokens)?;
-            self.generation.timings.forward += began.elapsed();
+            logits = self.read(&tokens, overlap)?;
+            let waited = overlap.take_waited();
+            let timings = &mut self.generation.timings;
+            timings.mask += waited;
+            timings.forward += began.elapsed().saturating_sub(waited);
             self.generation.steps += std::mem::take(&mut self.session.ahead.steps);
             step = self.step(&logits)?;
         }
@@ -81,7 +96,6 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
 
     /// The first step, after the prompt was read.
     pub(super) fn begun(&mut self, logits: &[f32]) -> Result<Step, Error> {
-        self.generation.timings.prefill = self.began.elapsed();
         let prompt = std::mem::take(&mut self.prompt);
         let event = Event::Prompt {
             tokens: &prompt,
@@ -89,7 +103,10 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
         };
         match self.tell(&event) {
             Flow::Stop => Ok(Step::Finish(Finish::Stopped)),
-            Flow::Continue => self.step(logits),
+            Flow::Continue => match self.append_forced(Vec::new())? {
+                Step::Read(tokens) if tokens.is_empty() => self.step(logits),
+                step => Ok(step),
+            },
         }
     }
 
@@ -118,13 +135,35 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
         (self.generation, self.session)
     }
 
-    /// Lets the model read, and adds the biases.
-    fn read(&mut self, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+    /// Lets the model read, and adds the biases. The mask that will be asked for
+    /// is computed meanwhile.
+    fn read<'x>(
+        &mut self,
+        mut tokens: &[u32],
+        overlap: &mut Overlap<'x, '_, 'c>,
+    ) -> Result<Vec<f32>, Error>
+    where
+        'c: 'x,
+    {
+        let Session {
+            model, seen, ahead, ..
+        } = &mut *self.session;
+        if let Some(logits) = ahead.known(seen, &mut tokens) {
+            return Ok(self.biased(logits));
+        }
+        let room = model.context_length();
         let constraint = self.constraint.as_deref_mut();
         let sampling = &self.request.sampling;
-        let logits = self
-            .session
-            .read(tokens, constraint.map(|c| c as _), sampling)?;
+        let proposals = ahead.propose(
+            room,
+            seen,
+            tokens,
+            constraint.map(|constraint| constraint as _),
+            sampling,
+        )?;
+        let logits = overlap.during(&mut self.constraint, || {
+            ahead.forward(&mut **model, seen, tokens, proposals)
+        })?;
         Ok(self.biased(logits))
     }
 
@@ -158,40 +197,44 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
         }
     }
 
-    /// Decides on the next token or tokens.
+    /// Decides on the next token, and on those that must come behind it: the
+    /// model reads them together.
     pub(super) fn step(&mut self, logits: &[f32]) -> Result<Step, Error> {
-        if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
-            return Ok(Step::Finish(Finish::Complete));
-        }
-        let (room, full) = self.room();
-        if room == 0 {
-            return Ok(Step::Finish(full));
-        }
-        let forced = self.forced(room)?;
-        if !forced.is_empty() {
-            let mut finish = None;
-            for (taken, token) in forced.iter().enumerate() {
-                let place = self.places.get_mut(taken).and_then(Option::take);
-                finish = self.add(*token, Origin::Forced, place);
-                if finish.is_some() {
-                    self.rollback(forced.len() - taken - 1)?;
-                    break;
-                }
-            }
-            return Ok(match finish {
-                Some(finish) => Step::Finish(finish),
-                None => self.unless_over(forced),
-            });
-        }
+        let (room, _) = self.room();
         let place = self.place();
         let (token, origin) = match self.draw(logits, room)? {
             Drawn::Token(token, origin) => (token, origin),
             Drawn::Finish(finish) => return Ok(Step::Finish(finish)),
         };
-        Ok(match self.add(token, origin, place) {
-            Some(finish) => Step::Finish(finish),
-            None => self.unless_over(vec![token]),
-        })
+        match self.add(token, origin, place) {
+            Some(finish) => Ok(Step::Finish(finish)),
+            None => self.append_forced(vec![token]),
+        }
+    }
+
+    /// Appends what must come next to tokens that the model is to read.
+    fn append_forced(&mut self, mut tokens: Vec<u32>) -> Result<Step, Error> {
+        loop {
+            if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
+                return Ok(Step::Finish(Finish::Complete));
+            }
+            let (room, full) = self.room();
+            if room == 0 {
+                return Ok(Step::Finish(full));
+            }
+            let forced = self.forced(room)?;
+            if forced.is_empty() {
+                return Ok(Step::Read(tokens));
+            }
+            for (taken, token) in forced.iter().enumerate() {
+                let place = self.places.get_mut(taken).and_then(Option::take);
+                if let Some(finish) = self.add(*token, Origin::Forced, place) {
+                    self.rollback(forced.len() - taken - 1)?;
+                    return Ok(Step::Finish(finish));
+                }
+            }
+            tokens.extend(forced);
+        }
     }
 
     /// Draws the next token and tells the constraint.
@@ -288,12 +331,11 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
     }
 
     /// Whether the room is so little that not every token may leave enough.
-    fn is_near_its_end(&self, room: usize) -> bool {
-        if self.witnesses.is_none() {
-            return false;
+    fn is_near_its_end(&mut self, room: usize) -> bool {
+        match (&self.witnesses, &mut self.constraint) {
+            (Some(witnesses), Some(constraint)) => witnesses.is_near(*constraint, room),
+            _ => false,
         }
-        let completion = self.constraint.as_ref().and_then(|c| c.completion());
-        completion.is_some_and(|bytes| room < bytes.len() + BUDGET_MARGIN)
     }
 
     /// The tokens that leave enough room, the witness's first among them.
@@ -463,17 +505,6 @@ impl<'s, 'm, M: Model + ?Sized> Run<'_, '_, 's, 'm, M> {
                 "the vocabulary cannot spell a shortest text that the constraint accepts; use \
                  `TokenBudget::Cut`",
             )),
-        }
-    }
-
-    /// Has the model read `tokens`, unless nothing would come of it.
-    fn unless_over(&self, tokens: Vec<u32>) -> Step {
-        if self.constraint.as_ref().is_some_and(|c| c.is_finished()) {
-            return Step::Finish(Finish::Complete);
-        }
-        match self.room() {
-            (0, full) => Step::Finish(full),
-            _ => Step::Read(tokens),
         }
     }
 

@@ -241,44 +241,58 @@ impl<'m> Ahead<'m> {
         self.read.front().map(|(proposal, _)| proposal)
     }
 
-    /// Lets the model read tokens behind those it has seen, and what may come
-    /// behind them; the logits behind the last.
-    pub(super) fn read<M: Model + ?Sized>(
-        &mut self,
-        model: &mut M,
-        seen: &mut Vec<u32>,
-        mut tokens: &[u32],
-        constraint: Option<&mut dyn Constraint>,
-        sampling: &SamplingConfig,
-    ) -> Result<Vec<f32>, Error> {
+    /// Takes those of the tokens that were read ahead from their front; the
+    /// logits behind the last if these are all.
+    pub(super) fn known(&mut self, seen: &mut Vec<u32>, tokens: &mut &[u32]) -> Option<Vec<f32>> {
         let mut known = None;
         while let Some((first, rest)) = tokens.split_first()
             && let Some((_, logits)) = self.read.pop_front_if(|(p, _)| p.token() == *first)
         {
             self.speculation.accepted += 1;
             seen.push(*first);
-            tokens = rest;
+            *tokens = rest;
             known = Some(logits);
         }
-        if tokens.is_empty()
-            && let Some(logits) = known
-        {
-            return Ok(logits);
+        if tokens.is_empty() && known.is_some() {
+            return known;
         }
         self.read.clear();
-        let position = seen.len();
-        self.steps += 1;
-        let room = model
-            .context_length()
-            .saturating_sub(position + tokens.len());
-        let count = self.count.min(room);
-        let proposals = match &mut self.drafter {
+        None
+    }
+
+    /// What may come behind `tokens`, which come behind those that were seen;
+    /// nothing without a drafter.
+    pub(super) fn propose(
+        &mut self,
+        context: usize,
+        seen: &[u32],
+        tokens: &[u32],
+        constraint: Option<&mut dyn Constraint>,
+        sampling: &SamplingConfig,
+    ) -> Result<Vec<Proposal>, Error> {
+        let count = self
+            .count
+            .min(context.saturating_sub(seen.len() + tokens.len()));
+        match &mut self.drafter {
             Some(drafter) if count > 0 => {
-                let all = [seen.as_slice(), tokens].concat();
-                drafter.propose(&all, count, constraint, sampling)?
+                let all = [seen, tokens].concat();
+                drafter.propose(&all, count, constraint, sampling)
             }
-            _ => Vec::new(),
-        };
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Lets the model read tokens behind those it has seen, and what is proposed
+    /// to come behind them; the logits behind the last of `tokens`.
+    pub(super) fn forward<M: Model + ?Sized>(
+        &mut self,
+        model: &mut M,
+        seen: &mut Vec<u32>,
+        tokens: &[u32],
+        proposals: Vec<Proposal>,
+    ) -> Result<Vec<f32>, Error> {
+        self.steps += 1;
+        let position = seen.len();
         if proposals.is_empty() {
             let logits = model.forward(tokens, position)?;
             seen.extend_from_slice(tokens);

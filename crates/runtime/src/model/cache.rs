@@ -1,6 +1,6 @@
 //! Keys and values of the tokens seen, kept where they were first written.
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 /// One layer's keys and values, `[heads, capacity, width]` each.
 ///
@@ -51,7 +51,7 @@ impl KvCache {
                 .max(FIRST)
                 .min(self.most.max(length));
             for side in [&mut self.keys, &mut self.values] {
-                let larger = Tensor::zeros((heads, room, width), DType::F32, &Device::Cpu)?;
+                let larger = Tensor::zeros((heads, room, width), DType::F32, keys.device())?;
                 if let (Some(old), true) = (&side, self.length > 0) {
                     larger.slice_set(&old.narrow(1, 0, self.length)?.contiguous()?, 1, 0)?;
                 }

@@ -92,6 +92,8 @@ pub struct ModelConfig {
     /// Which layers are windowed: of so many in a row all but the last; 0 for
     /// all. Means nothing without a window.
     pub window_pattern: usize,
+    /// How many layers come before the first windowed one.
+    pub full_layers: usize,
     /// Base of the wavelengths in windowed layers, where it differs.
     pub local_rope_theta: Option<f64>,
     /// How many tokens have logits.
@@ -165,10 +167,12 @@ impl ModelConfig {
         let architecture = reader.architecture()?;
 
         reader.activation(architecture)?;
-        if value.get("use_sliding_window") == Some(&Value::Bool(true)) {
-            return Err(
-                reader.error("`use_sliding_window` is true; sliding windows are not implemented")
-            );
+        let windowed_qwen = matches!(architecture, Architecture::Qwen2 | Architecture::Qwen3)
+            && reader.flag("use_sliding_window");
+        if reader.flag("use_sliding_window") && !windowed_qwen {
+            return Err(reader.error(
+                "`use_sliding_window` is true; it is implemented for qwen2 and qwen3 alone",
+            ));
         }
         for key in ["mlp_bias", "num_experts", "num_local_experts"] {
             if value
@@ -213,6 +217,7 @@ impl ModelConfig {
                 .optional_number("final_logit_softcapping")?
                 .filter(|_| capped),
             sliding_window: match architecture {
+                _ if windowed_qwen => Some(reader.size("sliding_window")?),
                 Architecture::Llama
                 | Architecture::Qwen2
                 | Architecture::Qwen3
@@ -220,6 +225,10 @@ impl ModelConfig {
                 _ => reader.optional_size("sliding_window")?,
             },
             window_pattern: reader.window_pattern(architecture)?,
+            full_layers: match windowed_qwen {
+                true => reader.full_layers()?,
+                false => 0,
+            },
             local_rope_theta: match architecture {
                 Architecture::Gemma3 => Some(reader.local_rope_theta()?),
                 _ => None,
@@ -291,7 +300,7 @@ impl ModelConfig {
     /// Whether a layer sees a window alone.
     pub(crate) fn is_windowed(&self, layer: usize) -> bool {
         let full = self.window_pattern > 0 && (layer + 1).is_multiple_of(self.window_pattern);
-        self.sliding_window.is_some() && !full
+        self.sliding_window.is_some() && !full && layer >= self.full_layers
     }
 
     /// The frequency of each pair of a head's dimensions that are turned, in
@@ -447,6 +456,27 @@ impl Reader<'_> {
             }
         }
         Ok(pattern)
+    }
+
+    /// How many layers of a Qwen come before the first one with a window.
+    fn full_layers(&self) -> Result<usize, Error> {
+        let count = self.value.get("max_window_layers").and_then(Value::as_u64);
+        let count = count
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| self.error("`max_window_layers` must be a whole number"))?;
+        let types = self.value.get("layer_types").and_then(Value::as_array);
+        for (at, kind) in types.into_iter().flatten().enumerate() {
+            let expected = match at < count {
+                true => "full_attention",
+                false => "sliding_attention",
+            };
+            if kind.as_str() != Some(expected) {
+                return Err(self.error(format!(
+                    "`layer_types/{at}` is {kind}; `max_window_layers` of {count} makes it `{expected}`"
+                )));
+            }
+        }
+        Ok(count)
     }
 
     /// In newer files each kind of layer has its own `rope_parameters`.

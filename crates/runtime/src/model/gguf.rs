@@ -184,6 +184,7 @@ impl Header {
                 }
                 _ => None,
             },
+            full_layers: 0,
             window_pattern: match architecture {
                 Architecture::Gemma2 => 2,
                 Architecture::Gemma3 => 6,

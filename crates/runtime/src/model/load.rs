@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
+use candle_core::Device;
 use serde_json::Value;
 
 use super::config::{ModelConfig, end_tokens};
 use super::gguf::Header;
+use super::on_device::OnDevice;
 use super::weights::{Gguf, Safetensors};
-use super::{Model, Transformer, WeightFormat, read};
+use super::{Dtype, Model, Transformer, WeightFormat, read};
 use crate::chat::ChatTemplates;
+use crate::gpu::DeviceChoice;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
@@ -30,8 +33,12 @@ pub struct LoadedModel {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// How matrices are kept in memory.
+    /// Which matrices are quantised in memory.
     pub weights: WeightFormat,
+    /// In which floats the others are kept.
+    pub dtype: Dtype,
+    /// Where the model runs. On a GPU matrices of floats are in 32 bits.
+    pub device: DeviceChoice,
 }
 
 impl LoadOptions {
@@ -39,6 +46,26 @@ impl LoadOptions {
     pub fn with_weights(mut self, weights: WeightFormat) -> Self {
         self.weights = weights;
         self
+    }
+
+    /// The same, with matrices that are not quantised kept in these floats.
+    pub fn with_dtype(mut self, dtype: Dtype) -> Self {
+        self.dtype = dtype;
+        self
+    }
+
+    /// The same, on this device.
+    pub fn with_device(mut self, device: DeviceChoice) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// In which floats matrices are kept.
+    pub(super) fn dtype(self) -> Dtype {
+        match self.weights {
+            WeightFormat::Float32 => Dtype::F32,
+            _ => self.dtype,
+        }
     }
 }
 
@@ -90,16 +117,19 @@ pub fn load_watched(
     watch: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadedModel, Error> {
     let path = path.as_ref();
+    // Before anything is read: it may not be there.
+    let device = options.device.open()?;
     if path.is_dir() {
-        load_folder(path, options, watch)
+        load_folder(path, options, device, watch)
     } else {
-        load_gguf(path, options, watch)
+        load_gguf(path, options, device, watch)
     }
 }
 
 fn load_folder(
     folder: &Path,
     options: LoadOptions,
+    device: Device,
     watch: Watch<'_>,
 ) -> Result<LoadedModel, Error> {
     let config_path = folder.join("config.json");
@@ -113,7 +143,7 @@ fn load_folder(
     let chat = ChatTemplates::from_directory(folder)?;
     let layers = config.layers;
     let mut read = 0;
-    let mut source = Safetensors::open(folder, options.weights, &mut |done, files| {
+    let mut source = Safetensors::open(folder, options, &mut |done, files| {
         read = files;
         let total = files + layers;
         watch(LoadProgress { done, total });
@@ -124,6 +154,7 @@ fn load_folder(
         generation,
         tokenizer_config,
         chat,
+        device,
     };
     parts.finish(&mut source, read, watch)
 }
@@ -136,6 +167,7 @@ pub(crate) fn from_bytes(
     generation: &[u8],
     tokenizer_config: &[u8],
     weights: &[u8],
+    device: DeviceChoice,
 ) -> Result<LoadedModel, Error> {
     let json = |bytes: &[u8]| {
         serde_json::from_slice(bytes)
@@ -148,12 +180,20 @@ pub(crate) fn from_bytes(
         generation: json(generation)?,
         chat: ChatTemplates::from_config(&tokenizer_config)?,
         tokenizer_config,
+        device: device.open()?,
     };
-    let mut source = Safetensors::from_bytes(weights, "model.safetensors", WeightFormat::Fast)?;
+    // So small that widening its matrices would cost more than it spares.
+    let options = LoadOptions::default().with_dtype(Dtype::F32);
+    let mut source = Safetensors::from_bytes(weights, "model.safetensors", options)?;
     parts.finish(&mut source, 0, &mut |_| {})
 }
 
-fn load_gguf(path: &Path, options: LoadOptions, watch: Watch<'_>) -> Result<LoadedModel, Error> {
+fn load_gguf(
+    path: &Path,
+    options: LoadOptions,
+    device: Device,
+    watch: Watch<'_>,
+) -> Result<LoadedModel, Error> {
     let mut header = Header::open(path)?;
     let (config, pairing) = header.config()?;
     let beside = path.with_file_name("tokenizer.json");
@@ -167,7 +207,7 @@ fn load_gguf(path: &Path, options: LoadOptions, watch: Watch<'_>) -> Result<Load
         content: &header.content,
         file: header.file,
         place: header.place,
-        format: options.weights,
+        options,
         pairing,
         four_norms: config.architecture.has_four_norms(),
         embedding: None,
@@ -178,6 +218,7 @@ fn load_gguf(path: &Path, options: LoadOptions, watch: Watch<'_>) -> Result<Load
         generation: Value::Null,
         tokenizer_config: Value::Null,
         chat,
+        device,
     };
     parts.finish(&mut source, 0, watch)
 }
@@ -189,6 +230,7 @@ struct Parts {
     generation: Value,
     tokenizer_config: Value,
     chat: ChatTemplates,
+    device: Device,
 }
 
 impl Parts {
@@ -215,10 +257,14 @@ impl Parts {
         ends.extend(name.and_then(|name| self.tokenizer.token_to_id(name)));
         let tokenizer = self.tokenizer.for_model(width, &ends)?;
         let total = read + self.config.layers;
-        let model = Transformer::new(self.config, source, &mut |layers| {
+        let built = &mut |layers| {
             let done = read + layers;
             watch(LoadProgress { done, total });
-        })?;
+        };
+        let model = match &self.device {
+            Device::Cpu => Transformer::new(self.config, source, built)?,
+            device => Transformer::new(self.config, &mut OnDevice { source, device }, built)?,
+        };
         debug_assert_eq!(model.vocabulary_width(), width);
         Ok(LoadedModel {
             model,

@@ -1,10 +1,14 @@
 //! Models: what the decode loop needs of one, and those that this crate runs.
 
+mod attention;
 mod cache;
 mod config;
+mod dots;
 mod gguf;
 mod gguf_tokenizer;
 mod load;
+mod matrix;
+mod on_device;
 mod rotary;
 mod transformer;
 mod weights;
@@ -16,7 +20,7 @@ pub use config::{Architecture, MAX_LAYERS, MAX_SIZE, ModelConfig, RopeScaling};
 pub(crate) use load::from_bytes;
 pub use load::{LoadOptions, LoadProgress, LoadedModel, load, load_watched, load_with};
 pub use transformer::Transformer;
-pub use weights::WeightFormat;
+pub use weights::{Dtype, WeightFormat};
 
 use crate::{Error, ErrorKind};
 

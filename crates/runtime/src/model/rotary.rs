@@ -21,19 +21,26 @@ pub(super) struct Rotary {
     most: usize,
     table: Option<(Tensor, Tensor)>,
     length: usize,
+    device: Device,
 }
 
 /// Positions that a table has at first.
 const FIRST: usize = 512;
 
 impl Rotary {
-    pub(super) fn new(frequencies: Vec<f32>, pairing: Pairing, most: usize) -> Self {
+    pub(super) fn new(
+        frequencies: Vec<f32>,
+        pairing: Pairing,
+        most: usize,
+        device: &Device,
+    ) -> Self {
         Self {
             frequencies,
             pairing,
             most,
             table: None,
             length: 0,
+            device: device.clone(),
         }
     }
 
@@ -50,7 +57,7 @@ impl Rotary {
                     .map(move |frequency| at as f32 * frequency)
             });
             let angles =
-                Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &Device::Cpu)?;
+                Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &self.device)?;
             self.table = Some((angles.cos()?, angles.sin()?));
             self.length = length;
         }

@@ -1,46 +1,39 @@
 //! The forward pass that the Llama, Qwen, Mistral, Phi and Gemma families share.
 
-use candle_core::quantized::QMatMul;
-use candle_core::{D, Device, Module, Result, Tensor};
-use candle_nn::ops::{rms_norm, silu, softmax_last_dim};
+use std::sync::Arc;
 
+use candle_core::{D, Device, Result, Tensor};
+use candle_nn::ops::silu;
+
+use super::attention::{Sight, attend, capped};
 use super::cache::KvCache;
 use super::config::{Architecture, ModelConfig};
+use super::matrix::{Embedding, Linear, Norm};
 use super::rotary::Rotary;
 use super::weights::Source;
-use super::{Model, check_request, last_tokens};
-use crate::Error;
+use super::{Model, Reading, check_request, last_tokens};
+use crate::{Error, ErrorKind};
 
-/// A decoder of a known family ([`Architecture`]) on the CPU. It computes in 32-bit
-/// floats; quantised weights stay quantised.
+/// A decoder of a known family ([`Architecture`]). It computes in 32-bit
+/// floats; matrices stay in 16 bits or quantised.
 #[derive(Debug)]
 pub struct Transformer {
-    config: ModelConfig,
-    embedding: Embedding,
-    layers: Vec<Layer>,
-    norm: Norm,
-    output: Linear,
+    weights: Arc<Weights>,
+    /// What each layer remembers.
+    caches: Vec<KvCache>,
     rotary: Rotary,
     /// That of windowed layers, where they have their own.
     local_rotary: Option<Rotary>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Embedding {
-    Plain(Tensor),
-    Quantised(QMatMul),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Linear {
-    pub(super) weight: QMatMul,
-    pub(super) bias: Option<Tensor>,
-}
-
-#[derive(Clone, Debug)]
-struct Norm {
-    weight: Tensor,
-    epsilon: f32,
+/// What a model is, whatever it has seen: shared by its forks.
+#[derive(Debug)]
+struct Weights {
+    config: ModelConfig,
+    embedding: Embedding,
+    layers: Vec<Layer>,
+    norm: Norm,
+    output: Linear,
 }
 
 #[derive(Clone, Debug)]
@@ -58,7 +51,6 @@ struct Layer {
     /// After the feed-forward part, before it is added.
     outer_norm: Option<Norm>,
     windowed: bool,
-    cache: KvCache,
 }
 
 /// The matrices of queries, keys and values.
@@ -113,39 +105,6 @@ impl Gates {
             false => silu(&gate)?,
         };
         gate * up
-    }
-}
-
-impl Linear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = self.weight.forward(x)?;
-        match &self.bias {
-            Some(bias) => y.broadcast_add(bias),
-            None => Ok(y),
-        }
-    }
-}
-
-impl Norm {
-    fn new(weight: Tensor, epsilon: f32, less_one: bool) -> std::result::Result<Self, Error> {
-        let weight = match less_one {
-            true => (weight + 1.0)?,
-            false => weight,
-        };
-        Ok(Self { weight, epsilon })
-    }
-
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        rms_norm(x, &self.weight, self.epsilon)
-    }
-}
-
-impl Embedding {
-    fn forward(&self, tokens: &Tensor) -> Result<Tensor> {
-        match self {
-            Self::Plain(table) => table.index_select(tokens, 0),
-            Self::Quantised(table) => table.embedding(tokens),
-        }
     }
 }
 
@@ -231,7 +190,6 @@ impl Transformer {
                 output: linear("self_attn.o_proj", [hidden, query_width], false)?,
                 down: linear("mlp.down_proj", [hidden, inner], false)?,
                 windowed: config.is_windowed(index),
-                cache: KvCache::new(config.context_length),
             });
             built(layers.len());
         }
@@ -248,16 +206,26 @@ impl Transformer {
             weight: source.matrix(head, vocabulary)?,
             bias: None,
         };
-        let rotary =
-            |frequencies| Rotary::new(frequencies, source.pairing(), config.context_length);
+        let rotary = |frequencies| {
+            Rotary::new(
+                frequencies,
+                source.pairing(),
+                config.context_length,
+                norm.device(),
+            )
+        };
         let local_rotary = config.local_rope_frequencies().map(rotary);
         let rotary = rotary(config.rope_frequencies());
+        let caches = empty_caches(&config);
         Ok(Self {
-            config,
-            embedding,
-            layers,
-            norm,
-            output,
+            weights: Arc::new(Weights {
+                config,
+                embedding,
+                layers,
+                norm,
+                output,
+            }),
+            caches,
             rotary,
             local_rotary,
         })
@@ -267,16 +235,9 @@ impl Transformer {
     /// for texts side by side. O(layers).
     #[must_use]
     pub fn fork(&self) -> Self {
-        let layers = self.layers.iter().cloned().map(|layer| Layer {
-            cache: KvCache::new(self.config.context_length),
-            ..layer
-        });
         Self {
-            config: self.config.clone(),
-            embedding: self.embedding.clone(),
-            layers: layers.collect(),
-            norm: self.norm.clone(),
-            output: self.output.clone(),
+            weights: self.weights.clone(),
+            caches: empty_caches(&self.weights.config),
             rotary: self.rotary.clone(),
             local_rotary: self.local_rotary.clone(),
         }
@@ -284,32 +245,140 @@ impl Transformer {
 
     /// The shape of the model.
     pub fn config(&self) -> &ModelConfig {
-        &self.config
+        &self.weights.config
     }
 
-    /// The logits after each of the last `wanted` tokens.
-    fn logits(&mut self, tokens: &[u32], position: usize, wanted: usize) -> Result<Vec<Vec<f32>>> {
-        let config = &self.config;
-        let count = tokens.len();
+    /// The device that the weights are on.
+    pub fn device(&self) -> &Device {
+        self.weights.norm.device()
+    }
+
+    /// Reads one more token for each text, as a device chose them: `fed` is
+    /// `[texts]`, of `u32`, on the models' device. Returns the logits after them,
+    /// `[texts, width]`, on that device. On a GPU nothing is waited for.
+    ///
+    /// # Errors
+    ///
+    /// There are no texts or more or fewer than tokens, they are no forks of one
+    /// model, a context is full, or the computation fails. The models then remember
+    /// what they did.
+    pub fn forward_fed(texts: &mut [Self], fed: &Tensor) -> std::result::Result<Tensor, Error> {
+        let Some(first) = texts.first() else {
+            return Err(wrong_texts("no texts were given"));
+        };
+        let weights = first.weights.clone();
+        if !texts
+            .iter()
+            .all(|text| Arc::ptr_eq(&text.weights, &weights))
+        {
+            return Err(wrong_texts("the models of a batch must be forks of one"));
+        }
+        if fed.dims() != [texts.len()] {
+            return Err(wrong_texts("a token is needed for each text"));
+        }
+        let before: Vec<usize> = texts.iter().map(Model::cached).collect();
+        for text in &*texts {
+            // The token is on the device; the check is of the room for it.
+            check_request(text, &[0], text.cached())?;
+        }
+        // So many tokens; which ones, only the device knows.
+        const UNSEEN: &[u32] = &[0];
+        let views = texts.iter_mut().zip(&before);
+        let views = views.map(|(text, &position)| text.view(UNSEEN, position));
+        let logits = views
+            .collect::<Result<Vec<Text<'_>>>>()
+            .and_then(|mut views| weights.logits_of(fed, &mut views, 1));
+        logits.map_err(|error| {
+            for (text, length) in texts.iter_mut().zip(before) {
+                text.truncate(length);
+            }
+            error.into()
+        })
+    }
+
+    /// What new tokens of this text see, and where they are kept.
+    fn view<'t>(&'t mut self, tokens: &'t [u32], position: usize) -> Result<Text<'t>> {
+        let (window, count) = (self.weights.config.sliding_window, tokens.len());
         let full = Sight::new(&mut self.rotary, position, count, None)?;
-        let narrow = match (config.sliding_window, &mut self.local_rotary) {
+        let narrow = match (window, &mut self.local_rotary) {
             (None, _) => None,
             (window, Some(own)) => Some(Sight::new(own, position, count, window)?),
             (window, None) => Some(Sight::new(&mut self.rotary, position, count, window)?),
         };
-        let tokens = Tensor::from_slice(tokens, count, &Device::Cpu)?;
-        let mut x = self.embedding.forward(&tokens)?;
+        Ok(Text {
+            tokens,
+            full,
+            narrow,
+            rotary: &self.rotary,
+            local_rotary: self.local_rotary.as_ref(),
+            caches: &mut self.caches,
+        })
+    }
+
+    /// A step of texts whose models share their weights, each with its logits.
+    /// `None` if something went wrong; then none has read its tokens.
+    fn read_together(reads: &mut [&mut Reading<'_, Self>]) -> Option<Vec<Vec<f32>>> {
+        let weights = reads.first()?.model.weights.clone();
+        let views = reads.iter_mut().map(|read| {
+            read.model.truncate(read.position);
+            read.model.view(read.tokens, read.position)
+        });
+        let logits = views
+            .collect::<Result<Vec<Text<'_>>>>()
+            .and_then(|mut texts| weights.logits(&mut texts, 1));
+        match logits {
+            Ok(logits) => Some(logits),
+            Err(_) => {
+                for read in reads {
+                    read.model.truncate(read.position);
+                }
+                None
+            }
+        }
+    }
+}
+
+#[cold]
+fn wrong_texts(what: &str) -> Error {
+    Error::new(ErrorKind::Model, what)
+}
+
+fn empty_caches(config: &ModelConfig) -> Vec<KvCache> {
+    vec![KvCache::new(config.context_length); config.layers]
+}
+
+/// What a step reads of one text.
+struct Text<'t> {
+    tokens: &'t [u32],
+    full: Sight,
+    /// What windowed layers see.
+    narrow: Option<Sight>,
+    rotary: &'t Rotary,
+    local_rotary: Option<&'t Rotary>,
+    caches: &'t mut [KvCache],
+}
+
+impl Weights {
+    /// The logits after each of the last `wanted` tokens of each text, in order.
+    ///
+    /// The new tokens of all texts are rows of one matrix, so that each weight is
+    /// read once; attention alone goes text by text.
+    fn logits(&self, texts: &mut [Text<'_>], wanted: usize) -> Result<Vec<Vec<f32>>> {
+        let tokens: Vec<u32> = texts.iter().flat_map(|text| text.tokens).copied().collect();
+        let tokens = Tensor::from_slice(&tokens, tokens.len(), self.norm.device())?;
+        self.logits_of(&tokens, texts, wanted)?.to_vec2()
+    }
+
+    /// The same of tokens on the device, as a tensor there.
+    fn logits_of(&self, tokens: &Tensor, texts: &mut [Text<'_>], wanted: usize) -> Result<Tensor> {
+        let config = &self.config;
+        let mut x = self.embedding.forward(tokens)?;
         if config.architecture.is_gemma() {
             x = (x * (config.hidden_size as f64).sqrt())?;
         }
-        for layer in &mut self.layers {
-            let (rotary, sight) = match (&narrow, layer.windowed, &self.local_rotary) {
-                (Some(narrow), true, Some(own)) => (own, narrow),
-                (Some(narrow), true, None) => (&self.rotary, narrow),
-                _ => (&self.rotary, &full),
-            };
+        for (index, layer) in self.layers.iter().enumerate() {
             let normed = layer.input_norm.forward(&x)?;
-            let mut attended = attention(layer, config, rotary, &normed, sight)?;
+            let mut attended = layer.attention(index, config, &normed, texts)?;
             if let Some(norm) = &layer.attended_norm {
                 attended = norm.forward(&attended)?;
             }
@@ -322,40 +391,46 @@ impl Transformer {
             }
             x = (x + fed)?;
         }
-        let last = x.narrow(0, count - wanted, wanted)?.contiguous()?;
+        let mut end = 0;
+        let mut last = Vec::new();
+        for text in texts.iter() {
+            end += text.tokens.len();
+            last.push(x.narrow(0, end - wanted, wanted)?);
+        }
+        let last = Tensor::cat(&last, 0)?.contiguous()?;
         let logits = self.output.forward(&self.norm.forward(&last)?)?;
-        capped(logits, config.logit_cap)?.to_vec2()
+        capped(logits, config.logit_cap)
     }
 }
 
-/// Presses values between minus `cap` and `cap`.
-fn capped(x: Tensor, cap: Option<f64>) -> Result<Tensor> {
-    match cap {
-        None => Ok(x),
-        Some(cap) => (x / cap)?.tanh()? * cap,
-    }
-}
-
-/// What the tokens of one call see, in layers of one kind.
-struct Sight {
-    cos: Tensor,
-    sin: Tensor,
-    mask: Option<Tensor>,
-}
-
-impl Sight {
-    fn new(
-        rotary: &mut Rotary,
-        position: usize,
-        count: usize,
-        window: Option<usize>,
-    ) -> Result<Sight> {
-        let (cos, sin) = rotary.angles(position, count)?;
-        let mask = match count == 1 && window.is_none_or(|window| position < window) {
-            true => None,
-            false => Some(causal_mask(count, position, window)?),
-        };
-        Ok(Sight { cos, sin, mask })
+impl Layer {
+    /// Attention of `x`, the new tokens of all texts, each over its own text.
+    fn attention(
+        &self,
+        index: usize,
+        config: &ModelConfig,
+        x: &Tensor,
+        texts: &mut [Text<'_>],
+    ) -> Result<Tensor> {
+        let all = self.queries.forward(x, config)?;
+        let norms = (self.query_norm.as_ref(), self.key_norm.as_ref());
+        let mut from = 0;
+        let mut mixed = Vec::new();
+        for text in texts {
+            let rows = |x: &Tensor| x.narrow(0, from, text.tokens.len())?.contiguous();
+            let [query, key, value] = &all;
+            let own = [rows(query)?, rows(key)?, rows(value)?];
+            from += text.tokens.len();
+            let sight = match (&text.narrow, self.windowed) {
+                (Some(narrow), true) => (text.local_rotary.unwrap_or(text.rotary), narrow),
+                _ => (text.rotary, &text.full),
+            };
+            let Some(cache) = text.caches.get_mut(index) else {
+                candle_core::bail!("layer {index} has no cache");
+            };
+            mixed.push(attend(own, norms, config, sight, cache)?);
+        }
+        self.output.forward(&Tensor::cat(&mixed, 0)?)
     }
 }
 
@@ -374,7 +449,11 @@ impl Model for Transformer {
         check_request(self, tokens, position)?;
         last_tokens(tokens, count)?;
         self.truncate(position);
-        match self.logits(tokens, position, count) {
+        let weights = self.weights.clone();
+        let logits = self
+            .view(tokens, position)
+            .and_then(|text| weights.logits(&mut [text], count));
+        match logits {
             Ok(logits) => Ok(logits),
             Err(error) => {
                 // Some layers may have taken the tokens; none shall have.
@@ -384,89 +463,61 @@ impl Model for Transformer {
         }
     }
 
+    /// Models that share their weights, being forks of one, read them once for
+    /// all of their tokens.
+    fn forward_together(
+        reads: &mut [Reading<'_, Self>],
+    ) -> Vec<std::result::Result<Vec<f32>, Error>> {
+        let mut results: Vec<Option<std::result::Result<Vec<f32>, Error>>> = reads
+            .iter()
+            .map(|read| {
+                check_request(read.model, read.tokens, read.position)
+                    .err()
+                    .map(Err)
+            })
+            .collect();
+        while let Some(first) = results.iter().position(Option::is_none) {
+            let weights = reads[first].model.weights.clone();
+            let (places, mut alike): (Vec<usize>, Vec<&mut Reading<'_, Self>>) = reads
+                .iter_mut()
+                .enumerate()
+                .filter(|(at, read)| {
+                    results[*at].is_none() && Arc::ptr_eq(&read.model.weights, &weights)
+                })
+                .unzip();
+            match Self::read_together(&mut alike) {
+                Some(logits) => {
+                    for (place, logits) in places.into_iter().zip(logits) {
+                        results[place] = Some(Ok(logits));
+                    }
+                }
+                // What went wrong with one of them is that one's error.
+                None => {
+                    for (place, read) in places.into_iter().zip(alike) {
+                        let alone = read.model.forward(read.tokens, read.position);
+                        results[place] = Some(alone);
+                    }
+                }
+            }
+        }
+        results.into_iter().flatten().collect()
+    }
+
     fn truncate(&mut self, length: usize) {
-        for layer in &mut self.layers {
-            layer.cache.truncate(length);
+        for cache in &mut self.caches {
+            cache.truncate(length);
         }
     }
 
     fn cached(&self) -> usize {
-        self.layers
-            .iter()
-            .map(|layer| layer.cache.len())
-            .min()
-            .unwrap_or(0)
+        self.caches.iter().map(KvCache::len).min().unwrap_or(0)
     }
 
     fn context_length(&self) -> usize {
-        self.config.context_length
+        self.weights.config.context_length
     }
 
     fn vocabulary_width(&self) -> usize {
-        self.config.vocabulary_width
+        self.weights.config.vocabulary_width
     }
-}
-
-/// Attention of `x`, `[tokens, hidden]`, over itself and what the cache holds.
-///
-/// Heads that share keys are laid side by side as rows of one product, so that
-/// keys are never repeated.
-fn attention(
-    layer: &mut Layer,
-    config: &ModelConfig,
-    rotary: &Rotary,
-    x: &Tensor,
-    sight: &Sight,
-) -> Result<Tensor> {
-    let (tokens, _) = x.dims2()?;
-    let (heads, groups, width) = (config.heads, config.key_value_heads, config.head_dim);
-    let split = |x: Tensor, heads: usize, norm: &Option<Norm>| {
-        let x = x.reshape((tokens, heads, width))?;
-        let x = match norm {
-            Some(norm) => norm.forward(&x)?,
-            None => x,
-        };
-        x.transpose(0, 1)?.contiguous()
-    };
-    let [query, key, value] = layer.queries.forward(x, config)?;
-    let query = split(query, heads, &layer.query_norm)?;
-    let key = split(key, groups, &layer.key_norm)?;
-    let value = split(value, groups, &None)?;
-    let query = rotary.turn(&query, (&sight.cos, &sight.sin))?;
-    let key = rotary.turn(&key, (&sight.cos, &sight.sin))?;
-    let (keys, values) = layer.cache.append(&key, &value)?;
-    let seen = keys.dim(1)?;
-
-    let query = query.reshape((groups, heads / groups * tokens, width))?;
-    let scores = (query.matmul(&keys.transpose(1, 2)?)? * config.attention_scale.powf(-0.5))?;
-    let scores = capped(scores, config.attention_cap)?;
-    let scores = match &sight.mask {
-        Some(mask) => scores
-            .reshape((heads, tokens, seen))?
-            .broadcast_add(mask)?
-            .reshape((groups, heads / groups * tokens, seen))?,
-        None => scores,
-    };
-    let mixed = softmax_last_dim(&scores)?.matmul(&values)?;
-    let mixed = mixed
-        .reshape((heads, tokens, width))?
-        .transpose(0, 1)?
-        .contiguous()?
-        .flatten_from(D::Minus2)?;
-    layer.output.forward(&mixed)
-}
-
-/// `[tokens, position + tokens]`, minus infinity where a token would look ahead,
-/// or further back than its window.
-fn causal_mask(tokens: usize, position: usize, window: Option<usize>) -> Result<Tensor> {
-    let seen = position + tokens;
-    let mut mask = vec![0_f32; tokens * seen];
-    for (i, row) in mask.chunks_exact_mut(seen).enumerate() {
-        let next = position + i + 1;
-        row[next..].fill(f32::NEG_INFINITY);
-        if let Some(window) = window {
-            row[..next.saturating_sub(window)].fill(f32::NEG_INFINITY);
-        }
-    }
-    Tensor::from_vec(mask, (tokens, seen), &Device::Cpu)
 }

@@ -12,29 +12,87 @@ use candle_core::safetensors::{Load, SliceSafetensors};
 use candle_core::{DType, Device, Tensor};
 use serde_json::Value;
 
+use super::load::LoadOptions;
+use super::matrix::{Embedding, Matrix};
 use super::rotary::Pairing;
-use super::transformer::Embedding;
 use crate::error::first_line;
 use crate::{Error, ErrorKind};
 
-/// How matrices are kept in memory. Vectors are always 32-bit floats.
+/// Which weights are quantised in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WeightFormat {
-    /// Floats as 32-bit floats; quantised weights as they are, except that
-    /// Q4_1, Q5_0, Q5_1 and Q8_1, which have no vector code on the CPU, become
-    /// Q8_0: up to 1.8 times the memory, several times the speed.
+    /// Those that are stored so, as they are, except that Q4_1, Q5_0, Q5_1 and
+    /// Q8_1, which have no vector code on the CPU, become Q8_0: up to 1.8 times
+    /// the memory, several times the speed.
     #[default]
     Fast,
-    /// Floats as 32-bit floats, quantised weights exactly as they are stored
-    /// (but those four as Q8_0 where a row has an odd number of blocks, which
-    /// their code does not take).
+    /// Those that are stored so, exactly as they are (but those four as Q8_0 where
+    /// a row has an odd number of blocks, which their code does not take).
     AsStored,
-    /// Everything as 32-bit floats.
+    /// None; everything becomes 32-bit floats, whatever [`Dtype`] says.
     Float32,
-    /// Every matrix in 8-bit blocks of 32 values with one scale.
+    /// Every matrix: in 8-bit blocks of 32 values with one scale.
     Q8_0,
 }
+
+/// In which floats matrices are kept that are not quantised. Vectors are always
+/// 32-bit floats, and so is all that is computed: a product with a matrix in 16
+/// bits is that with the same values in 32, up to the order of a sum. What 16 bits
+/// cost is their rounding, where the file has more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dtype {
+    /// `f16` and `bf16` as they are, everything else in 32 bits.
+    #[default]
+    AsStored,
+    /// 32 bits.
+    F32,
+    /// 16 bits, 11 of them for the fraction: values up to 65504. Weights beyond
+    /// are refused.
+    F16,
+    /// 16 bits, 8 of them for the fraction, with the range of 32.
+    Bf16,
+}
+
+impl Dtype {
+    /// The names by which [`Dtype::by_name`] knows them.
+    pub const NAMES: [&str; 4] = ["stored", "f32", "f16", "bf16"];
+
+    /// The one of that name, if there is one.
+    pub fn by_name(name: &str) -> Option<Dtype> {
+        let all = [Dtype::AsStored, Dtype::F32, Dtype::F16, Dtype::Bf16];
+        let at = Dtype::NAMES.iter().position(|known| *known == name)?;
+        all.get(at).copied()
+    }
+
+    /// A matrix of floats as it is kept.
+    fn keep(self, name: &str, place: &str, tensor: &Tensor) -> Result<Tensor, Error> {
+        let dtype = match (self, tensor.dtype()) {
+            (Dtype::AsStored, stored @ (DType::F16 | DType::BF16)) => stored,
+            (Dtype::AsStored | Dtype::F32, _) => DType::F32,
+            (Dtype::F16, _) => DType::F16,
+            (Dtype::Bf16, _) => DType::BF16,
+        };
+        if dtype == DType::F16 && tensor.dtype() != DType::F16 && tensor.elem_count() > 0 {
+            let largest = tensor.to_dtype(DType::F32)?.abs()?.max_all()?;
+            let largest = largest.to_scalar::<f32>()?;
+            if largest.is_finite() && largest >= F16_LIMIT {
+                return Err(Error::new(
+                    ErrorKind::Weights,
+                    format!(
+                        "{place}: tensor `{name}` has a value of {largest}, which f16 cannot hold; \
+                         use bf16 or f32"
+                    ),
+                ));
+            }
+        }
+        Ok(tensor.to_dtype(dtype)?)
+    }
+}
+
+/// Values from here on are infinite in `f16`.
+const F16_LIMIT: f32 = 65520.0;
 
 /// Gives weights by the names of Hugging Face, checking their shapes.
 pub(super) trait Source {
@@ -45,7 +103,7 @@ pub(super) trait Source {
     /// The table of `{name}.weight`.
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error>;
     /// The matrix `{name}.weight`, rows by columns.
-    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error>;
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<Matrix, Error>;
     fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error>;
 }
 
@@ -69,16 +127,17 @@ fn check_shape(name: &str, place: &str, found: &[usize], wanted: &[usize]) -> Re
     ))
 }
 
-fn quantise(tensor: &Tensor) -> Result<QMatMul, Error> {
-    let quantised = QTensor::quantize(tensor, GgmlDType::Q8_0)?;
-    Ok(QMatMul::from_qtensor(quantised)?)
+fn quantise(tensor: &Tensor) -> Result<Matrix, Error> {
+    let quantised = QTensor::quantize(&tensor.to_dtype(DType::F32)?, GgmlDType::Q8_0)?;
+    Ok(Matrix::Plain(QMatMul::from_qtensor(quantised)?))
 }
 
-/// Tensors of safetensors files, as 32-bit floats.
+/// Tensors of safetensors files: vectors as 32-bit floats, matrices as the options
+/// say.
 pub(super) struct Safetensors {
     tensors: HashMap<String, Tensor>,
     place: String,
-    format: WeightFormat,
+    options: LoadOptions,
 }
 
 impl Safetensors {
@@ -87,7 +146,7 @@ impl Safetensors {
     /// `read` is told how many files were read, and of how many.
     pub(super) fn open(
         folder: &Path,
-        format: WeightFormat,
+        options: LoadOptions,
         read: &mut dyn FnMut(usize, usize),
     ) -> Result<Self, Error> {
         let single = folder.join("model.safetensors");
@@ -109,13 +168,13 @@ impl Safetensors {
         for (done, file) in files.iter().enumerate() {
             read(done, files.len());
             let bytes = super::read(file)?;
-            read_tensors(&bytes, &file.display().to_string(), &mut tensors)?;
+            read_tensors(&bytes, &file.display().to_string(), options, &mut tensors)?;
         }
         read(files.len(), files.len());
         Ok(Self {
             tensors,
             place: place.display().to_string(),
-            format,
+            options,
         })
     }
 
@@ -124,14 +183,14 @@ impl Safetensors {
     pub(super) fn from_bytes(
         bytes: &[u8],
         place: &str,
-        format: WeightFormat,
+        options: LoadOptions,
     ) -> Result<Self, Error> {
         let mut tensors = HashMap::new();
-        read_tensors(bytes, place, &mut tensors)?;
+        read_tensors(bytes, place, options, &mut tensors)?;
         Ok(Self {
             tensors,
             place: place.to_owned(),
-            format,
+            options,
         })
     }
 
@@ -191,6 +250,7 @@ fn shards(index: &Path) -> Result<Vec<PathBuf>, Error> {
 fn read_tensors(
     bytes: &[u8],
     place: &str,
+    options: LoadOptions,
     tensors: &mut HashMap<String, Tensor>,
 ) -> Result<(), Error> {
     let malformed = |error: candle_core::Error| {
@@ -200,7 +260,11 @@ fn read_tensors(
     let file = SliceSafetensors::new(bytes).map_err(malformed)?;
     for (name, view) in file.tensors() {
         let tensor = view.load(&Device::Cpu).map_err(malformed)?;
-        tensors.insert(name, tensor.to_dtype(DType::F32)?);
+        let kept = match tensor.rank() {
+            2 => options.dtype().keep(&name, place, &tensor)?,
+            _ => tensor.to_dtype(DType::F32)?,
+        };
+        tensors.insert(name, kept);
     }
     Ok(())
 }
@@ -220,12 +284,12 @@ impl Source for Safetensors {
         ))
     }
 
-    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error> {
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<Matrix, Error> {
         let tensor = self.get(&format!("{name}.weight"), &shape)?;
-        if self.format == WeightFormat::Q8_0 && shape[1].is_multiple_of(32) {
+        if self.options.weights == WeightFormat::Q8_0 && shape[1].is_multiple_of(32) {
             return quantise(&tensor);
         }
-        Ok(QMatMul::Tensor(tensor))
+        Ok(Matrix::of_floats(tensor))
     }
 
     fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error> {
@@ -238,12 +302,12 @@ pub(super) struct Gguf<'a> {
     pub(super) content: &'a Content,
     pub(super) file: BufReader<File>,
     pub(super) place: String,
-    pub(super) format: WeightFormat,
+    pub(super) options: LoadOptions,
     pub(super) pairing: Pairing,
     /// Whether each part is normalised before and after.
     pub(super) four_norms: bool,
     /// A tied embedding is asked for twice and shall be in memory once.
-    pub(super) embedding: Option<Arc<QTensor>>,
+    pub(super) embedding: Option<Matrix>,
 }
 
 /// A part's name in a GGUF file, by its name in files of Hugging Face.
@@ -315,7 +379,7 @@ impl Gguf<'_> {
             GgmlDType::Q4_1 | GgmlDType::Q5_0 | GgmlDType::Q5_1 | GgmlDType::Q8_1
         );
         let columns = shape.last().copied().unwrap_or(0);
-        let requantise = match self.format {
+        let requantise = match self.options.weights {
             WeightFormat::Fast => slow,
             WeightFormat::Q8_0 => tensor.dtype() != GgmlDType::Q8_0,
             // Products with these formats take blocks of 32 in twos.
@@ -329,11 +393,18 @@ impl Gguf<'_> {
         Ok(Arc::new(tensor))
     }
 
-    fn product(&self, tensor: Arc<QTensor>) -> Result<QMatMul, Error> {
-        Ok(match self.format {
-            WeightFormat::Float32 => QMatMul::Tensor(tensor.dequantize(&Device::Cpu)?),
-            _ => QMatMul::from_arc(tensor)?,
-        })
+    /// A matrix as the options say.
+    fn kept(&mut self, name: &str, shape: [usize; 2]) -> Result<Matrix, Error> {
+        let tensor = self.read(&format!("{name}.weight"), &shape)?;
+        let stored = match (self.options.weights, tensor.dtype()) {
+            (WeightFormat::Float32, _) | (_, GgmlDType::F32) => DType::F32,
+            (_, GgmlDType::F16) => DType::F16,
+            (_, GgmlDType::BF16) => DType::BF16,
+            _ => return Ok(Matrix::Plain(QMatMul::from_arc(tensor)?)),
+        };
+        let floats = tensor.dequantize(&Device::Cpu)?.to_dtype(stored)?;
+        let kept = self.options.dtype().keep(name, &self.place, &floats)?;
+        Ok(Matrix::of_floats(kept))
     }
 }
 
@@ -347,17 +418,19 @@ impl Source for Gguf<'_> {
     }
 
     fn embedding(&mut self, name: &str, shape: [usize; 2]) -> Result<Embedding, Error> {
-        let tensor = self.read(&format!("{name}.weight"), &shape)?;
-        self.embedding = Some(tensor.clone());
-        Ok(Embedding::Quantised(self.product(tensor)?))
+        let table = self.kept(name, shape)?;
+        self.embedding = Some(table.clone());
+        Ok(match table {
+            Matrix::Half(table) | Matrix::Plain(QMatMul::Tensor(table)) => Embedding::Plain(table),
+            Matrix::Plain(table) => Embedding::Quantised(table),
+        })
     }
 
-    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<QMatMul, Error> {
-        let tensor = match (&self.embedding, name) {
-            (Some(tensor), "model.embed_tokens") => tensor.clone(),
-            _ => self.read(&format!("{name}.weight"), &shape)?,
-        };
-        self.product(tensor)
+    fn matrix(&mut self, name: &str, shape: [usize; 2]) -> Result<Matrix, Error> {
+        match (&self.embedding, name) {
+            (Some(table), "model.embed_tokens") => Ok(table.clone()),
+            _ => self.kept(name, shape),
+        }
     }
 
     fn vector(&mut self, name: &str, width: usize) -> Result<Tensor, Error> {

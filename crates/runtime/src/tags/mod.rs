@@ -70,11 +70,13 @@
 
 mod build;
 mod free;
+mod held;
 mod machine;
 mod markers;
 mod parts;
 mod response;
 mod shapes;
+mod walk;
 
 use fsm_index::{ByteDfa, Vocabulary};
 use schema_regex::automaton::SchemaAutomaton;
@@ -82,8 +84,10 @@ use schema_regex::{Options, parse};
 use serde_json::Value;
 
 pub use self::build::{MAX_PARTS, MAX_QUIET_STATES};
-pub use self::machine::{Scratch, State, TagAutomaton};
+pub use self::held::State;
+pub use self::machine::TagAutomaton;
 pub use self::response::{Opening, ResponseFormat};
+pub use self::walk::Scratch;
 
 use self::build::{Node, dfa};
 use self::parts::Quiet;

@@ -30,6 +30,7 @@
 //! ```
 
 mod lax;
+mod reading;
 mod shape;
 
 use std::fmt;
@@ -43,6 +44,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::lax::Validator;
+pub use self::reading::read_response;
 
 type Function = Arc<dyn Fn(Value) -> Result<Value, String> + Send + Sync>;
 

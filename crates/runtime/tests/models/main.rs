@@ -3,234 +3,21 @@
 
 #![cfg(feature = "models")]
 
+mod dtypes;
+mod families;
+mod together;
+
 use std::collections::HashMap;
 use std::path::Path;
 
 use candle_core::{DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models as stock;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tokenmold::ErrorKind;
 use tokenmold::model::{LoadOptions, Model, WeightFormat, load, load_watched, load_with};
 
-const TOKENIZER: &str = include_str!("../model/tokenizer.json");
-const HIDDEN: usize = 32;
-const INNER: usize = 48;
-const LAYERS: usize = 2;
-const HEADS: usize = 4;
-const GROUPS: usize = 2;
-const VOCABULARY: usize = 1030;
-
-/// What the families differ in.
-#[derive(Clone, Copy)]
-struct Family {
-    name: &'static str,
-    head_dim: usize,
-    bias: bool,
-    head_norms: bool,
-    tied: bool,
-    /// Norms after each part too.
-    four_norms: bool,
-    /// Queries, keys and values in one matrix, and the gate with what it gates.
-    fused: bool,
-}
-
-const LLAMA: Family = Family {
-    name: "llama",
-    head_dim: 8,
-    bias: false,
-    head_norms: false,
-    tied: false,
-    four_norms: false,
-    fused: false,
-};
-const QWEN2: Family = Family {
-    name: "qwen2",
-    bias: true,
-    tied: true,
-    ..LLAMA
-};
-const QWEN3: Family = Family {
-    name: "qwen3",
-    head_dim: 16,
-    head_norms: true,
-    ..LLAMA
-};
-
-const MISTRAL: Family = Family {
-    name: "mistral",
-    ..LLAMA
-};
-const PHI3: Family = Family {
-    name: "phi3",
-    fused: true,
-    ..LLAMA
-};
-const GEMMA: Family = Family {
-    name: "gemma",
-    head_dim: 16,
-    tied: true,
-    ..LLAMA
-};
-const GEMMA2: Family = Family {
-    name: "gemma2",
-    four_norms: true,
-    ..GEMMA
-};
-const GEMMA3: Family = Family {
-    name: "gemma3_text",
-    head_norms: true,
-    ..GEMMA2
-};
-const ALL: [Family; 8] = [LLAMA, QWEN2, QWEN3, MISTRAL, PHI3, GEMMA, GEMMA2, GEMMA3];
-
-fn config(family: Family) -> Value {
-    let mut config = plain_config(family);
-    let own = match family.name {
-        "mistral" => json!({"sliding_window": 5}),
-        "phi3" => json!({"partial_rotary_factor": 0.5}),
-        "gemma" => json!({}),
-        "gemma2" => json!({
-            "query_pre_attn_scalar": family.head_dim,
-            "attn_logit_softcapping": 2.0, "final_logit_softcapping": 10.0,
-        }),
-        "gemma3_text" => json!({
-            "query_pre_attn_scalar": family.head_dim,
-            "attn_logit_softcapping": null, "final_logit_softcapping": null,
-            "rope_theta": 3000.0, "rope_local_base_freq": 20.0,
-            "sliding_window_pattern": 2, "sliding_window": 5,
-        }),
-        _ => return config,
-    };
-    let config_map = config.as_object_mut().unwrap();
-    if family.name.starts_with("gemma") {
-        config_map.remove("hidden_act");
-        config_map.remove("tie_word_embeddings");
-        config_map.insert("hidden_activation".to_owned(), json!("gelu_pytorch_tanh"));
-    }
-    config_map.extend(own.as_object().unwrap().clone());
-    config
-}
-
-fn plain_config(family: Family) -> Value {
-    json!({
-        "model_type": family.name,
-        "hidden_act": "silu",
-        "hidden_size": HIDDEN,
-        "intermediate_size": INNER,
-        "num_hidden_layers": LAYERS,
-        "num_attention_heads": HEADS,
-        "num_key_value_heads": GROUPS,
-        "head_dim": family.head_dim,
-        "attention_bias": false,
-        "max_position_embeddings": 64,
-        "max_window_layers": LAYERS,
-        "sliding_window": 64,
-        "use_sliding_window": false,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000.0,
-        "tie_word_embeddings": family.tied,
-        "vocab_size": VOCABULARY,
-        "eos_token_id": 2,
-    })
-}
-
-fn weights(family: Family) -> HashMap<String, Tensor> {
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let mut random = |shape: &[usize], center: f32, spread: f32| {
-        let count = shape.iter().product();
-        let unit = |rng: &mut ChaCha8Rng| rng.next_u32() as f32 / u32::MAX as f32 * 2.0 - 1.0;
-        let values: Vec<f32> = (0..count)
-            .map(|_| center + spread * unit(&mut rng))
-            .collect();
-        Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
-    };
-    let (query, key) = (HEADS * family.head_dim, GROUPS * family.head_dim);
-    let mut all = HashMap::new();
-    all.insert(
-        "model.embed_tokens.weight".to_owned(),
-        random(&[VOCABULARY, HIDDEN], 0.0, 1.0),
-    );
-    all.insert("model.norm.weight".to_owned(), random(&[HIDDEN], 1.0, 0.3));
-    if !family.tied {
-        all.insert(
-            "lm_head.weight".to_owned(),
-            random(&[VOCABULARY, HIDDEN], 0.0, 0.5),
-        );
-    }
-    for layer in 0..LAYERS {
-        let mut add = |part: &str, tensor: Tensor| {
-            all.insert(format!("model.layers.{layer}.{part}"), tensor);
-        };
-        add("input_layernorm.weight", random(&[HIDDEN], 1.0, 0.3));
-        add(
-            "post_attention_layernorm.weight",
-            random(&[HIDDEN], 1.0, 0.3),
-        );
-        if family.four_norms {
-            for part in ["pre_feedforward_layernorm", "post_feedforward_layernorm"] {
-                add(&format!("{part}.weight"), random(&[HIDDEN], 1.0, 0.3));
-            }
-        }
-        if family.fused {
-            add(
-                "self_attn.qkv_proj.weight",
-                random(&[query + 2 * key, HIDDEN], 0.0, 0.4),
-            );
-            add(
-                "mlp.gate_up_proj.weight",
-                random(&[2 * INNER, HIDDEN], 0.0, 0.4),
-            );
-            add(
-                "self_attn.o_proj.weight",
-                random(&[HIDDEN, query], 0.0, 0.4),
-            );
-            add("mlp.down_proj.weight", random(&[HIDDEN, INNER], 0.0, 0.4));
-            continue;
-        }
-        for (part, rows) in [("q_proj", query), ("k_proj", key), ("v_proj", key)] {
-            add(
-                &format!("self_attn.{part}.weight"),
-                random(&[rows, HIDDEN], 0.0, 0.4),
-            );
-            if family.bias {
-                add(&format!("self_attn.{part}.bias"), random(&[rows], 0.0, 0.4));
-            }
-        }
-        if family.head_norms {
-            add(
-                "self_attn.q_norm.weight",
-                random(&[family.head_dim], 1.0, 0.3),
-            );
-            add(
-                "self_attn.k_norm.weight",
-                random(&[family.head_dim], 1.0, 0.3),
-            );
-        }
-        add(
-            "self_attn.o_proj.weight",
-            random(&[HIDDEN, query], 0.0, 0.4),
-        );
-        add("mlp.gate_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
-        add("mlp.up_proj.weight", random(&[INNER, HIDDEN], 0.0, 0.4));
-        add("mlp.down_proj.weight", random(&[HIDDEN, INNER], 0.0, 0.4));
-    }
-    all
-}
-
-fn write_folder(folder: &Path, config: &Value, weights: &HashMap<String, Tensor>) {
-    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
-    std::fs::write(folder.join("tokenizer.json"), TOKENIZER).unwrap();
-    candle_core::safetensors::save(weights, folder.join("model.safetensors")).unwrap();
-}
-
-fn folder(family: Family) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    write_folder(folder.path(), &config(family), &weights(family));
-    folder
-}
+use families::*;
 
 /// Two shards and their index.
 fn write_shards(folder: &Path, weights: &HashMap<String, Tensor>) {
@@ -260,16 +47,6 @@ fn write_shards(folder: &Path, weights: &HashMap<String, Tensor>) {
     }
 }
 
-const TOKENS: [u32; 12] = [5, 900, 17, 17, 1029, 300, 1, 44, 612, 8, 77, 300];
-
-fn distance(a: &[f32], b: &[f32]) -> f32 {
-    assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max)
-}
-
 fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
     let vb = VarBuilder::from_tensors(weights(family), DType::F32, &Device::Cpu);
     let tokens = Tensor::new(&TOKENS[..], &Device::Cpu)
@@ -287,7 +64,9 @@ fn stock_logits(family: Family, config: &Value) -> Vec<f32> {
             model.forward(&tokens, 0, &mut cache).unwrap()
         }
         "qwen2" => {
-            let config: stock::qwen2::Config = serde_json::from_str(&config).unwrap();
+            let mut config: stock::qwen2::Config = serde_json::from_str(&config).unwrap();
+            // candle leaves the current token out of the window's count.
+            config.sliding_window -= 1;
             let mut model = stock::qwen2::ModelForCausalLM::new(&config, vb).unwrap();
             model.forward(&tokens, 0).unwrap()
         }
@@ -342,6 +121,49 @@ fn logits_equal_those_of_the_stock_models() {
         let ours = loaded.model.forward(&TOKENS, 0).unwrap();
         let distance = distance(&ours, &stock_logits(family, &config(family)));
         assert!(distance < 1e-4, "{}: {distance}", family.name);
+    }
+}
+
+/// Layers from `max_window_layers` on see a window, as transformers has it; candle's
+/// see it all.
+#[test]
+fn windows_of_qwen_equal_the_stock_model() {
+    let logits = |family: Family, change: &dyn Fn(&mut Value)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(family);
+        config["use_sliding_window"] = json!(true);
+        config["sliding_window"] = json!(5);
+        change(&mut config);
+        write_folder(folder.path(), &config, &weights(family));
+        let mut model = load(folder.path()).unwrap().model;
+        model.forward(&TOKENS[..4], 0).unwrap();
+        (model.forward(&TOKENS[4..], 4).unwrap(), config)
+    };
+    let (all, config) = logits(QWEN2, &|config| {
+        config["max_window_layers"] = json!(0);
+    });
+    let stock = stock_logits(QWEN2, &config);
+    assert!(distance(&all, &stock) < 1e-4);
+    for family in [QWEN2, QWEN3] {
+        let windows = |layers: usize| {
+            let types: Vec<&str> = (0..LAYERS)
+                .map(|at| match at < layers {
+                    true => "full_attention",
+                    false => "sliding_attention",
+                })
+                .collect();
+            logits(family, &|config| {
+                config["max_window_layers"] = json!(layers);
+                config["layer_types"] = json!(types);
+            })
+            .0
+        };
+        let (all, some, none) = (windows(0), windows(1), windows(LAYERS));
+        let (unused, _) = logits(family, &|config| {
+            config["use_sliding_window"] = json!(false);
+        });
+        assert_eq!(none, unused);
+        assert!(distance(&all, &some) > 1e-3 && distance(&some, &none) > 1e-3);
     }
 }
 
@@ -605,6 +427,15 @@ fn errors_name_the_file_and_what_is_wrong() {
         config["layer_types"] = json!(["full_attention", "sliding_attention"]);
     });
     note("layers in another order", mixed.path(), ErrorKind::Config);
+    let windowed = with(&|config| config["use_sliding_window"] = json!(true));
+    note("windows of a Llama", windowed.path(), ErrorKind::Config);
+    let layered = with(&|config| {
+        config["model_type"] = json!("qwen3");
+        config["use_sliding_window"] = json!(true);
+        config["max_window_layers"] = json!(1);
+        config["layer_types"] = json!(["sliding_attention", "full_attention"]);
+    });
+    note("layers that contradict", layered.path(), ErrorKind::Config);
     let activation = with(&|config| config["hidden_act"] = json!("gelu"));
     note("another activation", activation.path(), ErrorKind::Config);
     let wide = with(&|config| config["intermediate_size"] = json!(INNER + 1));

@@ -1,0 +1,4 @@
+// All kernels, as one module.
+#include "mask.cuh"
+#include "resident.cuh"
+#include "sample.cuh"

@@ -1,0 +1,147 @@
+//! How a model writes its messages: what binds them, how they are read, and how
+//! it is told of tools.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tokenmold::Error;
+use tokenmold::chat::{Chat, ChatTemplates, Ending, chatml};
+use tokenmold::response_parser::{Format, ResponseTemplate};
+use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::tags::{Content, ResponseFormat};
+
+use super::schema::{Rule, SchemaOptions};
+use super::{Failure, read_json};
+
+/// The tools of a file, wrapped as chat templates take them.
+pub(crate) fn read_tools(file: &Path) -> Result<Vec<Value>, Failure> {
+    let Value::Array(tools) = read_json(file)? else {
+        let file = file.display();
+        return Err(Failure::new(format!("{file} is not a list of tools")));
+    };
+    let wrapped = tools.into_iter().map(|tool| match tool.get("function") {
+        Some(_) => tool,
+        None => json!({"type": "function", "function": tool}),
+    });
+    Ok(wrapped.collect())
+}
+
+/// Where it is said how the model writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form<'a> {
+    /// The name of a ready-made format.
+    Named(&'a str),
+    /// A response template in a file.
+    Template(&'a Path),
+    /// The markers of the model's own chat template.
+    Own(&'a ChatTemplates),
+}
+
+/// How a model writes, with what binds it, and how that is read.
+pub(crate) struct Speech {
+    pub(crate) format: ResponseFormat,
+    pub(crate) template: ResponseTemplate,
+}
+
+impl Speech {
+    /// Of an answer to `prompt`: `messages` as the template wrote them. The rule
+    /// binds what is no call.
+    pub(crate) fn new(
+        form: Form<'_>,
+        messages: &[Value],
+        tools: &[Value],
+        rule: Option<&Rule>,
+        options: &SchemaOptions,
+        prompt: &str,
+    ) -> Result<Speech, Failure> {
+        let fail = |error: Error| Failure::new(error.to_string());
+        let known = match form {
+            Form::Named(name) => Some(Format::by_name(name).ok_or_else(|| {
+                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+                Failure::new(format!(
+                    "there is no format {name:?}; there are {}",
+                    names.join(", ")
+                ))
+            })?),
+            Form::Own(templates) => {
+                let chat = Chat::new(messages).with_tools(tools);
+                let source = templates.source_for(&chat).map_err(fail)?;
+                Some(Format::of_chat_template(source).ok_or_else(|| {
+                    Failure::new(
+                        "the chat template has the markers of no known format; name it by --format",
+                    )
+                })?)
+            }
+            Form::Template(_) => None,
+        };
+        let (format, template) = match (known, form) {
+            (Some(known), _) => {
+                let template = known.template();
+                let template = template.map_err(|error| Failure::new(error.to_string()))?;
+                (ResponseFormat::named(known).map_err(fail)?, template)
+            }
+            (None, Form::Template(file)) => {
+                let template = ResponseTemplate::new(&read_json(file)?);
+                let template = template.map_err(|error| Failure::of(file.display(), error))?;
+                let format = ResponseFormat::from_template(&template);
+                (
+                    format.map_err(|error| Failure::of(file.display(), error))?,
+                    template,
+                )
+            }
+            (None, _) => return Err(Failure::new("no format is given")),
+        };
+        let format = format
+            .with_tools(tools)
+            .map_err(fail)?
+            .with_options(options.options())
+            .after(prompt);
+        let format = match rule {
+            Some(Rule::Schema(automaton, _)) => {
+                format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
+            }
+            Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(fail)?),
+            None => format,
+        };
+        Ok(Speech { format, template })
+    }
+}
+
+/// A chat up to the opening of the model's answer, with tools on offer: as the
+/// template shows them, or, if it does not, in the system's turn as the embedded
+/// model knows them.
+pub(crate) fn write_chat_with_tools(
+    templates: &ChatTemplates,
+    tools: &[Value],
+    system: Option<&str>,
+    messages: &[Value],
+) -> Result<String, Error> {
+    let shown = |tool: &Value| {
+        let function = &tool["function"];
+        json!({"name": function["name"], "parameters": function["parameters"]})
+    };
+    let own = (!shows_tools(templates, tools, messages)?).then(|| {
+        let tools: Vec<Value> = tools.iter().map(shown).collect();
+        chatml::tools_system(&tools)
+    });
+    let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
+    let mut all = Vec::new();
+    if !system.is_empty() {
+        all.push(json!({"role": "system", "content": system.join("\n")}));
+    }
+    all.extend(messages.iter().cloned());
+    let chat = Chat::new(&all)
+        .with_tools(tools)
+        .with_ending(Ending::GenerationPrompt);
+    Ok(templates.apply(&chat)?.text)
+}
+
+/// Whether the template writes tools and calls itself.
+pub(crate) fn shows_tools(
+    templates: &ChatTemplates,
+    tools: &[Value],
+    messages: &[Value],
+) -> Result<bool, Error> {
+    let chat = Chat::new(messages).with_tools(tools);
+    Ok(templates.source_for(&chat)?.contains("tools"))
+}

@@ -1,0 +1,255 @@
+//! Threads in a walk over the vocabulary: plain numbers, interned by what
+//! threads there are together.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use fsm_index::{ByteAutomaton, Cursor};
+use schema_regex::automaton as schema;
+
+use super::free::Place;
+use super::machine::TagAutomaton;
+use super::markers::ROOT;
+use super::parts::{Body, Escape, Json, Thread};
+
+/// Working memory of one walk.
+#[derive(Default)]
+pub struct Scratch {
+    pub(super) slots: Vec<Slot>,
+    /// For parts of JSON, where a value begins: found once a walk.
+    pub(super) starts: HashMap<u32, (u16, u32)>,
+    pub(super) configs: Vec<Box<[Thread]>>,
+    pub(super) ids: HashMap<Box<[Thread]>, u32>,
+    /// For committing.
+    pub(super) commits: HashMap<u32, schema::Scratch>,
+    pub(super) threads: Vec<Thread>,
+}
+
+/// Working memory of one value of JSON in a walk.
+pub(super) struct Slot {
+    pub(super) part: u32,
+    pub(super) scratch: schema::Scratch,
+    /// Whether this walk uses it.
+    pub(super) used: bool,
+    /// Whether the walk began inside of the value.
+    pub(super) begun_before: bool,
+}
+
+/// A config's cursor: its number and one, so that 0 is dead.
+fn cursor(id: u32) -> Cursor {
+    Cursor(id + 1)
+}
+
+impl Scratch {
+    pub(super) fn config(&self, cursor: Cursor) -> &[Thread] {
+        match cursor.0.checked_sub(1) {
+            Some(id) => &self.configs[id as usize],
+            None => &[],
+        }
+    }
+
+    pub(super) fn intern(&mut self, threads: &mut Vec<Thread>) -> Cursor {
+        if threads.is_empty() {
+            return Cursor::DEAD;
+        }
+        threads.sort_unstable();
+        threads.dedup();
+        if let Some(id) = self.ids.get(threads.as_slice()) {
+            return cursor(*id);
+        }
+        let id = self.configs.len() as u32;
+        let config: Box<[Thread]> = threads.as_slice().into();
+        self.configs.push(config.clone());
+        self.ids.insert(config, id);
+        cursor(id)
+    }
+
+    /// A slot for a value of that part.
+    pub(super) fn slot(&mut self, part: u32, json: &Json, begun_before: bool) -> u16 {
+        let free = self.slots.iter().position(|s| s.part == part && !s.used);
+        let at = free.unwrap_or_else(|| {
+            self.slots.push(Slot {
+                part,
+                scratch: json.automaton.scratch(),
+                used: false,
+                begun_before,
+            });
+            self.slots.len() - 1
+        });
+        self.slots[at].used = true;
+        self.slots[at].begun_before = begun_before;
+        at as u16
+    }
+}
+
+impl TagAutomaton {
+    /// Adds the threads that begin at a junction.
+    pub(super) fn begin(&self, junction: u32, x: &mut Scratch, threads: &mut Vec<Thread>) {
+        for &part in &self.junction(junction).parts {
+            let body = &self.part(part).body;
+            let (slot, inner) = match body {
+                Body::Json(json) => self.begin_json(part, json, x),
+                other => (0, other.begin()),
+            };
+            threads.push(Thread {
+                part,
+                guard: ROOT,
+                slot,
+                extra: 0,
+                inner,
+            });
+        }
+    }
+
+    pub(super) fn begin_json(&self, part: u32, json: &Json, x: &mut Scratch) -> (u16, u32) {
+        if let Some(start) = x.starts.get(&part) {
+            return *start;
+        }
+        let slot = x.slot(part, json, false);
+        let scratch = &mut x.slots[usize::from(slot)].scratch;
+        let inner = json.automaton.enter(&json.start, scratch).0;
+        x.starts.insert(part, (slot, inner));
+        (slot, inner)
+    }
+
+    /// Whether the part may end at a thread of a walk.
+    pub(super) fn may_end(&self, thread: Thread, x: &mut Scratch) -> bool {
+        match &self.part(thread.part).body {
+            Body::Json(json) => {
+                let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+                thread.extra == 0 && json.automaton.ends_at_cursor(Cursor(thread.inner), scratch)
+            }
+            other => other.may_end(thread.inner),
+        }
+    }
+
+    /// Adds where a byte leads a thread.
+    pub(super) fn step_thread(
+        &self,
+        thread: Thread,
+        byte: u8,
+        x: &mut Scratch,
+        out: &mut Vec<Thread>,
+    ) {
+        let body = &self.part(thread.part).body;
+        let Body::Json(json) = body else {
+            if let Some((inner, extra)) = body.step(thread.inner, thread.extra, byte) {
+                out.push(Thread {
+                    inner,
+                    extra,
+                    ..thread
+                });
+            }
+            return;
+        };
+        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let mut step = |byte: u8| {
+            let next = json.automaton.step(Cursor(thread.inner), byte, scratch);
+            (!next.is_dead()).then_some(next.0)
+        };
+        let guard = match &json.markers {
+            None => Some(ROOT),
+            Some(markers) => markers.step(thread.guard, byte),
+        };
+        let Some(guard) = guard else { return };
+        if let Some(escape) = Escape::unpack(thread.extra) {
+            match escape.step(byte) {
+                Some(Some(more)) => out.push(Thread {
+                    guard,
+                    extra: Escape::pack(Some(more)),
+                    ..thread
+                }),
+                Some(None) => {
+                    if let Some(inner) = step(escape.byte) {
+                        out.push(Thread {
+                            guard,
+                            extra: 0,
+                            inner,
+                            ..thread
+                        });
+                    }
+                }
+                None => {}
+            }
+            return;
+        }
+        if let Some(inner) = step(byte) {
+            out.push(Thread {
+                guard,
+                inner,
+                ..thread
+            });
+        }
+        if byte == b'\\'
+            && let Some(markers) = &json.markers
+        {
+            for &completing in markers.completing(thread.guard) {
+                if step(completing).is_some() {
+                    let escape = Escape {
+                        at: 1,
+                        byte: completing,
+                    };
+                    out.push(Thread {
+                        guard,
+                        extra: Escape::pack(Some(escape)),
+                        ..thread
+                    });
+                }
+            }
+        }
+    }
+
+    /// Adds the threads that begin where others may end.
+    pub(super) fn close(&self, x: &mut Scratch, threads: &mut Vec<Thread>) {
+        let stepped = threads.len();
+        for at in 0..stepped {
+            if self.may_end(threads[at], x) {
+                self.begin(self.part(threads[at].part).after, x, threads);
+            }
+        }
+    }
+
+    /// The config of a free text outside of a marker, and of nothing else.
+    pub(super) fn resting(&self, part: u32, count: u32, x: &mut Scratch) -> Cursor {
+        let mut threads = std::mem::take(&mut x.threads);
+        threads.clear();
+        threads.push(Thread {
+            part,
+            guard: ROOT,
+            slot: 0,
+            extra: count,
+            inner: Place::START.pack(),
+        });
+        self.close(x, &mut threads);
+        let cursor = x.intern(&mut threads);
+        x.threads = threads;
+        cursor
+    }
+
+    /// The free text of a config, if there is one.
+    pub(super) fn free_thread(&self, config: &[Thread]) -> Option<Thread> {
+        let mut free = config
+            .iter()
+            .filter(|t| matches!(self.part(t.part).body, Body::Free(_)));
+        let first = *free.next()?;
+        // A free text that has just begun inside of another one's end.
+        free.next().is_none().then_some(first)
+    }
+
+    /// The only thread of a config, if it is in JSON.
+    pub(super) fn only_json<'s>(&'s self, config: &[Thread]) -> Option<(Thread, &'s Json)> {
+        match config {
+            [thread] => match &self.part(thread.part).body {
+                Body::Json(json) => Some((*thread, json)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scratch({} configs)", self.configs.len())
+    }
+}
