@@ -68,9 +68,9 @@ impl<'m> LocalModel<'m> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Template`]: there is no chat template. [`ErrorKind::Constraint`]:
-    /// it has the markers of no ready-made format; [`LocalModel::of_parts`] takes one
-    /// by name.
+    /// There is no chat template (as [`ChatTemplates::source_for`]), or
+    /// [`ErrorKind::Constraint`]: it has the markers of no ready-made format;
+    /// [`LocalModel::of_parts`] takes one by name.
     pub fn new(loaded: &'m mut LoadedModel) -> Result<Self, Error> {
         let source = loaded.chat.source_for(&Chat::new(&[]))?;
         let format = Format::of_chat_template(source).ok_or_else(|| {

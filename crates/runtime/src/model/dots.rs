@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 
 /// Most rows of activations for which this is the faster way.
-pub(super) const FEW: usize = 8;
+const FEW: usize = 8;
 
 /// Values that are widened and summed together: 16 sums side by side, which a
 /// processor adds up as vectors.

@@ -11,7 +11,7 @@ use candle_core::{DType, Device, Module, Result, Tensor};
 use candle_nn::ops::rms_norm;
 use rayon::prelude::*;
 
-use super::dots::{self, FEW};
+use super::dots;
 
 /// A matrix, rows by columns.
 #[derive(Clone, Debug)]
@@ -37,31 +37,24 @@ impl Matrix {
     /// `x`, `[tokens, columns]`, times the transposed matrix: `[tokens, rows]`.
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match self {
-            Matrix::Plain(QMatMul::Tensor(matrix)) if (2..=FEW).contains(&x.dim(0)?) => {
-                // A general product of a few rows is slower than one for each.
-                by_parts(matrix, |part| {
-                    let each = (0..x.dim(0)?).map(|at| x.narrow(0, at, 1)?.matmul(part));
-                    Tensor::cat(&each.collect::<Result<Vec<_>>>()?, 0)
-                })
-            }
             Matrix::Plain(matrix) => matrix.forward(x),
             Matrix::Half(matrix) => match dots::product(x, matrix)? {
                 Some(product) => Ok(product),
-                None => by_parts(matrix, |part| x.matmul(part)),
+                None => by_parts(x, matrix),
             },
         }
     }
 }
 
-/// A product by parts of the matrix, transposed, which are widened if need be and
-/// stay in a core's own cache.
-fn by_parts(matrix: &Tensor, product: impl Fn(&Tensor) -> Result<Tensor> + Sync) -> Result<Tensor> {
+/// The product by parts of the matrix, which are widened and stay in a core's own
+/// cache.
+fn by_parts(x: &Tensor, matrix: &Tensor) -> Result<Tensor> {
     let (rows, columns) = matrix.dims2()?;
     let together = (WIDENED / columns.max(1)).clamp(1, rows.max(1));
     let starts: Vec<usize> = (0..rows).step_by(together).collect();
     let parts = starts.into_par_iter().map(|from| {
         let part = matrix.narrow(0, from, together.min(rows - from))?;
-        product(&part.to_dtype(DType::F32)?.t()?)
+        x.matmul(&part.to_dtype(DType::F32)?.t()?)
     });
     let parts: Vec<Tensor> = parts.collect::<Result<_>>()?;
     Tensor::cat(&parts, 1)
