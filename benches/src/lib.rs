@@ -17,6 +17,7 @@ pub mod golden;
 pub mod index_engines;
 pub mod parent;
 pub mod patterns;
+pub mod ratios;
 pub mod report;
 pub mod spell;
 pub mod stats;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::parent::Outcome;
+use crate::ratios::{Cases, Ratio};
 use crate::stats::Summary;
 use crate::worker::{Times, Verdict};
 
@@ -29,6 +30,8 @@ pub struct Report {
     pub threads: usize,
     /// One for each engine.
     pub engines: Vec<EngineReport>,
+    /// Every further engine's times over the first one's.
+    pub ratios: Vec<Ratio>,
 }
 
 /// What one engine did.
@@ -94,6 +97,9 @@ pub struct EngineReport {
     pub aborted: Option<String>,
     /// The cases that do not pass.
     pub failures: Vec<Failure>,
+    /// What was measured of each case that was taken.
+    #[serde(skip)]
+    pub by_case: Cases,
 }
 
 /// The times of one pass.
@@ -165,6 +171,9 @@ impl Collector {
                 match extra {
                     None => self.report.incomplete += 1,
                     Some(extra) => {
+                        let case = self.report.by_case.entry(id.to_owned()).or_default();
+                        case.cold_mask.clone_from(&extra.cold.mask_ns);
+                        case.warm_mask.clone_from(&extra.warm.mask_ns);
                         self.report.incomplete += usize::from(!extra.complete);
                         self.cold.append(extra.cold);
                         self.warm.append(extra.warm);
@@ -172,7 +181,7 @@ impl Collector {
                             .extend(extra.peak_memory.map(|bytes| bytes as f64));
                     }
                 }
-                self.judge(valid, *verdict)
+                self.judge(id, valid, *verdict)
             }
         };
         match failure {
@@ -190,14 +199,24 @@ impl Collector {
         }
     }
 
-    fn judge(&mut self, valid: &[bool], verdict: Verdict) -> Option<(&'static str, String)> {
+    fn judge(
+        &mut self,
+        id: &str,
+        valid: &[bool],
+        verdict: Verdict,
+    ) -> Option<(&'static str, String)> {
         if let Some(reason) = verdict.refused {
+            self.report.by_case.remove(id);
             self.report.refused += 1;
             return Some(("refused", reason));
         }
         self.compile_ns.push(verdict.compile_ns);
         self.first_mask_ns.push(verdict.first_mask_ns);
         self.report.tokens += verdict.times.mask_ns.len();
+        let case = self.report.by_case.entry(id.to_owned()).or_default();
+        case.first_mask.push(verdict.first_mask_ns);
+        case.mask.clone_from(&verdict.times.mask_ns);
+        case.advance.clone_from(&verdict.times.advance_ns);
         self.shared.append(verdict.times);
         self.report.positions_checked += verdict.checked;
         self.report.texts += valid.len();

@@ -9,6 +9,7 @@ use fsm_index::Vocabulary;
 use tokenmold_benches::cases::{self, Case};
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::parent::{Limits, Worker};
+use tokenmold_benches::ratios;
 use tokenmold_benches::report::{Collector, EngineReport, Report, table};
 use tokenmold_benches::spell::Speller;
 use tokenmold_benches::worker::{self, Message, Plan, Task};
@@ -172,11 +173,19 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         property_order: format!("{:?}", arguments.property_order).to_lowercase(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         engines: Vec::new(),
+        ratios: Vec::new(),
     };
     for name in &names {
         report.engines.push(run(arguments, name, &tasks)?);
     }
     print!("{}", table(&report.engines));
+    if let [first, others @ ..] = report.engines.as_slice() {
+        for other in others {
+            let found = ratios::ratios(&first.by_case, &other.by_case, arguments.seed);
+            print!("\n{}", ratios::table(&first.name, &other.name, &found));
+            report.ratios.extend(found);
+        }
+    }
     if let Some(path) = &arguments.report {
         let text = serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?;
         std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;

@@ -162,13 +162,16 @@ fn print(
             if count == 0 {
                 continue;
             }
+            let a_node = match nodes {
+                0 => "-".to_owned(),
+                nodes => format!("{:.1}", 1e3 * time / nodes as f64),
+            };
             println!(
-                "{place:10} {:6} {count:11} {:14.1}% {:11.2} {:11.0} {:13.1}",
+                "{place:10} {:6} {count:11} {:14.1}% {:11.2} {:11.0} {a_node:>13}",
                 if cached { "yes" } else { "no" },
                 100.0 * time / total,
                 time / count as f64,
                 nodes as f64 / count as f64,
-                1e3 * time / nodes.max(1) as f64,
             );
         }
     }

@@ -5,7 +5,7 @@
 use fsm_index::contract::{Effort, check};
 use fsm_index::{TokenId, Vocabulary};
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Options, PropertyOrder, Whitespace};
+use schema_regex::{Escapes, IntegerSpelling, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
 /// Every byte, and pieces of JSON that tokens of real vocabularies look like:
@@ -164,6 +164,51 @@ fn strings_and_numbers() {
         "{\"g\": \"20",
     ];
     checked(&schema, &beginnings);
+}
+
+/// What is found out about plain strings and numbers is kept with the
+/// vocabulary: it must be right for the next schema too, with other bounds,
+/// spellings and surroundings.
+#[test]
+fn schemas_that_share_a_vocabulary() {
+    let vocabulary = vocabulary(&[]);
+    let leaves = [
+        json!({"type": "string"}),
+        json!({"type": "string", "maxLength": 9}),
+        json!({"type": "string", "minLength": 2, "maxLength": 200}),
+        json!({"type": "number"}),
+        json!({"type": "integer"}),
+        json!({"type": ["string", "integer", "null"]}),
+        json!({"type": "number", "maximum": 12}),
+    ];
+    for (escapes, integers) in [
+        (Escapes::Shortest, IntegerSpelling::Plain),
+        (Escapes::All, IntegerSpelling::ZeroFraction),
+        (Escapes::Standard, IntegerSpelling::Plain),
+    ] {
+        let options = Options::default().escapes(escapes).integers(integers);
+        for leaf in &leaves {
+            let around = [
+                leaf.clone(),
+                json!({"type": "array", "items": leaf}),
+                json!({"type": "object", "properties": {"ab": leaf, "c": leaf}, "additionalProperties": leaf}),
+            ];
+            for schema in &around {
+                let automaton =
+                    SchemaAutomaton::new(schema, &options).expect("the schema is taken");
+                let effort = Effort {
+                    walks: 4,
+                    tokens: 16,
+                    seed: 5,
+                };
+                if let Err(difference) =
+                    check(&automaton, &vocabulary, &["", "[", "{\"ab\":"], effort)
+                {
+                    panic!("{schema}, {escapes:?}, {integers:?}: {difference}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
