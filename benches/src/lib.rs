@@ -3,6 +3,8 @@
 //! - `maskbench` decodes given texts under given schemas and measures masks.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `regexpath` compiles schemas to regular expressions and these to indexes.
+//! - `worst` lists the longest masks and the slowest compiles; `costs` draws what schemas and
+//!   vocabularies cost by their size.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!

@@ -189,11 +189,14 @@ fn schemas_that_share_a_vocabulary() {
         let options = Options::default().escapes(escapes).integers(integers);
         for leaf in &leaves {
             let around = [
-                leaf.clone(),
-                json!({"type": "array", "items": leaf}),
-                json!({"type": "object", "properties": {"ab": leaf, "c": leaf}, "additionalProperties": leaf}),
+                ("", leaf.clone()),
+                ("[", json!({"type": "array", "items": leaf})),
+                (
+                    "{\"ab\":",
+                    json!({"type": "object", "properties": {"ab": leaf, "c": leaf}, "additionalProperties": leaf}),
+                ),
             ];
-            for schema in &around {
+            for (begun, schema) in &around {
                 let automaton =
                     SchemaAutomaton::new(schema, &options).expect("the schema is taken");
                 let effort = Effort {
@@ -201,9 +204,7 @@ fn schemas_that_share_a_vocabulary() {
                     tokens: 16,
                     seed: 5,
                 };
-                if let Err(difference) =
-                    check(&automaton, &vocabulary, &["", "[", "{\"ab\":"], effort)
-                {
+                if let Err(difference) = check(&automaton, &vocabulary, &["", begun], effort) {
                     panic!("{schema}, {escapes:?}, {integers:?}: {difference}");
                 }
             }
