@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use crate::stats::percentile;
+use crate::stats::{percentile, place_of};
 
 /// How often the cases are drawn anew.
 const ROUNDS: usize = 300;
@@ -65,10 +65,8 @@ impl Figure {
             Figure::Average => times.iter().sum::<u64>() as f64 / times.len().max(1) as f64,
             Figure::Percentile(_) if times.is_empty() => 0.0,
             Figure::Percentile(p) => {
-                // The rank is that of a list of the ranks themselves.
-                let ranks: Vec<f64> = (0..times.len()).map(|rank| rank as f64).collect();
-                let rank = percentile(&ranks, p).unwrap_or_default() as usize;
-                *times.select_nth_unstable(rank).1 as f64
+                let place = place_of(p, times.len());
+                *times.select_nth_unstable(place).1 as f64
             }
         }
     }

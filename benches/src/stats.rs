@@ -55,9 +55,14 @@ impl Summary {
 /// The smallest of the sorted `values` that at least `percent` % of them do not exceed (the
 /// nearest-rank definition).
 pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
+    values.get(place_of(percent, values.len())).copied()
+}
+
+/// The place of that value among so many sorted ones.
+pub fn place_of(percent: f64, values: usize) -> usize {
     // Rounded to a millionth of a rank, so that 99.9 % of 1000 is rank 999 and not 1000.
-    let rank = (percent * values.len() as f64 / 100.0 - 1e-6).ceil() as usize;
-    values.get(rank.max(1) - 1).copied()
+    let rank = (percent * values as f64 / 100.0 - 1e-6).ceil() as usize;
+    rank.max(1) - 1
 }
 
 /// The geometric mean of positive `values`; 0 of none.

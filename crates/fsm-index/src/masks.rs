@@ -259,7 +259,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let trie = self.vocabulary.trie();
         let hit = |token: u32, _| {
             if many {
-                words[token as usize / 32] |= 1 << (token % 32);
+                words.allow(token);
                 return;
             }
             tokens.push(token);
@@ -267,7 +267,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 many = true;
                 clear(words, self.vocabulary.width());
                 for token in tokens.iter() {
-                    words[*token as usize / 32] |= 1 << (token % 32);
+                    words.allow(*token);
                 }
             }
         };
@@ -303,7 +303,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let trie = self.vocabulary.trie();
         let hit = |token: u32, to: Cursor| {
             if !dead_ends.contains(&to) {
-                words[token as usize / 32] |= 1 << (token % 32);
+                words.allow(token);
             }
         };
         let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
@@ -329,16 +329,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
-        let keyed = self.key(cursor, Thing::Part as u32, 1, work);
-        let part = match keyed.then(|| known.part(&work.key)).flatten() {
-            Some(part) => part,
-            None => {
-                let part = self.fresh_part(cursor, text, work, watch)?;
-                if keyed && self.key(cursor, Thing::Part as u32, 1, work) {
-                    known.add_part(&work.key, part.clone());
-                }
-                part
-            }
+        let part = if !self.key(cursor, Thing::Part as u32, 1, work) {
+            Arc::new(self.part(cursor, text, work, watch)?)
+        } else if let Some(part) = known.part(&work.key) {
+            part
+        } else {
+            let key = work.key.clone();
+            let part = self.fresh_part(cursor, text, &key, work, watch)?;
+            known.add_part(&key, part.clone());
+            part
         };
         let Work {
             scratch,
@@ -364,27 +363,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         Ok(part)
     }
 
-    /// The part at `cursor`, which this index does not know yet: another one with
-    /// the same vocabulary may.
+    /// The part at `cursor`, which has this key and is not known to this index
+    /// yet: another one with the same vocabulary may know it.
     fn fresh_part(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
+        key: &[u32],
         work: &mut Work<A>,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
-        let language = self.automaton.common_key(cursor, &mut work.scratch);
-        let language = language.filter(|_| self.key(cursor, Thing::Part as u32, 1, work));
-        let Some(language) = language else {
+        let Some(language) = self.automaton.common_key(cursor, &mut work.scratch) else {
             return Ok(Arc::new(self.part(cursor, text, work, watch)?));
         };
-        let key = work.key.clone();
-        if let Some(part) = self.vocabulary.common_part(language, &key) {
+        if let Some(part) = self.vocabulary.common_part(language, key) {
             return Ok(part);
         }
         let part = Arc::new(self.part(cursor, text, work, watch)?);
-        self.vocabulary
-            .add_common_part(language, &key, part.clone());
+        self.vocabulary.add_common_part(language, key, part.clone());
         Ok(part)
     }
 
@@ -415,7 +411,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         clear(words, self.vocabulary.width());
         let trie = self.vocabulary.trie();
         let Some(cut) = cut else {
-            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            let hit = |token| words.allow(token);
             let all = (trie, &[][..]);
             let (visited, open) =
                 walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
@@ -429,7 +425,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cut.put_plain(usize::MAX, words);
         if text.is_none() {
             // Only what is not plain text as a whole has to be tried.
-            let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+            let hit = |token| words.allow(token);
             let mixed = (trie, cut.plain());
             let (visited, open) =
                 walker.walk_on_top(self.automaton, cursor, scratch, mixed, watch, hit);
@@ -441,7 +437,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let (visited, open_rests) =
             walker.walk_on_top(self.automaton, cursor, scratch, rests, watch, hit);
         watch.walked(visited)?;
-        let hit = |token: u32| words[token as usize / 32] |= 1 << (token % 32);
+        let hit = |token| words.allow(token);
         let others = (trie, cut.heads());
         let (visited, open) =
             walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
@@ -624,7 +620,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
         }
         let others = (self.vocabulary.trie(), cut.heads());
-        let hit = |token: u32, _| words[token as usize / 32] |= 1 << (token % 32);
+        let hit = |token, _| words.allow(token);
         let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
         watch.walked(visited)?;
         Ok(true)

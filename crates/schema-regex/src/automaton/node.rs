@@ -88,7 +88,7 @@ pub(super) struct Span {
 impl std::hash::Hash for Span {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
         let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hasher.write_u64((u64::from(self.lo) | u64::from(self.hi) << 32).wrapping_add(read));
+        hasher.write_u64(crate::hash::pair(self.lo, self.hi).wrapping_add(read));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::node::Span;
 use super::text::Partial;
-use crate::hash::FxMap;
+use crate::hash::{FxMap, pair};
 
 /// Things with numbers, each once.
 #[derive(Debug)]
@@ -194,10 +194,6 @@ impl Hash for Key {
             self.partial.hash(hasher);
         }
     }
-}
-
-fn pair(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
 }
 
 /// Names or items that may not come again: sorted.
@@ -387,5 +383,11 @@ impl Scratch {
         }
         out.reverse();
         out
+    }
+
+    /// The same of a text whose values are bytes: an item's.
+    pub(super) fn bytes(&self, text: u32, start: u32) -> Vec<u8> {
+        let values = self.text(text, start).into_iter();
+        values.map(|byte| byte as u8).collect()
     }
 }

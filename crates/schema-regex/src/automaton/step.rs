@@ -470,7 +470,7 @@ impl SchemaAutomaton {
     /// The item that began at `start`, in a form that is equal for equal
     /// values.
     fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
-        let bytes: Vec<u8> = x.text(item, start).into_iter().map(|b| b as u8).collect();
+        let bytes = x.bytes(item, start);
         unique::canonical(&bytes).into()
     }
 

@@ -337,12 +337,7 @@ impl SchemaAutomaton {
                 _ => false,
             };
             if ends {
-                let bytes: Vec<u8> = x
-                    .text(config.item, 0)
-                    .into_iter()
-                    .map(|b| b as u8)
-                    .collect();
-                let value: Arc<str> = canonical(&bytes).into();
+                let value: Arc<str> = canonical(&x.bytes(config.item, 0)).into();
                 if let Err(i) = found.binary_search(&value) {
                     found.insert(i, value);
                 }
@@ -450,12 +445,7 @@ impl SchemaAutomaton {
             if self.has_unique(&node.frame) {
                 outermost = node.depth;
                 if node.frame.seen != 0 && !some {
-                    let text = text.get_or_insert_with(|| {
-                        x.text(config.item, 0)
-                            .into_iter()
-                            .map(|b| b as u8)
-                            .collect()
-                    });
+                    let text = text.get_or_insert_with(|| x.bytes(config.item, 0));
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
                     let seen = x.seen.get(node.frame.seen);
                     some = seen.list.iter().any(|s| may_equal(begun, s));
@@ -547,9 +537,7 @@ impl SchemaAutomaton {
 
     /// The text of the items that are open, whatever the spelling.
     pub(super) fn begun(&self, config: &Config, x: &Scratch) -> String {
-        let text = x.text(config.item, 0);
-        let text: Vec<u8> = text.into_iter().map(|b| b as u8).collect();
-        canonical_beginning(&text)
+        canonical_beginning(&x.bytes(config.item, 0))
     }
 
     /// What ends things comes first.
