@@ -128,7 +128,8 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// A cursor at which nearly the same texts may come as at `cursor`: its
     /// mask is then taken and patched by a walk over the difference, which
-    /// ends where both cursors have become the same number.
+    /// ends where both cursors have become the same number. That one may
+    /// resemble another in turn, but not in a circle.
     fn resembles(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<Cursor> {
         None
     }
@@ -342,6 +343,9 @@ pub enum Exception<'a> {
     /// [`ByteAutomaton::advance`]. Few tokens should have it, as few have a
     /// whole key in quotes.
     Contains(&'a [u8]),
+    /// Every token in which these bytes come one after another, whatever is between
+    /// them, is suspect in the same way: few tokens have a bracket and then a comma.
+    InOrder(&'a [u8]),
     /// Every token that has a byte in it so often, or oftener, is suspect in the
     /// same way: few tokens have three quotes.
     Often {

@@ -96,6 +96,14 @@ impl Changed {
         }
     }
 
+    pub(crate) fn part(&self) -> &Arc<Part> {
+        &self.part
+    }
+
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
     /// Writes the row.
     pub(crate) fn lay_out(&self, vocabulary: &Vocabulary, words: &mut [u32]) {
         self.part.lay_out(words);

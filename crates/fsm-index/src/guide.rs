@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
 use crate::row::RowView;
+use crate::vocabulary::Having;
 use crate::{
     ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, SpecialId, TokenId, TokenKind,
     TokenMask,
@@ -451,8 +452,15 @@ fn refused_tokens<A: ByteAutomaton>(
     let mut suspects: Vec<u32> = Vec::new();
     automaton.exceptions(state, &mut |exception| match exception {
         Exception::Begins(text) => refused.extend(vocabulary.beginning(text)),
-        Exception::Contains(text) => suspects.extend(vocabulary.containing(text).iter()),
-        Exception::Often { byte, times } => suspects.extend(vocabulary.having(byte, times).iter()),
+        Exception::Contains(text) => {
+            suspects.extend(vocabulary.having(Having::Text(text.into())).iter());
+        }
+        Exception::InOrder(order) => {
+            suspects.extend(vocabulary.having(Having::InOrder(order.into())).iter());
+        }
+        Exception::Often { byte, times } => {
+            suspects.extend(vocabulary.having(Having::Often(byte, times)).iter());
+        }
     });
     suspects.sort_unstable();
     suspects.dedup();

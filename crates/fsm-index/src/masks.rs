@@ -65,6 +65,10 @@ impl<A: ByteAutomaton> Work<A> {
 /// A row with more changes than this is kept as a mask: it would not be smaller.
 const MAX_CHANGES: usize = 2_048;
 
+/// A row is remembered for those that resemble it if this many nodes were
+/// visited behind its part.
+const WORTH_A_ROW: u64 = 200;
+
 /// What a key is the key of. Keys of different things never meet.
 #[derive(Clone, Copy)]
 enum Thing {
@@ -455,30 +459,30 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
-        let horizon = self.vocabulary.trie().horizon();
-        let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
-        if self.tells_on_top(like, text, work) {
-            let part = self.part_on_top(like, text, work, known, watch)?;
-            let mut changes = std::mem::take(&mut work.changes);
-            let visited = self.differ(cursor, like, work, watch, &mut changes);
-            work.changes = changes;
-            watch.walked(visited)?;
-            return Ok(self.row_on_top(part, accepting, work));
-        }
         let row = match self.find(like, Thing::Likeness, work, known) {
             Some(row) => row,
             None => {
-                let together = match text {
-                    Some(text) => self.put_together(like, text, work, known, watch)?,
-                    None => false,
-                };
-                let row = match together {
-                    true => self.row_of_words(false, work),
-                    false => self.walk(like, text, false, work, watch)?,
-                };
+                let horizon = self.vocabulary.trie().horizon();
+                let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
+                if self.tells_on_top(like, text, work) {
+                    let before = work.walker.visited();
+                    let part = self.part_on_top(like, text, work, known, watch)?;
+                    if work.walker.visited() - before > WORTH_A_ROW {
+                        let row = self.row_on_top(part.clone(), false, work);
+                        self.keep(like, Thing::Likeness, row, work, known);
+                    }
+                    return self.patch_on_top(cursor, like, part, accepting, work, watch);
+                }
+                // That one may in turn be patched from another.
+                let row = self.compute(like, false, work, known, watch)?;
                 self.keep(like, Thing::Likeness, row, work, known)
             }
         };
+        if let Row::Changed(changed) = &*row {
+            work.changes.clone_from(changed.changes());
+            let part = changed.part().clone();
+            return self.patch_on_top(cursor, like, part, accepting, work, watch);
+        }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
         row.lay_out(self.vocabulary, &mut words);
@@ -486,6 +490,23 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work.words = words;
         watch.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
+    }
+
+    /// From the part of `like` and its changes in the working memory.
+    fn patch_on_top(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        part: Arc<Part>,
+        accepting: bool,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let mut changes = std::mem::take(&mut work.changes);
+        let visited = self.differ(cursor, like, work, watch, &mut changes);
+        work.changes = changes;
+        watch.walked(visited)?;
+        Ok(self.row_on_top(part, accepting, work))
     }
 
     /// From the texts that may come, which are listed.

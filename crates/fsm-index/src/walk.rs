@@ -99,6 +99,11 @@ impl Walker {
         }
     }
 
+    /// The nodes that were visited and not taken.
+    pub(crate) fn visited(&self) -> u64 {
+        self.visited
+    }
+
     /// The nodes that were visited since this was asked last.
     pub(crate) fn take_visited(&mut self) -> u64 {
         std::mem::take(&mut self.visited)

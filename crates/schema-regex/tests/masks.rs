@@ -71,6 +71,16 @@ fn vocabulary(more: &[String]) -> Vocabulary {
         "\":\"\",\"",
         "a\":1,\"b\":",
         "},{",
+        "1,1",
+        ",1,1",
+        "[1,1",
+        "\"a\",\"a\"",
+        "[\"a\",\"a\"",
+        "},{}",
+        "},{},{}",
+        ",{},{}",
+        "],[]",
+        "[[],[]",
     ];
     let mut texts: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
     texts.extend(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
@@ -261,6 +271,84 @@ fn items_that_differ() {
         "uniqueItems": true
     });
     checked(&schema, &["[{\"a\": \"a\"}, {\"a\": \"a"]);
+}
+
+/// Items that are more than free strings, as texts that become different early,
+/// late or never, with further items behind them in one token.
+#[test]
+fn items_of_all_kinds_that_differ() {
+    let named = json!({
+        "type": "array",
+        "items": {"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]},
+        "uniqueItems": true
+    });
+    let beginnings = [
+        "[{\"a\": \"ab\"}, {\"a\": \"ab\", \"b\": 12}, {\"a\": \"ab",
+        "[{\"a\": \"ab\", \"b\": 123}, {\"a\": \"ab\", \"b\": 1",
+        "[{\"a\": \"x\", \"abc\": [1, {\"xy\": 12}]}, {\"a\": \"x\", \"abc\": [1, {\"xy",
+        "[{\"a\": \"ab\"}, {\"a\": \"abc",
+        "[{\"a\": \"\\nb\"}, {\"a\": \"\\n",
+    ];
+    checked(&named, &beginnings);
+    let closed = json!({
+        "type": "array",
+        "items": {"properties": {"a": {"enum": ["a", "ab"]}, "b": {"type": "string", "pattern": "^(x|1[23]*)$"}},
+                  "required": ["a", "b"], "additionalProperties": false},
+        "uniqueItems": true
+    });
+    let beginnings = [
+        "[{\"a\": \"a\", \"b\": \"x\"}, {\"a\": \"a\", \"b\": \"",
+        "[{\"a\": \"a\", \"b\": \"12\"}, {\"a\": \"a\", \"b\": \"1",
+    ];
+    checked(&closed, &beginnings);
+    let numbers = json!({"type": "array", "items": {"type": "number"}, "uniqueItems": true});
+    let beginnings = [
+        "[12, 1",
+        "[0.5, 0",
+        "[123, 12, -1, ",
+        "[1, 12",
+        "[0, -",
+        "[5, 0.5e1",
+    ];
+    checked(&numbers, &beginnings);
+    let patterns = json!({"items": {"type": "string", "pattern": "^(ab|a[bc]*x|1[23]*)$"}, "uniqueItems": true});
+    checked(
+        &patterns,
+        &["[\"ab\", \"a", "[\"abcx\", \"ab", "[\"12\", \"123\", \"1"],
+    );
+    let lists = json!({
+        "type": "array", "uniqueItems": true,
+        "items": {"type": "array", "items": {"type": ["integer", "boolean", "null"]}}
+    });
+    checked(
+        &lists,
+        &["[[1, 12], [1, 1", "[[], [true, ", "[[null, 12], ["],
+    );
+    let nested = json!({
+        "type": "array", "uniqueItems": true,
+        "items": {"properties": {"a": {"type": "array", "uniqueItems": true, "items": {"type": ["integer", "string"]}},
+                                 "b": {"type": "array", "uniqueItems": true}}}
+    });
+    let beginnings = [
+        "[{\"a\": [1, \"ab\"]}, {\"a\": [1, \"a",
+        "[{\"b\": [[1], 12]}, {\"b\": [[1",
+        "[{\"x\": 1}, {\"a\": [12, 1], \"b",
+        "[{\"x\": 1}, {\"a\": [12, 12",
+    ];
+    checked(&nested, &beginnings);
+    let either = json!({
+        "items": {"anyOf": [{"const": {"a": 1}}, {"const": {"a": 12}}, {"type": "array", "items": {"type": "null"}}]},
+        "uniqueItems": true, "minItems": 3
+    });
+    checked(
+        &either,
+        &["[{\"a\": 1}, ", "[{\"a\": 12}, {\"a\": 1", "[[], [null"],
+    );
+    let sometimes = json!({
+        "items": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "anyOf": [{"uniqueItems": true}, {"maxItems": 2}]
+    });
+    checked(&sometimes, &["[{\"a\": 1}, {\"a", "[{}, {\"ab\": 12"]);
 }
 
 #[test]

@@ -82,10 +82,8 @@ struct Inner {
     ranks: Box<[u32]>,
     /// The text tokens with two quotes or more.
     quoting: Box<[u32]>,
-    /// The tokens that contain a text, for the texts that were asked for.
-    containing: Mutex<Containing>,
-    /// The tokens that have a byte so often, where that was asked for.
-    having: Mutex<Having>,
+    /// The tokens that have something in them, where that was asked for.
+    having: Mutex<HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<HashMap<CommonKey, Arc<Part>>>,
@@ -99,14 +97,32 @@ type CommonKey = (KeyLanguage, Box<[u32]>);
 /// So many parts are remembered that automata have in common.
 const MAX_COMMON: usize = 1_024;
 
-/// Which tokens contain a text.
-type Containing = HashMap<Box<[u8]>, Arc<[u32]>>;
+/// What tokens can have in them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Having {
+    /// A text.
+    Text(Box<[u8]>),
+    /// These bytes in this order.
+    InOrder(Box<[u8]>),
+    /// A byte so often, or oftener.
+    Often(u8, usize),
+}
 
-/// Which tokens have a byte so often.
-type Having = HashMap<(u8, usize), Arc<[u32]>>;
+impl Having {
+    fn is_in(&self, token: &[u8]) -> bool {
+        match self {
+            Having::Text(text) => token.windows(text.len().max(1)).any(|part| part == &**text),
+            Having::InOrder(order) => {
+                let mut bytes = token.iter();
+                order.iter().all(|byte| bytes.any(|b| b == byte))
+            }
+            Having::Often(byte, times) => token.iter().filter(|&b| b == byte).count() >= *times,
+        }
+    }
+}
 
-/// Of so many texts it is remembered which tokens contain them.
-const MAX_TEXTS: usize = 4_096;
+/// Of so many things it is remembered which tokens have them.
+const MAX_HAVING: usize = 4_096;
 
 /// At most this many classes of characters does a vocabulary know; to be cut
 /// by one costs 4 to 20 bytes a token.
@@ -391,51 +407,26 @@ impl Vocabulary {
         tokens
     }
 
-    /// The tokens with `text` in them. A text with a quote at both ends is
-    /// looked for in the few tokens that have two; any other in all of them,
-    /// the first time that it is asked for.
-    pub(crate) fn containing(&self, text: &[u8]) -> Arc<[u32]> {
-        // A panic elsewhere leaves the map whole: it changes by one insert.
-        let mut known = self
-            .0
-            .containing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(tokens) = known.get(text) {
-            return tokens.clone();
-        }
-        let has = |token: &u32| {
-            let bytes = self.0.raw(*token as usize);
-            bytes.windows(text.len().max(1)).any(|part| part == text)
-        };
-        let tokens: Arc<[u32]> = match text {
-            [b'"', .., b'"'] => self.0.quoting.iter().copied().filter(has).collect(),
-            _ => self.texts().map(|t| t.0.get()).filter(has).collect(),
-        };
-        if known.len() >= MAX_TEXTS {
-            known.clear();
-        }
-        known.insert(text.into(), tokens.clone());
-        tokens
-    }
-
-    /// The tokens that have a byte in them so often, or oftener: remembered
-    /// after the first time.
-    pub(crate) fn having(&self, byte: u8, times: usize) -> Arc<[u32]> {
+    /// The tokens that have something in them. A text with a quote at both ends
+    /// is looked for in the few tokens that have two; anything else in all of
+    /// them, the first time that it is asked for.
+    pub(crate) fn having(&self, what: Having) -> Arc<[u32]> {
         // A panic elsewhere leaves the map whole: it changes by one insert.
         let mut known = self.0.having.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tokens) = known.get(&(byte, times)) {
+        if let Some(tokens) = known.get(&what) {
             return tokens.clone();
         }
-        let tokens: Arc<[u32]> = self
-            .texts()
-            .filter(|(_, bytes)| bytes.iter().filter(|&&b| b == byte).count() >= times)
-            .map(|(token, _)| token.get())
-            .collect();
-        if known.len() >= MAX_TEXTS {
+        let has = |token: &u32| what.is_in(self.0.raw(*token as usize));
+        let tokens: Arc<[u32]> = match &what {
+            Having::Text(text) if matches!(**text, [b'"', .., b'"']) => {
+                self.0.quoting.iter().copied().filter(has).collect()
+            }
+            _ => self.texts().map(|t| t.0.get()).filter(has).collect(),
+        };
+        if known.len() >= MAX_HAVING {
             known.clear();
         }
-        known.insert((byte, times), tokens.clone());
+        known.insert(what, tokens.clone());
         tokens
     }
 
@@ -689,7 +680,6 @@ impl VocabularyBuilder {
             order,
             ranks: ranks.into(),
             quoting,
-            containing: Mutex::default(),
             having: Mutex::default(),
             cuts: Mutex::default(),
             common: Mutex::default(),

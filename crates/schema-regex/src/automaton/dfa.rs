@@ -1,6 +1,8 @@
 //! Automata over code points: stepping, what a partial character can still
 //! become, and how long the texts are that remain.
 
+use std::sync::OnceLock;
+
 use crate::hash::FxMap;
 
 use crate::strings::automaton::{CharTable, Product, TooBig};
@@ -18,6 +20,8 @@ pub(super) struct CharDfa {
     width: usize,
     next: Vec<u32>,
     labels: Vec<u64>,
+    /// From which states endlessly many texts are accepted, once that was asked.
+    endless: OnceLock<Box<[bool]>>,
 }
 
 impl CharDfa {
@@ -41,6 +45,7 @@ impl CharDfa {
             width: 1,
             next: Vec::new(),
             labels: Vec::new(),
+            endless: OnceLock::new(),
         }
     }
 
@@ -75,6 +80,7 @@ impl CharDfa {
             width: table.width,
             next: table.next,
             labels: table.labels,
+            endless: OnceLock::new(),
         }
     }
 
@@ -228,6 +234,15 @@ impl CharDfa {
             }
         }
         out
+    }
+
+    /// Whether endlessly many texts are accepted from a state.
+    pub(super) fn is_endless(&self, state: u32) -> bool {
+        let endless = self.endless.get_or_init(|| {
+            let counts = self.counts(|label| label != 0);
+            counts.iter().map(Option::is_none).collect()
+        });
+        endless.get(state as usize).copied().unwrap_or(false)
     }
 
     /// How many texts lead from each state to a label that `good` admits;

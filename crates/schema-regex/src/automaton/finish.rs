@@ -26,7 +26,8 @@ const MAX_COMPLETION: usize = 4 << 20;
 
 impl SchemaAutomaton {
     /// Writes a text that leads to acceptance.
-    pub(super) fn finish(&self, mut config: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+    pub(super) fn finish(&self, first: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+        let mut config = first;
         let mut detours = 0;
         let start = out.len();
         while out.len() - start <= MAX_COMPLETION {
@@ -48,7 +49,12 @@ impl SchemaAutomaton {
                 return;
             }
             // The plain way is barred by items that must differ: another one,
-            // which exists.
+            // which exists, of all ways that were open.
+            let text = out[start..].to_vec();
+            let Some(wide) = text.iter().try_fold(first, |c, b| self.next(c, *b, x)) else {
+                return;
+            };
+            config = wide;
             let bytes = self.bytes_to_try(&config, x);
             let way = bytes
                 .into_iter()

@@ -259,7 +259,9 @@ impl SchemaAutomaton {
         }
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {
-            return None;
+            // One that differs from all before it.
+            let like = self.forgotten(config, x).filter(|_| x.forgets)?;
+            return Some(Cursor(x.configs.add(like)));
         }
         let top = match config.top {
             Top::Key(key)
@@ -322,7 +324,7 @@ impl SchemaAutomaton {
         out: &mut Differences,
     ) -> bool {
         let config = *x.configs.get(cursor.0);
-        if config.stack == 0 {
+        if config.stack == 0 || is_kept(config.item) {
             return false;
         }
         let frame = x.frame(config.stack).frame;

@@ -8,7 +8,7 @@ use super::SchemaAutomaton;
 use super::compile::Compiler;
 use super::node::Node;
 use super::scratch::{Config, Frame, Gap, Scratch, Top};
-use super::state::State;
+use super::state::{Load, State};
 use super::step::UNITS;
 use crate::ir::NodeId;
 
@@ -35,7 +35,7 @@ impl SchemaAutomaton {
     /// inside a value the value's. O(size of the state).
     pub fn location(&self, state: &State) -> Place {
         let mut x = Scratch::new();
-        let config = self.load(state, &mut x, false);
+        let config = self.load(state, &mut x, Load::Text);
         let (what, node, goals) = self.innermost(config, &x);
         let mut nodes: Vec<NodeId> = Vec::new();
         if let Some(by_goal) = self.locations.get(node as usize) {

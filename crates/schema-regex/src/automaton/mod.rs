@@ -14,6 +14,8 @@ mod caps;
 mod compile;
 mod dfa;
 mod difference;
+mod different;
+mod equality;
 mod expand;
 mod finish;
 mod heights;
@@ -51,6 +53,7 @@ use scratch::{Gap, Top};
 use shape::{Kind, Shape};
 
 pub use scratch::Scratch;
+use state::Load;
 pub use state::State;
 
 /// A schema as a [`ByteAutomaton`].
@@ -309,7 +312,11 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
         x.tidy();
-        let mut config = self.load(state, x, false);
+        if let Some(after) = self.advance_apart(state, bytes, x) {
+            *state = after?;
+            return Ok(());
+        }
+        let mut config = self.load(state, x, Load::Text);
         for (i, byte) in bytes.iter().enumerate() {
             config = self.next(config, *byte, x).ok_or(i)?;
         }
@@ -319,7 +326,7 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn completion(&self, state: &State, out: &mut Vec<u8>) {
         let mut x = Scratch::new();
-        let config = self.load(state, &mut x, false);
+        let config = self.load(state, &mut x, Load::Text);
         self.finish(config, &mut x, out);
     }
 
@@ -334,9 +341,7 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
         x.tidy();
-        let config = self.load(state, x, true);
-        x.base_depth = x.depth(config.stack);
-        x.least_depth = x.base_depth;
+        let config = self.load(state, x, Load::Walk);
         Cursor(x.configs.add(config))
     }
 
@@ -377,7 +382,7 @@ impl ByteAutomaton for SchemaAutomaton {
 
     /// An item that must differ may become one of those before it, or the next
     /// ones may; and a name that is open may come again behind its own end, within one token:
-    /// a walk does not know how it began.
+    /// a walk does not know how they began.
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         if state.is_in_name() {
             // Its end, and the name between its quotes.
@@ -385,34 +390,12 @@ impl ByteAutomaton for SchemaAutomaton {
                 byte: b'"',
                 times: 3,
             });
-        } else if let Some((begun, seen)) = self.open_item(state) {
-            let mut rest = Vec::new();
-            for item in seen {
-                let text = item.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-                let Some(end) = text.and_then(|text| text.as_bytes().strip_prefix(&*begun)) else {
-                    continue;
-                };
-                // Spelled with escapes it is found among the suspects.
-                if !end.contains(&b'\\') {
-                    rest.clear();
-                    rest.extend_from_slice(end);
-                    rest.push(b'"');
-                    each(Exception::Begins(&rest));
-                }
-            }
-            each(Exception::Often {
-                byte: b'"',
-                times: 1,
-            });
         }
+        self.item_exceptions(state, each);
     }
 
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        match state.is_in_name() {
-            true => state.may_come_again(token),
-            // Escapes, or further items behind the end of this one.
-            false => token.contains(&b'\\') || token.contains(&b','),
-        }
+        (state.is_in_name() && state.may_come_again(token)) || self.may_double(state, token)
     }
 
     fn mask_key(

@@ -148,8 +148,8 @@ impl Key {
 pub(super) const UNKNOWN: u32 = 0;
 pub(super) const NO_TEXT: u32 = 0;
 pub(super) const EMPTY_TEXT: u32 = 1;
-/// An item that began before the walk, whose text is not compared: see
-/// `exceptions`.
+/// An item that differs from those before it, or whose text is not compared for
+/// another reason: see `different`.
 pub(super) const UNKNOWN_ITEM: u32 = u32::MAX;
 
 /// Whether the text of an item is kept, to be compared with those before it.
@@ -243,6 +243,10 @@ pub struct Scratch {
     pub(super) fresh: FxMap<Config, bool>,
     /// While that is found out, it is not asked.
     pub(super) searching: bool,
+    /// Whether an item that has become different is forgotten.
+    pub(super) forgets: bool,
+    /// Stacks without what items are compared with, where they were asked for.
+    pub(super) forgotten: FxMap<u32, Option<u32>>,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
     pub(super) base_depth: u32,
@@ -264,6 +268,8 @@ impl Scratch {
             usable: FxMap::default(),
             fresh: FxMap::default(),
             searching: false,
+            forgets: false,
+            forgotten: FxMap::default(),
             base_depth: 0,
             least_depth: 0,
         };

@@ -5,25 +5,44 @@ use std::sync::Arc;
 use super::SchemaAutomaton;
 use super::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NO_TEXT, Scratch, Seen, Str, Top, UNKNOWN,
-    UNKNOWN_ITEM,
+    UNKNOWN_ITEM, is_kept,
 };
-use super::text::Partial;
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
 #[derive(Clone, Debug)]
 pub struct State {
-    top: Top,
-    frames: Vec<Frame>,
+    pub(super) top: Top,
+    pub(super) frames: Vec<Frame>,
     /// Lists and seen things that `top` and `frames` refer to, by number from
     /// [`FIXED_LISTS`] and 1 on.
     lists: Vec<Arc<[u32]>>,
-    seen: Vec<Seen>,
+    pub(super) seen: Vec<Seen>,
     /// The name that is open.
     key: Vec<u32>,
     /// The item that is open, where items must differ.
-    item: Option<Vec<u32>>,
+    pub(super) item: Option<Item>,
     pub(super) accepting: bool,
+}
+
+/// The outermost item that is open and must differ from others.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// From its first byte on.
+    pub(super) text: Vec<u8>,
+    /// Whether no open item can become equal to one before it any more.
+    pub(super) differs: bool,
+}
+
+/// How a state is to be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// As a text that goes on.
+    Text,
+    /// As a text that goes on, whatever the text of its item is.
+    Apart,
+    /// As where a walk begins: what is said of many states is said once.
+    Walk,
 }
 
 /// Lists that have the same number everywhere.
@@ -82,8 +101,9 @@ impl State {
 
 impl SchemaAutomaton {
     /// The configuration of a state. In a walk a name that is open counts as
-    /// unknown, so that cursors do not depend on it.
-    pub(super) fn load(&self, state: &State, x: &mut Scratch, walk: bool) -> Config {
+    /// unknown, and so does an item that differs, so that cursors do not depend
+    /// on them.
+    pub(super) fn load(&self, state: &State, x: &mut Scratch, how: Load) -> Config {
         let lists: Vec<u32> = state.lists.iter().map(|l| x.add_list(l)).collect();
         let list = |id: u32| match id.checked_sub(FIXED_LISTS) {
             Some(i) => lists[i as usize],
@@ -101,50 +121,32 @@ impl SchemaAutomaton {
         }
         let mut top = self.relocated(state.top, &mut |id| list(id));
         if let Top::Key(key) = &mut top {
-            if walk {
+            if how == Load::Walk {
                 key.text = UNKNOWN;
             } else {
                 key.text = state.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
             }
         }
+        x.base_depth = x.depth(stack);
+        x.least_depth = x.base_depth;
+        x.forgets = how == Load::Walk && state.item.is_some();
+        x.forgotten.clear();
         let item = match &state.item {
             None => NO_TEXT,
-            Some(_) if walk && self.open_item(state).is_some() => UNKNOWN_ITEM,
-            Some(bytes) => bytes.iter().fold(EMPTY_TEXT, |t, b| x.add_text(t, *b)),
+            Some(item) => match how {
+                Load::Apart => UNKNOWN_ITEM,
+                Load::Walk if item.differs || self.open_item(state).is_some() => UNKNOWN_ITEM,
+                _ => {
+                    let bytes = item.text.iter();
+                    bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
+                }
+            },
         };
-        Config { top, stack, item }
-    }
-
-    /// The string without escapes, as far as it was read, that is an item of an
-    /// array whose items must differ, if any string may come there; and the
-    /// items before it.
-    pub(super) fn open_item<'s>(&self, state: &'s State) -> Option<(Vec<u8>, &'s [Arc<str>])> {
-        let item = state.item.as_ref()?;
-        let Top::String { node, text, .. } = state.top else {
-            return None;
-        };
-        let (last, below) = state.frames.split_last()?;
-        let array = |frame: &Frame| match frame.is_object {
-            true => None,
-            false => self.node(frame.node).array.as_ref(),
-        };
-        let m = array(last)?;
-        let alone = !below
-            .iter()
-            .any(|frame| array(frame).is_some_and(|m| m.unique));
-        let differ = m.unique && m.values.is_empty() && m.threads.iter().all(|t| t.unique);
-        let free = self.node(node).string.as_ref()?.free.is_some();
-        if !alone || !differ || !free || text.partial != Partial::None {
-            return None;
+        let config = Config { top, stack, item };
+        match how == Load::Walk && item == UNKNOWN_ITEM {
+            true => self.forgotten(config, x).unwrap_or(config),
+            false => config,
         }
-        let begun = item.get(last.start as usize..)?;
-        let begun: Vec<u8> = begun.iter().map(|byte| *byte as u8).collect();
-        let begun = begun.trim_ascii_start().strip_prefix(b"\"")?.to_vec();
-        let seen = match last.seen.checked_sub(1) {
-            Some(at) => &*state.seen.get(at as usize)?.list,
-            None => &[],
-        };
-        (!begun.contains(&b'\\')).then_some((begun, seen))
     }
 
     /// The state of a configuration that did not begin with a walk.
@@ -184,7 +186,10 @@ impl SchemaAutomaton {
             key = x.text(k.text, 0);
             k.text = EMPTY_TEXT;
         }
-        let item = (config.item != NO_TEXT).then(|| x.text(config.item, 0));
+        let item = is_kept(config.item).then(|| Item {
+            text: x.bytes(config.item, 0),
+            differs: self.is_different(&config, x),
+        });
         let accepting = self.ends_at(config, x);
         State {
             top,

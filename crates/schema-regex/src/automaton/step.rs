@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
+use super::equality;
 use super::live::{Live, ObjectAt};
 use super::node::{Node, Span};
 use super::scratch::{
@@ -42,8 +43,14 @@ impl SchemaAutomaton {
             item = self.item_after(stack, item, x);
         }
         let next = Config { top, stack, item };
-        if is_kept(item) && !x.searching && !self.can_differ(next, x) {
-            return None;
+        if is_kept(item) && !x.searching {
+            let threat = self.threat(&next, x);
+            if threat.exists {
+                return self.can_differ(next, threat, x).then_some(next);
+            }
+            if x.forgets {
+                return Some(self.forgotten(next, x).unwrap_or(next));
+            }
         }
         Some(next)
     }
@@ -61,15 +68,6 @@ impl SchemaAutomaton {
             (true, NO_TEXT) => EMPTY_TEXT,
             (true, item) => item,
         }
-    }
-
-    fn is_unique(&self, frame: &Frame) -> bool {
-        !frame.is_object
-            && self
-                .node(frame.node)
-                .array
-                .as_ref()
-                .is_some_and(|m| m.unique)
     }
 
     fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
@@ -471,7 +469,7 @@ impl SchemaAutomaton {
     /// values.
     fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
         let bytes = x.bytes(item, start);
-        unique::canonical(&bytes).into()
+        equality::canonical(&bytes).into()
     }
 
     fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {

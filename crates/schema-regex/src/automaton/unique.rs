@@ -1,17 +1,26 @@
-//! Arrays whose items must differ: equality of JSON values (2020-12 core,
-//! section 4.2.2) by one spelling for each value, and whether an item that was
-//! begun can still become one that was not there before.
+//! Arrays whose items must differ: whether there are values enough, and whether
+//! an item that was begun can still become one that was not there before.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
+use super::equality::{Begun, canonical, canonical_beginning};
 use super::node::{ArrayMachine, Span};
-use super::scratch::{Config, EMPTY_TEXT, Frame, Gap, Scratch, Top};
+use super::scratch::{Config, EMPTY_TEXT, Gap, Scratch, Top};
 use super::space::NO_SPACE;
 use super::step::UNITS;
+use super::strings::leaf_state;
 use super::text::Partial;
-use crate::decimal::Decimal;
+
+/// What is to be feared for the items that are open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threat {
+    /// The depth of the outermost array whose items must differ.
+    pub(super) outermost: u32,
+    /// Whether some open item may still become equal to one before it.
+    pub(super) exists: bool,
+}
 
 /// Item values by canonical spelling; `None` where there are (too) many.
 pub(super) type Values = Option<Arc<[Arc<str>]>>;
@@ -25,207 +34,6 @@ const MAX_STEPS: usize = 40_000;
 const MAX_SEARCH: usize = 5_000;
 /// The longest text that such a search adds.
 const MAX_TEXT: usize = 200;
-
-/// A spelling that two JSON texts share just if their values are equal.
-pub(super) fn canonical(text: &[u8]) -> String {
-    let mut out = String::new();
-    Reader::new(text, Members::Sorted).value(&mut out, 0);
-    out
-}
-
-/// What is left to tell two beginnings of texts apart once the spellings of
-/// complete values do not count.
-fn canonical_beginning(text: &[u8]) -> String {
-    let mut out = String::new();
-    let mut reader = Reader::new(text, Members::AsWritten);
-    while reader.peek() != 0 {
-        let at = reader.at;
-        reader.value(&mut out, 0);
-        if reader.at == at {
-            out.push(char::from(reader.peek()));
-            reader.skip();
-        }
-    }
-    out
-}
-
-/// Reads a text that is known to be JSON or to begin as JSON.
-struct Reader<'t> {
-    text: &'t [u8],
-    at: usize,
-    members: Members,
-}
-
-/// In which order the members of objects are spelled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Members {
-    Sorted,
-    /// The last one may not be complete.
-    AsWritten,
-}
-
-impl<'t> Reader<'t> {
-    fn new(text: &'t [u8], members: Members) -> Self {
-        Reader {
-            text,
-            at: 0,
-            members,
-        }
-    }
-
-    fn peek(&mut self) -> u8 {
-        while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-        self.text.get(self.at).copied().unwrap_or(0)
-    }
-
-    /// Past one more byte, or at the end of a text that was cut.
-    fn skip(&mut self) {
-        self.at = (self.at + 1).min(self.text.len());
-    }
-
-    fn string(&mut self) -> String {
-        let start = self.at;
-        self.skip();
-        while let Some(b) = self.text.get(self.at) {
-            self.skip();
-            match b {
-                b'\\' => self.skip(),
-                b'"' => break,
-                _ => {}
-            }
-        }
-        let text = &self.text[start..self.at];
-        // One that was cut stands for itself.
-        serde_json::from_slice(text).unwrap_or_else(|_| String::from_utf8_lossy(text).into_owned())
-    }
-
-    fn value(&mut self, out: &mut String, depth: usize) {
-        if depth > MAX_DEPTH {
-            return;
-        }
-        match self.peek() {
-            b'"' => {
-                let text = self.string();
-                out.push_str(&serde_json::Value::String(text).to_string());
-            }
-            b'[' => {
-                self.skip();
-                out.push('[');
-                while !matches!(self.peek(), b']' | 0) {
-                    self.value(out, depth + 1);
-                    out.push(',');
-                    if self.peek() == b',' {
-                        self.skip();
-                    }
-                }
-                self.skip();
-                out.push(']');
-            }
-            b'{' => {
-                self.skip();
-                let mut members: Vec<(String, String)> = Vec::new();
-                while self.peek() == b'"' {
-                    let name = self.string();
-                    if self.peek() == b':' {
-                        self.skip();
-                    }
-                    let mut value = String::new();
-                    self.value(&mut value, depth + 1);
-                    members.push((name, value));
-                    if self.peek() == b',' {
-                        self.skip();
-                    }
-                }
-                self.skip();
-                if self.members == Members::Sorted {
-                    members.sort();
-                }
-                out.push('{');
-                for (name, value) in members {
-                    out.push_str(&serde_json::Value::String(name).to_string());
-                    out.push(':');
-                    out.push_str(&value);
-                    out.push(',');
-                }
-                out.push('}');
-            }
-            _ => {
-                let start = self.at;
-                while let Some(b) = self.text.get(self.at) {
-                    if b",]} \t\n\r".contains(b) {
-                        break;
-                    }
-                    self.at += 1;
-                }
-                let word = String::from_utf8_lossy(&self.text[start..self.at]);
-                match Decimal::parse(&word) {
-                    Some(d) => out.push_str(&d.plain()),
-                    None => out.push_str(&word),
-                }
-            }
-        }
-    }
-}
-
-/// Whether an item that begins with `text` may turn out equal to one that was
-/// there before: what is complete in it is there too. It may say so too often.
-fn may_equal(text: &[u8], seen: &str) -> bool {
-    let mut reader = Reader::new(text, Members::Sorted);
-    let head = reader.peek();
-    match head {
-        0 => true,
-        b'"' => {
-            let begun = &text[reader.at..];
-            seen.starts_with('"') && (begun.contains(&b'\\') || seen.as_bytes().starts_with(begun))
-        }
-        b'[' | b'{' => {
-            if seen.as_bytes().first() != Some(&head) {
-                return false;
-            }
-            reader.skip();
-            let mut whole = String::from("[");
-            loop {
-                let mut part = String::new();
-                if head == b'{' {
-                    if reader.peek() != b'"' {
-                        return true;
-                    }
-                    let name = reader.string();
-                    if reader.peek() != b':' {
-                        return true;
-                    }
-                    reader.skip();
-                    part = format!("{}:", serde_json::Value::String(name));
-                }
-                reader.value(&mut part, 0);
-                // Only what a comma or the end follows is complete.
-                let after = reader.peek();
-                if after != b',' && !(after == b']' || after == b'}') {
-                    return true;
-                }
-                part.push(',');
-                whole.push_str(&part);
-                let there = match head {
-                    b'[' => seen.starts_with(&whole),
-                    _ => seen.contains(&part),
-                };
-                if !there {
-                    return false;
-                }
-                if after != b',' {
-                    return true;
-                }
-                reader.skip();
-            }
-        }
-        _ => !seen.starts_with(['"', '[', '{']),
-    }
-}
-
-/// The deepest nesting that is compared.
-const MAX_DEPTH: usize = 2_000;
 
 /// Whether distinct values can be found for the items that an array still
 /// needs: a matching of places to values that were not there before.
@@ -389,25 +197,27 @@ impl SchemaAutomaton {
         let Some(m) = self.node(node).string.as_ref() else {
             return false;
         };
-        if text.partial != Partial::None {
-            return false;
-        }
         if m.free.is_some() {
             return true;
         }
+        // A character that has begun counts when it is complete.
+        let begun = u64::from(text.partial != Partial::None);
         let wanted = x.lists.get(set);
         m.leaves.iter().any(|l| {
-            wanted.contains(&l.goal)
-                && !l.listed
-                && l.dfa.is_none()
-                && l.max.is_none_or(|max| u64::from(text.length) < max)
+            if l.listed || !wanted.contains(&l.goal) {
+                return false;
+            }
+            match l.dfa {
+                None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
+                Some(_) if begun != 0 || l.lengths.is_some() => false,
+                Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+            }
         })
     }
 
-    /// Whether the items that are open can still differ from those before
-    /// them.
-    pub(super) fn can_differ(&self, config: Config, x: &mut Scratch) -> bool {
-        let (outermost, threatened) = self.threat(config, x);
+    /// Whether the items that are open, one of which is threatened, can still
+    /// differ from those before them.
+    pub(super) fn can_differ(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
         let between = matches!(
             config.top,
             Top::Gap {
@@ -415,10 +225,7 @@ impl SchemaAutomaton {
                 ..
             }
         );
-        if !threatened
-            || (between && x.depth(config.stack) == outermost)
-            || self.is_endless(&config, x)
-        {
+        if (between && x.depth(config.stack) == threat.outermost) || self.is_endless(&config, x) {
             return true;
         }
         if let Some(known) = x.fresh.get(&config) {
@@ -426,34 +233,36 @@ impl SchemaAutomaton {
         }
         x.searching = true;
         let answer = self.differs_at_once(config, x)
-            || self.differs_soon(config, outermost, x)
-            || self.differs(config, outermost, x);
+            || self.differs_soon(config, threat.outermost, x)
+            || self.differs(config, threat.outermost, x);
         x.searching = false;
         x.fresh.insert(config, answer);
         answer
     }
 
-    /// The depth of the outermost array whose items must differ, and whether
-    /// some open item may still become equal to one before it.
-    fn threat(&self, config: Config, x: &Scratch) -> (u32, bool) {
+    /// What the items that are open may become.
+    pub(super) fn threat(&self, config: &Config, x: &Scratch) -> Threat {
         let mut at = config.stack;
-        let mut outermost = 0;
-        let mut some = false;
+        let mut threat = Threat {
+            outermost: 0,
+            exists: false,
+        };
         let mut text: Option<Vec<u8>> = None;
         while at != 0 {
             let node = *x.stacks.get(at);
-            if self.has_unique(&node.frame) {
-                outermost = node.depth;
-                if node.frame.seen != 0 && !some {
+            if self.is_unique(&node.frame) {
+                threat.outermost = node.depth;
+                if node.frame.seen != 0 && !threat.exists {
                     let text = text.get_or_insert_with(|| x.bytes(config.item, 0));
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
+                    let begun = Begun::new(begun);
                     let seen = x.seen.get(node.frame.seen);
-                    some = seen.list.iter().any(|s| may_equal(begun, s));
+                    threat.exists = seen.list.iter().any(|s| begun.may_be(s));
                 }
             }
             at = node.below;
         }
-        (outermost, some)
+        threat
     }
 
     /// Whether one more byte settles it: what has begun to differ can be
@@ -467,16 +276,7 @@ impl SchemaAutomaton {
 
     /// Whether what is open at `from` is open at `to` as well, and differs.
     fn is_settled(&self, from: &Config, to: &Config, x: &Scratch) -> bool {
-        x.depth(to.stack) >= x.depth(from.stack) && !self.threat(*to, x).1
-    }
-
-    fn has_unique(&self, frame: &Frame) -> bool {
-        !frame.is_object
-            && self
-                .node(frame.node)
-                .array
-                .as_ref()
-                .is_some_and(|m| m.unique)
+        x.depth(to.stack) >= x.depth(from.stack) && !self.threat(to, x).exists
     }
 
     fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
@@ -588,44 +388,3 @@ impl SchemaAutomaton {
 
 /// How long a text the full search adds.
 const LONGEST: usize = 60;
-
-#[cfg(test)]
-mod tests {
-    use super::{canonical, may_equal};
-
-    #[test]
-    fn texts_that_are_cut_are_no_trouble() {
-        let whole = r#"[{"a\"b":[1,"x\u0041"],"c":{}},[],"é",-1.5e3]"#.as_bytes();
-        for end in 0..=whole.len() {
-            canonical(&whole[..end]);
-            assert!(may_equal(&whole[..end], &canonical(whole)), "{end}");
-        }
-        assert!(!may_equal(b"[1,", "[2,3,]"));
-        assert!(!may_equal(br#"{"a":1,"#, r#"{"a":2,}"#));
-        assert!(!may_equal(b"\"ab", "\"ac\""));
-    }
-
-    #[test]
-    fn equal_values_are_spelled_alike() {
-        for (a, b) in [
-            ("1", "1.0"),
-            ("10e-1", "1"),
-            ("-0", "0"),
-            ("0e999999", "0"),
-            ("\"a\"", "\"\\u0061\""),
-            ("[1, {\"a\":2,\"b\" : 3}]", "[1.00,{\"b\":3,\"a\":2}]"),
-        ] {
-            assert_eq!(canonical(a.as_bytes()), canonical(b.as_bytes()), "{a} {b}");
-        }
-        for (a, b) in [
-            ("1", "\"1\""),
-            ("[1]", "1"),
-            ("[[1],2]", "[[1,2]]"),
-            ("false", "0"),
-            ("{\"a\":1}", "{\"a\":2}"),
-            ("12345678901234567890123", "12345678901234567890124"),
-        ] {
-            assert_ne!(canonical(a.as_bytes()), canonical(b.as_bytes()), "{a} {b}");
-        }
-    }
-}
