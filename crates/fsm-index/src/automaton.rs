@@ -205,11 +205,18 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
-    /// In which language the key of the topmost level
-    /// ([`mask_key`](Self::mask_key) at depth 1) is written, if it means the
-    /// same in every automaton that says so: the inside of any JSON string, for
-    /// one. What the topmost level tells is then computed once for a vocabulary.
-    fn common_key(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<KeyLanguage> {
+    /// Appends a key of the topmost level, as [`mask_key`](Self::mask_key) at depth 1
+    /// does, in words that mean the same in every automaton that names the same
+    /// language: the inside of any JSON string, for one. What the topmost level
+    /// tells is then computed once for a vocabulary. `None` (and `out` left as it
+    /// was) where there is no such key.
+    fn common_key(
+        &self,
+        _cursor: Cursor,
+        _horizon: Horizon<'_>,
+        _scratch: &mut Self::Scratch,
+        _out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
         None
     }
 

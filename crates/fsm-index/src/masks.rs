@@ -334,12 +334,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let part = if !self.key(cursor, Thing::Part as u32, 1, work) {
-            Arc::new(self.part(cursor, text, work, watch)?)
+            self.fresh_part(cursor, text, work, watch)?
         } else if let Some(part) = known.part(&work.key) {
             part
         } else {
             let key = work.key.clone();
-            let part = self.fresh_part(cursor, text, &key, work, watch)?;
+            let part = self.fresh_part(cursor, text, work, watch)?;
             known.add_part(&key, part.clone());
             part
         };
@@ -367,24 +367,28 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         Ok(part)
     }
 
-    /// The part at `cursor`, which has this key and is not known to this index
-    /// yet: another one with the same vocabulary may know it.
+    /// The part at `cursor`, which is not known to this index yet: another one
+    /// with the same vocabulary may know it.
     fn fresh_part(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
-        key: &[u32],
         work: &mut Work<A>,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
-        let Some(language) = self.automaton.common_key(cursor, &mut work.scratch) else {
+        let horizon = self.vocabulary.trie().horizon();
+        let Work { scratch, key, .. } = work;
+        key.clear();
+        let Some(language) = self.automaton.common_key(cursor, horizon, scratch, key) else {
             return Ok(Arc::new(self.part(cursor, text, work, watch)?));
         };
         if let Some(part) = self.vocabulary.common_part(language, key) {
             return Ok(part);
         }
+        let key = key.clone();
         let part = Arc::new(self.part(cursor, text, work, watch)?);
-        self.vocabulary.add_common_part(language, key, part.clone());
+        self.vocabulary
+            .add_common_part(language, &key, part.clone());
         Ok(part)
     }
 

@@ -1,5 +1,6 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
+mod common;
 mod cut;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
@@ -9,10 +10,12 @@ mod trie;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use trie::{NO_TOKEN, Trie};
+
+use common::CommonParts;
 
 use crate::part::Part;
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
@@ -86,16 +89,10 @@ struct Inner {
     having: Mutex<HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// What the topmost levels tell that many automata have.
-    common: Mutex<HashMap<CommonKey, Arc<Part>>>,
+    common: Mutex<CommonParts>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
 }
-
-/// A key, and what it is written in.
-type CommonKey = (KeyLanguage, Box<[u32]>);
-
-/// So many parts are remembered that automata have in common.
-const MAX_COMMON: usize = 1_024;
 
 /// What tokens can have in them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -359,15 +356,13 @@ impl Vocabulary {
         // A panic elsewhere leaves the map whole: it changes by one insert.
         let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         let cuts = cuts.values().filter_map(|slot| slot.cut.get());
-        let common = &self.0.common;
-        let common = common.lock().unwrap_or_else(PoisonError::into_inner);
         self.0.offsets.len() * 4
             + self.0.bytes.len()
             + self.0.kinds.len()
             + self.0.trie.memory()
             + (self.0.order.len() + self.0.ranks.len()) * 4
             + cuts.map(Cut::memory).sum::<usize>()
-            + common.values().map(|part| part.memory()).sum::<usize>()
+            + self.common().memory()
     }
 
     /// Makes ready what masks inside text of a class of characters need
@@ -527,19 +522,17 @@ impl Vocabulary {
     /// What a topmost level tells that many automata have, if it was found
     /// before.
     pub(crate) fn common_part(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
-        // A panic elsewhere leaves the map whole: it changes by one insert.
-        let common = &self.0.common;
-        let common = common.lock().unwrap_or_else(PoisonError::into_inner);
-        common.get(&(language, key.into())).cloned()
+        self.common().get(language, key)
     }
 
     /// Remembers such a part for all indexes of this vocabulary.
     pub(crate) fn add_common_part(&self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
-        let common = &self.0.common;
-        let mut common = common.lock().unwrap_or_else(PoisonError::into_inner);
-        if common.len() < MAX_COMMON {
-            common.entry((language, key.into())).or_insert(part);
-        }
+        self.common().add(language, key, part);
+    }
+
+    fn common(&self) -> MutexGuard<'_, CommonParts> {
+        // A panic elsewhere leaves the parts whole: they change by one insert.
+        self.0.common.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that walks for a class, without a cut, have visited so many

@@ -84,6 +84,12 @@ impl CharDfa {
         }
     }
 
+    /// Everything that it is made of: where classes of characters start, the
+    /// symbols of the classes, where each state leads by each symbol, and labels.
+    pub(super) fn tables(&self) -> (&[u32], &[u32], &[u32], &[u64]) {
+        (&self.starts, &self.symbols, &self.next, &self.labels)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
@@ -405,6 +411,11 @@ impl Lengths {
         length >= self.min && self.max.is_none_or(|m| length <= m)
     }
 
+    /// The least and the greatest length.
+    pub(super) fn bounds(&self) -> (u64, Option<u64>) {
+        (self.min, self.max)
+    }
+
     /// From here on longer texts are alike.
     pub(super) fn cap(&self) -> u64 {
         self.max.map_or(self.min, |m| m + 1)
@@ -433,6 +444,11 @@ fn number_symbol(byte: u8) -> usize {
 }
 
 impl NumberDfa {
+    /// Where each state leads by each symbol, and whether it accepts.
+    pub(super) fn tables(&self) -> (&[[u32; 16]], &[bool]) {
+        (&self.next, &self.accept)
+    }
+
     pub(super) fn new(dfa: &CharDfa) -> NumberDfa {
         let mut next = vec![[DEAD; 16]; dfa.states()];
         for (s, row) in next.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, KeyLanguage, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -447,8 +447,6 @@ impl SchemaAutomaton {
         true
     }
 
-    /// Appends what the mask at a cursor can depend on; see
-    /// [`fsm_index::ByteAutomaton::mask_key`].
     /// The number of the automaton of a node's numbers, if they are without
     /// bounds.
     fn common_number(&self, node: u32) -> Option<u32> {
@@ -459,25 +457,37 @@ impl SchemaAutomaton {
         }
     }
 
-    /// Strings that are free or only counted, and numbers without bounds: their
-    /// keys tell everything that can be read before their end, which is not on
-    /// the topmost level; around the whole value it is, as nothing may follow.
-    pub(super) fn common_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<KeyLanguage> {
-        let config = x.configs.get(cursor.0);
-        let common = match config.top {
-            Top::String { node, text, .. } => {
-                let m = self.node(node).string.as_ref()?;
-                m.free.is_some() || counted(m, &text, 0).is_some()
-            }
+    /// Whether the key of the topmost level means the same under every schema:
+    /// strings that are free or only counted, and numbers without bounds. It
+    /// tells everything that can be read before their end.
+    pub(super) fn is_plain(&self, top: Top, horizon: Horizon<'_>) -> bool {
+        match top {
+            Top::String { node, text, .. } => self.node(node).string.as_ref().is_some_and(|m| {
+                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                m.free.is_some() || counted(m, &text, bytes).is_some()
+            }),
             Top::Number { node, .. } => self.common_number(node).is_some(),
             _ => false,
-        };
-        (common && config.stack != 0).then_some(KeyLanguage {
-            name: "schema-regex",
-            dialect: self.escapes as u32,
-        })
+        }
     }
 
+    /// How many levels may still be opened, alike where no token can tell, if no
+    /// value needs more than `tallest`.
+    pub(super) fn room_told(
+        &self,
+        stack: u32,
+        tallest: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+    ) -> u32 {
+        let room = self.room(stack, x);
+        let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
+        let opened = u32::try_from(opened).unwrap_or(u32::MAX);
+        room.min(tallest.saturating_add(opened))
+    }
+
+    /// Appends what the mask at a cursor can depend on; see
+    /// [`fsm_index::ByteAutomaton::mask_key`].
     pub(super) fn key_of(
         &self,
         cursor: Cursor,
@@ -584,10 +594,7 @@ impl SchemaAutomaton {
         // What begins at the topmost level may open more.
         let opens = depth > 1 || !matches!(config.top, Top::Number { .. } | Top::String { .. });
         if !self.bounded && opens {
-            let room = self.room(config.stack, x);
-            let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
-            let opened = u32::try_from(opened).unwrap_or(u32::MAX);
-            out.push(room.min(self.tallest.saturating_add(opened)));
+            out.push(self.room_told(config.stack, self.tallest, horizon, x));
         }
         if key_of_stack(config.stack, depth, x, out) && out.len() - before <= MAX_KEY {
             return true;
@@ -651,7 +658,7 @@ fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
 }
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
-fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+pub(super) fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
     if m.cap == 0 {
         return 0;
     }
@@ -673,7 +680,7 @@ fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
         .count() as u32
 }
 
-fn push_list(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+pub(super) fn push_list(x: &Scratch, id: u32, out: &mut Vec<u32>) {
     let list = x.lists.get(id);
     out.push(list.len() as u32);
     out.extend(list.iter());
@@ -689,7 +696,7 @@ fn push_values(x: &Scratch, id: u32, out: &mut Vec<u32>) {
     }
 }
 
-fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {
+pub(super) fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {
     if several {
         push_list(x, state, out);
     } else {
@@ -697,7 +704,7 @@ fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {
     }
 }
 
-fn push_span(span: Span, out: &mut Vec<u32>) {
+pub(super) fn push_span(span: Span, out: &mut Vec<u32>) {
     out.extend([span.lo, span.hi, span.read]);
 }
 
@@ -709,7 +716,7 @@ fn push_text(text: &str, out: &mut Vec<u32>) {
     }
 }
 
-fn push_partial(partial: Partial, out: &mut Vec<u32>) {
+pub(super) fn push_partial(partial: Partial, out: &mut Vec<u32>) {
     match partial {
         Partial::None => out.push(0),
         Partial::Utf8 { bits, left, least } => out.extend([1, bits, u32::from(left), least]),

@@ -11,6 +11,7 @@
 mod alias;
 mod build;
 mod caps;
+mod common;
 mod compile;
 mod dfa;
 mod difference;
@@ -68,6 +69,8 @@ pub struct SchemaAutomaton {
     nodes: Arc<[node::Node]>,
     space: Arc<space::Space>,
     escapes: Escapes,
+    /// How all values are written.
+    dialect: Option<common::Print>,
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,
@@ -136,6 +139,7 @@ impl SchemaAutomaton {
             bounded: false,
             loops: Arc::new(builder.loops),
             nodes: nodes.into(),
+            dialect: common::dialect(&space, options.escapes),
             space: Arc::new(space),
             escapes: options.escapes,
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
@@ -420,8 +424,14 @@ impl ByteAutomaton for SchemaAutomaton {
             }
     }
 
-    fn common_key(&self, cursor: Cursor, x: &mut Scratch) -> Option<KeyLanguage> {
-        self.common_at(cursor, x)
+    fn common_key(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        self.common_at(cursor, horizon, x, out)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {

@@ -1,8 +1,9 @@
 //! The compiled form: one node for each set of conjunctions that is asked of a
 //! value, with a small machine for each kind of value.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::common::Print;
 use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
 use super::unique::Values;
@@ -26,6 +27,10 @@ pub(super) struct Node {
     /// The first node that reads the same texts in the same way; itself, if
     /// there is none before it.
     pub(super) alias: u32,
+    /// What is asked of the value, once that was wanted.
+    pub(super) print: OnceLock<Option<Print>>,
+    /// The same of what tells further names apart.
+    pub(super) names_print: OnceLock<Option<Print>>,
 }
 
 #[derive(Debug)]

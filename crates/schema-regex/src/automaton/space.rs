@@ -88,6 +88,11 @@ impl Space {
         Ok(space)
     }
 
+    /// Where each state leads by each character, and whether it may end there.
+    pub(super) fn tables(&self) -> (&[[u32; 4]], &[bool]) {
+        (&self.next, &self.accept)
+    }
+
     /// The state after one more whitespace character.
     pub(super) fn step(&self, state: u32, byte: u8) -> Option<u32> {
         let slot = match byte {

@@ -1,0 +1,95 @@
+//! What the topmost levels tell that many automata have, remembered with the
+//! vocabulary, within a bound.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::KeyLanguage;
+use crate::part::Part;
+
+/// Parts by their keys. Those that were not asked for while as many others came
+/// that they fill half of the bound are forgotten.
+#[derive(Debug, Default)]
+pub(super) struct CommonParts {
+    new: Parts,
+    /// Those of before, until they are asked for.
+    old: Parts,
+    /// Of the new ones.
+    bytes: usize,
+}
+
+type Parts = HashMap<KeyLanguage, HashMap<Box<[u32]>, Arc<Part>>>;
+
+/// So many bytes are remembered at most, twice: the new and the old parts.
+const MAX_BYTES: usize = 16 << 20;
+
+impl CommonParts {
+    pub(super) fn get(&mut self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
+        let known = |parts: &Parts| parts.get(&language)?.get(key).cloned();
+        if let Some(part) = known(&self.new) {
+            return Some(part);
+        }
+        let part = known(&self.old)?;
+        self.add(language, key, part.clone());
+        Some(part)
+    }
+
+    pub(super) fn add(&mut self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
+        let bytes = held(key, &part);
+        if self.bytes + bytes > MAX_BYTES {
+            self.old = std::mem::take(&mut self.new);
+            self.bytes = 0;
+        }
+        let parts = self.new.entry(language).or_default();
+        if parts.insert(key.into(), part).is_none() {
+            self.bytes += bytes;
+        }
+    }
+
+    /// Bytes of memory; a part that became new again counts twice.
+    pub(super) fn memory(&self) -> usize {
+        let old = self.old.values().flatten();
+        self.bytes + old.map(|(key, part)| held(key, part)).sum::<usize>()
+    }
+}
+
+fn held(key: &[u32], part: &Part) -> usize {
+    part.memory() + size_of_val(key) + 64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_stays_and_the_rest_goes() {
+        let language = KeyLanguage {
+            name: "test",
+            dialect: 0,
+        };
+        let mut parts = CommonParts::default();
+        let words = vec![u32::MAX; 1 << 18];
+        let part = Arc::new(Part::new(&words, Vec::new(), None));
+        let held = part.memory() + 68;
+        parts.add(language, &[0], part.clone());
+        for n in 1..100 {
+            parts.add(language, &[n], part.clone());
+            assert!(parts.get(language, &[0]).is_some(), "{n}");
+            assert!(parts.get(language, &[n]).is_some(), "{n}");
+            let kept = (0..100).filter(|&n| {
+                [&parts.new, &parts.old].iter().any(|parts| {
+                    parts
+                        .get(&language)
+                        .is_some_and(|p| p.contains_key(&[n][..]))
+                })
+            });
+            assert!(kept.count() * held <= 2 * MAX_BYTES);
+        }
+        assert!(parts.get(language, &[1]).is_none());
+        let other = KeyLanguage {
+            dialect: 1,
+            ..language
+        };
+        assert!(parts.get(other, &[0]).is_none());
+    }
+}

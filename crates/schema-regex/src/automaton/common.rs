@@ -1,0 +1,465 @@
+//! Keys that mean the same under every schema: what is read of a value before
+//! its end depends on what is asked of the value, wherever that is written.
+//!
+//! What is asked is told by a fingerprint of the machines of its node. Two nodes
+//! with one fingerprint have the same machines but for collisions of 128 bits.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use fsm_index::{Cursor, Horizon, KeyLanguage};
+
+use super::SchemaAutomaton;
+use super::dfa::{CharDfa, Lengths, NumberDfa};
+use super::hints::{clamped, push_list, push_partial, push_span, push_state};
+use super::node::{
+    ArrayMachine, ExtraClass, KeyMachine, Member, Node, NumberMachine, ObjectMachine,
+    StringMachine, Words,
+};
+use super::scratch::{Gap, Scratch, Top, UNKNOWN, is_kept};
+use super::space::Space;
+use crate::options::Escapes;
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Print {
+    words: [u32; 4],
+    /// The tallest of the flattest values of its nodes.
+    tallest: u32,
+}
+
+/// With what keys begin that have fingerprints in them, and no others.
+const PRINTED: u32 = 32;
+
+/// The most numbers that a fingerprint is made of: beyond, keys are of this
+/// schema alone.
+const MAX_WORDS: usize = 1 << 14;
+/// The most nodes below one another.
+const MAX_NODES: usize = 64;
+
+/// Two hashes of the same numbers, by which they are known.
+struct Printer {
+    hashes: [DefaultHasher; 2],
+    words: usize,
+    nodes: usize,
+    tallest: u32,
+}
+
+impl Printer {
+    fn new() -> Printer {
+        let mut printer = Printer {
+            hashes: [DefaultHasher::new(), DefaultHasher::new()],
+            words: 0,
+            nodes: 0,
+            tallest: 0,
+        };
+        // They would be one hash otherwise.
+        printer.hashes[1].write_u64(u64::MAX);
+        printer
+    }
+
+    fn add(&mut self, word: u64) {
+        self.words += 1;
+        for hash in &mut self.hashes {
+            hash.write_u64(word);
+        }
+    }
+
+    fn option(&mut self, word: Option<u64>) {
+        self.add(u64::from(word.is_some()));
+        self.add(word.unwrap_or(0));
+    }
+
+    /// `None` if there are more than may be.
+    fn list(&mut self, words: impl ExactSizeIterator<Item = u64>) -> Option<()> {
+        if self.words + words.len() > MAX_WORDS {
+            return None;
+        }
+        self.add(words.len() as u64);
+        words.for_each(|word| self.add(word));
+        Some(())
+    }
+
+    fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
+        self.list(numbers.iter().map(|&n| u64::from(n)))
+    }
+
+    fn words(&mut self, words: &Words) -> Option<()> {
+        self.add(words.list.len() as u64);
+        for word in &words.list {
+            self.list(word.text.bytes().map(u64::from))?;
+            self.numbers(&word.listed)?;
+            self.numbers(&word.excluded)?;
+        }
+        Some(())
+    }
+
+    fn chars(&mut self, dfa: &CharDfa) -> Option<()> {
+        let (starts, symbols, next, labels) = dfa.tables();
+        self.numbers(starts)?;
+        self.numbers(symbols)?;
+        self.numbers(next)?;
+        self.list(labels.iter().copied())
+    }
+
+    fn digits(&mut self, dfa: &NumberDfa) -> Option<()> {
+        let (next, accept) = dfa.tables();
+        self.list(accept.iter().map(|&accepts| u64::from(accepts)))?;
+        next.iter().try_for_each(|row| self.numbers(row))
+    }
+
+    fn number(&mut self, m: &NumberMachine) -> Option<()> {
+        self.list(
+            m.leaves
+                .iter()
+                .map(|&(goal, dfa)| u64::from(goal) | u64::from(dfa) << 32),
+        )?;
+        m.dfas.iter().try_for_each(|dfa| self.digits(dfa))
+    }
+
+    fn lengths(&mut self, lengths: &Lengths) {
+        // What follows from the automaton need not be told.
+        let (min, max) = lengths.bounds();
+        self.add(min);
+        self.option(max);
+    }
+
+    fn string(&mut self, m: &StringMachine) -> Option<()> {
+        self.option(m.free.map(u64::from));
+        self.add(u64::from(m.cap));
+        self.add(m.leaves.len() as u64);
+        for leaf in &m.leaves {
+            self.add(u64::from(leaf.goal));
+            self.add(u64::from(leaf.listed) | u64::from(leaf.excludes) << 1);
+            self.option(leaf.dfa.map(u64::from));
+            self.add(leaf.min);
+            self.option(leaf.max);
+            self.add(u64::from(leaf.lengths.is_some()));
+            if let Some(lengths) = &leaf.lengths {
+                self.lengths(lengths);
+            }
+        }
+        self.words(&m.words)?;
+        self.add(m.dfas.len() as u64);
+        m.dfas.iter().try_for_each(|dfa| self.chars(dfa))
+    }
+
+    fn member(&mut self, member: &Member, all: &[Node]) -> Option<()> {
+        let choices = member.options.iter();
+        self.add(member.options.len() as u64);
+        for choice in choices {
+            self.add(u64::from(choice.thread) | u64::from(choice.goal) << 32);
+            self.add(u64::from(choice.take));
+        }
+        self.node(member.node, all)
+    }
+
+    fn array(&mut self, m: &ArrayMachine, all: &[Node]) -> Option<()> {
+        // The values of unique items are too much to tell.
+        if m.unique {
+            return None;
+        }
+        self.add(u64::from(m.cap));
+        self.add(m.threads.len() as u64);
+        for thread in &m.threads {
+            self.add(u64::from(thread.goal));
+            self.add(thread.min);
+            self.option(thread.max);
+            self.add(thread.counts.len() as u64);
+            for count in &thread.counts {
+                self.add(u64::from(count.min));
+                self.option(count.max.map(u64::from));
+            }
+        }
+        self.add(m.members.len() as u64);
+        let mut members = m.members.iter();
+        members.try_for_each(|member| self.member(member, all))
+    }
+
+    fn keys(&mut self, keys: Option<&KeyMachine>) -> Option<()> {
+        self.add(u64::from(keys.is_some()));
+        let Some(keys) = keys else { return Some(()) };
+        self.chars(&keys.dfa)?;
+        self.numbers(&keys.class)?;
+        for counts in &keys.counts {
+            self.list(counts.iter().map(|c| c.map_or(0, |n| n.saturating_add(1))))?;
+        }
+        Some(())
+    }
+
+    fn object(&mut self, m: &ObjectMachine, all: &[Node]) -> Option<()> {
+        self.add(u64::from(m.ordered));
+        self.add(u64::from(m.cap));
+        self.numbers(&m.tracked)?;
+        self.words(&m.names)?;
+        self.add(m.threads.len() as u64);
+        for thread in &m.threads {
+            self.add(u64::from(thread.goal));
+            self.numbers(&thread.ranks)?;
+            self.list(
+                thread
+                    .required
+                    .iter()
+                    .map(|&(rank, name)| u64::from(rank) | u64::from(name) << 32),
+            )?;
+            self.add(thread.min);
+            self.option(thread.max);
+            self.add(thread.implies.len() as u64);
+            for (name, others) in &thread.implies {
+                self.add(u64::from(*name));
+                self.numbers(others)?;
+            }
+            self.add(u64::from(thread.witnesses) | u64::from(thread.simple) << 32);
+        }
+        self.keys(m.keys.as_ref())?;
+        self.add(m.classes.len() as u64);
+        for ExtraClass { member, count } in &m.classes {
+            self.option(*count);
+            self.member(member, all)?;
+        }
+        self.add(m.declared.len() as u64);
+        let mut declared = m.declared.iter();
+        declared.try_for_each(|member| self.member(member, all))
+    }
+
+    /// A node and what is below it; `None` if that is much, or has no end: but
+    /// for values of which nothing is asked.
+    fn node(&mut self, id: u32, all: &[Node]) -> Option<()> {
+        let node = all.get(id as usize)?;
+        self.nodes += 1;
+        if self.nodes > MAX_NODES || self.words > MAX_WORDS {
+            return None;
+        }
+        let heights = node.heights.iter();
+        let tallest = heights.copied().filter(|h| *h != super::node::EMPTY).max();
+        self.tallest = self.tallest.max(tallest.unwrap_or(0));
+        let is_any = node.is_any(id);
+        self.add(u64::from(is_any));
+        self.add(node.goals.len() as u64);
+        self.numbers(&node.heights)?;
+        for goals in &node.units {
+            self.numbers(goals)?;
+        }
+        self.add(u64::from(node.number.is_some()));
+        if let Some(m) = &node.number {
+            self.number(m)?;
+        }
+        self.add(u64::from(node.string.is_some()));
+        if let Some(m) = &node.string {
+            self.string(m)?;
+        }
+        if is_any {
+            return Some(());
+        }
+        self.add(u64::from(node.array.is_some()));
+        if let Some(m) = &node.array {
+            self.array(m, all)?;
+        }
+        self.add(u64::from(node.object.is_some()));
+        if let Some(m) = &node.object {
+            self.object(m, all)?;
+        }
+        Some(())
+    }
+
+    fn finish(self) -> Print {
+        let [a, b] = self.hashes.map(|hash| hash.finish());
+        Print {
+            words: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32],
+            tallest: self.tallest,
+        }
+    }
+}
+
+impl Node {
+    /// Whether arrays and objects of this very node are all that it asks of
+    /// arrays and objects.
+    fn is_any(&self, id: u32) -> bool {
+        let (Some(array), Some(object)) = (&self.array, &self.object) else {
+            return false;
+        };
+        let is_self = |member: &Member| {
+            let [choice] = &*member.options else {
+                return false;
+            };
+            member.node == id && (choice.thread, choice.goal, choice.take) == (0, 0, 0)
+        };
+        let free_array = matches!((&*array.threads, &*array.members), ([thread], [member])
+            if thread.goal == 0 && thread.min == 0 && thread.max.is_none()
+                && thread.counts.is_empty() && is_self(member));
+        let free_object = matches!((&*object.threads, &*object.classes), ([thread], [class])
+            if thread.goal == 0 && thread.min == 0 && thread.max.is_none()
+                && thread.required.is_empty() && thread.implies.is_empty()
+                && thread.witnesses == 0 && thread.simple
+                && class.count.is_none() && is_self(&class.member));
+        free_array
+            && !array.unique
+            && array.cap == 0
+            && free_object
+            && object.names.list.is_empty()
+            && object.keys.is_none()
+            && object.cap == 0
+            && self.goals.len() == 1
+    }
+}
+
+/// What all places between JSON's tokens have in common, and strings.
+pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
+    let mut printer = Printer::new();
+    let (next, accept) = space.tables();
+    printer.list(accept.iter().map(|&accepts| u64::from(accepts)))?;
+    for row in next {
+        printer.numbers(row)?;
+    }
+    printer.add(u64::from(space.after_separator));
+    printer.add(u64::from(space.elsewhere));
+    printer.add(escapes as u64);
+    Some(printer.finish())
+}
+
+impl SchemaAutomaton {
+    /// The fingerprint of a node.
+    fn print(&self, node: u32) -> Option<Print> {
+        *self.node(node).print.get_or_init(|| {
+            let mut printer = Printer::new();
+            printer.node(node, &self.nodes)?;
+            Some(printer.finish())
+        })
+    }
+
+    /// The fingerprint of what tells apart the further names of a node.
+    fn print_of_names(&self, node: u32) -> Option<Print> {
+        let m = self.node(node).object.as_ref()?;
+        *self.node(node).names_print.get_or_init(|| {
+            let mut printer = Printer::new();
+            printer.keys(m.keys.as_ref())?;
+            Some(printer.finish())
+        })
+    }
+
+    /// Appends the key of the topmost level in words that mean the same in every
+    /// schema, where it has one; see [`fsm_index::ByteAutomaton::common_key`].
+    pub(super) fn common_at(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        // Around the whole value nothing may follow its end.
+        if config.stack == 0 || is_kept(config.item) {
+            return None;
+        }
+        let before = out.len();
+        let found = self.put_common(config.top, config.stack, cursor, horizon, x, out);
+        if found.is_none() {
+            out.truncate(before);
+            return None;
+        }
+        Some(KeyLanguage {
+            name: "schema-regex",
+            dialect: self.escapes as u32,
+        })
+    }
+
+    fn put_common(
+        &self,
+        top: Top,
+        stack: u32,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        if self.is_plain(top, horizon) {
+            let keyed = self.key_of(cursor, 1, horizon, x, out);
+            return keyed.then_some(());
+        }
+        let dialect = self.dialect?;
+        out.push(PRINTED);
+        out.extend(dialect.words);
+        let tallest = match top {
+            Top::Value { node, set, space } => {
+                let print = self.print(node)?;
+                out.extend([1, space]);
+                out.extend(print.words);
+                push_list(x, set, out);
+                print.tallest
+            }
+            Top::Number { node, set, state } => {
+                let print = self.print(node)?;
+                let m = self.node(node).number.as_ref()?;
+                out.push(2);
+                out.extend(print.words);
+                push_list(x, set, out);
+                push_state(x, state, m.dfas.len() > 1, out);
+                return Some(());
+            }
+            Top::String { node, set, text } => {
+                let print = self.print(node)?;
+                let m = self.node(node).string.as_ref()?;
+                out.push(3);
+                out.extend(print.words);
+                push_list(x, set, out);
+                push_state(x, text.state, m.dfas.len() > 1, out);
+                push_span(text.words, out);
+                push_partial(text.partial, out);
+                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                out.push(clamped(m, text.length, bytes));
+                return Some(());
+            }
+            Top::Key(key) if key.is_further() && key.text == UNKNOWN => {
+                out.extend([4, key.state]);
+                push_partial(key.partial, out);
+                self.put_further(stack, x, out)?
+            }
+            Top::Gap {
+                gap: Gap::BeforeFurther,
+                space,
+            } => {
+                out.extend([5, space]);
+                self.put_further(stack, x, out)?
+            }
+            Top::Gap {
+                gap: Gap::Colon,
+                space,
+            } => {
+                let frame = x.peek(stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                let goals = self.member_goals(stack, frame.member, x);
+                let print = self.print(m.member(frame.member).node)?;
+                out.extend([6, space]);
+                out.extend(print.words);
+                push_list(x, goals, out);
+                print.tallest
+            }
+            _ => return None,
+        };
+        out.push(self.room_told(stack, tallest, horizon, x));
+        Some(())
+    }
+
+    /// What further names may come and what their values must be; how tall the
+    /// tallest of the flattest values is.
+    fn put_further(&self, stack: u32, x: &mut Scratch, out: &mut Vec<u32>) -> Option<u32> {
+        let usable = self.usable(stack, x);
+        let node = x.peek(stack).frame.node;
+        let m = self.node(node).object.as_ref()?;
+        out.extend(self.print_of_names(node)?.words);
+        let values = x.list(usable.values);
+        out.push(values.len() as u32);
+        let mut tallest = 0;
+        for value in values.chunks_exact(3) {
+            let member = &m.classes.get(value[0] as usize)?.member;
+            let print = self.print(member.node)?;
+            out.push(value[0]);
+            out.extend(print.words);
+            push_list(x, value[2], out);
+            tallest = tallest.max(print.tallest);
+        }
+        Some(tallest)
+    }
+}
