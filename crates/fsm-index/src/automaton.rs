@@ -112,10 +112,15 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// A class of code points of which any text may come at `cursor`, however
-    /// long, wherever it leads: asked where there is no loop. It may look at no
-    /// more than the topmost level where [`top_tells`](Self::top_tells).
-    fn free_text(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<ClassId> {
+    /// A class of code points of which any text within `horizon` may come at
+    /// `cursor`: asked where there is no loop. It may look at no more than the
+    /// topmost level where [`top_tells`](Self::top_tells).
+    fn free_text(
+        &self,
+        _cursor: Cursor,
+        _horizon: Horizon<'_>,
+        _scratch: &mut Self::Scratch,
+    ) -> Option<FreeText> {
         None
     }
 
@@ -390,6 +395,25 @@ pub struct KeyLanguage {
 /// A class of code points of one automaton. See [`ByteAutomaton::text_class`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u32);
+
+/// Text that may come, whatever it is. See [`ByteAutomaton::free_text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeText {
+    /// The class; characters outside it may come too.
+    pub class: ClassId,
+    /// Behind what it may come.
+    pub behind: Behind,
+}
+
+/// Behind what free text may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Other text of the class.
+    Itself,
+    /// Any text without quotes, backslashes and control characters that may come
+    /// at the cursor, whether it is of the class or not.
+    AnyText,
+}
 
 /// Where text leads, by whole characters: after *any* character of `class` the
 /// cursor is `next`.

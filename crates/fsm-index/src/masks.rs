@@ -10,9 +10,12 @@ use crate::changed::{Bits, Changed, Changes};
 use crate::part::{Part, RestsOnTop};
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::{Cut, Cutter};
-use crate::walk::Walker;
-use crate::{ByteAutomaton, ClassId, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
+use crate::vocabulary::{Cut, Cutter, Kinds};
+use crate::walk::{Free, From, Walker};
+use crate::{
+    Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, TextLoop, TextRuns,
+    Vocabulary,
+};
 
 /// Everything that rows are computed from.
 pub(crate) struct Masks<'a, A> {
@@ -402,11 +405,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
+        let horizon = self.vocabulary.trie().horizon();
         let free = match text {
-            None => self.automaton.free_text(cursor, &mut work.scratch),
+            None => self.automaton.free_text(cursor, horizon, &mut work.scratch),
             Some(_) => None,
         };
-        let cut = text.map(|text| text.class).or(free).and_then(|class| {
+        let class = text.map(|text| text.class);
+        let class = class.or(free.map(|free| free.class));
+        let cut = class.and_then(|class| {
             let class = self.automaton.text_class(class);
             self.vocabulary.cut(class, self.text_runs, self.cutter)
         });
@@ -420,11 +426,17 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let trie = self.vocabulary.trie();
         let Some(cut) = cut else {
             let hit = |token| words.allow(token);
-            let all = (trie, &[][..]);
-            let (visited, open) =
-                walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
+            let free = self.free(text, free);
+            let (visited, open) = walker.walk_on_top(
+                self.automaton,
+                cursor,
+                scratch,
+                (trie, &[], free.as_ref()),
+                watch,
+                hit,
+            );
             watch.walked(visited)?;
-            if let Some(class) = text.map(|text| text.class).or(free) {
+            if let Some(class) = class {
                 let class = self.automaton.text_class(class);
                 self.vocabulary.spend(class, visited);
             }
@@ -434,23 +446,38 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if text.is_none() {
             // Only what is not plain text as a whole has to be tried.
             let hit = |token| words.allow(token);
-            let mixed = (trie, cut.plain());
+            let mixed = (trie, cut.plain(), None);
             let (visited, open) =
                 walker.walk_on_top(self.automaton, cursor, scratch, mixed, watch, hit);
             watch.walked(visited)?;
             return Ok(Part::new(words, open, None));
         }
         let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words.as_mut_slice());
-        let rests = (cut.rests(), &[][..]);
+        let rests = (cut.rests(), &[][..], None);
         let (visited, open_rests) =
             walker.walk_on_top(self.automaton, cursor, scratch, rests, watch, hit);
         watch.walked(visited)?;
         let hit = |token| words.allow(token);
-        let others = (trie, cut.heads());
+        let others = (trie, cut.heads(), None);
         let (visited, open) =
             walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
         watch.walked(visited)?;
         Ok(Part::new(words, open, Some((cut, open_rests))))
+    }
+
+    /// What need not be stepped through, where text of the class of a loop, or free
+    /// text, may come.
+    fn free(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+        let (class, from) = match (text, free) {
+            (Some(text), _) => (text.class, From::Start),
+            (None, Some(free)) => match free.behind {
+                Behind::Itself => (free.class, From::Itself),
+                Behind::AnyText => (free.class, From::AnyText),
+            },
+            (None, None) => return None,
+        };
+        let kinds = Kinds::within(self.automaton.text_class(class));
+        (!kinds.is_empty()).then_some(Free { kinds, from })
     }
 
     /// From the row of a cursor at which nearly the same may come.
@@ -736,7 +763,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work {
             scratch, walker, ..
         } = work;
-        let all = (cut.rests(), &[][..]);
+        let all = (cut.rests(), &[][..], None);
         let hit = |rest| sure.push(rest);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;

@@ -4,7 +4,7 @@
 use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
-use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::vocabulary::{Kinds, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
@@ -159,13 +159,14 @@ impl Walker {
     }
 
     /// As [`Walker::walk`], as far as the topmost level of the automaton's stack
-    /// tells; the subtrees of which it does not tell.
+    /// tells; the subtrees of which it does not tell. Subtrees that are `free` are
+    /// not stepped through: all their tokens may come.
     pub(crate) fn walk_on_top<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         start: Cursor,
         scratch: &mut A::Scratch,
-        (trie, skip): (&Trie, &[(u32, u32)]),
+        (trie, skip, free): (&Trie, &[(u32, u32)], Option<&Free>),
         watch: &mut impl Watch,
         mut hit: impl FnMut(u32),
     ) -> (u64, Vec<Open>) {
@@ -176,6 +177,12 @@ impl Walker {
         let nodes = trie.nodes();
         let mut bytes = vec![0; trie.max_depth()];
         let mut open = Vec::new();
+        let kinds = match free {
+            Some(_) => trie.kinds(),
+            None => &[],
+        };
+        // The depth of the node on the way behind which nothing is free.
+        let mut text_ends = usize::MAX;
         let mut skips = skip.iter().copied();
         let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
         let mut visited = 0;
@@ -193,6 +200,24 @@ impl Walker {
                 break;
             }
             visited += 1;
+            if let Some(free) = free {
+                if text_ends >= depth {
+                    text_ends = usize::MAX;
+                    let is_free = free.from != From::Start || path[depth - 1] == start;
+                    // A character begins here, so that nothing is open.
+                    let begins = node.byte & 0xC0 != 0x80;
+                    if is_free && begins && kinds[at].are_within(free.kinds) {
+                        let end = node.end as usize;
+                        let tokens = nodes[at..end].iter().map(|node| node.token);
+                        tokens.filter(|&t| t != NO_TOKEN).for_each(&mut hit);
+                        at = end;
+                        continue;
+                    }
+                }
+                if text_ends == usize::MAX && !free.goes_on_behind(node.byte) {
+                    text_ends = depth;
+                }
+            }
             match memo.step_on_top(automaton, path[depth - 1], node.byte, scratch) {
                 None => {
                     open.push(Open {
@@ -394,6 +419,35 @@ impl Walker {
             }
         }
         visited
+    }
+}
+
+/// Where subtrees need not be stepped through: all their tokens may come if all
+/// their characters are of these kinds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Free {
+    pub(crate) kinds: Kinds,
+    pub(crate) from: From,
+}
+
+/// Behind what such a subtree may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// What leads back to the cursor of the beginning.
+    Start,
+    /// Characters of the same kinds.
+    Itself,
+    /// Any text.
+    AnyText,
+}
+
+impl Free {
+    /// Whether a subtree behind a byte may be free.
+    fn goes_on_behind(&self, byte: u8) -> bool {
+        match self.from {
+            From::Start | From::AnyText => Kinds::is_text(byte),
+            From::Itself => byte.is_ascii() && Kinds::of(char::from(byte)).are_within(self.kinds),
+        }
     }
 }
 

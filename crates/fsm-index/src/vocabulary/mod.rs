@@ -2,6 +2,7 @@
 
 mod common;
 mod cut;
+mod kinds;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
@@ -13,6 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
+pub(crate) use kinds::Kinds;
 pub(crate) use trie::{NO_TOKEN, Trie};
 
 use common::CommonParts;

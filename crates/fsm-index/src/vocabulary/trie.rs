@@ -1,3 +1,6 @@
+use std::sync::OnceLock;
+
+use super::kinds::{self, Kinds};
 use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
@@ -26,8 +29,15 @@ pub(crate) struct Trie {
     duplicates: Vec<(u32, u32)>,
     max_depth: usize,
     reaches: Reaches,
-    /// One more than the node of each first byte; 0 for none.
-    first: Vec<u32>,
+    /// By node, one more than its own number (the root is 0): where its children
+    /// begin in `child_bytes` and `child_nodes`, and behind the last one where
+    /// they end.
+    child_starts: Vec<u32>,
+    /// The last bytes of all children, a node's ascending.
+    child_bytes: Vec<u8>,
+    child_nodes: Vec<u32>,
+    /// By node, once it was asked for.
+    kinds: OnceLock<Box<[Kinds]>>,
 }
 
 /// By byte.
@@ -98,12 +108,39 @@ impl Trie {
             previous = bytes;
         }
         trie.close(&mut open, 0);
-        let mut first = vec![0; 256];
-        for node in trie.children(None) {
-            first[trie.nodes[node].byte as usize] = node as u32 + 1;
-        }
-        trie.first = first;
+        trie.list_children();
         trie
+    }
+
+    /// A walk goes from node to node, but who looks for one byte would have to go
+    /// past all children before.
+    fn list_children(&mut self) {
+        let count = self.nodes.len();
+        let mut parents: Vec<u32> = Vec::with_capacity(count);
+        let mut open: Vec<u32> = vec![0];
+        let mut starts = vec![0u32; count + 2];
+        for (at, node) in (1..).zip(&self.nodes) {
+            open.truncate(usize::from(node.depth));
+            let parent = open.last().copied().unwrap_or(0);
+            parents.push(parent);
+            starts[parent as usize + 1] += 1;
+            open.push(at);
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut free = starts.clone();
+        self.child_bytes = vec![0; count];
+        self.child_nodes = vec![0; count];
+        for (at, (node, parent)) in (0..).zip(self.nodes.iter().zip(parents)) {
+            let place = &mut free[parent as usize];
+            self.child_bytes[*place as usize] = node.byte;
+            self.child_nodes[*place as usize] = at;
+            *place += 1;
+        }
+        self.child_starts = starts;
     }
 
     fn close(&mut self, open: &mut Vec<u32>, keep: usize) {
@@ -146,33 +183,36 @@ impl Trie {
         }
     }
 
-    /// The child of a node, or of the root for `None`, by a byte.
+    /// By node, the kinds of the characters that end at it or below it.
+    pub(crate) fn kinds(&self) -> &[Kinds] {
+        self.kinds.get_or_init(|| kinds::below(&self.nodes))
+    }
+
+    /// The child of a node, or of the root for `None`, by a byte. O(log children).
     pub(crate) fn child(&self, of: Option<usize>, byte: u8) -> Option<usize> {
-        match of {
-            None => self.first[byte as usize]
-                .checked_sub(1)
-                .map(|at| at as usize),
-            Some(_) => self
-                .children(of)
-                .take_while(|&child| self.nodes[child].byte <= byte)
-                .find(|&child| self.nodes[child].byte == byte),
-        }
+        let of = of.map_or(0, |node| node + 1);
+        let from = *self.child_starts.get(of)? as usize;
+        let to = *self.child_starts.get(of + 1)? as usize;
+        let at = self.child_bytes[from..to].binary_search(&byte).ok()?;
+        Some(self.child_nodes[from + at] as usize)
     }
 
     /// The node that `bytes` lead to, if any token begins with them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
-        let (&first, rest) = bytes.split_first()?;
-        let mut at = self.first[first as usize].checked_sub(1)? as usize;
-        for &byte in rest {
-            at = self.child(Some(at), byte)?;
+        let mut at = None;
+        for &byte in bytes {
+            at = Some(self.child(at, byte)?);
         }
-        Some(at)
+        at
     }
 
     pub(crate) fn memory(&self) -> usize {
         size_of_val(self.nodes.as_slice())
             + size_of_val(self.duplicates.as_slice())
-            + size_of_val(self.first.as_slice())
+            + size_of_val(self.child_starts.as_slice())
+            + size_of_val(self.child_bytes.as_slice())
+            + size_of_val(self.child_nodes.as_slice())
+            + self.kinds.get().map_or(0, |kinds| size_of_val(&**kinds))
     }
 }
 
@@ -231,6 +271,16 @@ mod tests {
         assert_eq!([b'b', b'z'].map(|b| horizon.behind(b)), [2, 0]);
         assert_eq!(trie.find(b"ab"), Some(1));
         assert_eq!(trie.find(b"ac"), None);
+        assert_eq!(trie.find(b"abc"), Some(2));
+        assert_eq!(
+            (trie.child(None, b'b'), trie.child(None, b'c')),
+            (Some(3), None)
+        );
+        assert_eq!(
+            (trie.child(Some(3), b'b'), trie.child(Some(0), b'b')),
+            (None, Some(1))
+        );
+        assert_eq!(Trie::default().find(b"a"), None);
         assert_eq!(trie.children(None).collect::<Vec<_>>(), [0, 3]);
     }
 }

@@ -319,7 +319,12 @@ pub(super) struct Lengths {
     longest: Vec<Option<u64>>,
     /// For each state a bit for each number up to `max`.
     exact: Vec<Vec<u64>>,
+    /// Below this many characters a text may go on from every state.
+    open: OnceLock<u64>,
 }
+
+/// The most states and lengths of which it is asked whether texts may go on.
+const MAX_OPEN: u64 = 1 << 18;
 
 /// The most bits that [`Lengths`] keeps.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
@@ -390,6 +395,7 @@ impl Lengths {
             max,
             longest,
             exact,
+            open: OnceLock::new(),
         }))
     }
 
@@ -405,6 +411,25 @@ impl Lengths {
         let room = max - length;
         let bits = &self.exact[state as usize];
         (need..=room).any(|k| bits[(k / 64) as usize] & (1 << (k % 64)) != 0)
+    }
+
+    /// Whether texts of up to so many characters may go on, whatever state they
+    /// have led to.
+    pub(super) fn leave_open(&self, length: u64) -> bool {
+        let open = self.open.get_or_init(|| {
+            let states = self.longest.len() as u64;
+            let Some(max) = self.max else {
+                return if self.longest.iter().all(Option::is_none) {
+                    u64::MAX
+                } else {
+                    0
+                };
+            };
+            let most = max.min(MAX_OPEN / states.max(1));
+            let all_live = |length: &u64| (0..states as u32).all(|s| self.live(s, *length));
+            (0..most).take_while(all_live).count() as u64
+        });
+        length < *open
     }
 
     pub(super) fn accepts(&self, length: u64) -> bool {

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, Cursor, Differences, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{Behind, ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -209,7 +209,12 @@ impl SchemaAutomaton {
     }
 
     /// The class of which any text may come, wherever that leads.
-    pub(super) fn free_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<ClassId> {
+    pub(super) fn free_at(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<FreeText> {
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {
             return None;
@@ -218,21 +223,31 @@ impl SchemaAutomaton {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
                 let wanted = x.lists.get(set);
-                m.leaves.iter().find_map(|leaf| {
+                let class = m.leaves.iter().find_map(|leaf| {
                     let d = leaf.dfa?;
                     let state = leaf_state(m, leaf, text.state, x);
-                    if !wanted.contains(&leaf.goal) || leaf.lengths.is_some() || state == DEAD {
+                    let longest = u64::from(text.length) + horizon.bytes() as u64;
+                    let bound = leaf
+                        .lengths
+                        .as_ref()
+                        .is_some_and(|l| !l.leave_open(longest));
+                    if !wanted.contains(&leaf.goal) || bound || state == DEAD {
                         return None;
                     }
                     let loops = *m.loops.get(d as usize)?;
                     self.loops.free(&m.dfas[d as usize], loops, |_| true)
-                })
+                })?;
+                let behind = Behind::AnyText;
+                Some(FreeText { class, behind })
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
                 let usable = self.usable(config.stack, x);
                 let frame = x.peek(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                self.free_names(m, key.state, usable.classes)
+                let class = self.free_names(m, key.state, usable.classes)?;
+                // Other characters may lead to where names are few.
+                let behind = Behind::Itself;
+                Some(FreeText { class, behind })
             }
             _ => None,
         }

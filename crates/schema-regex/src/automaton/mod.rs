@@ -39,7 +39,8 @@ mod unique;
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Differences, Exception, Horizon, KeyLanguage, Place, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
+    TextLoop,
 };
 use serde_json::Value;
 
@@ -368,8 +369,8 @@ impl ByteAutomaton for SchemaAutomaton {
         self.loops.ranges(class)
     }
 
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<ClassId> {
-        self.free_at(cursor, x)
+    fn free_text(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<FreeText> {
+        self.free_at(cursor, horizon, x)
     }
 
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {

@@ -1,0 +1,208 @@
+//! Kinds of characters, few enough for a bit each: what a class of characters
+//! surely has, and what the tokens of a subtree have at most, compare at once.
+
+use super::trie::{NO_TOKEN, Node};
+
+/// A set of kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinds(u64);
+
+/// What is of no other kind: control characters, quotes, backslashes, and bytes
+/// that are no character.
+const OTHER: u64 = 1 << 63;
+
+/// The code points of each kind, ascending.
+const KINDS: [(u32, u32); 51] = [
+    (0x20, 0x20),
+    (0x21, 0x21),
+    (0x23, 0x23),
+    (0x24, 0x24),
+    (0x25, 0x25),
+    (0x26, 0x26),
+    (0x27, 0x27),
+    (0x28, 0x28),
+    (0x29, 0x29),
+    (0x2A, 0x2A),
+    (0x2B, 0x2B),
+    (0x2C, 0x2C),
+    (0x2D, 0x2D),
+    (0x2E, 0x2E),
+    (0x2F, 0x2F),
+    (0x30, 0x30),
+    (0x31, 0x39),
+    (0x3A, 0x3A),
+    (0x3B, 0x3B),
+    (0x3C, 0x3C),
+    (0x3D, 0x3D),
+    (0x3E, 0x3E),
+    (0x3F, 0x3F),
+    (0x40, 0x40),
+    (0x41, 0x46),
+    (0x47, 0x5A),
+    (0x5B, 0x5B),
+    (0x5D, 0x5D),
+    (0x5E, 0x5E),
+    (0x5F, 0x5F),
+    (0x60, 0x60),
+    (0x61, 0x66),
+    (0x67, 0x7A),
+    (0x7B, 0x7B),
+    (0x7C, 0x7C),
+    (0x7D, 0x7D),
+    (0x7E, 0x7E),
+    (0x80, 0xBF),
+    (0xC0, 0x24F),
+    (0x250, 0x167F),
+    (0x1680, 0x1680),
+    (0x1681, 0x1FFF),
+    (0x2000, 0x206F),
+    (0x2070, 0x2FFF),
+    (0x3000, 0x303F),
+    (0x3040, 0xD7FF),
+    (0xE000, 0xFEFE),
+    (0xFEFF, 0xFEFF),
+    (0xFF00, 0xFFFF),
+    (0x1_0000, 0x1_FFFF),
+    (0x2_0000, 0x10_FFFF),
+];
+
+impl Kinds {
+    pub(crate) fn of(c: char) -> Kinds {
+        let c = u32::from(c);
+        let at = KINDS.partition_point(|kind| kind.1 < c);
+        match KINDS.get(at) {
+            Some(kind) if kind.0 <= c => Kinds(1 << at),
+            _ => Kinds(OTHER),
+        }
+    }
+
+    /// The kinds of which a class has all characters; `class` are ascending ranges
+    /// of code points.
+    pub(crate) fn within(class: &[(u32, u32)]) -> Kinds {
+        let mut within = 0;
+        for (at, kind) in KINDS.iter().enumerate() {
+            let range = class.partition_point(|range| range.1 < kind.0);
+            // A class may have its ranges in pieces that touch.
+            let mut next = kind.0;
+            for range in &class[range..] {
+                if range.0 > next || next > kind.1 {
+                    break;
+                }
+                next = range.1.saturating_add(1);
+            }
+            if next > kind.1 {
+                within |= 1 << at;
+            }
+        }
+        Kinds(within)
+    }
+
+    pub(crate) fn are_within(self, others: Kinds) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether a byte is a character of JSON text, or belongs to one.
+    pub(crate) fn is_text(byte: u8) -> bool {
+        !matches!(byte, 0..=0x1F | b'"' | b'\\' | 0x7F)
+    }
+}
+
+/// By node of a trie, the kinds of the characters that end at it or below it.
+/// O(nodes).
+pub(super) fn below(nodes: &[Node]) -> Box<[Kinds]> {
+    let mut kinds = vec![Kinds::default(); nodes.len()];
+    let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
+    // The nodes on the way, and how much of their last character is open.
+    let mut way: Vec<(u32, Open)> = Vec::new();
+    for (at, node) in (0..).zip(nodes) {
+        way.truncate(usize::from(node.depth) - 1);
+        let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
+        let (kind, open) = open.step(node.byte);
+        let cut = node.token != NO_TOKEN && open != Open::NOTHING;
+        kinds[at as usize] = if cut { Kinds(kind.0 | OTHER) } else { kind };
+        parents.push(parent);
+        way.push((at, open));
+    }
+    for at in (0..nodes.len()).rev() {
+        if let Some(parent) = kinds.get(parents[at] as usize).copied() {
+            kinds[parents[at] as usize] = Kinds(parent.0 | kinds[at].0);
+        }
+    }
+    kinds.into()
+}
+
+/// The bytes of a character that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Open {
+    bytes: [u8; 4],
+    len: usize,
+}
+
+impl Open {
+    const NOTHING: Open = Open {
+        bytes: [0; 4],
+        len: 0,
+    };
+
+    /// The kind of the character that ends with a byte, and what is then open.
+    fn step(mut self, byte: u8) -> (Kinds, Open) {
+        if self.len < 4 {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        }
+        match std::str::from_utf8(&self.bytes[..self.len]) {
+            Ok(text) => {
+                let kinds = text.chars().fold(0, |kinds, c| kinds | Kinds::of(c).0);
+                (Kinds(kinds), Open::NOTHING)
+            }
+            Err(e) if e.error_len().is_none() => (Kinds(0), self),
+            // No character at all, here or further on.
+            Err(_) => (Kinds(OTHER), Open::NOTHING),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trie::Trie;
+    use super::*;
+    use crate::TokenId;
+
+    #[test]
+    fn kinds_do_not_overlap_and_leave_out_what_is_no_text() {
+        for pair in KINDS.windows(2) {
+            assert!(pair[0].0 <= pair[0].1 && pair[0].1 < pair[1].0, "{pair:?}");
+        }
+        for c in ['"', '\\', '\n', '\u{7F}'] {
+            assert_eq!(Kinds::of(c), Kinds(OTHER));
+        }
+        assert!(Kinds::of('é').are_within(Kinds::within(crate::JSON_TEXT)));
+    }
+
+    #[test]
+    fn a_class_has_a_kind_if_it_has_all_of_it() {
+        let within = Kinds::within(&[(0x30, 0x35), (0x36, 0x39), (0x41, 0x50)]);
+        let all = [Kinds::of('0'), Kinds::of('5'), Kinds::of('B')];
+        assert_eq!(all.map(|kind| kind.are_within(within)), [true; 3]);
+        assert!(!Kinds::of('G').are_within(within));
+        assert!(Kinds::within(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_subtree_has_the_kinds_of_its_tokens() {
+        let words: [&[u8]; 6] = [b"ab", b"a/", "aé".as_bytes(), b"b\xC3", b"c\xFF", b"d\""];
+        let ids = (0..).map(TokenId::new);
+        let trie = Trie::new(ids.zip(words));
+        let kinds = |text: &[u8]| trie.kinds()[trie.find(text).expect("it is there")];
+        let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
+        assert_eq!(kinds(b"a"), Kinds(a));
+        assert_eq!(kinds(b"ab"), Kinds::of('b'));
+        for other in [&b"b"[..], b"c", b"d"] {
+            assert_eq!(kinds(other).0 & OTHER, OTHER);
+        }
+    }
+}
