@@ -14,11 +14,13 @@
 mod agents;
 pub mod cases;
 pub mod chat_template;
+pub mod child;
 pub mod engines;
 pub mod golden;
 pub mod index_engines;
 pub mod parent;
 pub mod patterns;
+pub mod program;
 pub mod ratios;
 pub mod report;
 pub mod spell;

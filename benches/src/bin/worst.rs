@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary};
+use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId};
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
-use tokenmold_benches::cases;
-use tokenmold_benches::spell::Speller;
+use tokenmold_benches::program::{self, Chosen};
 
 /// Walks the texts of cases as far as they are allowed, each case compiled once, and lists the worst of what was
 /// measured, with the state of the automaton and the nodes of the vocabulary's trie that the
@@ -22,21 +21,8 @@ struct Arguments {
     #[arg(long)]
     tokenizer: PathBuf,
 
-    /// Cases, one a line: {"id", "schema", "tests": [{"valid", "text"}]}.
-    #[arg(long)]
-    cases: PathBuf,
-
-    /// Only so many cases, chosen by a shuffle.
-    #[arg(long)]
-    sample: Option<usize>,
-
-    /// Seeds the shuffle.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-
-    /// Only cases whose name contains this.
-    #[arg(long, default_value = "")]
-    only: String,
+    #[command(flatten)]
+    chosen: Chosen,
 
     /// How many of each to list.
     #[arg(long, default_value_t = 20)]
@@ -55,26 +41,13 @@ struct Mask {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("worst: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("worst", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let shown = |path: &PathBuf, e: std::io::Error| format!("{}: {e}", path.display());
-    let json = std::fs::read(&arguments.tokenizer).map_err(|e| shown(&arguments.tokenizer, e))?;
-    let vocabulary = Vocabulary::from_tokenizer_json(&json).map_err(|e| e.to_string())?;
-    let speller = Speller::from_tokenizer_json(&json, &vocabulary)?;
+    let (vocabulary, speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
     vocabulary.prepare(JSON_TEXT);
-    let mut cases = cases::read(&arguments.cases)?;
-    if let Some(sample) = arguments.sample {
-        cases = cases::sample(cases, sample, arguments.seed);
-    }
-    cases.retain(|case| case.id.contains(&arguments.only));
+    let cases = arguments.chosen.read()?;
     let mut masks: Vec<Mask> = Vec::new();
     let mut compiles: Vec<(Duration, String, usize)> = Vec::new();
     for case in &cases {
