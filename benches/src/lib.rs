@@ -12,12 +12,15 @@
 //! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
 
 mod agents;
+pub mod agreed;
+pub mod batches;
 pub mod cases;
 pub mod chat_template;
 pub mod child;
 pub mod engines;
 pub mod golden;
 pub mod index_engines;
+pub mod memory;
 pub mod parent;
 pub mod patterns;
 pub mod program;
@@ -26,4 +29,5 @@ pub mod report;
 pub mod spell;
 pub mod stats;
 pub mod suite;
+pub mod threads;
 pub mod worker;

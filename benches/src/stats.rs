@@ -74,6 +74,18 @@ pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
+/// The slope of the line of least squares through points; 0 where there is none.
+pub fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len().max(1) as f64;
+    let (mx, my) = points
+        .iter()
+        .fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let (above, below) = points.iter().fold((0.0, 0.0), |(a, b), (x, y)| {
+        (a + (x - mx) * (y - my), b + (x - mx).powi(2))
+    });
+    above / below.max(f64::MIN_POSITIVE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +102,14 @@ mod tests {
         assert_eq!(percentile(&[], 50.0), None);
         let thousand: Vec<f64> = (1..=1000).map(f64::from).collect();
         assert_eq!(percentile(&thousand, 99.9), Some(999.0));
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_line() {
+        let line = [(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)];
+        assert!((slope(&line) - 2.0).abs() < 1e-9);
+        assert!((slope(&[(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)])).abs() < 1e-9);
+        assert_eq!((slope(&[]), slope(&[(3.0, 4.0)])), (0.0, 0.0));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use tokenmold_benches::cases::Case;
 use tokenmold_benches::program::{self, Chosen};
-use tokenmold_benches::stats::Summary;
+use tokenmold_benches::stats::{Summary, slope};
 
 /// Compiles cases and walks their valid texts under vocabularies of several widths; writes
 /// `costs-compile.svg` and `costs-mask.svg` and prints what they show.
@@ -37,7 +37,9 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<(), String> {
     let cases = arguments.chosen.read()?;
     let compiles = compiles(&cases);
-    let slope = slope(&compiles);
+    // The power of the size that times grow by.
+    let logs: Vec<(f64, f64)> = compiles.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let slope = slope(&logs);
     println!(
         "{} schemas compiled; time grows as size to the {slope:.2} (least squares of the logarithms)",
         compiles.len()
@@ -108,18 +110,6 @@ fn masks_of(path: &Path, cases: &[Case]) -> Result<(usize, Summary), String> {
         }
     }
     Ok((vocabulary.width(), Summary::new(times)))
-}
-
-/// The power of the size that times grow by: the slope of the line of least squares through
-/// their logarithms.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let n = points.len().max(1) as f64;
-    let logs = || points.iter().map(|(x, y)| (x.ln(), y.ln()));
-    let (mx, my) = logs().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
-    let (above, below) = logs().fold((0.0, 0.0), |(a, b), (x, y)| {
-        (a + (x - mx) * (y - my), b + (x - mx).powi(2))
-    });
-    above / below.max(f64::MIN_POSITIVE)
 }
 
 fn draw_compiles(path: &Path, points: &[(f64, f64)]) -> Result<(), String> {
