@@ -90,7 +90,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<(), String> {
         let answer = match question {
             Question::Use => serde_json::to_value([start, Use::now(live())]),
             Question::Case(task) => {
-                serde_json::to_value(measure(engine.as_ref(), &task, &mut words, limit, &live))
+                serde_json::to_value(measure(engine.as_ref(), task, &mut words, limit, &live))
             }
         };
         answer.unwrap_or(Value::Null)
