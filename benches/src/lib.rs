@@ -3,8 +3,10 @@
 //! - `maskbench` decodes given texts under given schemas and measures masks.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `regexpath` compiles schemas to regular expressions and these to indexes.
-//! - `worst` lists the longest masks and the slowest compiles; `costs` draws what schemas and
-//!   vocabularies cost by their size.
+//! - `threads` decodes on several threads at once, `batches` masks many texts in one step, and
+//!   `memory` counts the bytes of schemas and soaks one process in all of them.
+//! - `worst` lists the longest masks and the slowest compiles with their causes; `costs` draws
+//!   what schemas and vocabularies cost by their size.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!
@@ -15,6 +17,7 @@ mod agents;
 pub mod agreed;
 pub mod batches;
 pub mod cases;
+pub mod cause;
 pub mod chat_template;
 pub mod child;
 pub mod engines;

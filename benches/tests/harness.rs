@@ -306,12 +306,10 @@ fn collected() -> Collector {
             times: times(1),
             ..Verdict::default()
         };
-        let peak_memory = Some(4096);
         let extra = Extra {
             cold: times(10),
             warm: times(0),
             complete: true,
-            peak_memory,
         };
         Outcome::Judged(Box::new(verdict), Some(Box::new(extra)))
     };
