@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child as Process, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// How long a child may take to read its vocabulary and make its engine.
-const START_LIMIT: Duration = Duration::from_secs(300);
+pub const START_LIMIT: Duration = Duration::from_secs(300);
 
 /// What a child says when it waits for questions.
 const READY: &str = "ready";
@@ -17,7 +17,7 @@ const READY: &str = "ready";
 /// A process that answers; it ends with this.
 pub struct Child {
     process: Process,
-    answers: Receiver<String>,
+    lines: Receiver<String>,
 }
 
 /// Why there is no answer.
@@ -54,18 +54,18 @@ pub fn again(further: &[&str]) -> Result<Command, String> {
 }
 
 impl Child {
-    /// Starts a process, and waits until it is ready.
+    /// Starts a process.
     ///
     /// # Errors
     ///
-    /// It cannot be started, or ends, having said why on the standard error.
-    pub fn start(mut command: Command) -> Result<Child, String> {
+    /// It cannot be started.
+    pub fn spawn(mut command: Command) -> Result<Child, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command
             .spawn()
             .map_err(|e| format!("cannot start a process: {e}"))?;
         let output = process.stdout.take().ok_or("a process without output")?;
-        let (sender, answers) = channel();
+        let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
@@ -73,17 +73,51 @@ impl Child {
                 }
             }
         });
-        let child = Child { process, answers };
-        match child.answers.recv_timeout(START_LIMIT) {
+        Ok(Child { process, lines })
+    }
+
+    /// Starts a process that answers by [`answer`], and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started, or ends, having said why on the standard error.
+    pub fn start(command: Command) -> Result<Child, String> {
+        let child = Child::spawn(command)?;
+        match child.hear::<String>(START_LIMIT) {
             Ok(line) if line == READY => Ok(child),
             Ok(line) => Err(format!("a process that begins with {line}")),
-            Err(_) => Err("a process that does not get ready".to_owned()),
+            Err(silence) => Err(format!("a process that does not get ready: {silence}")),
         }
     }
 
     /// Its number among the system's processes.
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    ///
+    /// Nobody reads it.
+    pub fn say(&mut self, question: &impl Serialize) -> Result<(), Silence> {
+        let line = serde_json::to_string(question).map_err(|e| Silence::Strange(e.to_string()))?;
+        let input = self.process.stdin.as_mut().ok_or(Silence::Gone)?;
+        let written = writeln!(input, "{line}").and_then(|()| input.flush());
+        written.map_err(|_| Silence::Gone)
+    }
+
+    /// Waits for a line.
+    ///
+    /// # Errors
+    ///
+    /// There is none within the limit.
+    pub fn hear<A: DeserializeOwned>(&self, limit: Duration) -> Result<A, Silence> {
+        match self.lines.recv_timeout(limit) {
+            Ok(line) => serde_json::from_str(&line).map_err(|e| Silence::Strange(e.to_string())),
+            Err(RecvTimeoutError::Timeout) => Err(Silence::Late),
+            Err(RecvTimeoutError::Disconnected) => Err(Silence::Gone),
+        }
     }
 
     /// Asks, and waits for the answer.
@@ -96,15 +130,24 @@ impl Child {
         question: &impl Serialize,
         limit: Duration,
     ) -> Result<A, Silence> {
-        let strange = |e: serde_json::Error| Silence::Strange(e.to_string());
-        let line = serde_json::to_string(question).map_err(strange)?;
-        let input = self.process.stdin.as_mut().ok_or(Silence::Gone)?;
-        let written = writeln!(input, "{line}").and_then(|()| input.flush());
-        written.map_err(|_| Silence::Gone)?;
-        match self.answers.recv_timeout(limit) {
-            Ok(answer) => serde_json::from_str(&answer).map_err(strange),
-            Err(RecvTimeoutError::Timeout) => Err(Silence::Late),
-            Err(RecvTimeoutError::Disconnected) => Err(Silence::Gone),
+        self.say(question)?;
+        self.hear(limit)
+    }
+
+    /// Ends the process and says how it ended. One that is ending by itself gets the time to.
+    pub fn end(mut self) -> String {
+        drop(self.process.stdin.take());
+        let closed = matches!(self.lines.try_recv(), Err(TryRecvError::Disconnected));
+        for _ in 0..if closed { 100 } else { 0 } {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.process.kill();
+        match self.process.wait() {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 }
@@ -126,18 +169,19 @@ impl Drop for Child {
 pub fn answer<Q: DeserializeOwned, A: Serialize>(
     mut answer: impl FnMut(Q) -> A,
 ) -> Result<(), String> {
-    let say = |line: &str| {
+    let say = |line: Result<String, serde_json::Error>| {
+        let line = line.map_err(|e| e.to_string())?;
         let mut output = std::io::stdout().lock();
         let written = writeln!(output, "{line}").and_then(|()| output.flush());
         written.map_err(|e| e.to_string())
     };
-    say(READY)?;
+    say(serde_json::to_string(READY))?;
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|e| e.to_string())?;
         let question = serde_json::from_str(&line).map_err(|e| e.to_string())?;
         // What was read goes before the answer is sought: memory may be counted.
         drop(line);
-        say(&serde_json::to_string(&answer(question)).map_err(|e| e.to_string())?)?;
+        say(serde_json::to_string(&answer(question)))?;
     }
     Ok(())
 }
@@ -153,7 +197,7 @@ mod tests {
     }
 
     fn shell(script: &str) -> Child {
-        Child::start(command(&format!("echo ready; {script}"))).unwrap()
+        Child::start(command(&format!("echo '\"ready\"'; {script}"))).unwrap()
     }
 
     fn ask(child: &mut Child, limit: Duration) -> Result<u32, Silence> {
@@ -178,8 +222,9 @@ mod tests {
             ask(&mut strange, plenty),
             Err(Silence::Strange(_))
         ));
+        assert_eq!(dying.end(), "exit status: 3");
         assert!(Child::start(Command::new("no such program")).is_err());
         assert!(Child::start(command("exit 1")).is_err());
-        assert!(Child::start(command("echo no")).is_err_and(|e| e.ends_with("no")));
+        assert!(Child::start(command("echo '\"no\"'")).is_err_and(|e| e.ends_with("no")));
     }
 }

@@ -165,7 +165,7 @@ fn soak(
                 break;
             }
         }
-        if soak.cases.len() % arguments.every.max(1) == 0 {
+        if soak.cases.len().is_multiple_of(arguments.every.max(1)) {
             line(soak.cases.len(), soak.end(), &soak);
         }
     }
