@@ -1,8 +1,13 @@
 //! What builds an index from a regular expression: our crate, and outlines-core.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fsm_index::{Guide, Index, TokenId, Vocabulary};
+
+use crate::program;
+use crate::stats::Summary;
 
 /// The tokens that every engine gets.
 pub struct Tokens {
@@ -20,10 +25,7 @@ impl Tokens {
     pub fn load(tokenizer: &str, most: Option<usize>) -> Result<Tokens, String> {
         let whole = match tokenizer {
             "o200k" => o200k()?,
-            path => {
-                let json = std::fs::read(path).map_err(|e| format!("{path}: {e}"))?;
-                Vocabulary::from_tokenizer_json(&json).map_err(|e| format!("{path}: {e}"))?
-            }
+            path => program::vocabulary(Path::new(path))?,
         };
         let Some(most) = most else {
             return Ok(Tokens { vocabulary: whole });
@@ -121,6 +123,30 @@ pub fn engine(name: &str, tokens: &Tokens) -> Result<Box<dyn Builder>, String> {
         "outlines-core" => Ok(Box::new(peer::Theirs::new(tokens)?)),
         _ => Err(format!("there is no engine {name}")),
     }
+}
+
+/// Takes tokens by chance, the same for every engine, and measures so many masks in
+/// microseconds; starts again where the text ends.
+pub fn walk(built: &dyn Built, tokens: &Tokens, masks: usize) -> Summary {
+    let mut words = vec![0u32; tokens.vocabulary.width().div_ceil(32)];
+    let mut text = built.text();
+    let mut times = Vec::new();
+    let mut chance = 0x9E37_79B9_7F4A_7C15u64;
+    for _ in 0..masks {
+        let start = Instant::now();
+        text.mask(&mut words);
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+        let allowed: Vec<u32> = (0..words.len() as u32 * 32)
+            .filter(|t| words[*t as usize / 32] >> (t % 32) & 1 == 1)
+            .filter(|&t| !tokens.is_end(t))
+            .collect();
+        chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        match allowed.get((chance >> 33) as usize % allowed.len().max(1)) {
+            Some(&token) if text.advance(token) => {}
+            _ => text = built.text(),
+        }
+    }
+    Summary::new(times)
 }
 
 struct Ours(Vocabulary);

@@ -3,8 +3,10 @@
 //! - `maskbench` decodes given texts under given schemas and measures masks.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `regexpath` compiles schemas to regular expressions and these to indexes.
-//! - `worst` lists the longest masks and the slowest compiles; `costs` draws what schemas and
-//!   vocabularies cost by their size.
+//! - `threads` decodes on several threads at once, `batches` masks many texts in one step, and
+//!   `memory` counts the bytes of schemas and soaks one process in all of them.
+//! - `worst` lists the longest masks and the slowest compiles with their causes; `costs` draws
+//!   what schemas and vocabularies cost by their size.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!
@@ -12,16 +14,23 @@
 //! `docs/CONFORMANCE.md`. Engines are behind the feature `peers`, except our own.
 
 mod agents;
+pub mod agreed;
+pub mod batches;
 pub mod cases;
+pub mod cause;
 pub mod chat_template;
+pub mod child;
 pub mod engines;
 pub mod golden;
 pub mod index_engines;
+pub mod memory;
 pub mod parent;
 pub mod patterns;
+pub mod program;
 pub mod ratios;
 pub mod report;
 pub mod spell;
 pub mod stats;
 pub mod suite;
+pub mod threads;
 pub mod worker;

@@ -1,14 +1,10 @@
 //! The parent's side: hands cases to a child, and ends one that takes too long or too much.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::child::{Child, START_LIMIT, Silence};
 use crate::worker::{Extra, Message, Task, Verdict, memory_field};
-
-/// How long a child may take to load its vocabulary.
-const READY_LIMIT: Duration = Duration::from_secs(300);
 
 /// How often a child's memory is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -40,13 +36,7 @@ pub enum Outcome {
 pub struct Worker {
     command: Box<dyn Fn() -> Command>,
     limits: Limits,
-    running: Option<Running>,
-}
-
-struct Running {
-    process: Child,
-    input: ChildStdin,
-    messages: Receiver<Message>,
+    running: Option<Child>,
 }
 
 impl Worker {
@@ -69,19 +59,13 @@ impl Worker {
             Some(running) => running,
             None => self.start()?,
         };
-        let line = serde_json::to_string(task).map_err(|e| e.to_string())? + "\n";
         let start = Instant::now();
-        if running
-            .input
-            .write_all(line.as_bytes())
-            .and_then(|()| running.input.flush())
-            .is_err()
-        {
+        if running.say(task).is_err() {
             return Ok(Outcome::Crashed(running.end()));
         }
         let mut verdict = None;
         loop {
-            let outcome = match running.receive(start + self.limits.time, self.limits.memory) {
+            let outcome = match receive(&running, start + self.limits.time, self.limits.memory) {
                 Event::Message(Message::Verdict(judged)) => {
                     verdict = Some(judged);
                     continue;
@@ -109,40 +93,12 @@ impl Worker {
         }
     }
 
-    fn start(&self) -> Result<Running, String> {
-        let mut command = (self.command)();
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut process = spawned.map_err(|e| format!("cannot start a child: {e}"))?;
-        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err("a child without pipes".into());
-        };
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
-                let Ok(line) = line else { break };
-                let Ok(message) = serde_json::from_str(&line) else {
-                    break;
-                };
-                if sender.send(message).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut running = Running {
-            process,
-            input,
-            messages,
-        };
-        match running.receive(Instant::now() + READY_LIMIT, u64::MAX) {
-            Event::Message(Message::Ready) => Ok(running),
-            Event::Message(Message::Fatal(text)) => {
-                running.end();
-                Err(text)
-            }
-            _ => Err(format!(
-                "a child that does not get ready: {}",
-                running.end()
-            )),
+    fn start(&self) -> Result<Child, String> {
+        let child = Child::spawn((self.command)())?;
+        match receive(&child, Instant::now() + START_LIMIT, u64::MAX) {
+            Event::Message(Message::Ready) => Ok(child),
+            Event::Message(Message::Fatal(text)) => Err(text),
+            _ => Err(format!("a child that does not get ready: {}", child.end())),
         }
     }
 }
@@ -154,47 +110,21 @@ enum Event {
     Gone,
 }
 
-impl Running {
-    fn receive(&mut self, deadline: Instant, memory: u64) -> Event {
-        let id = self.process.id().to_string();
-        loop {
-            match self.messages.recv_timeout(POLL) {
-                Ok(message) => return Event::Message(message),
-                Err(RecvTimeoutError::Disconnected) => return Event::Gone,
-                Err(RecvTimeoutError::Timeout) => {
-                    if Instant::now() >= deadline {
-                        return Event::Late;
-                    }
-                    if memory_field(&id, "VmRSS:").is_some_and(|used| used > memory) {
-                        return Event::TooLarge;
-                    }
+/// The next message, as long as the child stays within its limits.
+fn receive(child: &Child, deadline: Instant, memory: u64) -> Event {
+    let id = child.id().to_string();
+    loop {
+        match child.hear(POLL) {
+            Ok(message) => return Event::Message(message),
+            Err(Silence::Gone | Silence::Strange(_)) => return Event::Gone,
+            Err(Silence::Late) => {
+                if Instant::now() >= deadline {
+                    return Event::Late;
+                }
+                if memory_field(&id, "VmRSS:").is_some_and(|used| used > memory) {
+                    return Event::TooLarge;
                 }
             }
-        }
-    }
-
-    /// Ends the child and says how it ended. One that is ending by itself gets the time to.
-    fn end(mut self) -> String {
-        drop(self.input);
-        let closed = matches!(self.messages.try_recv(), Err(TryRecvError::Disconnected));
-        for _ in 0..if closed { 100 } else { 0 } {
-            if !matches!(self.process.try_wait(), Ok(None)) {
-                break;
-            }
-            std::thread::sleep(POLL);
-        }
-        let _ = self.process.kill();
-        match self.process.wait() {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.end();
         }
     }
 }

@@ -91,8 +91,6 @@ pub struct EngineReport {
     pub warm: Pass,
     /// Cases of which not every text was walked cold and warm within the limit.
     pub incomplete: usize,
-    /// How far the child's memory rose in a case, in bytes.
-    pub peak_memory: Summary,
     /// Why the engine stopped before the last case, if it did.
     pub aborted: Option<String>,
     /// The cases that do not pass.
@@ -132,7 +130,6 @@ pub struct Collector {
     warm: Times,
     compile_ns: Vec<u64>,
     first_mask_ns: Vec<u64>,
-    peak_memory: Vec<f64>,
 }
 
 impl Collector {
@@ -177,8 +174,6 @@ impl Collector {
                         self.report.incomplete += usize::from(!extra.complete);
                         self.cold.append(extra.cold);
                         self.warm.append(extra.warm);
-                        self.peak_memory
-                            .extend(extra.peak_memory.map(|bytes| bytes as f64));
                     }
                 }
                 self.judge(id, valid, *verdict)
@@ -264,7 +259,6 @@ impl Collector {
         report.first_mask_us = Summary::of_nanoseconds(&self.first_mask_ns);
         report.cold = Pass::new(&self.cold);
         report.warm = Pass::new(&self.warm);
-        report.peak_memory = Summary::new(self.peak_memory);
         self.report
     }
 }
@@ -334,7 +328,7 @@ pub fn table(engines: &[EngineReport]) -> String {
     row("tokens", &|e| e.tokens.to_string());
     type Part = (&'static str, fn(&Summary) -> f64);
     type Figure = (&'static str, fn(&EngineReport) -> &Summary);
-    let figures: [Figure; 9] = [
+    let figures: [Figure; 8] = [
         ("mask us", |e| &e.mask_us),
         ("advance us", |e| &e.advance_us),
         ("compile us", |e| &e.compile_us),
@@ -343,7 +337,6 @@ pub fn table(engines: &[EngineReport]) -> String {
         ("warm mask us", |e| &e.warm.mask_us),
         ("cold advance us", |e| &e.cold.advance_us),
         ("warm advance us", |e| &e.warm.advance_us),
-        ("memory of a case, KiB", |e| &e.peak_memory),
     ];
     for (name, figure) in figures {
         let parts: [Part; 8] = [
@@ -356,15 +349,10 @@ pub fn table(engines: &[EngineReport]) -> String {
             ("p99.9", |s| s.p999),
             ("max", |s| s.max),
         ];
-        let scale = if name.starts_with("memory") {
-            1.0 / 1024.0
-        } else {
-            1.0
-        };
         for (part, of) in parts {
             row(&format!("{name} {part}"), &|e| match figure(e).count {
                 0 => "-".to_owned(),
-                _ => number(of(figure(e)) * scale),
+                _ => number(of(figure(e))),
             });
         }
     }

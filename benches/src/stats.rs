@@ -1,5 +1,7 @@
 //! Summaries of many measurements.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// Average, percentiles and maximum of a set of measurements, in their unit.
@@ -65,6 +67,50 @@ pub fn place_of(percent: f64, values: usize) -> usize {
     rank.max(1) - 1
 }
 
+/// The things that took longest, of all that are offered.
+#[derive(Debug)]
+pub struct Longest<T> {
+    most: usize,
+    list: Vec<(Duration, T)>,
+    /// What takes no longer than this is not among them.
+    least: Duration,
+}
+
+impl<T> Longest<T> {
+    /// At most so many.
+    pub fn new(most: usize) -> Longest<T> {
+        Longest {
+            most,
+            list: Vec::new(),
+            least: Duration::ZERO,
+        }
+    }
+
+    /// Makes a thing that took so long, if it is among them now.
+    pub fn offer(&mut self, time: Duration, make: impl FnOnce() -> T) {
+        if self.most == 0 || time <= self.least {
+            return;
+        }
+        self.list.push((time, make()));
+        // Sorted once for as many as are kept, so that an offer costs little on average.
+        if self.list.len() >= 2 * self.most {
+            self.tidy();
+            self.least = self.list.last().map_or(Duration::ZERO, |last| last.0);
+        }
+    }
+
+    fn tidy(&mut self) {
+        self.list.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+        self.list.truncate(self.most);
+    }
+
+    /// They, the longest first.
+    pub fn into_sorted(mut self) -> Vec<(Duration, T)> {
+        self.tidy();
+        self.list
+    }
+}
+
 /// The geometric mean of positive `values`; 0 of none.
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0), |(sum, count), v| (sum + v.ln(), count + 1));
@@ -72,6 +118,18 @@ pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
         0 => 0.0,
         _ => (sum / f64::from(count)).exp(),
     }
+}
+
+/// The slope of the line of least squares through points; 0 where there is none.
+pub fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len().max(1) as f64;
+    let (mx, my) = points
+        .iter()
+        .fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let (above, below) = points.iter().fold((0.0, 0.0), |(a, b), (x, y)| {
+        (a + (x - mx) * (y - my), b + (x - mx).powi(2))
+    });
+    above / below.max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]
@@ -90,6 +148,27 @@ mod tests {
         assert_eq!(percentile(&[], 50.0), None);
         let thousand: Vec<f64> = (1..=1000).map(f64::from).collect();
         assert_eq!(percentile(&thousand, 99.9), Some(999.0));
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let mut longest = Longest::new(3);
+        for n in [5, 1, 9, 2, 8, 7, 3, 6, 4, 0u64] {
+            longest.offer(Duration::from_secs(n), || n);
+        }
+        let kept: Vec<u64> = longest.into_sorted().into_iter().map(|(_, n)| n).collect();
+        assert_eq!(kept, [9, 8, 7]);
+        let mut none = Longest::new(0);
+        none.offer(Duration::MAX, || unreachable!("nothing is kept"));
+        assert!(none.into_sorted().is_empty());
+    }
+
+    #[test]
+    fn a_slope_is_that_of_the_line() {
+        let line = [(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)];
+        assert!((slope(&line) - 2.0).abs() < 1e-9);
+        assert!((slope(&[(0.0, 0.0), (1.0, 1.0), (2.0, 0.0)])).abs() < 1e-9);
+        assert_eq!((slope(&[]), slope(&[(3.0, 4.0)])), (0.0, 0.0));
     }
 
     #[test]

@@ -81,8 +81,6 @@ pub struct Extra {
     pub warm: Times,
     /// Whether each text was walked in both, with the verdict of the shared pass.
     pub complete: bool,
-    /// How far resident memory rose above where it was before the case, in bytes.
-    pub peak_memory: Option<u64>,
 }
 
 /// How cases are measured.
@@ -152,7 +150,6 @@ pub fn measure(
     task: &Task,
     verdict: &mut dyn FnMut(Verdict),
 ) -> Extra {
-    let before = reset_peak_memory();
     let start = Instant::now();
     let mut extra = Extra {
         complete: true,
@@ -186,9 +183,6 @@ pub fn measure(
                 again(&mut walker, constraint.as_ref(), tokens, &mut extra.warm) == accepted[text];
         }
     }
-    extra.peak_memory = peak_memory()
-        .zip(before)
-        .map(|(peak, before)| peak.saturating_sub(before));
     extra
 }
 
@@ -366,18 +360,6 @@ impl<'p> Walker<'p> {
 
 fn nanoseconds(start: Instant) -> u64 {
     start.elapsed().as_nanos().try_into().unwrap_or(u64::MAX)
-}
-
-/// Sets this process's peak memory back to what it uses now, in bytes, which is returned.
-/// `None` where the system has no such thing.
-fn reset_peak_memory() -> Option<u64> {
-    // proc(5): 5 resets the peak resident set size.
-    std::fs::write("/proc/self/clear_refs", "5").ok()?;
-    memory_field("self", "VmRSS:")
-}
-
-fn peak_memory() -> Option<u64> {
-    memory_field("self", "VmHWM:")
 }
 
 /// A field of `/proc/PROCESS/status`, in bytes.

@@ -87,6 +87,10 @@ impl Constraint for TamperedConstraint {
     fn session(&self) -> Result<Box<dyn Session + '_>, String> {
         Ok(Box::new(TamperedSession(self.0.session()?, self.1, 0)))
     }
+
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(TamperedConstraint(self.0.for_another_thread(), self.1))
+    }
 }
 
 impl Session for TamperedSession<'_> {
@@ -302,12 +306,10 @@ fn collected() -> Collector {
             times: times(1),
             ..Verdict::default()
         };
-        let peak_memory = Some(4096);
         let extra = Extra {
             cold: times(10),
             warm: times(0),
             complete: true,
-            peak_memory,
         };
         Outcome::Judged(Box::new(verdict), Some(Box::new(extra)))
     };

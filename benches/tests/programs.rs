@@ -164,6 +164,79 @@ fn maskbench_says_what_is_wrong_with_its_input() {
     assert!(complaint(&[]).contains("tokenizer.json"));
 }
 
+/// The output of a program of ours on the cases.
+fn program(executable: &str, folder: &Path, further: &[&str]) -> String {
+    let mut command = Command::new(executable);
+    command.current_dir(folder);
+    command
+        .args(["--tokenizer", "tokenizer.json", "--cases", "cases.jsonl"])
+        .args(further);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn threads_measures_every_engine_on_one_thread_and_on_two() {
+    let folder = folder();
+    let further = ["--engine", "tokenmold", "--report", "report.json"];
+    let table = program(env!("CARGO_BIN_EXE_threads"), folder.path(), &further);
+    // The case with the wrong label is refused by its mask, and one has no texts.
+    assert!(
+        table.starts_with("2 of 4 cases with valid texts are taken by all: 2 texts"),
+        "{table}"
+    );
+    assert_eq!(table.lines().count(), 2 + 3 * 2, "{table}");
+    let report = report(folder.path());
+    assert_eq!(report[1]["threads"], 2);
+    assert_eq!(report[1]["passes"]["cases"]["compile_us"]["count"], 2);
+}
+
+#[test]
+fn batches_measures_steps_of_each_size() {
+    let folder = folder();
+    let further = ["--engine", "tokenmold", "--report", "report.json"];
+    let sizes = ["--masks", "400", "--rows", "1", "--rows", "5"];
+    let further = [&further[..], &sizes].concat();
+    let table = program(env!("CARGO_BIN_EXE_batches"), folder.path(), &further);
+    assert_eq!(table.lines().count(), 2 + 2 * 2 * 2, "{table}");
+    let report = report(folder.path());
+    assert_eq!(report[0]["passes"]["first"]["step_us"]["count"], 400);
+    assert_eq!(report[3]["passes"]["again"]["step_us"]["count"], 200);
+}
+
+#[test]
+fn memory_counts_what_a_schema_takes_and_leaves() {
+    let folder = folder();
+    let further = ["--engine", "tokenmold", "--report", "report.json"];
+    let rounds = ["--rounds", "2", "--every", "2"];
+    let further = [&further[..], &rounds].concat();
+    let table = program(env!("CARGO_BIN_EXE_memory"), folder.path(), &further);
+    assert!(table.contains("of 4 cases that all take"), "{table}");
+    let report = report(folder.path());
+    let cases = report[0]["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 10);
+    assert_eq!(report[0]["valid_rejected"], 2);
+    let (flag, again) = (&cases[0][1], &cases[5][1]);
+    assert!(flag["compiled"].as_i64().unwrap() > 1000, "{flag}");
+    assert!(flag["held"].as_i64() >= flag["compiled"].as_i64(), "{flag}");
+    assert_eq!(again["stayed"], 0, "{again}");
+    assert_eq!(cases[2][1]["refused"], true);
+}
+
+#[test]
+fn worst_lists_masks_and_compiles_with_their_places() {
+    let folder = folder();
+    let table = program(env!("CARGO_BIN_EXE_worst"), folder.path(), &["--list", "3"]);
+    assert!(
+        table.contains("; #/properties/ok: type \"boolean\"; ") || table.contains("; #: "),
+        "{table}"
+    );
+    let compiles = table.split("compile us").nth(1).unwrap();
+    assert_eq!(compiles.lines().count(), 1 + 3, "{table}");
+    assert!(compiles.contains(" us again"), "{table}");
+}
+
 fn conformance(kind: &str, file: &Path, further: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
     let output = command.arg(kind).arg(file).args(further).output().unwrap();

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
-use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary};
+use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId};
 use plotters::prelude::*;
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
-use tokenmold_benches::cases::{self, Case};
-use tokenmold_benches::spell::Speller;
-use tokenmold_benches::stats::Summary;
+use tokenmold_benches::cases::Case;
+use tokenmold_benches::program::{self, Chosen};
+use tokenmold_benches::stats::{Summary, slope};
 
 /// Compiles cases and walks their valid texts under vocabularies of several widths; writes
 /// `costs-compile.svg` and `costs-mask.svg` and prints what they show.
@@ -22,17 +22,8 @@ struct Arguments {
     #[arg(long = "tokenizer", required = true)]
     tokenizers: Vec<PathBuf>,
 
-    /// Cases, one a line: {"id", "schema", "tests": [{"valid", "text"}]}.
-    #[arg(long)]
-    cases: PathBuf,
-
-    /// Only so many cases, chosen by a shuffle.
-    #[arg(long)]
-    sample: Option<usize>,
-
-    /// Seeds the shuffle.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    chosen: Chosen,
 
     /// The folder of the drawings.
     #[arg(long, default_value = "docs")]
@@ -40,22 +31,15 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("costs: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("costs", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let mut cases = cases::read(&arguments.cases)?;
-    if let Some(sample) = arguments.sample {
-        cases = cases::sample(cases, sample, arguments.seed);
-    }
+    let cases = arguments.chosen.read()?;
     let compiles = compiles(&cases);
-    let slope = slope(&compiles);
+    // The power of the size that times grow by.
+    let logs: Vec<(f64, f64)> = compiles.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let slope = slope(&logs);
     println!(
         "{} schemas compiled; time grows as size to the {slope:.2} (least squares of the logarithms)",
         compiles.len()
@@ -97,10 +81,7 @@ fn compiles(cases: &[Case]) -> Vec<(f64, f64)> {
 
 /// The width of a vocabulary, and its masks of first requests in us.
 fn masks_of(path: &Path, cases: &[Case]) -> Result<(usize, Summary), String> {
-    let json = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let vocabulary = Vocabulary::from_tokenizer_json(&json).map_err(|e| named(&e))?;
-    let speller = Speller::from_tokenizer_json(&json, &vocabulary).map_err(|e| named(&e))?;
+    let (vocabulary, speller) = program::vocabulary_and_speller(path)?;
     vocabulary.prepare(JSON_TEXT);
     let config = IndexConfig {
         fill: Fill::Lazy,
@@ -111,7 +92,10 @@ fn masks_of(path: &Path, cases: &[Case]) -> Result<(usize, Summary), String> {
         let Ok(automaton) = SchemaAutomaton::new(&case.schema, &Options::default()) else {
             continue;
         };
-        let index = Arc::new(Index::lazy(automaton, &vocabulary, &config).map_err(|e| named(&e))?);
+        let index = Arc::new(
+            Index::lazy(automaton, &vocabulary, &config)
+                .map_err(|e| format!("{}: {e}", path.display()))?,
+        );
         let valid = case.tests.iter().filter(|test| test.valid);
         for tokens in valid.filter_map(|test| speller.spell(&test.text)) {
             let mut guide = Guide::new(Arc::clone(&index));
@@ -126,18 +110,6 @@ fn masks_of(path: &Path, cases: &[Case]) -> Result<(usize, Summary), String> {
         }
     }
     Ok((vocabulary.width(), Summary::new(times)))
-}
-
-/// The power of the size that times grow by: the slope of the line of least squares through
-/// their logarithms.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let n = points.len().max(1) as f64;
-    let logs = || points.iter().map(|(x, y)| (x.ln(), y.ln()));
-    let (mx, my) = logs().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
-    let (above, below) = logs().fold((0.0, 0.0), |(a, b), (x, y)| {
-        (a + (x - mx) * (y - my), b + (x - mx).powi(2))
-    });
-    above / below.max(f64::MIN_POSITIVE)
 }
 
 fn draw_compiles(path: &Path, points: &[(f64, f64)]) -> Result<(), String> {

@@ -3,14 +3,16 @@
 
 use std::alloc::System;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use tokenmold_benches::index_engines::{self, Built, Tokens};
+use tokenmold_benches::child::{self, Child, Silence};
+use tokenmold_benches::index_engines::{self, Tokens};
 use tokenmold_benches::patterns::{self, Pattern};
+use tokenmold_benches::program;
 use tokenmold_benches::stats::{Summary, geometric_mean};
 
 #[global_allocator]
@@ -47,7 +49,7 @@ struct Arguments {
     #[arg(long)]
     tokens: Option<usize>,
 
-    /// Time that a process may take, in seconds.
+    /// Time that a pattern may take, in seconds.
     #[arg(long, default_value_t = 60.0)]
     limit_seconds: f64,
 
@@ -59,13 +61,9 @@ struct Arguments {
     #[arg(long)]
     report: Option<PathBuf>,
 
-    /// Be the process of that engine, for the one pattern given.
+    /// Be the process of that engine, for one pattern.
     #[arg(long, hide = true)]
     worker: Option<String>,
-
-    /// The worker's expression.
-    #[arg(long, hide = true)]
-    regex: Option<String>,
 }
 
 /// What one engine made of one pattern.
@@ -102,13 +100,7 @@ fn main() -> ExitCode {
         Some(engine) => work(&arguments, engine),
         None => lead(&arguments),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("indexbench: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("indexbench", result)
 }
 
 fn lead(arguments: &Arguments) -> Result<(), String> {
@@ -159,11 +151,7 @@ fn lead(arguments: &Arguments) -> Result<(), String> {
         lines.push(line);
     }
     print_means(&lines);
-    if let Some(path) = &arguments.report {
-        let json = serde_json::to_string_pretty(&lines).map_err(|e| e.to_string())?;
-        std::fs::write(path, json + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    Ok(())
+    program::write_report(arguments.report.as_deref(), &lines)
 }
 
 fn print_line(line: &Line) {
@@ -258,52 +246,20 @@ fn measure(
     pattern: &Pattern,
     threads: usize,
 ) -> Result<Measured, String> {
-    let program = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut command = Command::new(program);
-    command
-        .args(["--tokenizer", &arguments.tokenizer, "--worker", engine])
-        .arg(format!("--regex={}", pattern.regex))
-        .env("RAYON_NUM_THREADS", threads.to_string())
-        .stdout(Stdio::piped());
-    if let Some(tokens) = arguments.tokens {
-        command.args(["--tokens", &tokens.to_string()]);
-    }
-    let mut child = command
-        .spawn()
-        .map_err(|e| format!("cannot start a process: {e}"))?;
-    let end = Instant::now() + Duration::from_secs_f64(arguments.limit_seconds);
-    // The answer is one short line, which a pipe holds without being read.
-    let status = loop {
-        match child.try_wait().map_err(|e| e.to_string())? {
-            Some(status) => break status,
-            None if Instant::now() > end => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("no answer in {} s", arguments.limit_seconds));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    let mut answer = String::new();
-    if let Some(mut output) = child.stdout.take() {
-        std::io::Read::read_to_string(&mut output, &mut answer).map_err(|e| e.to_string())?;
-    }
-    match answer.lines().last() {
-        Some(line) => serde_json::from_str::<Result<Measured, String>>(line)
-            .map_err(|e| format!("a strange answer: {e}"))?,
-        None => Err(format!("the process ended without an answer ({status})")),
+    let mut command = child::again(&["--worker", engine])?;
+    command.env("RAYON_NUM_THREADS", threads.to_string());
+    let mut child = Child::start(command)?;
+    let limit = Duration::from_secs_f64(arguments.limit_seconds);
+    match child.ask(&pattern.regex, limit) {
+        Ok(measured) => measured,
+        Err(Silence::Late) => Err(format!("no answer in {} s", arguments.limit_seconds)),
+        Err(silence) => Err(silence.to_string()),
     }
 }
 
 fn work(arguments: &Arguments, engine: &str) -> Result<(), String> {
-    let regex = arguments.regex.as_deref().ok_or("a worker needs --regex")?;
     let tokens = Tokens::load(&arguments.tokenizer, arguments.tokens)?;
-    let answer = build_and_walk(engine, &tokens, regex);
-    println!(
-        "{}",
-        serde_json::to_string(&answer).map_err(|e| e.to_string())?
-    );
-    Ok(())
+    child::answer(|regex: String| build_and_walk(engine, &tokens, &regex))
 }
 
 fn build_and_walk(engine: &str, tokens: &Tokens, regex: &str) -> Result<Measured, String> {
@@ -327,7 +283,7 @@ fn build_and_walk(engine: &str, tokens: &Tokens, regex: &str) -> Result<Measured
         times.push(start.elapsed().as_secs_f64() * 1e6);
         drop(again);
     }
-    let mask_us = walk(built.as_ref(), tokens);
+    let mask_us = index_engines::walk(built.as_ref(), tokens, WALK);
     Ok(Measured {
         first_us: times[0],
         builds: times.len(),
@@ -337,27 +293,4 @@ fn build_and_walk(engine: &str, tokens: &Tokens, regex: &str) -> Result<Measured
         size: built.size(),
         mask_us,
     })
-}
-
-/// Takes tokens by chance and measures each mask; starts again where the text ends.
-fn walk(built: &dyn Built, tokens: &Tokens) -> Summary {
-    let mut words = vec![0u32; tokens.vocabulary.width().div_ceil(32)];
-    let mut text = built.text();
-    let mut times = Vec::new();
-    let mut chance = 0x9E37_79B9_7F4A_7C15u64;
-    for _ in 0..WALK {
-        let start = Instant::now();
-        text.mask(&mut words);
-        times.push(start.elapsed().as_secs_f64() * 1e6);
-        let allowed: Vec<u32> = (0..words.len() as u32 * 32)
-            .filter(|t| words[*t as usize / 32] >> (t % 32) & 1 == 1)
-            .filter(|&t| !tokens.is_end(t))
-            .collect();
-        chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-        match allowed.get((chance >> 33) as usize % allowed.len().max(1)) {
-            Some(&token) if text.advance(token) => {}
-            _ => text = built.text(),
-        }
-    }
-    Summary::new(times)
 }

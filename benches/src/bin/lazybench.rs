@@ -17,6 +17,7 @@ use fsm_index::{
 };
 use json_like::{At, JsonLike, State};
 use tokenmold_benches::cases;
+use tokenmold_benches::program;
 use tokenmold_benches::spell::Speller;
 use tokenmold_benches::stats::Summary;
 
@@ -45,13 +46,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("lazybench: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("lazybench", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {

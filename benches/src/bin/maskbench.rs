@@ -5,10 +5,10 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Parser;
-use fsm_index::Vocabulary;
 use tokenmold_benches::cases::{self, Case};
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::parent::{Limits, Worker};
+use tokenmold_benches::program;
 use tokenmold_benches::ratios;
 use tokenmold_benches::report::{Collector, EngineReport, Report, table};
 use tokenmold_benches::spell::Speller;
@@ -71,13 +71,7 @@ fn main() -> ExitCode {
         Some(name) => work(&arguments, name),
         None => lead(&arguments),
     };
-    match result {
-        Ok(code) => code,
-        Err(message) => {
-            eprintln!("maskbench: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("maskbench", result)
 }
 
 fn limit(arguments: &Arguments) -> Result<Duration, String> {
@@ -85,18 +79,11 @@ fn limit(arguments: &Arguments) -> Result<Duration, String> {
         .map_err(|e| format!("--limit-seconds {}: {e}", arguments.limit_seconds))
 }
 
-fn load(path: &Path) -> Result<(Vec<u8>, Vocabulary), String> {
-    let json = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let vocabulary = Vocabulary::from_tokenizer_json(&json);
-    let vocabulary = vocabulary.map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok((json, vocabulary))
-}
-
 /// The child's side.
 fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
     // Panics are told to the parent, which counts them.
     std::panic::set_hook(Box::new(|_| {}));
-    let engine = load(&arguments.tokenizer).and_then(|(_, vocabulary)| {
+    let engine = program::vocabulary(&arguments.tokenizer).and_then(|vocabulary| {
         let setup = Setup {
             vocabulary,
             property_order: arguments.property_order,
@@ -154,9 +141,7 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         Some(count) => cases::sample(all, count, arguments.seed),
         None => all,
     };
-    let (json, vocabulary) = load(&arguments.tokenizer)?;
-    let speller = Speller::from_tokenizer_json(&json, &vocabulary)
-        .map_err(|e| format!("{}: {e}", arguments.tokenizer.display()))?;
+    let (vocabulary, speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
     let tasks = chosen
         .into_iter()
         .map(|case| task(&speller, case))
@@ -186,10 +171,7 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
             report.ratios.extend(found);
         }
     }
-    if let Some(path) = &arguments.report {
-        let text = serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?;
-        std::fs::write(path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
-    }
+    program::write_report(arguments.report.as_deref(), &report)?;
     let broken = |e: &EngineReport| e.aborted.is_some() || e.mask_mismatches > 0;
     Ok(if report.engines.iter().any(broken) {
         ExitCode::from(1)

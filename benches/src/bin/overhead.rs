@@ -17,7 +17,7 @@ use tokenmold::generate::{Flow, ForcedTokens, Generation, Prompt, Request, Sessi
 use tokenmold::model::Model;
 use tokenmold::sampling::SamplingConfig;
 use tokenmold::tokenizer::{Surround, Tokenizer};
-use tokenmold_benches::{cases, stats};
+use tokenmold_benches::{cases, program, stats};
 
 /// Decodes texts twice, bound to their schemas and free, with a model that says
 /// the same tokens both times and whose every forward pass reads a block of
@@ -58,13 +58,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("overhead: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("overhead", run(&Arguments::parse()))
 }
 
 /// What a forward pass reads: more than a core's own cache holds.

@@ -2,10 +2,8 @@
 //! over a sample of cases: what each compiles, what it gets wrong, and what it costs.
 
 use std::alloc::System;
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -13,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokenmold_benches::cases::{self, Case};
+use tokenmold_benches::child::{self, Child, Silence};
 use tokenmold_benches::index_engines::{self, Built, Tokens};
+use tokenmold_benches::program;
 use tokenmold_benches::stats::{Summary, geometric_mean};
 
 #[global_allocator]
@@ -107,13 +107,7 @@ fn main() -> ExitCode {
         Some(engine) => work(&arguments, engine),
         None => lead(&arguments),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("regexpath: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("regexpath", result)
 }
 
 fn lead(arguments: &Arguments) -> Result<(), String> {
@@ -144,11 +138,7 @@ fn lead(arguments: &Arguments) -> Result<(), String> {
         );
         print_both(&lines);
     }
-    if let Some(path) = &arguments.report {
-        let json = serde_json::to_string_pretty(&lines).map_err(|e| e.to_string())?;
-        std::fs::write(path, json + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
-    }
-    Ok(())
+    program::write_report(arguments.report.as_deref(), &lines)
 }
 
 fn print_coverage<'l>(name: &str, results: impl Iterator<Item = &'l Result<Measured, String>>) {
@@ -222,11 +212,11 @@ fn print_both(lines: &[Line]) {
 /// How the message of a case that took too long begins.
 const LATE: &str = "no answer";
 
-/// The process of an engine, with what it answers.
+/// The process of an engine, started anew after a case that took too long.
 struct Worker<'a> {
     arguments: &'a Arguments,
     engine: &'static str,
-    running: Option<(Child, Receiver<String>)>,
+    running: Option<Child>,
 }
 
 impl<'a> Worker<'a> {
@@ -238,77 +228,27 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn start(&self) -> Result<(Child, Receiver<String>), String> {
-        let program = std::env::current_exe().map_err(|e| e.to_string())?;
-        let mut command = Command::new(program);
-        command
-            .arg(&self.arguments.cases)
-            .args(["--tokenizer", &self.arguments.tokenizer])
-            .args(["--worker", self.engine])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        if let Some(tokens) = self.arguments.tokens {
-            command.args(["--tokens", &tokens.to_string()]);
-        }
+    fn start(&self) -> Result<Child, String> {
+        let mut command = child::again(&["--worker", self.engine])?;
         if let Some(threads) = self.arguments.threads {
             command.env("RAYON_NUM_THREADS", threads.to_string());
         }
-        let mut child = command
-            .spawn()
-            .map_err(|e| format!("cannot start a process: {e}"))?;
-        let output = child.stdout.take().ok_or("no output")?;
-        let (sender, receiver) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        // The first line says that the vocabulary is there.
-        match receiver.recv_timeout(Duration::from_secs(60)) {
-            Ok(_) => Ok((child, receiver)),
-            Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(format!("{}: the process does not start", self.engine))
-            }
-        }
+        Child::start(command).map_err(|e| format!("{}: {e}", self.engine))
     }
 
     fn measure(&mut self, case: &Case) -> Result<Measured, String> {
-        let (child, answers) = match self.running.take() {
-            Some(running) => self.running.insert(running),
-            None => {
-                let started = self.start()?;
-                self.running.insert(started)
-            }
+        let mut child = match self.running.take() {
+            Some(running) => running,
+            None => self.start()?,
         };
-        let line = serde_json::to_string(case).map_err(|e| e.to_string())?;
-        let input = child.stdin.as_mut().ok_or("no input")?;
-        let written = writeln!(input, "{line}").and_then(|()| input.flush());
         let limit = Duration::from_secs_f64(self.arguments.limit_seconds);
-        let why = match written.map(|()| answers.recv_timeout(limit)) {
-            Ok(Ok(answer)) => {
-                return serde_json::from_str::<Result<Measured, String>>(&answer)
-                    .map_err(|e| format!("a strange answer: {e}"))?;
+        match child.ask::<Result<Measured, String>>(case, limit) {
+            Ok(measured) => {
+                self.running = Some(child);
+                measured
             }
-            Ok(Err(RecvTimeoutError::Timeout)) => format!("{LATE} in {limit:?}"),
-            Ok(Err(RecvTimeoutError::Disconnected)) | Err(_) => "the process ended".to_owned(),
-        };
-        if let Some((mut child, _)) = self.running.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        Err(why)
-    }
-}
-
-impl Drop for Worker<'_> {
-    fn drop(&mut self) {
-        if let Some((mut child, _)) = self.running.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+            Err(Silence::Late) => Err(format!("{LATE} in {limit:?}")),
+            Err(silence) => Err(silence.to_string()),
         }
     }
 }
@@ -319,17 +259,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<(), String> {
     index_engines::engine(name, &Tokens::single_byte()?)?.build("a")?;
     let engine = index_engines::engine(name, &tokens)?;
     let bytes = single_bytes(&tokens);
-    let mut out = std::io::stdout().lock();
-    let mut say = |line: String| writeln!(out, "{line}").and_then(|()| out.flush());
-    say("ready".to_owned()).map_err(|e| e.to_string())?;
-    for line in std::io::stdin().lines() {
-        let line = line.map_err(|e| e.to_string())?;
-        let case: Case = serde_json::from_str(&line).map_err(|e| e.to_string())?;
-        let answer = measure(name, engine.as_ref(), &tokens, &bytes, &case);
-        let answer = serde_json::to_string(&answer).map_err(|e| e.to_string())?;
-        say(answer).map_err(|e| e.to_string())?;
-    }
-    Ok(())
+    child::answer(|case: Case| measure(name, engine.as_ref(), &tokens, &bytes, &case))
 }
 
 /// The token of each byte, where there is one.
@@ -374,7 +304,7 @@ fn measure(
         index_us,
         regex_bytes: regex.len(),
         index_bytes: change.bytes_allocated as isize - change.bytes_deallocated as isize,
-        mask_us: walk(built.as_ref(), tokens),
+        mask_us: index_engines::walk(built.as_ref(), tokens, WALK),
         rejected,
         accepted,
     })
@@ -408,27 +338,4 @@ fn accepts(built: &dyn Built, tokens: &Tokens, bytes: &[Option<u32>], text: &str
     let ends = tokens.vocabulary.ends().iter();
     ends.map(|t| t.get())
         .any(|t| words[t as usize / 32] >> (t % 32) & 1 == 1)
-}
-
-/// Takes tokens by chance and measures each mask; starts again where the text ends.
-fn walk(built: &dyn Built, tokens: &Tokens) -> Summary {
-    let mut words = vec![0u32; tokens.vocabulary.width().div_ceil(32)];
-    let mut text = built.text();
-    let mut times = Vec::new();
-    let mut chance = 0x9E37_79B9_7F4A_7C15u64;
-    for _ in 0..WALK {
-        let start = Instant::now();
-        text.mask(&mut words);
-        times.push(start.elapsed().as_secs_f64() * 1e6);
-        let allowed: Vec<u32> = (0..words.len() as u32 * 32)
-            .filter(|t| words[*t as usize / 32] >> (t % 32) & 1 == 1)
-            .filter(|&t| !tokens.is_end(t))
-            .collect();
-        chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-        match allowed.get((chance >> 33) as usize % allowed.len().max(1)) {
-            Some(&token) if text.advance(token) => {}
-            _ => text = built.text(),
-        }
-    }
-    Summary::new(times)
 }

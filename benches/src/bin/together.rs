@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value, json};
 use tokenmold::model::{Dtype, LoadOptions, Model, Reading, Transformer, load_with};
-use tokenmold_benches::stats;
+use tokenmold_benches::{program, stats};
 
 /// Decodes texts of random tokens with a Llama of random weights, stored as
 /// `bf16`, and prints milliseconds for each token, one text after another and all
@@ -49,13 +49,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("together: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("together", run(&Arguments::parse()))
 }
 
 /// A folder that goes with the process.

@@ -1,123 +1,179 @@
 //! Lists the longest masks and the slowest compiles of our engine, and what they were busy
 //! with.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary};
+use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId};
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
-use tokenmold_benches::cases;
-use tokenmold_benches::spell::Speller;
+use serde_json::Value;
+use tokenmold_benches::cases::Case;
+use tokenmold_benches::cause;
+use tokenmold_benches::program::{self, Chosen};
+use tokenmold_benches::stats::Longest;
 
-/// Walks the texts of cases as far as they are allowed, each case compiled once, and lists the worst of what was
-/// measured, with the state of the automaton and the nodes of the vocabulary's trie that the
-/// mask visited.
+/// Walks the texts of cases as far as they are allowed, each case compiled once, and lists the
+/// worst of what was measured: masks with the nodes of the vocabulary's trie that they visited
+/// and the place in the schema, compiles with the keyword without which they are fastest.
 #[derive(Parser, Debug)]
 struct Arguments {
     /// A `tokenizer.json`.
     #[arg(long)]
     tokenizer: PathBuf,
 
-    /// Cases, one a line: {"id", "schema", "tests": [{"valid", "text"}]}.
-    #[arg(long)]
-    cases: PathBuf,
-
-    /// Only so many cases, chosen by a shuffle.
-    #[arg(long)]
-    sample: Option<usize>,
-
-    /// Seeds the shuffle.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-
-    /// Only cases whose name contains this.
-    #[arg(long, default_value = "")]
-    only: String,
+    #[command(flatten)]
+    chosen: Chosen,
 
     /// How many of each to list.
     #[arg(long, default_value_t = 20)]
     list: usize,
+
+    /// Of each case at most so many masks (default: any number), so that one case does not
+    /// fill the list.
+    #[arg(long)]
+    each: Option<usize>,
+
+    /// Time after which the texts of a case are left, in seconds; the case is named.
+    #[arg(long, default_value_t = 10)]
+    limit_seconds: u64,
 }
 
+/// A mask of the list.
 struct Mask {
-    time: Duration,
     nodes: u64,
     case: String,
+    /// Its place among all masks of its case, from 0.
+    number: usize,
     /// The last characters of the text.
     behind: String,
-    /// What the automaton is at.
-    place: &'static str,
-    cached: bool,
+    /// What is being read, in words.
+    state: String,
+    /// The JSON Pointer of what the text must satisfy here, and what the schema says there.
+    pointer: String,
+    said: String,
+}
+
+/// A compile of the list.
+struct Compile {
+    read: Duration,
+    nodes: usize,
+    case: usize,
+}
+
+/// The masks of one kind.
+#[derive(Default)]
+struct Kind {
+    masks: usize,
+    time: Duration,
+    nodes: u64,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("worst: {message}");
-            ExitCode::from(1)
-        }
-    }
+    program::end("worst", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
-    let shown = |path: &PathBuf, e: std::io::Error| format!("{}: {e}", path.display());
-    let json = std::fs::read(&arguments.tokenizer).map_err(|e| shown(&arguments.tokenizer, e))?;
-    let vocabulary = Vocabulary::from_tokenizer_json(&json).map_err(|e| e.to_string())?;
-    let speller = Speller::from_tokenizer_json(&json, &vocabulary)?;
+    let (vocabulary, speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
     vocabulary.prepare(JSON_TEXT);
-    let mut cases = cases::read(&arguments.cases)?;
-    if let Some(sample) = arguments.sample {
-        cases = cases::sample(cases, sample, arguments.seed);
-    }
-    cases.retain(|case| case.id.contains(&arguments.only));
-    let mut masks: Vec<Mask> = Vec::new();
-    let mut compiles: Vec<(Duration, String, usize)> = Vec::new();
-    for case in &cases {
-        let begun = Instant::now();
-        let Ok(automaton) = SchemaAutomaton::new(&case.schema, &Options::default()) else {
+    let cases = arguments.chosen.read()?;
+    let limit = Duration::from_secs(arguments.limit_seconds);
+    let mut kinds: BTreeMap<(&str, bool), Kind> = BTreeMap::new();
+    let mut masks: Longest<Mask> = Longest::new(arguments.list);
+    let mut compiles: Longest<Compile> = Longest::new(arguments.list);
+    for (at, case) in cases.iter().enumerate() {
+        let Some((read, build, automaton)) = compile(&case.schema) else {
             continue;
         };
         let nodes = automaton.nodes();
+        compiles.offer(read + build, || Compile {
+            read,
+            nodes,
+            case: at,
+        });
         let config = IndexConfig {
             fill: Fill::Lazy,
             ..IndexConfig::default()
         };
-        let index =
-            Arc::new(Index::lazy(automaton, &vocabulary, &config).map_err(|e| e.to_string())?);
-        compiles.push((begun.elapsed(), case.id.clone(), nodes));
+        let index = Index::lazy(automaton, &vocabulary, &config).map_err(|e| e.to_string())?;
+        let index = Arc::new(index);
+        let begun = Instant::now();
+        let mut number = 0;
+        let mut of_case: Longest<Mask> = Longest::new(arguments.each.unwrap_or(arguments.list));
         let texts = case.tests.iter();
-        for tokens in texts.filter_map(|test| speller.spell(&test.text)) {
+        'texts: for tokens in texts.filter_map(|test| speller.spell(&test.text)) {
             let mut guide = Guide::new(Arc::clone(&index));
             let mut text: Vec<u8> = Vec::new();
             for token in tokens {
+                if begun.elapsed() > limit {
+                    println!("{}: left after {limit:?}", case.id);
+                    break 'texts;
+                }
                 let before = index.stats().nodes_visited;
-                let begun = Instant::now();
+                let start = Instant::now();
                 guide.mask();
-                let time = begun.elapsed();
+                let time = start.elapsed();
                 let nodes = index.stats().nodes_visited - before;
-                let state = format!("{:?}", guide.state());
-                masks.push(Mask {
-                    time,
-                    nodes,
-                    case: case.id.clone(),
-                    behind: tail(&text),
-                    place: place(&state),
-                    cached: nodes == 0,
-                });
+                let place = place(&format!("{:?}", guide.state()));
+                let kind = kinds.entry((place, nodes == 0)).or_default();
+                kind.masks += 1;
+                kind.time += time;
+                kind.nodes += nodes;
+                of_case.offer(time, || mask(case, number, nodes, &text, &index, &guide));
+                number += 1;
                 if guide.advance(TokenId::new(token)).is_err() {
                     break;
                 }
                 text.extend(vocabulary.token_bytes(TokenId::new(token)).unwrap_or(b""));
             }
         }
+        for (time, mask) in of_case.into_sorted() {
+            masks.offer(time, || mask);
+        }
     }
-    print(arguments, masks, compiles);
+    print_kinds(&kinds);
+    print_masks(masks);
+    print_compiles(compiles, &cases);
     Ok(())
+}
+
+/// The time to read a schema and to build its automaton, if it is taken.
+fn compile(schema: &Value) -> Option<(Duration, Duration, SchemaAutomaton)> {
+    let begun = Instant::now();
+    let schema = schema_regex::parse(schema).ok()?;
+    let read = begun.elapsed();
+    let begun = Instant::now();
+    let automaton = SchemaAutomaton::compile(schema, &Options::default()).ok()?;
+    Some((read, begun.elapsed(), automaton))
+}
+
+fn mask(
+    case: &Case,
+    number: usize,
+    nodes: u64,
+    text: &[u8],
+    index: &Index<SchemaAutomaton>,
+    guide: &Guide<SchemaAutomaton>,
+) -> Mask {
+    let place = index.automaton().location(guide.state());
+    let pointer = place.locations.first().cloned().unwrap_or_default();
+    let more = match place.locations.len() {
+        0 | 1 => String::new(),
+        several => format!(" and {} more", several - 1),
+    };
+    Mask {
+        nodes,
+        case: case.id.clone(),
+        number,
+        behind: tail(text),
+        state: place.state,
+        said: cause::said(&case.schema, &pointer),
+        pointer: format!("#{pointer}{more}"),
+    }
 }
 
 /// The last characters of a text, on one line.
@@ -128,68 +184,110 @@ fn tail(text: &[u8]) -> String {
         .collect()
 }
 
+/// The kinds of places, as states show themselves.
+const PLACES: [&str; 7] = ["Value", "Unit", "Number", "String", "Key", "Gap", "End"];
+
 /// What comes next in a state, from how it shows itself.
 fn place(state: &str) -> &'static str {
-    const PLACES: [&str; 7] = ["Value", "Unit", "Number", "String", "Key", "Gap", "End"];
     PLACES
         .into_iter()
         .find(|place| state.starts_with(&format!("State {{ top: {place}")))
         .unwrap_or("?")
 }
 
-fn print(
-    arguments: &Arguments,
-    mut masks: Vec<Mask>,
-    mut compiles: Vec<(Duration, String, usize)>,
-) {
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let total: f64 = masks.iter().map(|mask| us(mask.time)).sum();
+fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn print_kinds(kinds: &BTreeMap<(&str, bool), Kind>) {
+    let count: usize = kinds.values().map(|kind| kind.masks).sum();
+    let total: f64 = kinds.values().map(|kind| us(kind.time)).sum();
     println!(
-        "{} masks, {:.2} us on average",
-        masks.len(),
-        total / masks.len().max(1) as f64
+        "{count} masks, {:.2} us on average",
+        total / count.max(1) as f64
     );
     println!("place      cached       masks   share of time      avg us   nodes avg     ns a node");
-    for place in ["Value", "Unit", "Number", "String", "Key", "Gap", "End"] {
+    for place in PLACES {
         for cached in [true, false] {
-            let these = || {
-                masks
-                    .iter()
-                    .filter(|m| m.place == place && m.cached == cached)
-            };
-            let (count, time) = (these().count(), these().map(|m| us(m.time)).sum::<f64>());
-            let nodes: u64 = these().map(|m| m.nodes).sum();
-            if count == 0 {
+            let Some(kind) = kinds.get(&(place, cached)) else {
                 continue;
-            }
-            let a_node = match nodes {
+            };
+            let time = us(kind.time);
+            let a_node = match kind.nodes {
                 0 => "-".to_owned(),
                 nodes => format!("{:.1}", 1e3 * time / nodes as f64),
             };
             println!(
-                "{place:10} {:6} {count:11} {:14.1}% {:11.2} {:11.0} {a_node:>13}",
+                "{place:10} {:6} {:11} {:14.1}% {:11.2} {:11.0} {a_node:>13}",
                 if cached { "yes" } else { "no" },
+                kind.masks,
                 100.0 * time / total,
-                time / count as f64,
-                nodes as f64 / count as f64,
+                time / kind.masks as f64,
+                kind.nodes as f64 / kind.masks as f64,
             );
         }
     }
-    masks.sort_by_key(|mask| std::cmp::Reverse(mask.time));
-    println!("\n     mask us     nodes  place   case, what the text ends with");
-    for mask in masks.iter().take(arguments.list) {
+}
+
+fn print_masks(masks: Longest<Mask>) {
+    println!(
+        "\n     mask us     nodes   nth  case; state; place: what the schema says there; what the text ends with"
+    );
+    for (time, mask) in masks.into_sorted() {
         println!(
-            "{:12.1} {:9}  {:7} {}  {}",
-            us(mask.time),
+            "{:12.1} {:9} {:5}  {}; {}; {}: {}; {}",
+            us(time),
             mask.nodes,
-            mask.place,
+            mask.number,
             mask.case,
+            mask.state,
+            mask.pointer,
+            mask.said,
             mask.behind
         );
     }
-    compiles.sort_by_key(|compile| std::cmp::Reverse(compile.0));
-    println!("\n  compile us     nodes  case");
-    for (time, case, nodes) in compiles.iter().take(arguments.list) {
-        println!("{:12.1} {nodes:9}  {case}", us(*time));
+}
+
+fn print_compiles(compiles: Longest<Compile>, cases: &[Case]) {
+    println!(
+        "\n  compile us   read us     nodes     bytes  case; how long it takes again, and without all keywords of a name"
+    );
+    for (time, compile) in compiles.into_sorted() {
+        let case = &cases[compile.case];
+        println!(
+            "{:12.1} {:9.1} {:9} {:9}  {}; {}",
+            us(time),
+            us(compile.read),
+            compile.nodes,
+            case.schema.to_string().len(),
+            case.id,
+            blamed(&case.schema)
+        );
     }
+}
+
+/// The keywords without which a schema compiles in at most 7/10 of the time, the first three.
+fn blamed(schema: &Value) -> String {
+    // The shorter of two times, so that one interruption does not clear a keyword.
+    let least = |schema: &Value| {
+        let time = || compile(schema).map(|(read, build, _)| us(read + build));
+        Some(time()?.min(time()?))
+    };
+    let Some(whole) = least(schema) else {
+        return String::new();
+    };
+    let mut times: Vec<(f64, String)> = cause::keywords(schema)
+        .into_iter()
+        .filter_map(|(keyword, count)| {
+            let time = least(&cause::without(schema, &keyword))?;
+            let told = format!("{time:.0} us without `{keyword}` ({count})");
+            (time <= 0.7 * whole).then_some((time, told))
+        })
+        .collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let told = times.into_iter().take(3).map(|(_, told)| told);
+    let told: Vec<String> = std::iter::once(format!("{whole:.0} us again"))
+        .chain(told)
+        .collect();
+    told.join(", ")
 }

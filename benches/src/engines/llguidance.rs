@@ -3,10 +3,11 @@
 use fsm_index::{TokenId, TokenKind, Vocabulary};
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
+use rayon::prelude::*;
 use serde_json::Value;
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-use super::{Constraint, Engine, Session, Setup};
+use super::{Batch, Constraint, Engine, Session, Setup};
 
 /// `llguidance` over the same bytes for each token as ours.
 pub struct LlGuidance {
@@ -50,8 +51,8 @@ fn environment(vocabulary: &Vocabulary) -> TokEnv {
     std::sync::Arc::new(ApproximateTokEnv::new(trie))
 }
 
-impl Engine for LlGuidance {
-    fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
+impl LlGuidance {
+    fn matcher(&self, schema: &Value) -> Result<Matcher, String> {
         let grammar = TopLevelGrammar::from_json_schema(schema.clone());
         let parser = self
             .factory
@@ -60,9 +61,86 @@ impl Engine for LlGuidance {
         let matcher = Matcher::new(Ok(parser));
         match matcher.get_error() {
             Some(error) => Err(error),
-            None => Ok(Box::new(Compiled { matcher })),
+            None => Ok(matcher),
         }
     }
+}
+
+impl Engine for LlGuidance {
+    fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
+        Ok(Box::new(Compiled {
+            matcher: self.matcher(schema)?,
+        }))
+    }
+
+    fn batch(&self, schemas: &[Value], rows: &[usize]) -> Result<Box<dyn Batch>, String> {
+        let compiled: Vec<Matcher> = schemas
+            .iter()
+            .map(|schema| self.matcher(schema))
+            .collect::<Result<_, _>>()?;
+        let lanes = rayon::current_num_threads().min(rows.len()).max(1);
+        let mut originals: Vec<Vec<Matcher>> = Vec::new();
+        for _ in 1..lanes {
+            originals.push(compiled.iter().map(Matcher::deep_clone).collect());
+        }
+        originals.push(compiled);
+        let in_lane = rows.len().div_ceil(lanes);
+        let matchers = rows.iter().enumerate();
+        let matchers = matchers.map(|(row, &schema)| originals[row / in_lane][schema].clone());
+        Ok(Box::new(Rows {
+            matchers: matchers.collect(),
+            originals,
+            in_lane,
+        }))
+    }
+}
+
+/// Matchers that are asked together, in lanes: a clone takes the lock of what it was cloned
+/// from for as long as a mask takes, and knows what that knows. So the rows of one lane,
+/// which one thread masks, are clones of one matcher, and those of two lanes are not.
+struct Rows {
+    /// For each lane the schemas.
+    originals: Vec<Vec<Matcher>>,
+    matchers: Vec<Matcher>,
+    /// Rows of a lane; the last may have fewer.
+    in_lane: usize,
+}
+
+impl Batch for Rows {
+    fn begin(&mut self, row: usize, schema: usize) -> Result<(), String> {
+        self.matchers[row] = self.originals[row / self.in_lane][schema].clone();
+        Ok(())
+    }
+
+    /// As the crate's own `llg_par_compute_mask` does it: masks by rayon, copied to where
+    /// they are wanted.
+    fn masks(&mut self, words: &mut [u32]) -> Result<(), String> {
+        let width = words.len() / self.matchers.len().max(1);
+        let lane = |matchers: &mut [Matcher], words: &mut [u32]| {
+            let mut rows = matchers.iter_mut().zip(words.chunks_mut(width));
+            rows.try_for_each(|(matcher, row)| write_mask(matcher, row))
+        };
+        if self.originals.len() == 1 {
+            return lane(&mut self.matchers, words);
+        }
+        self.matchers
+            .par_chunks_mut(self.in_lane)
+            .zip(words.par_chunks_mut(self.in_lane * width))
+            .try_for_each(|(matchers, words)| lane(matchers, words))
+    }
+
+    fn advance(&mut self, row: usize, token: u32) -> Result<(), String> {
+        let taken = self.matchers[row].consume_token(token);
+        taken.map_err(|e| e.to_string())
+    }
+}
+
+fn write_mask(matcher: &mut Matcher, words: &mut [u32]) -> Result<(), String> {
+    let mask = matcher.compute_mask_or_eos().map_err(|e| e.to_string())?;
+    let mask = mask.as_slice();
+    let length = mask.len().min(words.len());
+    words[..length].copy_from_slice(&mask[..length]);
+    Ok(())
 }
 
 struct Compiled {
@@ -76,6 +154,12 @@ impl Constraint for Compiled {
             matcher: self.matcher.clone(),
         }))
     }
+
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(Compiled {
+            matcher: self.matcher.deep_clone(),
+        })
+    }
 }
 
 struct Text {
@@ -84,14 +168,7 @@ struct Text {
 
 impl Session for Text {
     fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        let mask = self
-            .matcher
-            .compute_mask_or_eos()
-            .map_err(|e| e.to_string())?;
-        let mask = mask.as_slice();
-        let length = mask.len().min(words.len());
-        words[..length].copy_from_slice(&mask[..length]);
-        Ok(())
+        write_mask(&mut self.matcher, words)
     }
 
     fn advance(&mut self, token: u32) -> Result<(), String> {

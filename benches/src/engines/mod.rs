@@ -9,24 +9,64 @@ pub mod tokenmold;
 use fsm_index::Vocabulary;
 use serde_json::Value;
 
-/// A maker of masks: compiles schemas for one vocabulary.
-pub trait Engine {
+/// A maker of masks: compiles schemas for one vocabulary, on any number of threads.
+pub trait Engine: Sync {
     /// Compiles a schema.
     ///
     /// # Errors
     ///
     /// The engine does not support the schema, and says why.
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String>;
+
+    /// Begins texts that are led together: a row for each of `rows`, which says the schema of
+    /// its text by the place in `schemas`.
+    ///
+    /// # Errors
+    ///
+    /// The engine does not support a schema, or has no batches.
+    fn batch(&self, schemas: &[Value], rows: &[usize]) -> Result<Box<dyn Batch>, String> {
+        let _ = (schemas, rows);
+        Err("the engine has no batches".to_owned())
+    }
 }
 
 /// A compiled schema, which any number of texts may use one after the other.
-pub trait Constraint {
+pub trait Constraint: Send {
     /// The beginning of a text.
     ///
     /// # Errors
     ///
     /// The engine gives up.
     fn session(&self) -> Result<Box<dyn Session + '_>, String>;
+
+    /// The same compiled schema for another thread, in the way that the engine means for
+    /// that.
+    fn for_another_thread(&self) -> Box<dyn Constraint>;
+}
+
+/// Texts that are led together, a row for each.
+pub trait Batch {
+    /// Begins another text in a row, under the schema of that place.
+    ///
+    /// # Errors
+    ///
+    /// The engine gives up.
+    fn begin(&mut self, row: usize, schema: usize) -> Result<(), String>;
+
+    /// Writes the masks of all rows one after the other, in equal parts of `words`, on the
+    /// threads of the current rayon pool.
+    ///
+    /// # Errors
+    ///
+    /// The engine gives up.
+    fn masks(&mut self, words: &mut [u32]) -> Result<(), String>;
+
+    /// Takes a token in a row.
+    ///
+    /// # Errors
+    ///
+    /// The token may not come here, or the engine gives up.
+    fn advance(&mut self, row: usize, token: u32) -> Result<(), String>;
 }
 
 /// One text under a constraint.
@@ -80,6 +120,18 @@ pub struct Setup {
     pub suite: Option<std::path::PathBuf>,
 }
 
+impl Setup {
+    /// As engines are measured: properties in the schema's order, formats asserted.
+    pub fn measured(vocabulary: Vocabulary) -> Setup {
+        Setup {
+            vocabulary,
+            property_order: PropertyOrder::Schema,
+            assert_formats: true,
+            suite: None,
+        }
+    }
+}
+
 /// The names of the engines that are compiled in, our own first.
 pub const NAMES: &[&str] = &[
     "tokenmold",
@@ -87,6 +139,13 @@ pub const NAMES: &[&str] = &[
     "llguidance",
     #[cfg(feature = "peers")]
     "outlines-core",
+];
+
+/// Those of them that mask batches and share schemas among threads.
+pub const SERVING: &[&str] = &[
+    "tokenmold",
+    #[cfg(feature = "peers")]
+    "llguidance",
 ];
 
 /// Makes the engine of that name.

@@ -1,5 +1,7 @@
 //! The crate `outlines-core`, in its default settings.
 
+use std::sync::Arc;
+
 use outlines_core::index::Index;
 use outlines_core::json_schema;
 use outlines_core::primitives::StateId;
@@ -39,12 +41,14 @@ impl Engine for OutlinesCore {
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
         let regex = json_schema::regex_from_value(schema, None, None).map_err(|e| e.to_string())?;
         let index = Index::new(&regex, &self.vocabulary).map_err(|e| e.to_string())?;
-        Ok(Box::new(Compiled { index }))
+        Ok(Box::new(Compiled {
+            index: Arc::new(index),
+        }))
     }
 }
 
 struct Compiled {
-    index: Index,
+    index: Arc<Index>,
 }
 
 impl Constraint for Compiled {
@@ -53,6 +57,12 @@ impl Constraint for Compiled {
             index: &self.index,
             state: self.index.initial_state(),
         }))
+    }
+
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(Compiled {
+            index: Arc::clone(&self.index),
+        })
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use fsm_index::{
     ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary,
-    brute_force_mask,
+    brute_force_mask, mask_batch,
 };
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Draft, ErrorKind, Formats, IntegerSpelling, Options, ParseOptions};
 use serde_json::Value;
 
-use super::{Constraint, Engine, PropertyOrder, Session, Setup};
+use super::{Batch, Constraint, Engine, PropertyOrder, Session, Setup};
 
 /// Tokenmold in its default settings; masks are computed when first asked for.
 pub struct Tokenmold {
@@ -51,6 +51,15 @@ impl Tokenmold {
             reading,
             takes_empty: setup.suite.is_some(),
         })
+    }
+
+    fn index(&self, automaton: SchemaAutomaton) -> Result<Arc<Index<SchemaAutomaton>>, String> {
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Index::lazy(automaton, &self.vocabulary, &config);
+        Ok(Arc::new(index.map_err(|e| e.to_string())?))
     }
 
     /// The automaton of a schema.
@@ -106,13 +115,20 @@ impl Engine for Tokenmold {
             }
             Err(e) => return Err(e.to_string()),
         };
-        let config = IndexConfig {
-            fill: Fill::Lazy,
-            ..IndexConfig::default()
-        };
-        let index = Index::lazy(automaton, &self.vocabulary, &config);
         Ok(Box::new(Compiled {
-            index: Arc::new(index.map_err(|e| e.to_string())?),
+            index: self.index(automaton)?,
+        }))
+    }
+
+    fn batch(&self, schemas: &[Value], rows: &[usize]) -> Result<Box<dyn Batch>, String> {
+        let index = |schema| self.index(self.automaton(schema).map_err(|e| e.to_string())?);
+        let indexes = schemas.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+        let guides = rows
+            .iter()
+            .map(|&schema| Guide::new(indexes[schema].clone()));
+        Ok(Box::new(Rows {
+            guides: guides.collect(),
+            indexes,
         }))
     }
 }
@@ -123,6 +139,10 @@ struct Nothing;
 impl Constraint for Nothing {
     fn session(&self) -> Result<Box<dyn Session + '_>, String> {
         Ok(Box::new(Nothing))
+    }
+
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(Nothing)
     }
 }
 
@@ -152,6 +172,35 @@ impl Constraint for Compiled {
             index: &self.index,
             taken: Vec::new(),
         }))
+    }
+
+    /// Guides on any threads lend rows of one index.
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(Compiled {
+            index: Arc::clone(&self.index),
+        })
+    }
+}
+
+/// Guides that are asked together.
+struct Rows {
+    indexes: Vec<Arc<Index<SchemaAutomaton>>>,
+    guides: Vec<Guide<SchemaAutomaton>>,
+}
+
+impl Batch for Rows {
+    fn begin(&mut self, row: usize, schema: usize) -> Result<(), String> {
+        self.guides[row] = Guide::new(Arc::clone(&self.indexes[schema]));
+        Ok(())
+    }
+
+    fn masks(&mut self, words: &mut [u32]) -> Result<(), String> {
+        mask_batch(&mut self.guides, words).map_err(|e| e.to_string())
+    }
+
+    fn advance(&mut self, row: usize, token: u32) -> Result<(), String> {
+        let advanced = self.guides[row].advance(TokenId::new(token));
+        advanced.map_err(|e| e.to_string())
     }
 }
 

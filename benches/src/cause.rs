@@ -1,0 +1,158 @@
+//! Which keyword of a schema something is owed to.
+
+use std::collections::BTreeMap;
+
+use schema_regex::ledger::KEYWORDS;
+use serde_json::Value;
+
+/// Keywords whose value is a map from names to schemas.
+const MAPS: [&str; 6] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "dependencies",
+];
+
+/// Keywords whose value is no schema and has none in it.
+const PLAIN: [&str; 5] = ["enum", "const", "default", "examples", "example"];
+
+/// Without these a schema is another one altogether.
+const FRAME: [&str; 9] = [
+    "$schema",
+    "$id",
+    "id",
+    "$ref",
+    "$defs",
+    "definitions",
+    "type",
+    "properties",
+    "items",
+];
+
+/// What is said for readers.
+const PROSE: [&str; 6] = [
+    "title",
+    "description",
+    "$comment",
+    "default",
+    "examples",
+    "example",
+];
+
+/// How often a schema says each keyword, except those that hold it together or are prose.
+pub fn keywords(schema: &Value) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let mut copy = schema.clone();
+    visit(&mut copy, &mut |map| {
+        for keyword in map.keys().filter(|key| !aside(key)) {
+            *counts.entry(keyword.clone()).or_default() += 1;
+        }
+    });
+    counts
+}
+
+/// Whether a name is no keyword that might be to blame.
+fn aside(name: &str) -> bool {
+    let known = KEYWORDS.iter().any(|keyword| keyword.name == name);
+    !known || FRAME.contains(&name) || PROSE.contains(&name)
+}
+
+/// The schema as if it did not say a keyword anywhere.
+pub fn without(schema: &Value, keyword: &str) -> Value {
+    let mut copy = schema.clone();
+    visit(&mut copy, &mut |map| {
+        map.shift_remove(keyword);
+    });
+    copy
+}
+
+/// What the schema says at a JSON Pointer, on one line: keywords, and short values of them.
+pub fn said(schema: &Value, pointer: &str) -> String {
+    let Some(Value::Object(map)) = schema.pointer(pointer) else {
+        return String::new();
+    };
+    let one = |(keyword, value): (&String, &Value)| match value {
+        Value::Array(list) => format!("{keyword} of {}", list.len()),
+        Value::Object(inner) => format!("{keyword} of {}", inner.len()),
+        Value::String(text) if text.chars().count() > 24 => keyword.clone(),
+        short => format!("{keyword} {short}"),
+    };
+    let told = map
+        .iter()
+        .filter(|entry| !PROSE.contains(&entry.0.as_str()));
+    told.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls `change` for every schema object in a schema, itself included.
+fn visit(schema: &mut Value, change: &mut impl FnMut(&mut serde_json::Map<String, Value>)) {
+    match schema {
+        Value::Object(map) => {
+            change(map);
+            for (keyword, value) in map.iter_mut() {
+                match value {
+                    Value::Object(named) if MAPS.contains(&keyword.as_str()) => {
+                        named.values_mut().for_each(|inner| visit(inner, change));
+                    }
+                    _ if PLAIN.contains(&keyword.as_str()) => {}
+                    value => visit(value, change),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| visit(inner, change)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"pattern": "^a", "description": "a b c"},
+                "b": {"enum": [{"pattern": 1}], "x-kind": 5}
+            },
+            "anyOf": [{"items": {"pattern": "b"}}, {"not": {"maxLength": 7}}]
+        })
+    }
+
+    #[test]
+    fn keywords_are_told_from_names_and_values() {
+        let counts = keywords(&schema());
+        let counts: Vec<(&str, usize)> = counts.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+        let expected = [
+            ("anyOf", 1),
+            ("enum", 1),
+            ("maxLength", 1),
+            ("not", 1),
+            ("pattern", 2),
+        ];
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn a_keyword_goes_everywhere_and_nothing_else_does() {
+        let expected = json!({
+            "type": "object",
+            "properties": {"pattern": {"description": "a b c"}, "b": {"enum": [{"pattern": 1}], "x-kind": 5}},
+            "anyOf": [{"items": {}}, {"not": {"maxLength": 7}}]
+        });
+        assert_eq!(without(&schema(), "pattern"), expected);
+    }
+
+    #[test]
+    fn a_place_is_told_in_short() {
+        assert_eq!(said(&schema(), "/properties/pattern"), "pattern \"^a\"");
+        assert_eq!(
+            said(&schema(), ""),
+            "type \"object\", properties of 2, anyOf of 2"
+        );
+        assert_eq!(said(&schema(), "/nowhere"), "");
+    }
+}
