@@ -113,7 +113,7 @@ pub trait ByteAutomaton: Send + Sync {
     }
 
     /// A class of code points of which any text within `horizon` may come at
-    /// `cursor`: asked where there is no loop. It may look at no more than the
+    /// `cursor`: asked where a loop is no help. It may look at no more than the
     /// topmost level where [`top_tells`](Self::top_tells).
     fn free_text(
         &self,

@@ -13,8 +13,8 @@ use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::{Cut, Cutter, Kinds};
 use crate::walk::{Free, From, Walker};
 use crate::{
-    Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, TextLoop, TextRuns,
-    Vocabulary,
+    Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop,
+    TextRuns, Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -405,17 +405,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
-        let horizon = self.vocabulary.trie().horizon();
-        let free = match text {
-            None => self.automaton.free_text(cursor, horizon, &mut work.scratch),
-            Some(_) => None,
-        };
-        let class = text.map(|text| text.class);
-        let class = class.or(free.map(|free| free.class));
-        let cut = class.and_then(|class| {
-            let class = self.automaton.text_class(class);
+        let cut_by = |class: Option<ClassId>| {
+            let class = self.automaton.text_class(class?);
             self.vocabulary.cut(class, self.text_runs, self.cutter)
-        });
+        };
+        // Where the loop is no help yet, free text may be.
+        let horizon = self.vocabulary.trie().horizon();
+        let mut text = text;
+        let mut cut = cut_by(text.map(|text| text.class));
+        let mut free = None;
+        if cut.is_none() {
+            free = self.automaton.free_text(cursor, horizon, &mut work.scratch);
+            cut = cut_by(free.map(|free| free.class));
+        }
+        let class = text.map(|text| text.class).or(free.map(|free| free.class));
+        let unstepped = self.unstepped(text, free);
+        if free.is_some() {
+            text = None;
+        }
         let Work {
             scratch,
             walker,
@@ -426,12 +433,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let trie = self.vocabulary.trie();
         let Some(cut) = cut else {
             let hit = |token| words.allow(token);
-            let free = self.free(text, free);
             let (visited, open) = walker.walk_on_top(
                 self.automaton,
                 cursor,
                 scratch,
-                (trie, &[], free.as_ref()),
+                (trie, &[], unstepped.as_ref()),
                 watch,
                 hit,
             );
@@ -465,19 +471,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         Ok(Part::new(words, open, Some((cut, open_rests))))
     }
 
-    /// What need not be stepped through, where text of the class of a loop, or free
-    /// text, may come.
-    fn free(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
-        let (class, from) = match (text, free) {
-            (Some(text), _) => (text.class, From::Start),
-            (None, Some(free)) => match free.behind {
-                Behind::Itself => (free.class, From::Itself),
-                Behind::AnyText => (free.class, From::AnyText),
+    /// What need not be stepped through, where text of the class of a loop or free
+    /// text may come: of two the one with more kinds of characters.
+    fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+        let kinds = |class| Kinds::within(self.automaton.text_class(class));
+        let text = text.map(|text| Free {
+            kinds: kinds(text.class),
+            from: From::Start,
+        });
+        let free = free.map(|free| Free {
+            kinds: kinds(free.class),
+            from: match free.behind {
+                Behind::Itself => From::Itself,
+                Behind::AnyText => From::AnyText,
             },
-            (None, None) => return None,
-        };
-        let kinds = Kinds::within(self.automaton.text_class(class));
-        (!kinds.is_empty()).then_some(Free { kinds, from })
+        });
+        let both = text.into_iter().chain(free);
+        both.filter(|free| free.kinds.count() > 0)
+            .max_by_key(|free| free.kinds.count())
     }
 
     /// From the row of a cursor at which nearly the same may come.
@@ -759,6 +770,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if keyed && let Known::Value(rests) = known.rests_on_top.get(&work.key) {
             return Ok(rests);
         }
+        // Numbers of classes mean something to one automaton alone.
+        let mut common = Vec::new();
+        let mut language = None;
+        if self.automaton.text_class(class) == JSON_TEXT {
+            let horizon = self.vocabulary.trie().horizon();
+            let scratch = &mut work.scratch;
+            language = self
+                .automaton
+                .common_key(cursor, horizon, scratch, &mut common);
+        }
+        if let Some(language) = language
+            && let Some(rests) = self.vocabulary.common_rests(language, &common)
+        {
+            if keyed {
+                known.add_rests_on_top(&work.key, rests.clone());
+            }
+            return Ok(rests);
+        }
         let mut sure = Vec::new();
         let Work {
             scratch, walker, ..
@@ -773,6 +802,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         });
         if keyed {
             known.add_rests_on_top(&work.key, rests.clone());
+        }
+        if let Some(language) = language {
+            self.vocabulary
+                .add_common_rests(language, &common, rests.clone());
         }
         Ok(rests)
     }

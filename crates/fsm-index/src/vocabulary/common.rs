@@ -5,27 +5,55 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::KeyLanguage;
-use crate::part::Part;
+use crate::part::{Part, RestsOnTop};
 
-/// Parts by their keys. Those that were not asked for while as many others came
+/// Things by their keys. Those that were not asked for while as many others came
 /// that they fill half of the bound are forgotten.
-#[derive(Debug, Default)]
-pub(super) struct CommonParts {
-    new: Parts,
+#[derive(Debug)]
+pub(super) struct Common<T> {
+    new: Things<T>,
     /// Those of before, until they are asked for.
-    old: Parts,
+    old: Things<T>,
     /// Of the new ones.
     bytes: usize,
 }
 
-type Parts = HashMap<KeyLanguage, HashMap<Box<[u32]>, Arc<Part>>>;
+type Things<T> = HashMap<KeyLanguage, HashMap<Box<[u32]>, Arc<T>>>;
+
+/// What takes memory.
+pub(super) trait Held {
+    /// Bytes.
+    fn held(&self) -> usize;
+}
+
+impl Held for Part {
+    fn held(&self) -> usize {
+        self.memory()
+    }
+}
+
+impl Held for RestsOnTop {
+    fn held(&self) -> usize {
+        self.memory()
+    }
+}
+
+impl<T> Default for Common<T> {
+    fn default() -> Self {
+        Common {
+            new: HashMap::new(),
+            old: HashMap::new(),
+            bytes: 0,
+        }
+    }
+}
 
 /// So many bytes are remembered at most, twice: the new and the old parts.
 const MAX_BYTES: usize = 16 << 20;
 
-impl CommonParts {
-    pub(super) fn get(&mut self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
-        let known = |parts: &Parts| parts.get(&language)?.get(key).cloned();
+impl<T: Held> Common<T> {
+    pub(super) fn get(&mut self, language: KeyLanguage, key: &[u32]) -> Option<Arc<T>> {
+        let known = |parts: &Things<T>| parts.get(&language)?.get(key).cloned();
         if let Some(part) = known(&self.new) {
             return Some(part);
         }
@@ -34,8 +62,8 @@ impl CommonParts {
         Some(part)
     }
 
-    pub(super) fn add(&mut self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
-        let bytes = held(key, &part);
+    pub(super) fn add(&mut self, language: KeyLanguage, key: &[u32], part: Arc<T>) {
+        let bytes = held(key, &*part);
         if self.bytes + bytes > MAX_BYTES {
             self.old = std::mem::take(&mut self.new);
             self.bytes = 0;
@@ -49,12 +77,12 @@ impl CommonParts {
     /// Bytes of memory; a part that became new again counts twice.
     pub(super) fn memory(&self) -> usize {
         let old = self.old.values().flatten();
-        self.bytes + old.map(|(key, part)| held(key, part)).sum::<usize>()
+        self.bytes + old.map(|(key, part)| held(key, &**part)).sum::<usize>()
     }
 }
 
-fn held(key: &[u32], part: &Part) -> usize {
-    part.memory() + size_of_val(key) + 64
+fn held<T: Held>(key: &[u32], thing: &T) -> usize {
+    thing.held() + size_of_val(key) + 64
 }
 
 #[cfg(test)]
@@ -67,7 +95,7 @@ mod tests {
             name: "test",
             dialect: 0,
         };
-        let mut parts = CommonParts::default();
+        let mut parts = Common::default();
         let words = vec![u32::MAX; 1 << 18];
         let part = Arc::new(Part::new(&words, Vec::new(), None));
         let held = part.memory() + 68;

@@ -12,7 +12,7 @@ pub(crate) struct Kinds(u64);
 const OTHER: u64 = 1 << 63;
 
 /// The code points of each kind, ascending.
-const KINDS: [(u32, u32); 51] = [
+const KINDS: [(u32, u32); 61] = [
     (0x20, 0x20),
     (0x21, 0x21),
     (0x23, 0x23),
@@ -50,14 +50,24 @@ const KINDS: [(u32, u32); 51] = [
     (0x7C, 0x7C),
     (0x7D, 0x7D),
     (0x7E, 0x7E),
-    (0x80, 0xBF),
+    (0x80, 0x9F),
+    (0xA0, 0xA0),
+    (0xA1, 0xBF),
     (0xC0, 0x24F),
     (0x250, 0x167F),
     (0x1680, 0x1680),
     (0x1681, 0x1FFF),
-    (0x2000, 0x206F),
+    (0x2000, 0x200A),
+    (0x200B, 0x2027),
+    (0x2028, 0x2029),
+    (0x202A, 0x202E),
+    (0x202F, 0x202F),
+    (0x2030, 0x205E),
+    (0x205F, 0x205F),
+    (0x2060, 0x206F),
     (0x2070, 0x2FFF),
-    (0x3000, 0x303F),
+    (0x3000, 0x3000),
+    (0x3001, 0x303F),
     (0x3040, 0xD7FF),
     (0xE000, 0xFEFE),
     (0xFEFF, 0xFEFF),
@@ -101,8 +111,8 @@ impl Kinds {
         self.0 & !others.0 == 0
     }
 
-    pub(crate) fn is_empty(self) -> bool {
-        self.0 == 0
+    pub(crate) fn count(self) -> u32 {
+        self.0.count_ones()
     }
 
     /// Whether a byte is a character of JSON text, or belongs to one.
@@ -189,7 +199,7 @@ mod tests {
         let all = [Kinds::of('0'), Kinds::of('5'), Kinds::of('B')];
         assert_eq!(all.map(|kind| kind.are_within(within)), [true; 3]);
         assert!(!Kinds::of('G').are_within(within));
-        assert!(Kinds::within(&[]).is_empty());
+        assert_eq!(Kinds::within(&[]).count(), 0);
     }
 
     #[test]

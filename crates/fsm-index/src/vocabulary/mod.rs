@@ -17,9 +17,9 @@ pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use kinds::Kinds;
 pub(crate) use trie::{NO_TOKEN, Trie};
 
-use common::CommonParts;
+use common::Common;
 
-use crate::part::Part;
+use crate::part::{Part, RestsOnTop};
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
 
 /// The longest token that a vocabulary may have, in bytes.
@@ -91,7 +91,9 @@ struct Inner {
     having: Mutex<HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// What the topmost levels tell that many automata have.
-    common: Mutex<CommonParts>,
+    common: Mutex<Common<Part>>,
+    /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
+    common_rests: Mutex<Common<RestsOnTop>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
 }
@@ -129,7 +131,7 @@ const MAX_CUTS: usize = 64;
 
 /// A cut takes as long as visits to about so many nodes for each token; it is
 /// made once as much has been spent on walks without it.
-const NODES_TO_PAY: u64 = 8;
+const NODES_TO_PAY: u64 = 32;
 
 /// A vocabulary cut by one class, or not yet.
 #[derive(Clone, Debug, Default)]
@@ -364,7 +366,8 @@ impl Vocabulary {
             + self.0.trie.memory()
             + (self.0.order.len() + self.0.ranks.len()) * 4
             + cuts.map(Cut::memory).sum::<usize>()
-            + self.common().memory()
+            + whole(&self.0.common).memory()
+            + whole(&self.0.common_rests).memory()
     }
 
     /// Makes ready what masks inside text of a class of characters need
@@ -373,6 +376,7 @@ impl Vocabulary {
     /// done in the midst of some mask, once walks have cost as much.
     pub fn prepare(&self, class: &[(u32, u32)]) {
         let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
+        let _ = self.0.trie.kinds();
     }
 
     pub(crate) fn trie(&self) -> &Trie {
@@ -524,17 +528,32 @@ impl Vocabulary {
     /// What a topmost level tells that many automata have, if it was found
     /// before.
     pub(crate) fn common_part(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
-        self.common().get(language, key)
+        whole(&self.0.common).get(language, key)
     }
 
     /// Remembers such a part for all indexes of this vocabulary.
     pub(crate) fn add_common_part(&self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
-        self.common().add(language, key, part);
+        whole(&self.0.common).add(language, key, part);
     }
 
-    fn common(&self) -> MutexGuard<'_, CommonParts> {
-        // A panic elsewhere leaves the parts whole: they change by one insert.
-        self.0.common.lock().unwrap_or_else(PoisonError::into_inner)
+    /// As [`Vocabulary::common_part`], of the rests of the cut by
+    /// [`crate::JSON_TEXT`].
+    pub(crate) fn common_rests(
+        &self,
+        language: KeyLanguage,
+        key: &[u32],
+    ) -> Option<Arc<RestsOnTop>> {
+        whole(&self.0.common_rests).get(language, key)
+    }
+
+    /// Remembers such rests for all indexes of this vocabulary.
+    pub(crate) fn add_common_rests(
+        &self,
+        language: KeyLanguage,
+        key: &[u32],
+        rests: Arc<RestsOnTop>,
+    ) {
+        whole(&self.0.common_rests).add(language, key, rests);
     }
 
     /// Notes that walks for a class, without a cut, have visited so many
@@ -546,6 +565,11 @@ impl Vocabulary {
             slot.spent = slot.spent.saturating_add(nodes);
         }
     }
+}
+
+/// A panic elsewhere leaves what is remembered whole: it changes by one insert.
+fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lends the cut of a vocabulary by one class.
@@ -678,6 +702,7 @@ impl VocabularyBuilder {
             having: Mutex::default(),
             cuts: Mutex::default(),
             common: Mutex::default(),
+            common_rests: Mutex::default(),
             chars: OnceLock::new(),
         })))
     }

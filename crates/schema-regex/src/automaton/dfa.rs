@@ -155,21 +155,8 @@ impl CharDfa {
     /// The characters after which `state` is where it was, as ranges without
     /// surrogates.
     pub(super) fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
-        let mut out: Vec<(u32, u32)> = Vec::new();
-        for (i, &start) in self.starts.iter().enumerate() {
-            let symbol = self.symbols[i];
-            if symbol == u32::MAX
-                || self.next[state as usize * self.width + symbol as usize] != state
-            {
-                continue;
-            }
-            let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-            match out.last_mut() {
-                Some(last) if last.1 + 1 == start => last.1 = end,
-                _ => out.push((start, end)),
-            }
-        }
-        out
+        let row = state as usize * self.width;
+        self.ranges_of(|symbol| self.next[row + symbol as usize] == state)
     }
 
     /// The code points that lead from each state of `among` to another one of
@@ -183,10 +170,61 @@ impl CharDfa {
                 *free &= to != DEAD && among(to);
             }
         }
+        self.ranges_of(|symbol| free[symbol as usize])
+    }
+
+    /// The code points that lead from each state within `steps` of `state`, that
+    /// one included, to one from which much can follow; none if little follows
+    /// one of those states, or they are many. States that nothing follows do not
+    /// count: no text leads there.
+    pub(super) fn free_class_from(
+        &self,
+        state: u32,
+        steps: usize,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Vec<(u32, u32)> {
+        let good = |state: u32| follows(state) == Follows::Much;
+        let mut met = vec![false; self.states()];
+        met[state as usize] = true;
+        let mut states = vec![state];
+        let mut from = 0;
+        for _ in 1..steps {
+            let to = states.len();
+            for at in from..to {
+                let row = states[at] as usize * self.width;
+                for &next in &self.next[row..row + self.width] {
+                    if next != DEAD && !met[next as usize] {
+                        met[next as usize] = true;
+                        if follows(next) == Follows::Nothing {
+                            continue;
+                        }
+                        states.push(next);
+                    }
+                }
+            }
+            if states.len() == to || states.len() > MAX_FREE {
+                break;
+            }
+            from = to;
+        }
+        if states.len() > MAX_FREE || !states.iter().all(|s| good(*s)) {
+            return Vec::new();
+        }
+        let mut free = vec![true; self.width];
+        for state in &states {
+            for (symbol, free) in free.iter_mut().enumerate() {
+                let to = self.next[*state as usize * self.width + symbol];
+                *free &= to != DEAD && good(to);
+            }
+        }
+        self.ranges_of(|symbol| free[symbol as usize])
+    }
+
+    fn ranges_of(&self, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         let mut out: Vec<(u32, u32)> = Vec::new();
         for (i, &start) in self.starts.iter().enumerate() {
             let symbol = self.symbols[i];
-            if symbol == u32::MAX || !free[symbol as usize] {
+            if symbol == u32::MAX || !wanted(symbol) {
                 continue;
             }
             let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
@@ -322,6 +360,17 @@ pub(super) struct Lengths {
     /// Below this many characters a text may go on from every state.
     open: OnceLock<u64>,
 }
+
+/// How many texts can follow a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Follows {
+    Nothing,
+    Little,
+    Much,
+}
+
+/// The most states of which it is asked what is free behind them.
+const MAX_FREE: usize = 2_048;
 
 /// The most states and lengths of which it is asked whether texts may go on.
 const MAX_OPEN: u64 = 1 << 18;

@@ -6,11 +6,14 @@ use std::sync::OnceLock;
 use fsm_index::{Behind, ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
-use super::dfa::{CharDfa, DEAD};
+use super::dfa::{CharDfa, DEAD, Follows};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
 use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, is_kept};
 use super::strings::{leaf_state, string_live};
 use super::text::Partial;
+
+/// More names than an object is ever given.
+const MANY_NAMES: u64 = 1 << 24;
 
 /// The class of [`JSON_TEXT`].
 const ANY_TEXT: ClassId = ClassId(0);
@@ -25,7 +28,12 @@ type Ranges = Box<[(u32, u32)]>;
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     classes: Vec<OnceLock<Ranges>>,
+    /// For each state what may come behind it for so many steps, whatever comes.
+    free: Vec<OnceLock<(usize, Ranges)>>,
 }
+
+/// The number of the first class of free text.
+const FREE: u32 = 1 << 31;
 
 impl Loops {
     /// The number of the first state's class; behind the last one's is that of
@@ -33,6 +41,7 @@ impl Loops {
     pub(super) fn reserve(&mut self, states: usize) -> u32 {
         let base = self.classes.len();
         self.classes.resize_with(base + states + 1, OnceLock::new);
+        self.free.resize_with(base + states + 1, OnceLock::new);
         base as u32
     }
 
@@ -46,25 +55,35 @@ impl Loops {
     }
 
     fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
-        let ranges = self.classes.get(at as usize)?.get_or_init(|| {
-            let mut out = Vec::new();
-            for (lo, hi) in find() {
-                for (a, b) in JSON_TEXT {
-                    let (from, to) = (lo.max(*a), hi.min(*b));
-                    if from <= to {
-                        out.push((from, to));
-                    }
-                }
-            }
-            out.into()
+        let ranges = self.classes.get(at as usize)?;
+        let ranges = ranges.get_or_init(|| json_text(&find()));
+        is_large(ranges).then_some(ClassId(at + 1))
+    }
+
+    /// The class of any text of at most `steps` characters behind a state.
+    fn free_from(
+        &self,
+        dfa: &CharDfa,
+        (base, state): (u32, u32),
+        steps: usize,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Option<ClassId> {
+        let at = base + state;
+        let (known, ranges) = self.free.get(at as usize)?.get_or_init(|| {
+            let class = dfa.free_class_from(state, steps, follows);
+            (steps, json_text(&class))
         });
-        let size: u32 = ranges.iter().map(|(a, b)| b - a + 1).sum();
-        (size >= LEAST_CLASS).then_some(ClassId(at + 1))
+        (*known >= steps && is_large(ranges)).then_some(ClassId(FREE + at))
     }
 
     pub(super) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
         match class.0.checked_sub(1) {
             None => JSON_TEXT,
+            Some(_) if class.0 >= FREE => self
+                .free
+                .get((class.0 - FREE) as usize)
+                .and_then(OnceLock::get)
+                .map_or(&[], |free| &free.1),
             Some(at) => self
                 .classes
                 .get(at as usize)
@@ -72,6 +91,25 @@ impl Loops {
                 .map_or(&[], |c| c),
         }
     }
+}
+
+/// What of a class is text of JSON strings as it is.
+fn json_text(class: &[(u32, u32)]) -> Ranges {
+    let mut out = Vec::new();
+    for &(lo, hi) in class {
+        for (a, b) in JSON_TEXT {
+            let (from, to) = (lo.max(*a), hi.min(*b));
+            if from <= to {
+                out.push((from, to));
+            }
+        }
+    }
+    out.into()
+}
+
+fn is_large(class: &[(u32, u32)]) -> bool {
+    let size: u32 = class.iter().map(|(a, b)| b - a + 1).sum();
+    size >= LEAST_CLASS
 }
 
 impl SchemaAutomaton {
@@ -234,8 +272,10 @@ impl SchemaAutomaton {
                     if !wanted.contains(&leaf.goal) || bound || state == DEAD {
                         return None;
                     }
-                    let loops = *m.loops.get(d as usize)?;
-                    self.loops.free(&m.dfas[d as usize], loops, |_| true)
+                    let at = (*m.loops.get(d as usize)?, state);
+                    let steps = horizon.bytes();
+                    self.loops
+                        .free_from(&m.dfas[d as usize], at, steps, |_| Follows::Much)
                 })?;
                 let behind = Behind::AnyText;
                 Some(FreeText { class, behind })
@@ -244,9 +284,24 @@ impl SchemaAutomaton {
                 let usable = self.usable(config.stack, x);
                 let frame = x.peek(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                let class = self.free_names(m, key.state, usable.classes)?;
-                // Other characters may lead to where names are few.
-                let behind = Behind::Itself;
+                let keys = m.keys.as_ref()?;
+                let all = usable.classes.count_ones() as usize == m.classes.len();
+                let used = x.seen.get(frame.seen).list.len();
+                if !all || key.state == DEAD || used > MANY_NAMES as usize {
+                    return None;
+                }
+                // More names than were used can still come of each state.
+                let follows = |state: u32| {
+                    let counts = keys.counts.iter().map(|counts| counts[state as usize]);
+                    match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
+                        None | Some(0) => Follows::Nothing,
+                        Some(n) if n <= MANY_NAMES => Follows::Little,
+                        Some(_) => Follows::Much,
+                    }
+                };
+                let (at, steps) = ((keys.loops, key.state), horizon.bytes());
+                let class = self.loops.free_from(&keys.dfa, at, steps, follows)?;
+                let behind = Behind::AnyText;
                 Some(FreeText { class, behind })
             }
             _ => None,
