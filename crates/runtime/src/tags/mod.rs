@@ -71,12 +71,14 @@
 mod build;
 mod free;
 mod held;
+mod loose;
 mod machine;
 mod markers;
 mod parts;
 mod response;
 mod shapes;
 mod walk;
+mod whole;
 
 use fsm_index::{ByteDfa, Vocabulary};
 use schema_regex::automaton::SchemaAutomaton;

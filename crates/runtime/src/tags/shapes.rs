@@ -69,6 +69,8 @@ pub(super) enum CallBody {
     Object(CallObject),
     /// The arguments.
     Arguments,
+    /// The arguments, keys without quotes and strings between these delimiters.
+    Loose { quotes: (String, String) },
     /// The arguments one by one, with `{key}` for the name of each; `marker` is
     /// what ends a value.
     Each {
@@ -133,14 +135,16 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The shape that a response template describes: of one of the ready-made
-    /// formats if it is that, otherwise as far as its anchors are spelt out.
-    pub(super) fn of_template(json: &Value) -> Result<Shape, Error> {
+    /// The ready-made format that a response template is.
+    pub(super) fn is_ready_made(json: &Value) -> Option<Format> {
         let same = |format: &&Format| format.json()["fields"] == json["fields"];
-        match Format::ALL.iter().find(same) {
-            Some(format) => Shape::named(*format),
-            None => Shape::read("of the response template", json, Spelling::Unknown),
-        }
+        Format::ALL.iter().find(same).copied()
+    }
+
+    /// The shape that a response template describes, as far as its anchors are spelt
+    /// out.
+    pub(super) fn of_template(json: &Value) -> Result<Shape, Error> {
+        Shape::read("of the response template", json, Spelling::Unknown)
     }
 
     /// What opens the calls.
@@ -378,10 +382,16 @@ fn calls_of(format: Format) -> Option<Calls> {
             },
         },
         Format::Gemma => Calls::Refused("the family has no form of its own for calls".to_owned()),
-        Format::Gemma4 => Calls::Refused(
-            "its arguments are not JSON: keys stand without quotes and strings between `<|\"|>`"
-                .to_owned(),
-        ),
+        Format::Gemma4 => Calls::Each(Box::new(Each {
+            separator: String::new(),
+            ..each(
+                "<|tool_call>call:{name}",
+                CallBody::Loose {
+                    quotes: ("<|\"|>".to_owned(), "<|\"|>".to_owned()),
+                },
+                "<tool_call|>",
+            )
+        })),
         _ => return None,
     })
 }
@@ -398,9 +408,16 @@ fn read_calls(
     if spec.get("content").and_then(Value::as_str) != Some("json") {
         return wrong("/content is not \"json\"");
     }
-    if spec.contains_key("content_args") {
-        return wrong("/content_args: only plain JSON can be bound");
-    }
+    let quotes = match spec.get("content_args").map(quotes_of) {
+        None => None,
+        Some(Some(quotes)) => Some(quotes),
+        Some(None) => {
+            return wrong(
+                "/content_args: only plain JSON can be bound, and such with `unquoted_keys` and \
+                 `string_delims`",
+            );
+        }
+    };
     let function = &spec["transform"]["function"];
     let (Some(called), Some(arguments)) =
         (function["name"].as_str(), function["arguments"].as_str())
@@ -429,6 +446,9 @@ fn read_calls(
         .unwrap_or(false);
     let close = closes.first().cloned().unwrap_or_default();
     if each {
+        if quotes.is_some() {
+            return wrong("/content_args: only plain JSON can be bound in a list of calls");
+        }
         let (Some(name), Some(arguments)) = (inner(called), inner(arguments)) else {
             return wrong("/transform takes name and arguments from elsewhere than the list");
         };
@@ -443,7 +463,13 @@ fn read_calls(
         return Ok(Calls::List { open, close, call });
     }
     let body = match (called, arguments) {
-        ("{name}", "{content}") if open.contains("{name}") => CallBody::Arguments,
+        ("{name}", "{content}") if open.contains("{name}") => match quotes {
+            Some(quotes) => CallBody::Loose { quotes },
+            None => CallBody::Arguments,
+        },
+        _ if quotes.is_some() => {
+            return wrong("/content_args: the tool's name is in the call, not before it");
+        }
         _ => match (in_content(called), in_content(arguments)) {
             (Some(name), Some(arguments)) if !open.contains("{name}") => {
                 CallBody::Object(CallObject {
@@ -468,6 +494,22 @@ fn read_calls(
         most: (!repeats).then_some(1),
         alone: None,
     })))
+}
+
+/// The delimiters of strings where keys stand without quotes; `None` if the
+/// arguments say something else.
+fn quotes_of(content_args: &Value) -> Option<(String, String)> {
+    let known = ["unquoted_keys", "string_delims"];
+    let all = content_args.as_object()?;
+    let pairs = all.get("string_delims")?.as_array()?;
+    let pair = pairs.first()?.as_array()?;
+    let (open, close) = (pair.first()?.as_str()?, pair.get(1)?.as_str()?);
+    let plain = all.keys().all(|key| known.contains(&key.as_str()))
+        && all.get("unquoted_keys") == Some(&Value::Bool(true))
+        && pairs.len() == 1
+        && !open.is_empty()
+        && !close.is_empty();
+    plain.then(|| (open.to_owned(), close.to_owned()))
 }
 
 /// A text, or a list of texts.
