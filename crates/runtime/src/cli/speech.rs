@@ -64,7 +64,11 @@ impl Speech {
                 ))
             })?),
             Form::Own(templates) => {
-                let chat = Chat::new(messages).with_tools(tools);
+                let mut chat = Chat::new(messages);
+                if !tools.is_empty() {
+                    // An empty list counts as tools where there are several templates.
+                    chat = chat.with_tools(tools);
+                }
                 let source = templates.source_for(&chat).map_err(fail)?;
                 Some(Format::of_chat_template(source).ok_or_else(|| {
                     Failure::new(
@@ -105,6 +109,17 @@ impl Speech {
         };
         Ok(Speech { format, template })
     }
+}
+
+/// Whether the model reasons between markers before it answers, as its chat template
+/// tells by naming them.
+pub(crate) fn reasons(templates: &ChatTemplates, messages: &[Value]) -> bool {
+    let source = templates
+        .source_for(&Chat::new(messages))
+        .unwrap_or_default();
+    let format = Format::of_chat_template(source).map(ResponseFormat::named);
+    let markers = format.and_then(|format| Some(format.ok()?.reasoning_markers()?.0.to_owned()));
+    markers.is_some_and(|open| source.contains(open.trim()))
 }
 
 /// A chat up to the opening of the model's answer, with tools on offer: as the

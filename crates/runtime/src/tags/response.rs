@@ -212,6 +212,12 @@ impl ResponseFormat {
         self
     }
 
+    /// The markers around the format's reasoning; none if it has no reasoning.
+    pub fn reasoning_markers(&self) -> Option<(&str, &str)> {
+        let (open, close) = self.shape.reasoning.as_ref()?;
+        Some((open, close))
+    }
+
     /// The same where the prompt has begun the answer.
     #[must_use]
     pub fn with_opening(mut self, opening: Opening) -> ResponseFormat {
@@ -226,11 +232,16 @@ impl ResponseFormat {
         let Some((open, close)) = &self.shape.reasoning else {
             return self;
         };
-        let anchors = self.shape.anchors.iter();
-        let begun = anchors
-            .filter_map(|a| Some(prompt.rfind(a.as_str())? + a.len()))
-            .max();
-        let begun = &prompt[begun.unwrap_or(prompt.len())..];
+        let begun = match &self.template {
+            // What cannot be searched has begun nothing that is known.
+            Some(template) => template.behind_anchor(prompt).ok().flatten(),
+            None => {
+                let anchors = self.shape.anchors.iter();
+                let ends = anchors.filter_map(|a| Some(prompt.rfind(a.as_str())? + a.len()));
+                ends.max().map(|end| &prompt[end..])
+            }
+        };
+        let begun = begun.unwrap_or_default();
         let opening = match (begun.rfind(open.as_str()), begun.rfind(close.as_str())) {
             (Some(open), Some(close)) if close > open => Opening::Answer,
             (None, Some(_)) => Opening::Answer,
