@@ -573,10 +573,6 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             (sequence.items.clone(), Some(kind))
         }
         View::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
-        // A constant Jinja folds, and finds nothing under the slice as a key.
-        _ if source.is_none_or(|source| source.as_str().is_none_or(str::is_empty)) => {
-            return Ok(Value::UNDEFINED);
-        }
         _ => {
             return Err(type_error(format!(
                 "'{}' object is not subscriptable",
