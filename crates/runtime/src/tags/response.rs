@@ -3,13 +3,13 @@
 use fsm_index::Vocabulary;
 use response_parser::{Format, ResponseTemplate, Turn};
 use schema_regex::Options;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::build::{self, Node, dfa};
 use super::loose::Loose;
 use super::parts::Quiet;
 use super::shapes::{CallBody, CallObject, Calls, Each, Shape};
-use super::whole::{ANNOTATIONS, Whole};
+use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
 use crate::{Error, ErrorKind};
 
@@ -68,13 +68,13 @@ use crate::{Error, ErrorKind};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ResponseFormat {
-    shape: Shape,
+    pub(super) shape: Shape,
     tools: Vec<ToolSpec>,
     calls: Count,
     reasoning: Reasoning,
     answer: Option<Content>,
     opening: Opening,
-    options: Options,
+    pub(super) options: Options,
     /// What the shape was derived from; none for ready-made formats.
     template: Option<ResponseTemplate>,
 }
@@ -92,9 +92,9 @@ pub enum Opening {
 }
 
 #[derive(Clone, Debug)]
-struct ToolSpec {
-    name: String,
-    parameters: Value,
+pub(super) struct ToolSpec {
+    pub(super) name: String,
+    pub(super) parameters: Value,
 }
 
 impl ResponseFormat {
@@ -543,123 +543,7 @@ impl ResponseFormat {
             .map_err(|error| of_tool(tool, error))?;
         Ok(Node::Json(automaton, markers.to_vec()))
     }
-
-    /// The arguments of a call, one by one.
-    fn properties(
-        &self,
-        tool: &ToolSpec,
-        open: &str,
-        close: &str,
-        markers: &[String],
-    ) -> Result<Vec<Node>, Error> {
-        let wrong = |what: String| {
-            of_tool(
-                tool,
-                Error::new(
-                    ErrorKind::Constraint,
-                    format!(
-                        "the format {:?} writes arguments one by one, and {what}",
-                        self.shape.name
-                    ),
-                ),
-            )
-        };
-        let empty = Map::new();
-        let Value::Object(schema) = &tool.parameters else {
-            return Err(wrong("the schema is no object".to_owned()));
-        };
-        for (keyword, value) in schema {
-            let fits = match keyword.as_str() {
-                "type" => value == "object",
-                "additionalProperties" => value.is_boolean(),
-                "properties" | "required" | "$defs" | "definitions" => true,
-                _ => ANNOTATIONS.contains(&keyword.as_str()),
-            };
-            if !fits {
-                return Err(wrong(format!(
-                    "`{keyword}` at \"/{keyword}\" cannot be kept so"
-                )));
-            }
-        }
-        let properties = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
-        let required: Vec<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        if let Some(unknown) = required
-            .iter()
-            .find(|name| !properties.contains_key(**name))
-        {
-            return Err(wrong(format!(
-                "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
-            )));
-        }
-        let mut nodes = Vec::new();
-        for (key, property) in properties {
-            if key.is_empty() || key.contains(['<', '>', '"', '\n', '\r']) || key.trim() != key {
-                return Err(wrong(format!(
-                    "the name {key:?} would be taken for a marker"
-                )));
-            }
-            let node = Node::Seq(vec![
-                Node::marker(open.replace("{key}", key)),
-                self.value(tool, key, property, markers)?,
-                Node::marker(close),
-            ]);
-            nodes.push(match required.contains(&key.as_str()) {
-                true => node,
-                false => Node::optional(node),
-            });
-        }
-        Ok(nodes)
-    }
-
-    /// A value that stands alone: JSON, or text that is not.
-    fn value(
-        &self,
-        tool: &ToolSpec,
-        key: &str,
-        property: &Value,
-        markers: &[String],
-    ) -> Result<Node, Error> {
-        let path = key.replace('~', "~0").replace('/', "~1");
-        let whole = Whole {
-            schema: &tool.parameters,
-            options: &self.options,
-        };
-        let automaton = whole
-            .compile(&format!("/properties/{path}"), &[])
-            .map_err(|error| of_tool(tool, error))?;
-        let mut ways = vec![Node::Json(automaton, markers.to_vec())];
-        let plain = |keyword: &String| keyword == "type" || ANNOTATIONS.contains(&keyword.as_str());
-        let listed = |keyword: &String| keyword == "enum" || plain(keyword);
-        let keywords = property.as_object();
-        let is_string = property["type"] == "string";
-        if is_string && keywords.is_some_and(|k| k.keys().all(plain)) {
-            ways.push(Node::Quiet(Quiet::except(&dfa(READ_AS_JSON)?, markers)?));
-        } else if keywords.is_some_and(|k| k.keys().all(listed)) {
-            let json = dfa(READ_AS_JSON)?;
-            let texts = property["enum"].as_array().into_iter().flatten();
-            let texts: Vec<&str> = texts
-                .filter_map(Value::as_str)
-                .filter(|text| is_string || property.get("type").is_none() && !text.is_empty())
-                .filter(|text| !json.accepts(text))
-                .filter(|text| !markers.iter().any(|marker| text.contains(marker.as_str())))
-                .collect();
-            ways.extend(texts.into_iter().map(Node::text));
-        }
-        Ok(Node::Alt(ways))
-    }
 }
-
-/// Texts that are read as JSON, or begin like it.
-const READ_AS_JSON: &str = "[ \\t\\n\\r]*(?:(?:-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \\t\\n\\r]*|[\"\\[{](?s:.)*)";
 
 /// A string of JSON as a regular expression.
 fn quoted(text: &str) -> String {
@@ -668,7 +552,7 @@ fn quoted(text: &str) -> String {
 
 /// The error, of a tool.
 #[cold]
-fn of_tool(tool: &ToolSpec, error: Error) -> Error {
+pub(super) fn of_tool(tool: &ToolSpec, error: Error) -> Error {
     Error::with_source(
         error.kind(),
         format!("the tool {:?}: {error}", tool.name),
