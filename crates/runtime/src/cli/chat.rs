@@ -284,7 +284,7 @@ impl Conversation<'_> {
             let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
             return written.map_err(|error| Failure::new(error.to_string()));
         }
-        let written = write_chat(self.templates, system.as_deref(), &self.messages);
+        let written = write_chat(self.templates, &[], system.as_deref(), &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
     }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokenmold::Error;
-use tokenmold::chat::{Chat, ChatTemplates, Ending, chatml};
+use tokenmold::chat::{Chat, ChatTemplates, chatml};
 use tokenmold::response_parser::{Format, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{Content, ResponseFormat};
 
+use super::model::write_chat;
 use super::schema::{Rule, SchemaOptions};
 use super::{Failure, read_json};
 
@@ -140,15 +141,8 @@ pub(crate) fn write_chat_with_tools(
         chatml::tools_system(&tools)
     });
     let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
-    let mut all = Vec::new();
-    if !system.is_empty() {
-        all.push(json!({"role": "system", "content": system.join("\n")}));
-    }
-    all.extend(messages.iter().cloned());
-    let chat = Chat::new(&all)
-        .with_tools(tools)
-        .with_ending(Ending::GenerationPrompt);
-    Ok(templates.apply(&chat)?.text)
+    let system = (!system.is_empty()).then(|| system.join("\n"));
+    write_chat(templates, tools, system.as_deref(), messages)
 }
 
 /// Whether the template writes tools and calls itself.
