@@ -458,13 +458,10 @@ impl Allowed<'_> {
             return (most, at);
         }
         self.each_run(|first, logits, word| {
-            if word == u32::MAX {
-                // Without branches, so that it is computed several at once.
-                let here = largest_of(logits);
-                if here > most {
-                    let place = logits.iter().position(|logit| *logit == here);
-                    (most, at) = (here, first + place.unwrap_or(0) as u32);
-                }
+            // Without branches, so that it is computed several at once. Of the runs
+            // that are allowed in part most are done with, too: what is larger than
+            // all before comes seldom.
+            if word.count_ones() > FEW && largest_of(logits) <= most {
                 return;
             }
             let mut left = word;
@@ -500,6 +497,9 @@ impl Allowed<'_> {
         }
     }
 }
+
+/// So many allowed tokens of a run are looked at one by one.
+const FEW: u32 = 6;
 
 /// The largest of some logits; those that are no numbers are passed over.
 fn largest_of(logits: &[f32]) -> f32 {

@@ -447,3 +447,32 @@ fn a_local_model_calls_what_is_on_offer() {
         }
     }
 }
+
+#[cfg(feature = "embedded")]
+#[test]
+fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
+    use tokenmold::agent::{ChatModel, LocalModel, ToolChoice};
+    use tokenmold::chat::ChatTemplates;
+    use tokenmold::response_parser::Format;
+
+    let mut loaded = tokenmold::embedded::load().unwrap();
+    let templates = ChatTemplates::from_source(
+        "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}\
+         <|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n",
+    );
+    let tool =
+        json!({"name": "ping", "parameters": {"type": "object", "additionalProperties": false}});
+    let tools = [tool];
+    let parts = (&mut loaded.model, &loaded.tokenizer);
+    let mut model = LocalModel::of_parts(parts.0, parts.1, &templates, Format::Hermes).unwrap();
+    let mut ask = |content: Value| {
+        let messages = [json!({"role": "user", "content": content})];
+        let mut request = ModelRequest::new(&messages, &tools);
+        request.tool_choice = ToolChoice::Named("ping");
+        model.answer(&request)
+    };
+    let answer = ask(json!("Ping, please.")).unwrap();
+    assert_eq!(answer["tool_calls"][0]["function"]["name"], "ping");
+    // Content of several parts is not torn apart.
+    assert!(ask(json!([{"type": "text", "text": "Ping."}])).is_err());
+}

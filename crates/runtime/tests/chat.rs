@@ -281,3 +281,52 @@ fn a_text_that_begins_with_special_tokens_gets_no_more_of_them() {
         .unwrap();
     assert_eq!(doubled.len(), encoded.tokens.len() + 1);
 }
+
+/// What Python does with numbers and with values of the wrong type.
+#[test]
+fn python_is_followed_where_jinja_is_silent() {
+    let messages = [user("x")];
+    let chat = Chat::new(&messages)
+        .with_variable("n", 5)
+        .with_variable("f", 2.5)
+        .with_variable("d", json!({"a": 1}))
+        .with_variable("dd", json!([{"k": 2, "v": 1}, {"k": 1}]));
+    let render = |source: &str| ChatTemplate::new(source).and_then(|t| t.render(&chat));
+    let same = [
+        (
+            "{{ n.real }} {{ n.imag }} {{ f.imag }} {{ n.denominator }} {{ true.real }}",
+            "5 0 0.0 1 1",
+        ),
+        (
+            "{{ n.bit_length() }} {{ f.is_integer() }} {{ (2.0).is_integer() }}",
+            "3 False True",
+        ),
+        (
+            "{{ f is divisibleby 2 }} {{ 4.0 is divisibleby(2) }}",
+            "False True",
+        ),
+        ("{{ '{a}!'.format_map(d) }}", "1!"),
+        (
+            "{{ dd | sort(attribute='x') | map(attribute='k') | list }}",
+            "[2, 1]",
+        ),
+        ("{{ [1, 2] | truncate(5) }}", "[1, 2]"),
+    ];
+    for (source, expected) in same {
+        assert_eq!(render(source).unwrap().text, expected, "{source}");
+    }
+    let fails = [
+        "{{ f[:2] }}",
+        "{{ [] in d }}",
+        "{{ n | indent }}",
+        "{{ n | wordwrap }}",
+        "{{ n | truncate }}",
+        "{{ dd | sort(attribute='v') }}",
+        "{{ (-3) ** 0.5 }}",
+        "{{ n.is_integer() }}",
+    ];
+    for source in fails {
+        let error = render(source).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TemplateFailed, "{source}: {error}");
+    }
+}

@@ -560,6 +560,100 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
     );
 }
 
+/// What a system's turn would say goes before the first request where a template
+/// knows no such turn; with tools too.
+#[test]
+fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
+    let folder = Files::new();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
+    for file in [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ] {
+        std::fs::copy(model.join(file), folder.0.path().join(file)).unwrap();
+    }
+    let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
+    let raises = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{% for message";
+    folder.put(
+        "tokenizer_config.json",
+        &config.replace("{% for message", raises),
+    );
+    let tools = folder.put(
+        "tools.json",
+        r#"[{"name": "ping", "parameters": {"type": "object", "additionalProperties": false}}]"#,
+    );
+    let folder = folder.0.path().display().to_string();
+    let ran = run(
+        &[
+            "chat",
+            "--model",
+            &folder,
+            "--tools",
+            &tools,
+            "--format",
+            "hermes",
+            "--max-tokens",
+            "30",
+        ],
+        "Ping, please\n/prompt\n",
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.err, "");
+    assert!(
+        ran.out
+            .contains("<|im_start|>user\nCall one of these tools:"),
+        "{}",
+        ran.out
+    );
+}
+
+/// The template of a model that reasons opens the reasoning, and this one never
+/// closes it: the budget does, and the answer behind it is bound.
+#[test]
+fn a_chat_reasons_before_its_bound_answer() {
+    let folder = Files::new();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
+    for file in [
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ] {
+        std::fs::copy(model.join(file), folder.0.path().join(file)).unwrap();
+    }
+    let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
+    let config = config.replace("assistant\\n{% endif", "assistant\\n<think>\\n{% endif");
+    assert!(config.contains("<think>"));
+    folder.put("tokenizer_config.json", &config);
+    let folder = folder.0.path().display().to_string();
+    let lines = "/regex yes|no\nIs it so?\n/regex off\nIs it?\n";
+    let ran = run(
+        &["chat", "--json", "--model", &folder, "--max-tokens", "40"],
+        lines,
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let messages = ran.json()["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.len(), 4, "{messages:?}");
+    let answer = &messages[1];
+    assert!(
+        ["yes", "no"].contains(&answer["content"].as_str().unwrap()),
+        "{answer}"
+    );
+    assert!(
+        answer["reasoning_content"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty()),
+        "{answer}"
+    );
+    assert!(
+        messages[3]["reasoning_content"].is_string(),
+        "{}",
+        messages[3]
+    );
+}
+
 #[test]
 fn a_generation_with_tools_is_read_as_a_message() {
     let folder = Files::new();

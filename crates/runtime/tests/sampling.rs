@@ -233,6 +233,36 @@ fn top_probabilities_are_shares_of_the_softmax() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
+    /// The first of the largest allowed ones, by a plain search; runs of tokens that are
+    /// allowed in full, in part and nearly not.
+    #[test]
+    fn greedy_is_a_plain_search(
+        logits in prop::collection::vec(
+            prop_oneof![8 => -2_i8..3, 1 => Just(100_i8), 1 => Just(-100_i8)], 1..300,
+        ),
+        words in prop::collection::vec(
+            prop_oneof![Just(u32::MAX), Just(u32::MAX >> 1), any::<u32>(), 0..3_u32], 1..10,
+        ),
+    ) {
+        let odd = |logit: i8| match logit {
+            100 => f32::NAN,
+            -100 => f32::NEG_INFINITY,
+            logit => f32::from(logit),
+        };
+        let logits: Vec<f32> = logits.into_iter().map(odd).collect();
+        let allowed = |t: &usize| words.get(t / 32).is_some_and(|w| w >> (t % 32) & 1 == 1);
+        let mut best: Option<usize> = None;
+        for token in (0..logits.len()).filter(allowed) {
+            let most = best.map_or(f32::NEG_INFINITY, |best| logits[best]);
+            if logits[token] > most {
+                best = Some(token);
+            }
+        }
+        let mut greedy = Sampler::new(SamplingConfig::greedy()).unwrap();
+        let drawn = greedy.sample(&logits, Some(&words), &[]).ok();
+        prop_assert_eq!(drawn, best.map(|best| best as u32));
+    }
+
     /// Whatever the logits and the configuration, a token that is drawn is one
     /// that the oracle gives a probability.
     #[test]

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokenmold::chat::{Chat, ChatTemplates};
-use tokenmold::tools::{Tool, ToolCall, Tools};
+use tokenmold::response_parser;
+use tokenmold::tools::{Tool, ToolCall, Tools, read_response};
 
 #[derive(Deserialize, JsonSchema)]
 #[allow(dead_code)]
@@ -337,6 +338,25 @@ fn tools_render_into_templates() {
 }
 
 /// Casting what was written as text takes nothing from what was right.
+/// What was written before the answer is no part of it, whether or not the template
+/// knows where the answer begins.
+#[test]
+fn a_prompt_is_no_part_of_the_message() {
+    let template = response_parser::Format::Hermes.template().unwrap();
+    for prompt in [
+        "",
+        "Say hello.",
+        "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n",
+    ] {
+        let message = read_response(&template, prompt, &[], "Hello!").unwrap();
+        assert_eq!(message["content"], "Hello!", "{prompt}");
+    }
+    let begun = "<|im_start|>assistant\n<think>\nHm";
+    let message = read_response(&template, begun, &[], ".</think>Yes").unwrap();
+    assert_eq!(message["reasoning_content"], "Hm.");
+    assert_eq!(message["content"], "Yes");
+}
+
 #[test]
 fn calls_that_obey_their_schemas_are_read_so() {
     let template = tokenmold::response_parser::Format::Hermes

@@ -191,6 +191,17 @@ impl ResponseTemplate {
         TemplateStream::new(self.inner.clone(), tools, prefix, events)
     }
 
+    /// What of a rendered prompt belongs to the response already: all behind its last
+    /// start anchor. `None` if it has no start anchor; [`Turn::after`] such a prompt
+    /// takes all of it for the response's, as the reference does.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::RegexBudget`] where matching takes too long.
+    pub fn behind_anchor<'p>(&self, prompt: &'p str) -> Result<Option<&'p str>, Error> {
+        stream::behind_anchor(&self.inner.template, prompt)
+    }
+
     /// Reads a whole response that follows no prompt: the same as a turn with an empty prefix.
     ///
     /// # Errors

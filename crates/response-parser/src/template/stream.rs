@@ -285,17 +285,25 @@ impl std::fmt::Debug for TemplateStream {
     }
 }
 
-/// The part of a prefix after the last start anchor.
+/// The part of a prefix after the last start anchor; all of it if there is none.
 pub(super) fn after_anchor<'p>(template: &Template, prefix: &'p str) -> Result<&'p str, Error> {
+    Ok(behind_anchor(template, prefix)?.unwrap_or(prefix))
+}
+
+/// The same, `None` if there is none.
+pub(super) fn behind_anchor<'p>(
+    template: &Template,
+    prefix: &'p str,
+) -> Result<Option<&'p str>, Error> {
     let anchor = &template.start_anchor;
     let mut matches = anchor.pattern.matches(prefix);
-    let mut from = 0;
+    let mut behind = None;
     loop {
         let groups = matches.next_match();
         let groups = groups.map_err(|e| crate::run::exhausted(e, anchor.pointer.clone()))?;
         match groups.and_then(|groups| groups.first().copied().flatten()) {
-            Some((_, end)) => from = end,
-            None => return Ok(&prefix[from..]),
+            Some((_, end)) => behind = Some(&prefix[end..]),
+            None => return Ok(behind),
         }
     }
 }

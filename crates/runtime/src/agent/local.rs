@@ -24,8 +24,9 @@ use crate::{Error, ErrorKind};
 /// Answers are complete within the tokens of the request: its budget is
 /// [`TokenBudget::Complete`] unless told.
 ///
-/// A chat template that writes no tools is told of them in the system's turn, and
-/// shown the calls as the content of the message.
+/// A chat template that writes no tools is told of them in the system's turn, or, if
+/// it knows none, before the first request; and shown the calls as the content of
+/// the message.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -164,9 +165,22 @@ impl<'m, M: Model> LocalModel<'m, M> {
             );
             messages = rest;
         }
-        let mut all = vec![json!({"role": "system", "content": system})];
+        let mut all = vec![json!({"role": "system", "content": system.as_str()})];
         all.extend(messages.iter().cloned());
-        Ok(self.chat.apply(&chat(&all))?.text)
+        let told = messages.split_first().and_then(|(first, rest)| {
+            let said = first["content"].as_str()?;
+            let mut first = first.clone();
+            first["content"] = format!("{system}\n\n{said}").into();
+            Some([&[first], rest].concat())
+        });
+        match (self.chat.apply(&chat(&all)), &told) {
+            // Some models know no system's turn; what it says goes before the first
+            // request then.
+            (Err(error), Some(told)) if error.kind() == ErrorKind::TemplateRaised => {
+                Ok(self.chat.apply(&chat(told))?.text)
+            }
+            (written, _) => Ok(written?.text),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use tokenmold::tools::{ToolCall, read_response};
 use super::generate::{Compiled, Marks, Screen, figures};
 use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{Rule, SchemaOptions, read_rule};
-use super::speech::{Form, Speech, read_tools, shows_tools, write_chat_with_tools};
+use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
 use super::{Failure, Format as Reader, Output, Verdict};
 
@@ -33,7 +33,8 @@ pub(crate) struct Args {
     tools: Option<PathBuf>,
 
     /// How the model writes calls and reasoning, by the name of a ready-made
-    /// format. Default: what the markers in its chat template tell.
+    /// format. Default: what the markers in its chat template tell. Reasoning is
+    /// free, and what answers are bound by counts behind it.
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
@@ -283,7 +284,7 @@ impl Conversation<'_> {
             let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
             return written.map_err(|error| Failure::new(error.to_string()));
         }
-        let written = write_chat(self.templates, system.as_deref(), &self.messages);
+        let written = write_chat(self.templates, &[], system.as_deref(), &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
     }
 
@@ -298,17 +299,20 @@ impl Conversation<'_> {
 
     /// Lets the model answer.
     fn go_on(&mut self) -> Result<(), Failure> {
-        let message = match self.tools.is_empty() {
-            true => json!({"role": "assistant", "content": self.answer()?.text}),
-            false => self.answer_with_tools()?,
+        let has_form = !self.tools.is_empty()
+            || self.args.format.is_some()
+            || reasons(self.templates, &self.messages);
+        let message = match has_form {
+            false => json!({"role": "assistant", "content": self.answer()?.text}),
+            true => self.answer_in_form()?,
         };
         self.say("\n");
         self.messages.push(message);
         Ok(())
     }
 
-    /// An answer, or calls, each of which obeys its tool's schema.
-    fn answer_with_tools(&mut self) -> Result<Value, Failure> {
+    /// An answer behind its reasoning, or calls, each of which obeys its tool's schema.
+    fn answer_in_form(&mut self) -> Result<Value, Failure> {
         let prompt = self.prompt()?;
         let Speech { format, template } = self.response(&prompt)?;
         let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer)?;
@@ -320,7 +324,8 @@ impl Conversation<'_> {
         let read = read_response(&template, &prompt, &self.tools, &text);
         let mut message = read.map_err(|e| Failure::of("the answer", e))?;
         let shown = shows_tools(self.templates, &self.tools, &self.messages);
-        if !shown.map_err(|error| Failure::new(error.to_string()))? {
+        let shown = shown.map_err(|error| Failure::new(error.to_string()))?;
+        if !shown && !self.tools.is_empty() {
             // The template writes nothing but content.
             message["content"] = text.into();
         }

@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
                 (None, None) => None,
             };
             let written = match tools.is_empty() {
-                true => write_chat(&loaded.chat, system.as_deref(), &user),
+                true => write_chat(&loaded.chat, &[], system.as_deref(), &user),
                 false => write_chat_with_tools(&loaded.chat, &tools, system.as_deref(), &user),
             };
             Prompt::Chat(

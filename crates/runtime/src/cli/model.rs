@@ -132,11 +132,16 @@ fn load_from_hub(name: &str, _: LoadOptions) -> Result<LoadedModel, Failure> {
 /// model's answer.
 pub(crate) fn write_chat(
     templates: &ChatTemplates,
+    tools: &[Value],
     system: Option<&str>,
     turns: &[Value],
 ) -> Result<String, Error> {
     let write = |messages: &[Value]| {
-        let chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
+        let mut chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
+        if !tools.is_empty() {
+            // An empty list counts as tools where there are several templates.
+            chat = chat.with_tools(tools);
+        }
         Ok(templates.apply(&chat)?.text)
     };
     let Some(system) = system else {

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tokenmold::Error;
-use tokenmold::chat::{Chat, ChatTemplates, Ending, chatml};
+use tokenmold::chat::{Chat, ChatTemplates, chatml};
 use tokenmold::response_parser::{Format, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{Content, ResponseFormat};
 
+use super::model::write_chat;
 use super::schema::{Rule, SchemaOptions};
 use super::{Failure, read_json};
 
@@ -64,7 +65,11 @@ impl Speech {
                 ))
             })?),
             Form::Own(templates) => {
-                let chat = Chat::new(messages).with_tools(tools);
+                let mut chat = Chat::new(messages);
+                if !tools.is_empty() {
+                    // An empty list counts as tools where there are several templates.
+                    chat = chat.with_tools(tools);
+                }
                 let source = templates.source_for(&chat).map_err(fail)?;
                 Some(Format::of_chat_template(source).ok_or_else(|| {
                     Failure::new(
@@ -107,6 +112,17 @@ impl Speech {
     }
 }
 
+/// Whether the model reasons between markers before it answers, as its chat template
+/// tells by naming them.
+pub(crate) fn reasons(templates: &ChatTemplates, messages: &[Value]) -> bool {
+    let source = templates
+        .source_for(&Chat::new(messages))
+        .unwrap_or_default();
+    let format = Format::of_chat_template(source).map(ResponseFormat::named);
+    let markers = format.and_then(|format| Some(format.ok()?.reasoning_markers()?.0.to_owned()));
+    markers.is_some_and(|open| source.contains(open.trim()))
+}
+
 /// A chat up to the opening of the model's answer, with tools on offer: as the
 /// template shows them, or, if it does not, in the system's turn as the embedded
 /// model knows them.
@@ -125,15 +141,8 @@ pub(crate) fn write_chat_with_tools(
         chatml::tools_system(&tools)
     });
     let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
-    let mut all = Vec::new();
-    if !system.is_empty() {
-        all.push(json!({"role": "system", "content": system.join("\n")}));
-    }
-    all.extend(messages.iter().cloned());
-    let chat = Chat::new(&all)
-        .with_tools(tools)
-        .with_ending(Ending::GenerationPrompt);
-    Ok(templates.apply(&chat)?.text)
+    let system = (!system.is_empty()).then(|| system.join("\n"));
+    write_chat(templates, tools, system.as_deref(), messages)
 }
 
 /// Whether the template writes tools and calls itself.

@@ -2,6 +2,7 @@
 
 mod batch;
 mod budget;
+mod fitting;
 mod outcome;
 mod overlap;
 mod request;

@@ -1,6 +1,6 @@
 //! `config.json`: what a model's shape is.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Error, ErrorKind};
 
@@ -139,6 +139,14 @@ pub enum RopeScaling {
         /// The trained context, in tokens.
         original_context: f64,
     },
+    /// Each by a factor of its own ([`ModelConfig::rope_factors`]), of which there is
+    /// one list for texts within the trained context and another for longer ones:
+    /// LongRoPE (<https://arxiv.org/abs/2402.13753>). Implemented is the first: the
+    /// context is no longer than trained on.
+    Long {
+        /// What cosines and sines are multiplied by.
+        magnitude: f64,
+    },
 }
 
 /// No configuration may ask for more layers than this, nor for any width above
@@ -154,8 +162,8 @@ impl ModelConfig {
     ///
     /// [`ErrorKind::Config`]: not JSON, an unknown architecture (the message
     /// lists the known ones), a missing value, a value out of range, or a
-    /// detail that is not implemented (the long-context rotary scalings `yarn`
-    /// and `longrope`, mixtures of experts, other activations).
+    /// detail that is not implemented (the rotary scalings `yarn` and `dynamic`,
+    /// mixtures of experts, other activations).
     pub fn from_json(json: &[u8], name: &str) -> Result<Self, Error> {
         let value: Value = serde_json::from_slice(json).map_err(|error| {
             Error::with_source(ErrorKind::Config, format!("{name}: {error}"), error)
@@ -241,11 +249,11 @@ impl ModelConfig {
                 .unwrap_or(heads),
             head_dim,
             vocabulary_width: reader.size("vocab_size")?,
-            context_length: reader.size("max_position_embeddings")?,
+            context_length: reader.context_length()?,
             norm_epsilon: reader.number("rms_norm_eps")?,
             rope_theta: reader.rope_theta()?,
             rope_scaling: reader.rope_scaling()?,
-            rope_factors: None,
+            rope_factors: reader.short_factors()?,
             tied_embeddings: match value.get("tie_word_embeddings") {
                 None => architecture.is_gemma(),
                 Some(_) => reader.flag("tie_word_embeddings"),
@@ -310,6 +318,14 @@ impl ModelConfig {
         Some(plain.map(|frequency| frequency as f32).collect())
     }
 
+    /// What the cosines and sines of the rotary embedding are multiplied by.
+    pub(crate) fn rope_magnitude(&self) -> f64 {
+        match self.rope_scaling {
+            RopeScaling::Long { magnitude } => magnitude,
+            _ => 1.0,
+        }
+    }
+
     fn plain_frequencies(&self, theta: f64) -> impl Iterator<Item = f64> {
         let width = self.rotary_dim;
         (0..width / 2).map(move |i| 1.0 / theta.powf(2.0 * i as f64 / width as f64))
@@ -320,7 +336,7 @@ impl ModelConfig {
     pub(crate) fn rope_frequencies(&self) -> Vec<f32> {
         let plain = self.plain_frequencies(self.rope_theta);
         let scaled = plain.map(|frequency| match self.rope_scaling {
-            RopeScaling::None => frequency,
+            RopeScaling::None | RopeScaling::Long { .. } => frequency,
             RopeScaling::Linear { factor } => frequency / factor,
             RopeScaling::Llama3 {
                 factor,
@@ -549,15 +565,74 @@ impl Reader<'_> {
         }
     }
 
-    fn rope_scaling(&self) -> Result<RopeScaling, Error> {
-        let found = [
+    /// Where the file says how wavelengths are stretched.
+    fn scaling(&self) -> Option<(&'static str, &Map<String, Value>)> {
+        [
             "rope_scaling",
             "rope_parameters/full_attention",
             "rope_parameters",
         ]
         .iter()
-        .find_map(|key| Some((*key, self.value.pointer(&format!("/{key}"))?.as_object()?)));
-        let Some((key, scaling)) = found else {
+        .find_map(|key| Some((*key, self.value.pointer(&format!("/{key}"))?.as_object()?)))
+    }
+
+    /// The same where there are factors for short and for long texts.
+    fn long_scaling(&self) -> Option<(&'static str, &Map<String, Value>)> {
+        let is_long = |kind: &Value| ["longrope", "su"].iter().any(|long| kind == long);
+        self.scaling().filter(|(_, scaling)| {
+            let kind = scaling.get("rope_type").or_else(|| scaling.get("type"));
+            kind.is_some_and(is_long)
+        })
+    }
+
+    /// The context that a model with factors for short and for long texts was trained
+    /// on, if it is one.
+    fn trained_context(&self) -> Result<Option<usize>, Error> {
+        const NAME: &str = "original_max_position_embeddings";
+        let Some((key, scaling)) = self.long_scaling() else {
+            return Ok(None);
+        };
+        match scaling
+            .get(NAME)
+            .or_else(|| self.value.get(NAME))
+            .map(Value::as_u64)
+        {
+            Some(Some(trained)) if (2..=MAX_SIZE as u64).contains(&trained) => {
+                Ok(Some(trained as usize))
+            }
+            Some(_) => Err(self.error(format!("`{NAME}` must be a number from 2 to {MAX_SIZE}"))),
+            None => Err(self.error(format!("`{NAME}` is missing, which `{key}` needs"))),
+        }
+    }
+
+    fn context_length(&self) -> Result<usize, Error> {
+        let most = self.size("max_position_embeddings")?;
+        Ok(self
+            .trained_context()?
+            .map_or(most, |trained| most.min(trained)))
+    }
+
+    /// What frequencies are divided by in texts within the trained context.
+    fn short_factors(&self) -> Result<Option<Vec<f32>>, Error> {
+        let Some((key, scaling)) = self.long_scaling() else {
+            return Ok(None);
+        };
+        let factors = scaling.get("short_factor").and_then(Value::as_array);
+        let number = |factor: &Value| {
+            let factor = factor.as_f64()? as f32;
+            (factor.is_finite() && factor > 0.0).then_some(factor)
+        };
+        let factors: Option<Vec<f32>> = factors.and_then(|all| all.iter().map(number).collect());
+        match factors {
+            Some(factors) => Ok(Some(factors)),
+            None => Err(self.error(format!(
+                "`{key}/short_factor` must be a list of numbers above 0"
+            ))),
+        }
+    }
+
+    fn rope_scaling(&self) -> Result<RopeScaling, Error> {
+        let Some((key, scaling)) = self.scaling() else {
             return Ok(RopeScaling::None);
         };
         let number = |name: &str| match scaling.get(name).and_then(Value::as_f64) {
@@ -584,8 +659,19 @@ impl Reader<'_> {
                     original_context: number("original_max_position_embeddings")?,
                 })
             }
+            Some("longrope" | "su") => {
+                let trained = self.trained_context()?.unwrap_or(2) as f64;
+                let stretch = self.size("max_position_embeddings")? as f64 / trained;
+                Ok(RopeScaling::Long {
+                    magnitude: match scaling.get("attention_factor") {
+                        Some(Value::Null) | None if stretch <= 1.0 => 1.0,
+                        Some(Value::Null) | None => (1.0 + stretch.ln() / trained.ln()).sqrt(),
+                        Some(_) => number("attention_factor")?,
+                    },
+                })
+            }
             Some(other) => Err(self.error(format!(
-                "`{key}/rope_type` is `{other}`; implemented are default, linear and llama3"
+                "`{key}/rope_type` is `{other}`; implemented are default, linear, llama3 and longrope"
             ))),
         }
     }

@@ -17,6 +17,8 @@ pub(super) enum Pairing {
 #[derive(Clone, Debug)]
 pub(super) struct Rotary {
     frequencies: Vec<f32>,
+    /// What cosines and sines are multiplied by.
+    magnitude: f64,
     pairing: Pairing,
     most: usize,
     table: Option<(Tensor, Tensor)>,
@@ -30,12 +32,14 @@ const FIRST: usize = 512;
 impl Rotary {
     pub(super) fn new(
         frequencies: Vec<f32>,
+        magnitude: f64,
         pairing: Pairing,
         most: usize,
         device: &Device,
     ) -> Self {
         Self {
             frequencies,
+            magnitude,
             pairing,
             most,
             table: None,
@@ -58,7 +62,11 @@ impl Rotary {
             });
             let angles =
                 Tensor::from_vec(angles.collect::<Vec<f32>>(), (length, half), &self.device)?;
-            self.table = Some((angles.cos()?, angles.sin()?));
+            let (mut cos, mut sin) = (angles.cos()?, angles.sin()?);
+            if self.magnitude != 1.0 {
+                (cos, sin) = ((cos * self.magnitude)?, (sin * self.magnitude)?);
+            }
+            self.table = Some((cos, sin));
             self.length = length;
         }
         match &self.table {

@@ -209,6 +209,7 @@ impl Transformer {
         let rotary = |frequencies| {
             Rotary::new(
                 frequencies,
+                config.rope_magnitude(),
                 source.pairing(),
                 config.context_length,
                 norm.device(),

@@ -9,7 +9,7 @@ use schema_regex::automaton::SchemaAutomaton;
 use super::free::{Free, Place, all_without, without};
 use super::machine::{Best, Graph, Junction, TagAutomaton};
 use super::markers::{MAX_MARKER_BYTES, Markers};
-use super::parts::{Body, DEAD, Json, Part, Quiet};
+use super::parts::{Body, DEAD, Json, Part, Quiet, Spelling};
 use crate::{Error, ErrorKind};
 
 /// Most parts of one automaton.
@@ -32,6 +32,8 @@ pub(super) enum Node {
     Quiet(Quiet),
     /// JSON, spelt without these markers.
     Json(SchemaAutomaton, Vec<String>),
+    /// A string of a schema of strings, without quotes and escapes.
+    Raw(SchemaAutomaton),
     /// Any text without these markers, of at most so many characters.
     Free(Vec<String>, Option<u32>),
     Seq(Vec<Node>),
@@ -40,6 +42,11 @@ pub(super) enum Node {
     Optional(Box<Node>),
     /// From the first number to the second, or any, times.
     Repeat(Box<Node>, usize, Option<usize>),
+    /// The same with commas between them.
+    Items(Box<Node>, usize, Option<usize>),
+    /// One after another with commas between them; those that are not required may
+    /// be missing.
+    Members(Vec<(Node, bool)>),
 }
 
 impl Node {
@@ -98,6 +105,20 @@ pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton
         .filter(|name| !name.is_empty())
         .collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    build_among(node, names)
+}
+
+/// The shortest text of a grammar, its markers spelt out.
+pub(super) fn shortest(node: &Node) -> Result<Vec<u8>, Error> {
+    let automaton = build_among(node, Vec::new())?;
+    let mut text = Vec::new();
+    automaton.completion(&automaton.start(), &mut text);
+    Ok(text)
+}
+
+/// The automaton of a grammar where special tokens have these names, the longest
+/// first.
+fn build_among(node: &Node, names: Vec<&str>) -> Result<TagAutomaton, Error> {
     let mut builder = Builder {
         names,
         parts: Vec::new(),
@@ -146,6 +167,10 @@ impl<'v> Builder<'v> {
                 let json = json(automaton, markers)?;
                 self.part(Body::Json(Box::new(json)), after)
             }
+            Node::Raw(automaton) => {
+                let json = raw(automaton)?;
+                self.part(Body::Json(Box::new(json)), after)
+            }
             Node::Free(markers, limit) => {
                 let free = Free {
                     markers: watch(markers.iter().map(String::as_str))?,
@@ -189,7 +214,65 @@ impl<'v> Builder<'v> {
                 }
                 Ok(at)
             }
+            Node::Items(node, least, most) => {
+                let first = self.items(node, *least, *most, after)?;
+                Ok(match least {
+                    0 => self.junction(vec![Goal::Jump(first), Goal::Jump(after)]),
+                    _ => first,
+                })
+            }
+            Node::Members(members) => {
+                // Where nothing has come yet there is no comma; what follows a
+                // member is the same in both cases.
+                let (mut first, mut later) = (after, after);
+                for (member, required) in members.iter().rev() {
+                    let inner = self.node(member, later)?;
+                    let comma = self.comma(inner)?;
+                    (first, later) = match required {
+                        true => (inner, comma),
+                        false => (
+                            self.junction(vec![Goal::Jump(inner), Goal::Jump(first)]),
+                            self.junction(vec![Goal::Jump(comma), Goal::Jump(later)]),
+                        ),
+                    };
+                }
+                Ok(first)
+            }
         }
+    }
+
+    fn comma(&mut self, after: u32) -> Result<u32, Error> {
+        self.part(Body::Literal(b",".as_slice().into()), after)
+    }
+
+    /// One item or more, from the last to the first.
+    fn items(
+        &mut self,
+        node: &Node,
+        least: usize,
+        most: Option<usize>,
+        after: u32,
+    ) -> Result<u32, Error> {
+        let mut at = match most {
+            Some(_) => self.node(node, after)?,
+            None => {
+                let again = self.junction(Vec::new());
+                let item = self.node(node, again)?;
+                let comma = self.comma(item)?;
+                self.junctions[again as usize] = vec![Goal::Jump(comma), Goal::Jump(after)];
+                item
+            }
+        };
+        let last = most.unwrap_or(least.max(1));
+        for count in (1..last).rev() {
+            let comma = self.comma(at)?;
+            let follows = match count >= least {
+                true => self.junction(vec![Goal::Jump(comma), Goal::Jump(after)]),
+                false => comma,
+            };
+            at = self.node(node, follows)?;
+        }
+        Ok(at)
     }
 
     /// A marker as the vocabulary has it: names of special tokens in it are
@@ -353,7 +436,7 @@ fn first_bytes(body: &Body) -> Vec<u8> {
             let mut scratch = json.automaton.scratch();
             let cursor = json.automaton.enter(&json.start, &mut scratch);
             (0..=255u8)
-                .filter(|&byte| !json.automaton.step(cursor, byte, &mut scratch).is_dead())
+                .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
                 .collect()
         }
         other => (0..=255u8)
@@ -399,7 +482,18 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         start,
         markers,
         goes_on,
+        spelling: Spelling::Json,
     })
+}
+
+/// Behind the quote that begins a string.
+fn raw(automaton: &SchemaAutomaton) -> Result<Json, Error> {
+    let mut json = json(automaton, &[])?;
+    json.spelling = Spelling::Raw;
+    let mut scratch = automaton.scratch();
+    let begun = automaton.advance(&mut json.start, b"\"", &mut scratch);
+    begun.map_err(|_| constraint_error("the schema admits no string"))?;
+    Ok(json)
 }
 
 /// What must not be spelt in JSON so that a marker is not: the marker up to its

@@ -7,7 +7,7 @@ use schema_regex::automaton as schema;
 
 use super::machine::TagAutomaton;
 use super::markers::ROOT;
-use super::parts::{Body, Escape};
+use super::parts::{Body, Escape, Spelling};
 use super::walk::Scratch;
 
 /// Where a text under structural tags stands.
@@ -61,9 +61,7 @@ impl TagAutomaton {
 
     pub(super) fn may_end_held(&self, held: &Held) -> bool {
         match (&self.part(held.part).body, &held.inner) {
-            (Body::Json(json), Inner::Json(state)) => {
-                held.extra == 0 && json.automaton.is_accepting(state)
-            }
+            (Body::Json(json), Inner::Json(state)) => held.extra == 0 && json.may_end(state),
             (body, Inner::Number(at)) => body.may_end(*at),
             _ => false,
         }
@@ -109,11 +107,7 @@ impl TagAutomaton {
             .commits
             .entry(held.part)
             .or_insert_with(|| json.automaton.scratch());
-        let mut step = |byte: u8| {
-            let mut next = schema::State::clone(state);
-            let done = json.automaton.advance(&mut next, &[byte], scratch);
-            done.is_ok().then(|| Arc::new(next))
-        };
+        let mut step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
         let guard = match &json.markers {
             None => Some(ROOT),
             Some(markers) => markers.step(held.guard, byte),
@@ -173,7 +167,7 @@ impl TagAutomaton {
         else {
             return 0;
         };
-        if json.goes_on || held.extra != 0 {
+        if json.goes_on || held.extra != 0 || json.spelling == Spelling::Raw {
             return 0;
         }
         let mut guard = held.guard;

@@ -68,15 +68,19 @@
 //! | states of a regular expression without the markers | [`MAX_QUIET_STATES`] |
 //! | repetitions that are counted ([`Count`]) | [`MAX_COUNT`] |
 
+mod anchors;
 mod build;
 mod free;
 mod held;
+mod loose;
 mod machine;
 mod markers;
+mod one_by_one;
 mod parts;
 mod response;
 mod shapes;
 mod walk;
+mod whole;
 
 use fsm_index::{ByteDfa, Vocabulary};
 use schema_regex::automaton::SchemaAutomaton;

@@ -56,6 +56,17 @@ pub(super) struct Json {
     pub(super) goes_on: bool,
     /// Characters of free strings without those with which markers begin.
     pub(super) text: Vec<(u32, u32)>,
+    pub(super) spelling: Spelling,
+}
+
+/// How a value is spelt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// As JSON.
+    Json,
+    /// A string as it is, without quotes and escapes. The automaton stands behind the
+    /// quote that begins it, and reads each byte by its escape.
+    Raw,
 }
 
 /// A way through the parts, in a walk: the part and where it is in it.
@@ -118,7 +129,113 @@ pub(super) fn spelling(byte: u8) -> [u8; 6] {
     [b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]
 }
 
+/// A byte of a string as JSON spells it.
+fn escaped(byte: u8, out: &mut [u8; 6]) -> &[u8] {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        8 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        12 => b'f',
+        b'\r' => b'r',
+        0..=0x1F => {
+            *out = spelling(byte);
+            return out;
+        }
+        _ => {
+            out[0] = byte;
+            return &out[..1];
+        }
+    };
+    out[..2].copy_from_slice(&[b'\\', short]);
+    &out[..2]
+}
+
+/// What the end of a string of JSON says, up to its quote, of which the bytes are
+/// those of a shortest completion: characters that need no escape have none.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.iter().copied();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => out.push(match rest.next() {
+                Some(b'b') => 8,
+                Some(b't') => b'\t',
+                Some(b'n') => b'\n',
+                Some(b'f') => 12,
+                Some(b'r') => b'\r',
+                Some(b'u') => {
+                    let digits = rest.by_ref().take(4);
+                    let digit = |byte| char::from(byte).to_digit(16).unwrap_or(0);
+                    digits.fold(0u32, |code, byte| code << 4 | digit(byte)) as u8
+                }
+                Some(other) => other,
+                None => break,
+            }),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
 impl Json {
+    /// Where a byte leads in a walk; `None` if nowhere.
+    pub(super) fn step(
+        &self,
+        cursor: Cursor,
+        byte: u8,
+        scratch: &mut schema::Scratch,
+    ) -> Option<Cursor> {
+        let mut step = |at: Cursor, byte: &u8| {
+            let next = self.automaton.step(at, *byte, scratch);
+            (!next.is_dead()).then_some(next)
+        };
+        match self.spelling {
+            Spelling::Json => step(cursor, &byte),
+            Spelling::Raw => escaped(byte, &mut [0; 6]).iter().try_fold(cursor, step),
+        }
+    }
+
+    /// The state behind a byte; `None` if there is none.
+    pub(super) fn commit(
+        &self,
+        state: &schema::State,
+        byte: u8,
+        scratch: &mut schema::Scratch,
+    ) -> Option<schema::State> {
+        let mut next = schema::State::clone(state);
+        let mut buffer = [0; 6];
+        let bytes: &[u8] = match self.spelling {
+            Spelling::Json => &[byte],
+            Spelling::Raw => escaped(byte, &mut buffer),
+        };
+        let done = self.automaton.advance(&mut next, bytes, scratch);
+        done.is_ok().then_some(next)
+    }
+
+    /// Whether the value may end at a cursor of a walk.
+    pub(super) fn ends_at(&self, cursor: Cursor, scratch: &mut schema::Scratch) -> bool {
+        let end = match self.spelling {
+            Spelling::Json => cursor,
+            Spelling::Raw => self.automaton.step(cursor, b'"', scratch),
+        };
+        !end.is_dead() && self.automaton.ends_at_cursor(end, scratch)
+    }
+
+    /// Whether the value may end in a state.
+    pub(super) fn may_end(&self, state: &schema::State) -> bool {
+        match self.spelling {
+            Spelling::Json => self.automaton.is_accepting(state),
+            Spelling::Raw => {
+                let mut end = schema::State::clone(state);
+                let mut scratch = self.automaton.scratch();
+                let closed = self.automaton.advance(&mut end, b"\"", &mut scratch);
+                closed.is_ok() && self.automaton.is_accepting(&end)
+            }
+        }
+    }
+
     /// The shortest text from a state to the end of the value, without markers.
     pub(super) fn completion(
         &self,
@@ -127,6 +244,12 @@ impl Json {
         escape: Option<Escape>,
         out: &mut Vec<u8>,
     ) {
+        if self.spelling == Spelling::Raw {
+            let mut text = Vec::new();
+            self.automaton.completion(state, &mut text);
+            out.extend(unescaped(&text));
+            return;
+        }
         let mut guard = guard;
         let mut state = std::borrow::Cow::Borrowed(state);
         if let Some(escape) = escape {

@@ -1,13 +1,15 @@
 //! A whole answer in a family's format as a constraint.
 
 use fsm_index::Vocabulary;
-use response_parser::{Format, ResponseTemplate};
+use response_parser::{Format, ResponseTemplate, Turn};
 use schema_regex::Options;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::build::{self, Node, dfa};
+use super::loose::Loose;
 use super::parts::Quiet;
 use super::shapes::{CallBody, CallObject, Calls, Each, Shape};
+use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
 use crate::{Error, ErrorKind};
 
@@ -24,12 +26,19 @@ use crate::{Error, ErrorKind};
 /// | `mistral`, `cohere`, `phi4-mini` | any number, in one list |
 /// | `qwen3-coder`, `glm4`, `minimax-m2` | any number; arguments one by one, see below |
 /// | `llama3`, `harmony` | one in a turn |
-/// | `gemma`, `gemma4` | refused: no form for calls; arguments that are not JSON |
+/// | `gemma4` | any number, after content; keys without quotes, strings between `<\|"\|>` |
+/// | `gemma` | refused: the family has no form for calls |
 ///
 /// Where arguments stand one by one as text, a tool's schema must be an object
 /// of `properties` with `required` and nothing else, and further properties do
 /// not come. A value is JSON; of the type string it may also stand without
 /// quotes, if no parser would take it for other JSON.
+///
+/// In `gemma4`, objects, arrays and strings are spelt as the family spells them as
+/// far as a schema lists what is in them by `properties`, `required`, `items`, their
+/// counts, `anyOf` and references; further properties do not come there. What it
+/// says otherwise stands as JSON, in whose strings nothing like `,word:` comes: the
+/// parser would take it for a key.
 ///
 /// ```
 /// use serde_json::json;
@@ -59,13 +68,15 @@ use crate::{Error, ErrorKind};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ResponseFormat {
-    shape: Shape,
+    pub(super) shape: Shape,
     tools: Vec<ToolSpec>,
     calls: Count,
     reasoning: Reasoning,
     answer: Option<Content>,
     opening: Opening,
-    options: Options,
+    pub(super) options: Options,
+    /// What the shape was derived from; none for ready-made formats.
+    template: Option<ResponseTemplate>,
 }
 
 /// What the prompt has begun already.
@@ -81,9 +92,9 @@ pub enum Opening {
 }
 
 #[derive(Clone, Debug)]
-struct ToolSpec {
-    name: String,
-    parameters: Value,
+pub(super) struct ToolSpec {
+    pub(super) name: String,
+    pub(super) parameters: Value,
 }
 
 impl ResponseFormat {
@@ -108,7 +119,13 @@ impl ResponseFormat {
     /// [`ErrorKind::Constraint`]: the template has what cannot be turned into
     /// a constraint; the message says where, by JSON Pointer.
     pub fn from_template(template: &ResponseTemplate) -> Result<ResponseFormat, Error> {
-        Shape::of_template(template.json()).map(ResponseFormat::of)
+        let json = template.json();
+        if let Some(format) = Shape::is_ready_made(json) {
+            return ResponseFormat::named(format);
+        }
+        let mut derived = ResponseFormat::of(Shape::of_template(json)?);
+        derived.template = Some(template.clone());
+        Ok(derived)
     }
 
     fn of(shape: Shape) -> ResponseFormat {
@@ -120,6 +137,7 @@ impl ResponseFormat {
             answer: None,
             opening: Opening::Nothing,
             options: Options::default(),
+            template: None,
         }
     }
 
@@ -194,6 +212,12 @@ impl ResponseFormat {
         self
     }
 
+    /// The markers around the format's reasoning; none if it has no reasoning.
+    pub fn reasoning_markers(&self) -> Option<(&str, &str)> {
+        let (open, close) = self.shape.reasoning.as_ref()?;
+        Some((open, close))
+    }
+
     /// The same where the prompt has begun the answer.
     #[must_use]
     pub fn with_opening(mut self, opening: Opening) -> ResponseFormat {
@@ -208,11 +232,16 @@ impl ResponseFormat {
         let Some((open, close)) = &self.shape.reasoning else {
             return self;
         };
-        let anchors = self.shape.anchors.iter();
-        let begun = anchors
-            .filter_map(|a| Some(prompt.rfind(a.as_str())? + a.len()))
-            .max();
-        let begun = &prompt[begun.unwrap_or(prompt.len())..];
+        let begun = match &self.template {
+            // What cannot be searched has begun nothing that is known.
+            Some(template) => template.behind_anchor(prompt).ok().flatten(),
+            None => {
+                let anchors = self.shape.anchors.iter();
+                let ends = anchors.filter_map(|a| Some(prompt.rfind(a.as_str())? + a.len()));
+                ends.max().map(|end| &prompt[end..])
+            }
+        };
+        let begun = begun.unwrap_or_default();
         let opening = match (begun.rfind(open.as_str()), begun.rfind(close.as_str())) {
             (Some(open), Some(close)) if close > open => Opening::Answer,
             (None, Some(_)) => Opening::Answer,
@@ -231,11 +260,49 @@ impl ResponseFormat {
     /// one whose calls cannot be bound; a tool's schema is refused (the message
     /// names the tool, the keyword and its place); the format writes fewer
     /// calls in a turn than are asked for; a limit is exceeded.
-    /// [`ErrorKind::Tool`]: calls are asked for, and there is no tool.
+    /// [`ErrorKind::Tool`]: calls are asked for, and there is no tool; a response
+    /// template does not read a tool's name as one.
     /// [`ErrorKind::InvalidParameter`]: the count is contradictory.
     pub fn compile(&self, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
         self.calls.check()?;
-        build::build(&self.grammar()?, vocabulary)
+        let grammar = self.grammar()?;
+        if let Some(template) = &self.template {
+            self.check_names(template)?;
+        }
+        build::build(&grammar, vocabulary)
+    }
+
+    /// Has the template read a shortest call of each tool: a pattern may take other
+    /// names than a tool's for one.
+    fn check_names(&self, template: &ResponseTemplate) -> Result<(), Error> {
+        if self.calls.most == Some(0) {
+            return Ok(());
+        }
+        for tool in &self.tools {
+            let alone = ResponseFormat {
+                tools: vec![tool.clone()],
+                calls: Count::ONE,
+                reasoning: Reasoning::ABSENT,
+                answer: None,
+                opening: Opening::Answer,
+                ..self.clone()
+            };
+            let text = build::shortest(&alone.grammar()?)?;
+            let text = String::from_utf8_lossy(&text);
+            let read = template.parse_turn(&Turn::after(""), &text);
+            let called = |call: &Value| call["function"]["name"] == tool.name;
+            let calls = |value: &Value| match value.as_array() {
+                Some(calls) => calls.iter().any(called),
+                None => called(value),
+            };
+            let fields = read.as_ref().ok().and_then(Value::as_object);
+            if !fields.is_some_and(|fields| fields.values().any(calls)) {
+                let what = "the response template does not read this call of it as one";
+                let error = Error::new(ErrorKind::Tool, format!("{what}: {text}"));
+                return Err(of_tool(tool, error));
+            }
+        }
+        Ok(())
     }
 
     #[cold]
@@ -426,6 +493,14 @@ impl ResponseFormat {
                 }
             }
             CallBody::Arguments => nodes.push(self.arguments(tool, &each.closes)?),
+            CallBody::Loose { quotes } => {
+                let whole = Whole {
+                    schema: &tool.parameters,
+                    options: &self.options,
+                };
+                let arguments = Loose::new(quotes, &each.closes, whole).arguments();
+                nodes.push(arguments.map_err(|error| of_tool(tool, error))?);
+            }
             CallBody::Each {
                 open,
                 close,
@@ -468,143 +543,7 @@ impl ResponseFormat {
             .map_err(|error| of_tool(tool, error))?;
         Ok(Node::Json(automaton, markers.to_vec()))
     }
-
-    /// The arguments of a call, one by one.
-    fn properties(
-        &self,
-        tool: &ToolSpec,
-        open: &str,
-        close: &str,
-        markers: &[String],
-    ) -> Result<Vec<Node>, Error> {
-        let wrong = |what: String| {
-            of_tool(
-                tool,
-                Error::new(
-                    ErrorKind::Constraint,
-                    format!(
-                        "the format {:?} writes arguments one by one, and {what}",
-                        self.shape.name
-                    ),
-                ),
-            )
-        };
-        let empty = Map::new();
-        let Value::Object(schema) = &tool.parameters else {
-            return Err(wrong("the schema is no object".to_owned()));
-        };
-        for (keyword, value) in schema {
-            let fits = match keyword.as_str() {
-                "type" => value == "object",
-                "additionalProperties" => value.is_boolean(),
-                "properties" | "required" | "$defs" | "definitions" => true,
-                _ => ANNOTATIONS.contains(&keyword.as_str()),
-            };
-            if !fits {
-                return Err(wrong(format!(
-                    "`{keyword}` at \"/{keyword}\" cannot be kept so"
-                )));
-            }
-        }
-        let properties = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
-        let required: Vec<&str> = schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        if let Some(unknown) = required
-            .iter()
-            .find(|name| !properties.contains_key(**name))
-        {
-            return Err(wrong(format!(
-                "`required` at \"/required\" names {unknown:?}, which is not in `properties`"
-            )));
-        }
-        let mut nodes = Vec::new();
-        for (key, property) in properties {
-            if key.is_empty() || key.contains(['<', '>', '"', '\n', '\r']) || key.trim() != key {
-                return Err(wrong(format!(
-                    "the name {key:?} would be taken for a marker"
-                )));
-            }
-            let node = Node::Seq(vec![
-                Node::marker(open.replace("{key}", key)),
-                self.value(tool, schema, property, markers)?,
-                Node::marker(close),
-            ]);
-            nodes.push(match required.contains(&key.as_str()) {
-                true => node,
-                false => Node::optional(node),
-            });
-        }
-        Ok(nodes)
-    }
-
-    /// A value that stands alone: JSON, or text that is not.
-    fn value(
-        &self,
-        tool: &ToolSpec,
-        schema: &Map<String, Value>,
-        property: &Value,
-        markers: &[String],
-    ) -> Result<Node, Error> {
-        let mut alone = property.clone();
-        let definitions = ["$defs", "definitions"]
-            .into_iter()
-            .filter(|key| schema.contains_key(*key));
-        let definitions: Map<String, Value> = definitions
-            .map(|key| (key.to_owned(), schema[key].clone()))
-            .collect();
-        if !definitions.is_empty() {
-            alone = json!({"allOf": [property]});
-            if let Value::Object(alone) = &mut alone {
-                alone.extend(definitions);
-            }
-        }
-        let automaton =
-            compile_schema(&alone, &self.options).map_err(|error| of_tool(tool, error))?;
-        let mut ways = vec![Node::Json(automaton, markers.to_vec())];
-        let plain = |keyword: &String| keyword == "type" || ANNOTATIONS.contains(&keyword.as_str());
-        let listed = |keyword: &String| keyword == "enum" || plain(keyword);
-        let keywords = property.as_object();
-        let is_string = property["type"] == "string";
-        if is_string && keywords.is_some_and(|k| k.keys().all(plain)) {
-            ways.push(Node::Quiet(Quiet::except(&dfa(READ_AS_JSON)?, markers)?));
-        } else if keywords.is_some_and(|k| k.keys().all(listed)) {
-            let json = dfa(READ_AS_JSON)?;
-            let texts = property["enum"].as_array().into_iter().flatten();
-            let texts: Vec<&str> = texts
-                .filter_map(Value::as_str)
-                .filter(|text| is_string || property.get("type").is_none() && !text.is_empty())
-                .filter(|text| !json.accepts(text))
-                .filter(|text| !markers.iter().any(|marker| text.contains(marker.as_str())))
-                .collect();
-            ways.extend(texts.into_iter().map(Node::text));
-        }
-        Ok(Node::Alt(ways))
-    }
 }
-
-/// Keywords that say nothing about which values are right.
-const ANNOTATIONS: [&str; 9] = [
-    "title",
-    "description",
-    "default",
-    "examples",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "$schema",
-    "$comment",
-];
-
-/// Texts that are read as JSON, or begin like it.
-const READ_AS_JSON: &str = "[ \\t\\n\\r]*(?:(?:-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \\t\\n\\r]*|[\"\\[{](?s:.)*)";
 
 /// A string of JSON as a regular expression.
 fn quoted(text: &str) -> String {
@@ -613,7 +552,7 @@ fn quoted(text: &str) -> String {
 
 /// The error, of a tool.
 #[cold]
-fn of_tool(tool: &ToolSpec, error: Error) -> Error {
+pub(super) fn of_tool(tool: &ToolSpec, error: Error) -> Error {
     Error::with_source(
         error.kind(),
         format!("the tool {:?}: {error}", tool.name),

@@ -4,6 +4,7 @@
 use response_parser::Format;
 use serde_json::Value;
 
+use super::anchors::{anchors, texts};
 use crate::{Error, ErrorKind};
 
 /// A format, as texts are generated in it.
@@ -69,6 +70,8 @@ pub(super) enum CallBody {
     Object(CallObject),
     /// The arguments.
     Arguments,
+    /// The arguments, keys without quotes and strings between these delimiters.
+    Loose { quotes: (String, String) },
     /// The arguments one by one, with `{key}` for the name of each; `marker` is
     /// what ends a value.
     Each {
@@ -133,14 +136,16 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The shape that a response template describes: of one of the ready-made
-    /// formats if it is that, otherwise as far as its anchors are spelt out.
-    pub(super) fn of_template(json: &Value) -> Result<Shape, Error> {
+    /// The ready-made format that a response template is.
+    pub(super) fn is_ready_made(json: &Value) -> Option<Format> {
         let same = |format: &&Format| format.json()["fields"] == json["fields"];
-        match Format::ALL.iter().find(same) {
-            Some(format) => Shape::named(*format),
-            None => Shape::read("of the response template", json, Spelling::Unknown),
-        }
+        Format::ALL.iter().find(same).copied()
+    }
+
+    /// The shape that a response template describes, as far as its anchors are spelt
+    /// out.
+    pub(super) fn of_template(json: &Value) -> Result<Shape, Error> {
+        Shape::read("of the response template", json, Spelling::Unknown)
     }
 
     /// What opens the calls.
@@ -378,10 +383,16 @@ fn calls_of(format: Format) -> Option<Calls> {
             },
         },
         Format::Gemma => Calls::Refused("the family has no form of its own for calls".to_owned()),
-        Format::Gemma4 => Calls::Refused(
-            "its arguments are not JSON: keys stand without quotes and strings between `<|\"|>`"
-                .to_owned(),
-        ),
+        Format::Gemma4 => Calls::Each(Box::new(Each {
+            separator: String::new(),
+            ..each(
+                "<|tool_call>call:{name}",
+                CallBody::Loose {
+                    quotes: ("<|\"|>".to_owned(), "<|\"|>".to_owned()),
+                },
+                "<tool_call|>",
+            )
+        })),
         _ => return None,
     })
 }
@@ -398,9 +409,16 @@ fn read_calls(
     if spec.get("content").and_then(Value::as_str) != Some("json") {
         return wrong("/content is not \"json\"");
     }
-    if spec.contains_key("content_args") {
-        return wrong("/content_args: only plain JSON can be bound");
-    }
+    let quotes = match spec.get("content_args").map(quotes_of) {
+        None => None,
+        Some(Some(quotes)) => Some(quotes),
+        Some(None) => {
+            return wrong(
+                "/content_args: only plain JSON can be bound, and such with `unquoted_keys` and \
+                 `string_delims`",
+            );
+        }
+    };
     let function = &spec["transform"]["function"];
     let (Some(called), Some(arguments)) =
         (function["name"].as_str(), function["arguments"].as_str())
@@ -429,6 +447,9 @@ fn read_calls(
         .unwrap_or(false);
     let close = closes.first().cloned().unwrap_or_default();
     if each {
+        if quotes.is_some() {
+            return wrong("/content_args: only plain JSON can be bound in a list of calls");
+        }
         let (Some(name), Some(arguments)) = (inner(called), inner(arguments)) else {
             return wrong("/transform takes name and arguments from elsewhere than the list");
         };
@@ -443,7 +464,13 @@ fn read_calls(
         return Ok(Calls::List { open, close, call });
     }
     let body = match (called, arguments) {
-        ("{name}", "{content}") if open.contains("{name}") => CallBody::Arguments,
+        ("{name}", "{content}") if open.contains("{name}") => match quotes {
+            Some(quotes) => CallBody::Loose { quotes },
+            None => CallBody::Arguments,
+        },
+        _ if quotes.is_some() => {
+            return wrong("/content_args: the tool's name is in the call, not before it");
+        }
         _ => match (in_content(called), in_content(arguments)) {
             (Some(name), Some(arguments)) if !open.contains("{name}") => {
                 CallBody::Object(CallObject {
@@ -470,194 +497,18 @@ fn read_calls(
     })))
 }
 
-/// A text, or a list of texts.
-fn texts(json: &Value) -> Vec<String> {
-    match json {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(texts) => texts
-            .iter()
-            .filter_map(|text| text.as_str().map(str::to_owned))
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The texts of an anchor, whether it is one or a pattern.
-fn anchors(spec: &serde_json::Map<String, Value>, side: &str) -> Result<Vec<String>, String> {
-    if let Some(anchor) = spec.get(side) {
-        return Ok(texts(anchor));
-    }
-    match spec.get(&format!("{side}_pattern")).and_then(Value::as_str) {
-        None => Ok(Vec::new()),
-        Some(pattern) => spelt(pattern).ok_or_else(|| {
-            format!("_pattern {pattern:?} is not a list of texts with white space around them")
-        }),
-    }
-}
-
-/// Most texts that a pattern may stand for.
-const MAX_SPELT: usize = 64;
-
-/// The texts that a pattern stands for, white space that may be there left out:
-/// first those without the parts that may be missing. `{name}` stands for a
-/// group of that name. `None` if there is more to the pattern.
-fn spelt(pattern: &str) -> Option<Vec<String>> {
-    let (texts, rest) = alternatives(pattern, 0)?;
-    rest.is_empty().then_some(texts)
-}
-
-/// Alternatives up to a closing parenthesis, and what is behind them.
-fn alternatives(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
-    if depth > 8 {
-        return None;
-    }
-    let mut all = Vec::new();
-    let mut rest = pattern;
-    loop {
-        let (texts, behind) = sequence(rest, depth)?;
-        all.extend(texts);
-        if all.len() > MAX_SPELT {
-            return None;
-        }
-        match behind.strip_prefix('|') {
-            Some(more) => rest = more,
-            None => return Some((all, behind)),
-        }
-    }
-}
-
-fn sequence(pattern: &str, depth: usize) -> Option<(Vec<String>, &str)> {
-    let mut texts = vec![String::new()];
-    let mut rest = pattern;
-    while !rest.is_empty() && !rest.starts_with([')', '|']) {
-        let (mut items, behind) = item(rest, depth);
-        rest = behind?;
-        if let Some(behind) = rest.strip_prefix('?') {
-            rest = behind;
-            // What may be missing is missing first; what cannot be spelt out
-            // is missing always.
-            let mut with_nothing = vec![String::new()];
-            with_nothing.extend(items.take().unwrap_or_default());
-            items = Some(with_nothing);
-        }
-        let items = items?;
-        texts = items
-            .iter()
-            .flat_map(|item| texts.iter().map(move |text| format!("{text}{item}")))
-            .collect();
-        if texts.len() > MAX_SPELT {
-            return None;
-        }
-    }
-    Some((texts, rest))
-}
-
-/// The texts of one item, `None` if they are not known, and what is behind it,
-/// `None` if that is not known.
-fn item(pattern: &str, depth: usize) -> (Option<Vec<String>>, Option<&str>) {
-    let one = |text: &str, rest| (Some(vec![text.to_owned()]), Some(rest));
-    if let Some(rest) = pattern.strip_prefix("\\s*") {
-        return one("", rest);
-    }
-    if let Some(inner) = pattern.strip_prefix("(?P<name>") {
-        return match skip_group(inner) {
-            Some(rest) => one("{name}", rest),
-            None => (None, None),
-        };
-    }
-    if let Some(inner) = pattern.strip_prefix("(?:") {
-        return match alternatives(inner, depth + 1) {
-            Some((texts, rest)) => match rest.strip_prefix(')') {
-                Some(rest) => (Some(texts), Some(rest)),
-                None => (None, None),
-            },
-            None => (None, skip_group(inner)),
-        };
-    }
-    let mut chars = pattern.chars();
-    match (chars.next(), chars.next()) {
-        (Some('\\'), Some(c)) => {
-            let text = match c {
-                'n' => "\n".to_owned(),
-                't' => "\t".to_owned(),
-                c if c.is_ascii_alphanumeric() => return (None, None),
-                c => c.to_string(),
-            };
-            literal(&text, chars.as_str())
-        }
-        (Some(c), _) if !"\\^$.[](){}*+?|".contains(c) => {
-            literal(&c.to_string(), &pattern[c.len_utf8()..])
-        }
-        (Some(']'), _) => literal("]", &pattern[1..]),
-        _ => (None, None),
-    }
-}
-
-/// A character that is not repeated.
-fn literal<'p>(text: &str, rest: &'p str) -> (Option<Vec<String>>, Option<&'p str>) {
-    match rest.starts_with(['*', '+', '{']) {
-        true => (None, None),
-        false => (Some(vec![text.to_owned()]), Some(rest)),
-    }
-}
-
-/// What is behind the group that `inner` is the inside of.
-fn skip_group(inner: &str) -> Option<&str> {
-    let mut open = 1;
-    let mut in_class = false;
-    let mut escaped = false;
-    for (at, c) in inner.char_indices() {
-        match c {
-            _ if escaped => {
-                escaped = false;
-                continue;
-            }
-            '\\' => escaped = true,
-            '[' => in_class = true,
-            ']' => in_class = false,
-            '(' if !in_class => open += 1,
-            ')' if !in_class => {
-                open -= 1;
-                if open == 0 {
-                    return Some(&inner[at + 1..]);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_are_spelt_out() {
-        let texts = |pattern: &str| spelt(pattern);
-        let list = |texts: &[&str]| Some(texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
-        assert_eq!(texts(r"\s*<think>"), list(&["<think>"]));
-        assert_eq!(
-            texts(r"\s*(?:<\|im_end\|>|\[EOS\])\s*"),
-            list(&["<|im_end|>", "[EOS]"])
-        );
-        assert_eq!(
-            texts(r"\s*(?:<a>\s*)?<b>(?P<name>[^<｜\n()]+)<c>"),
-            list(&["<b>{name}<c>", "<a><b>{name}<c>"])
-        );
-        assert_eq!(texts(r"<x>(?:\s*<y>[^<]*)?<z>"), list(&["<x><z>"]));
-        for beyond in [
-            "a*",
-            "[ab]",
-            "(?=a)",
-            "(a",
-            r"\d",
-            "a{2}",
-            "^a",
-            "(?P<id>a)",
-            "a)",
-        ] {
-            assert_eq!(texts(beyond), None, "{beyond}");
-        }
-    }
+/// The delimiters of strings where keys stand without quotes; `None` if the
+/// arguments say something else.
+fn quotes_of(content_args: &Value) -> Option<(String, String)> {
+    let known = ["unquoted_keys", "string_delims"];
+    let all = content_args.as_object()?;
+    let pairs = all.get("string_delims")?.as_array()?;
+    let pair = pairs.first()?.as_array()?;
+    let (open, close) = (pair.first()?.as_str()?, pair.get(1)?.as_str()?);
+    let plain = all.keys().all(|key| known.contains(&key.as_str()))
+        && all.get("unquoted_keys") == Some(&Value::Bool(true))
+        && pairs.len() == 1
+        && !open.is_empty()
+        && !close.is_empty();
+    plain.then(|| (open.to_owned(), close.to_owned()))
 }

@@ -10,7 +10,7 @@ use schema_regex::automaton as schema;
 use super::free::Place;
 use super::machine::TagAutomaton;
 use super::markers::ROOT;
-use super::parts::{Body, Escape, Json, Thread};
+use super::parts::{Body, Escape, Json, Spelling, Thread};
 
 /// Working memory of one walk.
 #[derive(Default)]
@@ -117,7 +117,7 @@ impl TagAutomaton {
         match &self.part(thread.part).body {
             Body::Json(json) => {
                 let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
-                thread.extra == 0 && json.automaton.ends_at_cursor(Cursor(thread.inner), scratch)
+                thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
             other => other.may_end(thread.inner),
         }
@@ -144,8 +144,8 @@ impl TagAutomaton {
         };
         let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
         let mut step = |byte: u8| {
-            let next = json.automaton.step(Cursor(thread.inner), byte, scratch);
-            (!next.is_dead()).then_some(next.0)
+            let next = json.step(Cursor(thread.inner), byte, scratch);
+            next.map(|next| next.0)
         };
         let guard = match &json.markers {
             None => Some(ROOT),
@@ -236,11 +236,11 @@ impl TagAutomaton {
         free.next().is_none().then_some(first)
     }
 
-    /// The only thread of a config, if it is in JSON.
+    /// The only thread of a config, if it is in JSON that is spelt so.
     pub(super) fn only_json<'s>(&'s self, config: &[Thread]) -> Option<(Thread, &'s Json)> {
         match config {
             [thread] => match &self.part(thread.part).body {
-                Body::Json(json) => Some((*thread, json)),
+                Body::Json(json) if json.spelling == Spelling::Json => Some((*thread, json)),
                 _ => None,
             },
             _ => None,

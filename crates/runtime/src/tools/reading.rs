@@ -9,7 +9,9 @@ use serde_json::Value;
 /// As [`ResponseTemplate::parse_turn`] with [`Turn::tools`], which casts
 /// arguments that a model wrote as text to the first type of their schema that
 /// fits, but for one thing: the arguments of a call that obey their tool's schema
-/// as they are written are not cast into others that do not.
+/// as they are written are not cast into others that do not. And a prompt without the
+/// template's start anchor, such as one that no chat template wrote, has no part in
+/// the message.
 ///
 /// # Errors
 ///
@@ -36,7 +38,7 @@ pub fn read_response(
     text: &str,
 ) -> Result<Value, response_parser::Error> {
     let offered = Value::from(tools.to_vec());
-    let turn = Turn::after(prompt);
+    let turn = Turn::after(template.behind_anchor(prompt)?.unwrap_or_default());
     let mut message = template.parse_turn(&turn.tools(&offered), text)?;
     let written = template.parse_turn(&turn, text)?;
     let written = written.get("tool_calls").and_then(Value::as_array);

@@ -241,6 +241,57 @@ fn llama3_rope_scaling_equals_the_stock_model() {
     assert!(distance(&ours, &unscaled) > 1e-3);
 }
 
+/// The factors for texts within the trained context, to which the context is cut.
+#[test]
+fn factors_of_long_contexts_equal_the_stock_model() {
+    let mut stretched = config(PHI3);
+    let factors: Vec<f64> = (0..PHI3.head_dim / 2)
+        .map(|i| 1.0 + 0.5 * i as f64)
+        .collect();
+    stretched["partial_rotary_factor"] = json!(1.0);
+    stretched["rope_theta"] = json!(50.0);
+    stretched["max_position_embeddings"] = json!(256);
+    stretched["original_max_position_embeddings"] = json!(32);
+    let scaling =
+        |short: &[f64]| json!({"type": "longrope", "short_factor": short, "long_factor": short});
+    stretched["rope_scaling"] = scaling(&factors);
+    let logits = |config: &Value, weights: &HashMap<String, Tensor>| {
+        let folder = tempfile::tempdir().unwrap();
+        write_folder(folder.path(), config, weights);
+        let mut model = load(folder.path()).unwrap().model;
+        assert_eq!(model.context_length(), 32);
+        model.forward(&TOKENS, 0).unwrap()
+    };
+    let plain = weights(PHI3);
+    let ours = logits(&stretched, &plain);
+
+    // candle multiplies frequencies by the factors, and leaves the magnitude out.
+    let mut inverse = stretched.clone();
+    let inverted: Vec<f64> = factors.iter().map(|factor| 1.0 / factor).collect();
+    inverse["rope_scaling"] = scaling(&inverted);
+    let mut even = stretched.clone();
+    even["rope_scaling"]["attention_factor"] = json!(1.0);
+    let even = logits(&even, &plain);
+    assert!(distance(&even, &stock_logits(PHI3, &inverse)) < 1e-4);
+    assert!(distance(&even, &ours) > 1e-3);
+
+    // Where all dimensions are turned the magnitude is as good as larger queries.
+    let magnitude = (1.0 + 8.0_f64.ln() / 32.0_f64.ln()).sqrt();
+    let mut larger = plain.clone();
+    for (name, weight) in &mut larger {
+        if name.ends_with("qkv_proj.weight") {
+            let queries = HEADS * PHI3.head_dim;
+            let first = (weight.narrow(0, 0, queries).unwrap() * magnitude.powi(2)).unwrap();
+            let rest = weight
+                .narrow(0, queries, weight.dim(0).unwrap() - queries)
+                .unwrap();
+            *weight = Tensor::cat(&[&first, &rest], 0).unwrap();
+        }
+    }
+    stretched["rope_scaling"]["attention_factor"] = json!(1.0);
+    assert!(distance(&ours, &logits(&stretched, &larger)) < 1e-4);
+}
+
 #[test]
 fn chunks_single_tokens_and_second_tries_agree() {
     for family in ALL {

@@ -7,7 +7,7 @@ use minijinja::value::{Kwargs, Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 
 use super::value::{View, view};
-use super::{charge_reading, methods, type_error, undefined};
+use super::{charge_reading, methods, numbers, type_error, undefined};
 
 /// A function of ours.
 pub(super) type Native = fn(&mut State<'_, '_>, Arguments) -> Result<Value, Error>;
@@ -210,7 +210,12 @@ pub(super) fn method(
                 return receiver.call_method(state, name, args);
             }
         }
-        _ => {}
+        _ => {
+            let arguments = Arguments::new(name, args)?;
+            if let Some(result) = numbers::method(receiver, name, arguments) {
+                return result;
+            }
+        }
     }
     Err(Error::new(
         ErrorKind::UndefinedError,

@@ -35,7 +35,7 @@ const MUTATING: [&str; 17] = [
     "__setitem__",
 ];
 
-const TEXT_METHODS: [&str; 44] = [
+const TEXT_METHODS: [&str; 45] = [
     "capitalize",
     "casefold",
     "center",
@@ -45,6 +45,7 @@ const TEXT_METHODS: [&str; 44] = [
     "expandtabs",
     "find",
     "format",
+    "format_map",
     "index",
     "isalnum",
     "isalpha",
@@ -92,7 +93,7 @@ pub(super) fn has(type_name: &str, method: &str) -> bool {
         "dict" => &DICT_METHODS,
         "list" => &LIST_METHODS,
         "tuple" | "range" => return ["count", "index"].contains(&method),
-        _ => return false,
+        other => return super::numbers::has(other, method),
     };
     own.contains(&method)
         || match type_name {
@@ -551,6 +552,22 @@ fn text_method(
             Value::from(out)
         }
         "format" => {
+            let text = format::braces(state, receiver, &args)?;
+            made(state, text)?
+        }
+        "format_map" => {
+            let [names] = args.bind_all(["mapping"])?;
+            let super::value::View::Dict(names) = super::value::view(&names) else {
+                return Err(type_error("format_map() wants a mapping"));
+            };
+            let named = names.entries.iter();
+            let named =
+                named.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.clone())));
+            let args = Arguments {
+                name: name.to_owned(),
+                positional: Vec::new(),
+                named: named.collect(),
+            };
             let text = format::braces(state, receiver, &args)?;
             made(state, text)?
         }

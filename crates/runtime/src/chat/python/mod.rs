@@ -11,6 +11,7 @@ mod format;
 mod functions;
 mod json;
 mod methods;
+mod numbers;
 mod operators;
 pub(super) mod tests;
 pub(super) mod text;

@@ -10,8 +10,8 @@ use super::value::{
     self, Sequence, SequenceKind, View, compare, equal, float, integer, iterate, type_name, view,
 };
 use super::{
-    ITEM, charge, charge_reading, defined, filters, format, limit_error, made, methods, render_of,
-    tests, type_error, undefined,
+    ITEM, charge, charge_reading, defined, filters, format, limit_error, made, methods, numbers,
+    render_of, tests, type_error, undefined,
 };
 
 /// Adds the operators under the names that templates are written out with.
@@ -357,6 +357,9 @@ fn power(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             return whole(base.checked_pow(exponent));
         }
         match (float(&a), float(b)) {
+            (Some(base), Some(exponent)) if base < 0.0 && exponent.fract() != 0.0 => {
+                Err(type_error("a complex number is not supported"))
+            }
             (Some(base), Some(exponent)) => Ok(Value::from(base.powf(exponent))),
             _ => Err(unsupported("**", &a, b)),
         }
@@ -433,7 +436,13 @@ pub(super) fn contains(
             }
         },
         View::Sequence(sequence) => sequence.items.iter().any(|other| equal(other, item)),
-        View::Dict(dict) => dict.entries.contains_key(item),
+        View::Dict(dict) => match view(item) {
+            View::Dict(_) => return Err(type_error("unhashable type: 'dict'")),
+            View::Sequence(sequence) if sequence.kind == SequenceKind::List => {
+                return Err(type_error("unhashable type: 'list'"));
+            }
+            _ => dict.entries.contains_key(item),
+        },
         _ => {
             return Err(type_error(format!(
                 "argument of type '{}' is not iterable",
@@ -450,6 +459,10 @@ pub(super) fn contains(
 ///
 /// The value is undefined.
 pub(super) fn attribute(source: Option<&str>, value: &Value, name: &str) -> Result<Value, Error> {
+    if value.is_undefined() && name == "__class__" {
+        // It has that one, and the sandbox hides it.
+        return Ok(Value::UNDEFINED);
+    }
     if value.is_undefined() {
         let source = source.filter(|s| !s.is_empty()).unwrap_or("the value");
         return Err(undefined(format!(
@@ -458,6 +471,9 @@ pub(super) fn attribute(source: Option<&str>, value: &Value, name: &str) -> Resu
     }
     if methods::has(type_name(value), name) {
         return Ok(bound(name, value));
+    }
+    if let Some(own) = numbers::attribute(value, name) {
+        return Ok(own);
     }
     Ok(entry(value, &Value::from(name)))
 }
@@ -557,8 +573,12 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             (sequence.items.clone(), Some(kind))
         }
         View::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
-        // Jinja looks the slice up as a key, and finds nothing.
-        _ => return Ok(Value::UNDEFINED),
+        _ => {
+            return Err(type_error(format!(
+                "'{}' object is not subscriptable",
+                type_name(&value)
+            )));
+        }
     };
     let items: Vec<Value> = items;
     let part = |value: Option<Value>| -> Result<Option<i128>, Error> {

@@ -5,7 +5,7 @@ use minijinja::{Error, State, Value};
 
 use super::call::{Arguments, whole};
 use super::text::all_cased;
-use super::value::{SequenceKind, View, compare, equal, view};
+use super::value::{SequenceKind, View, compare, equal, float, view};
 use super::{charge, filters, operators, type_error, undefined, value};
 
 const NAMES: [&str; 39] = [
@@ -69,6 +69,15 @@ pub(super) fn apply(
     match name.as_str() {
         "divisibleby" => {
             let [divisor] = args.bind_all(["num"])?;
+            if let (View::Float(_), _) | (_, View::Float(_)) = (view(value), view(&divisor)) {
+                let (Some(a), Some(b)) = (float(value), float(&divisor)) else {
+                    return Err(type_error("divisibleby() wants numbers"));
+                };
+                return match b == 0.0 {
+                    true => Err(type_error("float modulo")),
+                    false => Ok(a % b == 0.0),
+                };
+            }
             let divisor = whole(&name, &divisor)?;
             if divisor == 0 {
                 return Err(type_error("integer modulo by zero"));

@@ -242,6 +242,15 @@ pub(super) fn ordering(
         }
         return Ok(best.map(|(_, item)| item).unwrap_or_default());
     }
+    if name == "sort" && attribute.is_some() {
+        // Python compares lists of attributes, and in these equal ones are passed over
+        // without being asked which is less: so items may lack the attribute.
+        for (key, _) in &mut keyed {
+            if key.is_undefined() {
+                *key = list(vec![Value::UNDEFINED])?;
+            }
+        }
+    }
     sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
     if name == "sort" {
         return made_list(state, keyed.into_iter().map(|(_, item)| item).collect());

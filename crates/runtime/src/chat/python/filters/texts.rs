@@ -66,13 +66,24 @@ pub(super) fn striptags(text: &str) -> String {
         .replace("&amp;", "&")
 }
 
+/// A value that has to be a text.
+fn text_alone<'v>(filter: &str, value: &'v Value) -> Result<&'v Value, Error> {
+    match view(defined(value)?) {
+        View::Text(_) => Ok(value),
+        _ => Err(type_error(format!(
+            "{filter} wants a text, not '{}'",
+            value::type_name(value)
+        ))),
+    }
+}
+
 pub(super) fn indent(
     state: &mut State<'_, '_>,
     value: &Value,
     args: Arguments,
 ) -> Result<Value, Error> {
     let [width, first, blank] = args.bind(["width", "first", "blank"])?;
-    let text = plain(state, defined(value)?)?;
+    let text = plain(state, text_alone("indent", value)?)?;
     let unit = match &width {
         None => "    ".to_owned(),
         Some(width) => match view(width) {
@@ -120,6 +131,19 @@ pub(super) fn truncate(
     };
     let (wanted, leeway) = (number(wanted, 255)?, number(leeway, 5)?);
     let end = end.map(|end| str(&end)).unwrap_or_else(|| "...".to_owned());
+    let items = match view(value) {
+        View::Sequence(sequence) => Some(sequence.items.len()),
+        View::Dict(dict) => Some(dict.entries.len()),
+        View::Undefined => None,
+        _ => text_alone("truncate", value).map(|_| None)?,
+    };
+    if let Some(items) = items {
+        // What is short enough is not looked at.
+        return match items as i64 <= wanted.saturating_add(leeway) {
+            true => Ok(value.clone()),
+            false => text_alone("truncate", value).cloned(),
+        };
+    }
     let text = plain(state, value)?;
     let (count, tail) = (text.chars().count() as i64, end.chars().count() as i64);
     if wanted < tail || leeway < 0 {
@@ -164,7 +188,7 @@ pub(super) fn wordwrap(
     let separator = separator
         .filter(|v| !v.is_none())
         .map_or_else(|| "\n".to_owned(), |s| str(&s));
-    let text = plain(state, value)?;
+    let text = plain(state, text_alone("wordwrap", value)?)?;
     let hyphens = hyphens.is_none_or(|v| v.is_true());
     let mut wrapped: Vec<String> = Vec::new();
     for line in lines(&text, LineEnds::Drop) {

@@ -1,364 +1,13 @@
-//! Structural tags and formats as constraints.
+//! Whole answers in the formats of model families: what is generated is what the
+//! format's parser reads.
 
-#![cfg(feature = "embedded")]
-
-use std::sync::Arc;
-
-use fsm_index::contract::{self, Effort};
-use fsm_index::{
-    ByteAutomaton, Fill, Guide, Index, IndexConfig, TokenId, TokenKind, Vocabulary,
-    VocabularyBuilder,
-};
+use fsm_index::{ByteAutomaton, TokenId, Vocabulary};
 use response_parser::{Format, ResponseTemplate, Turn};
 use serde_json::{Value, json};
 use tokenmold::ErrorKind;
-use tokenmold::tags::{
-    Content, Count, MAX_COUNT, MAX_PARTS, MAX_QUIET_STATES, Reasoning, ResponseFormat, Tag,
-    TagAutomaton, Tags,
-};
+use tokenmold::tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
 
-/// All bytes, these texts, and special tokens of these names; the last one ends
-/// texts.
-fn vocabulary(texts: &[&str], specials: &[&str]) -> Vocabulary {
-    let mut builder = VocabularyBuilder::new();
-    let mut id = 0..;
-    let mut next = || TokenId::new(id.next().unwrap());
-    for byte in 0..=255u8 {
-        builder.text(next(), [byte]).unwrap();
-    }
-    for text in texts {
-        builder.text(next(), text).unwrap();
-    }
-    for special in specials {
-        builder.special(next(), special).unwrap();
-    }
-    builder.end(next()).unwrap();
-    builder.build().unwrap()
-}
-
-fn guide(automaton: &TagAutomaton, vocabulary: &Vocabulary) -> Guide<TagAutomaton> {
-    let lazy = IndexConfig {
-        fill: Fill::Lazy,
-        ..IndexConfig::default()
-    };
-    let index = Index::lazy(automaton.clone(), vocabulary, &lazy).unwrap();
-    Guide::new(Arc::new(index))
-}
-
-/// The text of a token, or the name of a special one.
-fn spelt(vocabulary: &Vocabulary, token: TokenId) -> Vec<u8> {
-    let bytes = vocabulary.token_bytes(token);
-    bytes
-        .or_else(|| vocabulary.token_name(token))
-        .unwrap_or_default()
-        .to_vec()
-}
-
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_F42D_4C95_7F2D)
-            .wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) as usize % n.max(1)
-    }
-}
-
-/// Leads a guide through allowed tokens, chosen by chance, sometimes along its
-/// completion, and to the end; the text, with the names of special tokens.
-fn walk(guide: &mut Guide<TagAutomaton>, tokens: usize, chance: &mut Chance) -> String {
-    let vocabulary = guide.index().vocabulary().clone();
-    let mut text = Vec::new();
-    for step in 0.. {
-        let completion = guide.completion();
-        if step >= tokens && completion.is_empty() {
-            break;
-        }
-        let allowed: Vec<TokenId> = guide.mask().iter().collect();
-        let along = step >= tokens || chance.below(3) > 0;
-        let token = if along && !completion.is_empty() {
-            let fits = |token: &&TokenId| {
-                let text = spelt(&vocabulary, **token);
-                !text.is_empty() && completion.starts_with(&text)
-            };
-            let mut ways: Vec<TokenId> = allowed.iter().filter(fits).copied().collect();
-            ways.sort_by_key(|token| spelt(&vocabulary, *token).len());
-            let special = |t: &&TokenId| vocabulary.kind(**t) != TokenKind::Text;
-            match ways.iter().find(special) {
-                Some(special) => *special,
-                None => ways[chance.below(ways.len())],
-            }
-        } else {
-            allowed[chance.below(allowed.len())]
-        };
-        if vocabulary.ends().contains(&token) {
-            break;
-        }
-        guide.advance(token).unwrap();
-        text.extend(spelt(&vocabulary, token));
-    }
-    assert!(guide.is_accepting());
-    String::from_utf8(text).unwrap()
-}
-
-fn weather() -> Content {
-    Content::schema(&json!({
-        "type": "object",
-        "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 14}},
-        "required": ["city"],
-        "additionalProperties": false
-    }))
-    .unwrap()
-}
-
-const PIECES: [&str; 24] = [
-    "<too",
-    "<tool_call>",
-    "</tool",
-    "</tool_call>",
-    "_call",
-    "l>",
-    "ll>x",
-    "\"}</",
-    "{\"city\": \"",
-    "\"}",
-    "\"}</tool_call>",
-    " the",
-    "Hello",
-    "é",
-    "中",
-    "<think>",
-    "</think>",
-    "nk>",
-    "\\u003",
-    "3e",
-    "</tool_call",
-    "1<",
-    "<<",
-    "\n\n",
-];
-
-#[test]
-fn tags_keep_the_contract() {
-    let plain = vocabulary(&PIECES, &[]);
-    let special = vocabulary(
-        &PIECES,
-        &["<tool_call>", "</tool_call>", "<think>", "</think>"],
-    );
-    let half = vocabulary(&PIECES, &["<tool_call>", "</think>"]);
-    let tag = || Tag::new("<tool_call>", weather(), "</tool_call>");
-    let grammars = [
-        Tags::new().with_tag(tag()),
-        Tags::new().with_tag(tag()).with_count(Count::AT_LEAST_ONE),
-        Tags::new()
-            .with_tag(tag())
-            .with_count(Count::ONE)
-            .with_text_limit(5),
-        Tags::new()
-            .with_tag(Tag::new(
-                "<n>",
-                Content::regex("[0-9]+(\\.[0-9]+)?").unwrap(),
-                "</n>",
-            ))
-            .with_tag(Tag::new(
-                "<x>",
-                Content::choice(["<y", "<yes>", "a.c"]).unwrap(),
-                "</x>",
-            ))
-            .with_reasoning("<think>", "</think>", Reasoning::limited(6)),
-        Tags::new()
-            .with_reasoning("<think>", "</think>", Reasoning::FREE.required())
-            .with_answer(Content::schema(&json!({"type": ["number", "string"]})).unwrap()),
-        Tags::new()
-            .with_tag(tag())
-            .with_answer(weather())
-            .with_count(Count {
-                least: 0,
-                most: Some(2),
-            }),
-        Tags::new().with_tag(Tag::new("◁a▷", Content::text(Some(3)), "◁/a▷")),
-    ];
-    let beginnings = [
-        "<tool_call>{\"city\": \"</tool_cal",
-        "a <tool_call>{\"city\": \"x\"}",
-        "<tool_cal",
-        "<think>abc</thi",
-        "<n>12",
-        "◁a▷xy",
-        "◁",
-    ];
-    for (at, tags) in grammars.iter().enumerate() {
-        for vocabulary in [&plain, &special, &half] {
-            let automaton = tags.compile(vocabulary).unwrap();
-            let mut scratch = automaton.scratch();
-            let fits = |text: &&str| {
-                automaton
-                    .advance(&mut automaton.start(), text.as_bytes(), &mut scratch)
-                    .is_ok()
-            };
-            let beginnings: Vec<&str> = beginnings.iter().copied().filter(fits).collect();
-            let effort = Effort {
-                walks: 14,
-                tokens: 24,
-                seed: 3,
-            };
-            contract::check(&automaton, vocabulary, &beginnings, effort)
-                .unwrap_or_else(|error| panic!("grammar {at}: {error}"));
-        }
-    }
-}
-
-/// The texts of the first characters, by a search without automata.
-#[test]
-fn tags_are_what_a_plain_reading_says() {
-    let none = vocabulary(&[], &[]);
-    let any = Tags::new().with_tag(Tag::new("<t>", Content::regex("[ab]*").unwrap(), "</t>"));
-    let one = any.clone().with_count(Count::ONE).compile(&none).unwrap();
-    let some = any
-        .clone()
-        .with_count(Count::AT_LEAST_ONE)
-        .compile(&none)
-        .unwrap();
-    let no = any.clone().with_count(Count::NONE).compile(&none).unwrap();
-    let any = any.compile(&none).unwrap();
-    let pieces = ["<t>", "</t>", "a</t>", "<", "<t>ab</t>", "c", "t>"];
-    let mut chance = Chance(7);
-    let mut seen = [0; 4];
-    for _ in 0..20_000 {
-        let parts = (0..chance.below(7)).map(|_| pieces[chance.below(pieces.len())]);
-        let text: String = parts.collect();
-        // Cut at the markers, one after another.
-        let mut rest = text.as_str();
-        let mut calls = Some(0);
-        while let Some((_, inside)) = rest.split_once("<t>") {
-            let cut = inside.split_once("</t>");
-            match cut.filter(|(body, _)| body.chars().all(|c| "ab".contains(c))) {
-                Some((_, behind)) => {
-                    rest = behind;
-                    calls = calls.map(|n| n + 1);
-                }
-                None => {
-                    calls = None;
-                    break;
-                }
-            }
-        }
-        let is = |automaton: &TagAutomaton| automaton.is_match(text.as_bytes());
-        assert_eq!(is(&any), calls.is_some(), "{text}");
-        assert_eq!(is(&some), calls.is_some_and(|n| n > 0), "{text}");
-        assert_eq!(is(&one), calls == Some(1), "{text}");
-        assert_eq!(is(&no), calls == Some(0), "{text}");
-        seen[calls.map_or(3, |n: usize| n.min(2))] += 1;
-    }
-    assert!(seen.iter().all(|n| *n > 100), "{seen:?}");
-}
-
-#[test]
-fn reasoning_ends_at_its_limit() {
-    for specials in [&[][..], &["<think>", "</think>"]] {
-        let vocabulary = vocabulary(&PIECES, specials);
-        let tags = Tags::new()
-            .with_reasoning("<think>", "</think>", Reasoning::limited(5).required())
-            .compile(&vocabulary)
-            .unwrap();
-        let mut guide = guide(&tags, &vocabulary);
-        let bytes = |text: &str| -> Vec<TokenId> {
-            text.bytes().map(|b| TokenId::new(u32::from(b))).collect()
-        };
-        let marker = |name: &str| match vocabulary.special(name) {
-            Some(token) => vec![token],
-            None => bytes(name),
-        };
-        let take = |guide: &mut Guide<TagAutomaton>, tokens: &[TokenId]| {
-            tokens.iter().all(|token| guide.advance(*token).is_ok())
-        };
-        assert!(take(&mut guide, &marker("<think>")));
-        assert!(take(&mut guide, &bytes("a中é<😀")));
-        let allowed: Vec<TokenId> = guide.mask().iter().collect();
-        assert_eq!(
-            allowed.len(),
-            match specials.is_empty() {
-                // `<`, `</tool` and the like are no way to the end.
-                true =>
-                    1 + PIECES
-                        .iter()
-                        .filter(|p| "</think>".starts_with(**p))
-                        .count(),
-                false => 1,
-            }
-        );
-        assert!(take(&mut guide, &marker("</think>")));
-        assert!(guide.is_accepting());
-        guide.rollback(marker("</think>").len() + 4).unwrap();
-        assert!(take(&mut guide, &bytes("b")));
-    }
-}
-
-#[test]
-fn a_special_token_is_never_spelt() {
-    let vocabulary = vocabulary(&PIECES, &["<tool_call>", "</tool_call>"]);
-    let tags = Tags::new().with_tag(Tag::new("<tool_call>", weather(), "</tool_call>"));
-    let automaton = tags.compile(&vocabulary).unwrap();
-    let mut guide = guide(&automaton, &vocabulary);
-    let spelling = |text: &str| {
-        (0..vocabulary.width() as u32)
-            .map(TokenId::new)
-            .find(|t| vocabulary.token_bytes(*t) == Some(text.as_bytes()))
-            .unwrap()
-    };
-    let open = vocabulary.special("<tool_call>").unwrap();
-    let close = vocabulary.special("</tool_call>").unwrap();
-    assert!(guide.mask().allows(open) && !guide.mask().allows(close));
-    assert!(!guide.mask().allows(spelling("<tool_call>")));
-    // The closing marker means nothing here, so it may be said.
-    assert!(guide.mask().allows(spelling("</tool_call>")));
-    guide.advance(open).unwrap();
-    assert!(!guide.mask().allows(open) && !guide.mask().allows(close));
-    guide.advance(spelling("{\"city\": \"")).unwrap();
-    assert!(!guide.mask().allows(spelling("</tool_call>")));
-    assert!(!guide.mask().allows(spelling("\"}</tool_call>")));
-    guide.advance(spelling("</tool_call")).unwrap();
-    // The last character can be said by its escape.
-    for piece in ["\\u003", "3e", "\"}"] {
-        if piece == "3e" {
-            guide.advance(spelling("e")).unwrap();
-        } else {
-            guide.advance(spelling(piece)).unwrap();
-        }
-    }
-    assert!(guide.mask().allows(close));
-    guide.advance(close).unwrap();
-    assert!(guide.is_accepting());
-}
-
-/// Where only a marker would do, it is spelt with an escape.
-#[test]
-fn values_that_are_markers_can_be_said() {
-    let vocabulary = vocabulary(&PIECES, &[]);
-    for value in ["</tool_call>", "x</tool_call>y", "</tool_call></tool_call>"] {
-        let content = Content::schema(&json!({"const": value})).unwrap();
-        let tags = Tags::new()
-            .with_tag(Tag::new("<tool_call>", content, "</tool_call>"))
-            .with_count(Count::ONE);
-        let automaton = tags.compile(&vocabulary).unwrap();
-        let mut text = Vec::new();
-        automaton.completion(&automaton.start(), &mut text);
-        assert!(automaton.is_match(&text));
-        let text = String::from_utf8(text).unwrap();
-        let inside = text.strip_prefix("<tool_call>").unwrap();
-        let (inside, rest) = inside.split_once("</tool_call>").unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(serde_json::from_str::<Value>(inside).unwrap(), value);
-        let effort = Effort {
-            walks: 12,
-            tokens: 30,
-            seed: 5,
-        };
-        contract::check(&automaton, &vocabulary, &["<tool_call>\""], effort).unwrap();
-    }
-}
+use super::{Chance, guide, vocabulary, walk, weather};
 
 fn tools() -> Vec<Value> {
     let tool = |name: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "parameters": parameters}});
@@ -400,7 +49,7 @@ fn tools() -> Vec<Value> {
 }
 
 /// Names of special tokens that the families' tokenizers have.
-const SPECIALS: [&str; 33] = [
+pub(super) const SPECIALS: [&str; 38] = [
     "<think>",
     "</think>",
     "<tool_call>",
@@ -434,10 +83,15 @@ const SPECIALS: [&str; 33] = [
     "<minimax:tool_call>",
     "<|tool_call|>",
     "<|im_end|>",
+    "<|tool_call>",
+    "<tool_call|>",
+    "<|\"|>",
+    "<|channel>",
+    "<channel|>",
 ];
 
 /// Texts that tempt: pieces of markers, and markers spelt out.
-const TEMPTING: [&str; 40] = [
+pub(super) const TEMPTING: [&str; 45] = [
     "<tool",
     "_call>",
     "</tool_call>",
@@ -478,6 +132,11 @@ const TEMPTING: [&str; 40] = [
     "\\n",
     "<parameter=",
     "\n\n",
+    "<|\"|>",
+    "<|\"",
+    ",at:",
+    "{at:",
+    "<tool_call|>",
 ];
 
 /// What is generated in a format is what its parser reads.
@@ -525,7 +184,7 @@ fn reads_back(
 }
 
 /// Formats whose calls cannot be bound.
-const REFUSED: [Format; 2] = [Format::Gemma, Format::Gemma4];
+const REFUSED: [Format; 1] = [Format::Gemma];
 
 #[test]
 fn what_is_generated_in_a_format_is_what_its_parser_reads() {
@@ -622,6 +281,7 @@ fn other_templates_are_read_as_far_as_they_are_spelt_out() {
             "mistral",
             "deepseek-v3",
             "deepseek-v3.1",
+            "gemma4",
             "cohere",
             "phi4-mini"
         ]
@@ -646,10 +306,8 @@ fn what_cannot_be_bound_is_refused_by_name() {
             .unwrap();
         format.compile(&vocabulary).unwrap_err().to_string()
     };
-    let object = json!({"type": "object"});
     let cases = [
-        refused(Format::Gemma, object.clone()),
-        refused(Format::Gemma4, object),
+        refused(Format::Gemma, json!({"type": "object"})),
         refused(
             Format::Hermes,
             json!({"not": {"type": "object"}, "$ref": "#/nope"}),
@@ -741,6 +399,32 @@ fn the_prompt_may_have_begun() {
     assert!(after(shut, "no") && !after(shut, "<think>Hm.</think>no"));
 }
 
+/// An argument that stands alone refers to what the whole schema has.
+#[test]
+fn references_of_an_argument_are_those_of_the_whole_schema() {
+    let parameters = json!({
+        "type": "object", "required": ["size"],
+        "properties": {
+            "size": {"type": "integer", "maximum": 9},
+            "more": {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+            "last": {"$ref": "#/properties/size"},
+        },
+    });
+    let tool = json!({"name": "t", "parameters": parameters});
+    let format = ResponseFormat::named(Format::Qwen3Coder).unwrap();
+    let format = format.with_tools(&[tool]).unwrap().with_calls(Count::ONE);
+    let automaton = format.compile(&vocabulary(&[], &[])).unwrap();
+    let is = |key: &str, value: &str| {
+        let argument =
+            |key: &str, value: &str| format!("<parameter={key}>\n{value}\n</parameter>\n");
+        let text = argument("size", "7") + &argument(key, value);
+        let text = format!("<tool_call>\n<function=t>\n{text}</function>\n</tool_call>");
+        automaton.is_match(text.as_bytes())
+    };
+    assert!(is("more", r#"[{"size": 3}]"#) && is("more", "[]") && is("last", "5"));
+    assert!(!is("more", "[[]]") && !is("more", r#"[{"size": 10}]"#) && !is("last", "11"));
+}
+
 /// The vocabularies of real models, with their own special tokens.
 #[test]
 fn real_vocabularies() {
@@ -797,31 +481,4 @@ fn real_vocabularies() {
             "{what}: {specials:?}; first mask {first:?}, slowest of 50 in free text {slowest:?}"
         );
     }
-}
-
-#[test]
-fn limits_have_errors_of_their_own() {
-    let vocabulary = vocabulary(&[], &[]);
-    let tag = |at: usize| {
-        let content = Content::text(None);
-        Tag::new(format!("<{at}>"), content, format!("</{at}>"))
-    };
-    let many = (0..40).fold(Tags::new(), |tags, at| tags.with_tag(tag(at)));
-    let count = |least| Count {
-        least,
-        most: Some(least),
-    };
-    let error = |tags: &Tags| tags.compile(&vocabulary).unwrap_err();
-    let parts = error(&many.clone().with_count(count(MAX_COUNT)));
-    assert!(
-        parts.to_string().contains(&MAX_PARTS.to_string()),
-        "{parts}"
-    );
-    let counted = error(&many.clone().with_count(count(MAX_COUNT + 1)));
-    assert_eq!(counted.kind(), ErrorKind::InvalidParameter);
-    assert!(many.with_count(count(8)).compile(&vocabulary).is_ok());
-    let wide = Content::regex("[ab]*a[ab]{13}").unwrap();
-    let states = error(&Tags::new().with_tag(Tag::new("<a>", wide, "</a>")));
-    let most = MAX_QUIET_STATES.to_string();
-    assert!(states.to_string().contains(&most), "{states}");
 }

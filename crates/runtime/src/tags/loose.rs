@@ -1,0 +1,391 @@
+//! Arguments as an object whose keys stand without quotes and whose strings
+//! stand between delimiters of their own: `{city:<|"|>Ulm<|"|>,days:3}`.
+//!
+//! Objects, arrays and strings are spelt so as far as a schema lists what is in
+//! them. What a schema says otherwise is spelt as JSON, which the same parsers
+//! read.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use schema_regex::automaton::SchemaAutomaton;
+use serde_json::{Map, Value, json};
+
+use super::build::Node;
+use super::escape;
+use super::whole::{ANNOTATIONS, Whole};
+use crate::{Error, ErrorKind};
+
+/// How many references and levels are spelt out before the rest is JSON.
+const DEPTH: usize = 8;
+
+/// How many values of one schema are spelt out before the rest is JSON: definitions
+/// that refer to each other are spelt out once for each way to them.
+const VALUES: usize = 300;
+
+/// Most repetitions of an array's items that are spelt out one by one.
+const ITEMS: u64 = 32;
+
+/// What values are written with.
+#[derive(Debug)]
+pub(super) struct Loose<'a> {
+    /// The delimiters of strings.
+    pub(super) quotes: &'a (String, String),
+    /// What ends the arguments for the parser.
+    pub(super) closes: &'a [String],
+    /// The whole schema.
+    pub(super) whole: Whole<'a>,
+    /// How many more values are spelt out.
+    left: Cell<usize>,
+}
+
+/// A part of the whole schema, and where it stands.
+struct Place<'a> {
+    schema: &'a Value,
+    pointer: String,
+    /// How many references and levels there are above it.
+    depth: usize,
+    /// How often it is spelt out.
+    copies: usize,
+}
+
+impl<'a> Place<'a> {
+    fn below(&self, schema: &'a Value, path: &str) -> Place<'a> {
+        Place {
+            schema,
+            pointer: format!("{}{path}", self.pointer),
+            depth: self.depth + 1,
+            copies: self.copies,
+        }
+    }
+
+    fn keyword(&self, name: &str) -> Option<&'a Value> {
+        self.schema.get(name)
+    }
+
+    /// Whether all keywords are such, or say nothing about which values are right.
+    fn has_only(&self, known: impl Fn(&str, &Value) -> bool) -> bool {
+        let keywords = self.schema.as_object().into_iter().flatten();
+        let mut others = keywords.filter(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
+        others.all(|(key, value)| known(key, value))
+    }
+}
+
+impl<'a> Loose<'a> {
+    pub(super) fn new(
+        quotes: &'a (String, String),
+        closes: &'a [String],
+        whole: Whole<'a>,
+    ) -> Self {
+        Loose {
+            quotes,
+            closes,
+            whole,
+            left: Cell::new(VALUES),
+        }
+    }
+
+    /// The arguments.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Constraint`]: the schema is refused, or no value of it can be
+    /// written so.
+    pub(super) fn arguments(&self) -> Result<Node, Error> {
+        let whole = Place {
+            schema: self.whole.schema,
+            pointer: String::new(),
+            depth: 0,
+            copies: 1,
+        };
+        self.value(&whole)?.ok_or_else(nothing)
+    }
+
+    /// A value; `None` if there is none.
+    fn value(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+        if let Some(target) = self.referred(at) {
+            return self.value(&target);
+        }
+        let several = at.keyword("anyOf").and_then(Value::as_array);
+        let alone = |several: &&Vec<Value>| {
+            at.has_only(|key, _| key == "anyOf") && self.take(at, several.len())
+        };
+        if let Some(several) = several.filter(alone) {
+            let mut ways = Vec::new();
+            for (n, way) in several.iter().enumerate() {
+                ways.extend(self.value(&at.below(way, &format!("/anyOf/{n}")))?);
+            }
+            return Ok(one_of(ways));
+        }
+        let types = types(at.schema);
+        let mut ways = Vec::new();
+        if types.contains("string") {
+            ways.extend(self.string(at)?);
+        }
+        let scalars = ["boolean", "null", "number"].into_iter();
+        let scalars: Vec<&str> = scalars.filter(|name| types.contains(name)).collect();
+        if !scalars.is_empty() {
+            let scalars = json!({"type": scalars});
+            ways.extend(self.json(at, &[scalars], Vec::new())?);
+        }
+        if types.contains("array") {
+            ways.extend(match self.array(at)? {
+                Some(node) => Some(node),
+                None => self.plain(at, Some("array"))?,
+            });
+        }
+        if types.contains("object") {
+            ways.extend(match self.object(at)? {
+                Some(node) => Some(node),
+                None => self.plain(at, Some("object"))?,
+            });
+        }
+        Ok(one_of(ways))
+    }
+
+    /// The automaton of a part, and of what else its values must obey; `None` if
+    /// there are none.
+    fn compile(&self, at: &Place<'_>, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
+        let is_empty = |error: &Error| {
+            let source = std::error::Error::source(error);
+            let source = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
+            source.is_some_and(|source| source.kind() == schema_regex::ErrorKind::Unsatisfiable)
+        };
+        match self.whole.compile(&at.pointer, more) {
+            Ok(automaton) => Ok(Some(automaton)),
+            Err(error) if is_empty(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn json(
+        &self,
+        at: &Place<'_>,
+        more: &[Value],
+        markers: Vec<String>,
+    ) -> Result<Option<Node>, Error> {
+        let automaton = self.compile(at, more)?;
+        Ok(automaton.map(|automaton| Node::Json(automaton, markers)))
+    }
+
+    /// Whether there is room to spell out so many values there, which are then counted.
+    fn take(&self, at: &Place<'_>, values: usize) -> bool {
+        let left = self
+            .left
+            .get()
+            .checked_sub(at.copies.saturating_mul(values));
+        self.left.set(left.unwrap_or(self.left.get()));
+        left.is_some() && at.depth <= DEPTH
+    }
+
+    /// What the schema refers to, if that is all it does.
+    fn referred(&self, at: &Place<'_>) -> Option<Place<'_>> {
+        let pointer = at.keyword("$ref")?.as_str()?.strip_prefix('#')?;
+        let plain = pointer.starts_with("/$defs/") || pointer.starts_with("/definitions/");
+        let found = self.whole.schema.pointer(pointer)?;
+        (plain
+            && at.depth <= DEPTH
+            && !pointer.contains('%')
+            && at.has_only(|key, _| key == "$ref"))
+        .then(|| Place {
+            schema: found,
+            pointer: pointer.to_owned(),
+            depth: at.depth + 1,
+            copies: at.copies,
+        })
+    }
+
+    /// JSON as it is, without strings in which the parser would take a word for a
+    /// key: `{a:` or `,a:`.
+    fn plain(&self, at: &Place<'_>, only: Option<&str>) -> Result<Option<Node>, Error> {
+        // With the names of members, in every draft.
+        const MISTAKEN: &str = r"[{,][^{},:\s]+:";
+        let quiet = json!({
+            "not": {"type": "string", "pattern": MISTAKEN},
+            "patternProperties": {MISTAKEN: {"not": {}}},
+            "additionalProperties": {"$ref": "#/allOf/1"},
+            "items": {"$ref": "#/allOf/1"},
+        });
+        let mut more = vec![quiet];
+        more.extend(only.map(|name| json!({"type": name})));
+        self.json(at, &more, self.closes.to_vec())
+    }
+
+    /// A string between the delimiters: what it says as it is, without escapes.
+    fn string(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+        let limit = at.keyword("maxLength").and_then(Value::as_u64);
+        let limit = limit.and_then(|limit| u32::try_from(limit).ok());
+        let known = |key: &str| key == "type" || key == "maxLength" && limit.is_some();
+        let text = match at.has_only(|key, _| known(key)) {
+            true => Some(Node::Free(self.kept_out(), limit)),
+            false => self.raw(at)?.map(Node::Raw),
+        };
+        let (open, close) = self.quotes;
+        Ok(text.map(|text| Node::Seq(vec![Node::marker(open), text, Node::marker(close)])))
+    }
+
+    /// The strings of a schema that spell nothing that is kept out.
+    fn raw(&self, at: &Place<'_>) -> Result<Option<SchemaAutomaton>, Error> {
+        let kept_out = self.kept_out();
+        let kept_out: Vec<String> = kept_out.iter().map(|text| escape(text)).collect();
+        let quiet = json!({"type": "string", "not": {"pattern": kept_out.join("|")}});
+        self.compile(at, &[quiet])
+    }
+
+    /// What strings may not spell: what ends them or the arguments, and what the
+    /// parser marks strings with.
+    fn kept_out(&self) -> Vec<String> {
+        let (open, close) = self.quotes;
+        let own = [open, close].into_iter().chain(self.closes).cloned();
+        own.chain(["\u{1}".to_owned(), "\u{2}".to_owned()])
+            .collect()
+    }
+
+    /// `[a,b]`; `None` if the schema says more than what items there are.
+    fn array(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+        let count = |key: &str| match at.keyword(key) {
+            None => Some(None),
+            Some(count) => count.as_u64().filter(|n| *n <= ITEMS).map(Some),
+        };
+        let listed = at.has_only(|key, _| ["type", "items", "minItems", "maxItems"].contains(&key));
+        let (Some(items), Some(least), Some(most)) =
+            (at.keyword("items"), count("minItems"), count("maxItems"))
+        else {
+            return Ok(None);
+        };
+        let (least, most) = (least.unwrap_or(0) as usize, most.map(|n| n as usize));
+        let copies = most.unwrap_or(least.max(1));
+        if !listed || items.is_array() || copies < least.max(1) || !self.take(at, copies) {
+            return Ok(None);
+        }
+        let mut below = at.below(items, "/items");
+        below.copies *= copies;
+        let Some(item) = self.value(&below)? else {
+            return Ok(None);
+        };
+        Ok(Some(Node::Seq(vec![
+            Node::text("["),
+            Node::Items(Box::new(item), least, most),
+            Node::text("]"),
+        ])))
+    }
+
+    /// `{a:1,b:2}`; `None` if the schema says more than what properties there
+    /// are. Others than those do not come.
+    fn object(&self, at: &Place<'_>) -> Result<Option<Node>, Error> {
+        let listed = at.has_only(|key, value| match key {
+            "type" | "properties" | "required" | "$defs" | "definitions" => true,
+            "additionalProperties" => value.is_boolean(),
+            _ => false,
+        });
+        let properties = at.keyword("properties").and_then(Value::as_object);
+        if properties.is_none() && at.keyword("additionalProperties") != Some(&json!(false)) {
+            // Whatever the model likes.
+            return Ok(None);
+        }
+        let empty = Map::new();
+        let properties = properties.unwrap_or(&empty);
+        let required = at.keyword("required").and_then(Value::as_array);
+        let required: BTreeSet<&str> = required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let kept_out = self.kept_out();
+        let sayable = |key: &String| !kept_out.iter().any(|text| key.contains(text.as_str()));
+        if !listed
+            || !required.iter().all(|name| properties.contains_key(*name))
+            || !properties.keys().all(sayable)
+            || !self.take(at, properties.len())
+        {
+            return Ok(None);
+        }
+        let mut members = Vec::new();
+        for (key, property) in properties {
+            let is_required = required.contains(key.as_str());
+            let path = format!("/properties/{}", key.replace('~', "~0").replace('/', "~1"));
+            match self.value(&at.below(property, &path))? {
+                Some(value) => {
+                    let member = Node::Seq(vec![self.key(key), value]);
+                    members.push((member, is_required));
+                }
+                None if is_required => return Ok(None),
+                None => {}
+            }
+        }
+        Ok(Some(Node::Seq(vec![
+            Node::text("{"),
+            Node::Members(members),
+            Node::text("}"),
+        ])))
+    }
+
+    /// A key and its colon.
+    fn key(&self, key: &str) -> Node {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !key.is_empty() && key.chars().all(word) {
+            return Node::text(format!("{key}:"));
+        }
+        let (open, close) = self.quotes;
+        Node::Seq(vec![
+            Node::marker(open),
+            Node::text(key),
+            Node::marker(close),
+            Node::text(":"),
+        ])
+    }
+}
+
+/// One of several; `None` if there are none.
+fn one_of(mut ways: Vec<Node>) -> Option<Node> {
+    match ways.len() {
+        0 => None,
+        1 => ways.pop(),
+        _ => Some(Node::Alt(ways)),
+    }
+}
+
+#[cold]
+fn nothing() -> Error {
+    let message = "the schema: no value satisfies it that the format can write";
+    Error::new(ErrorKind::Constraint, message)
+}
+
+/// The types that values may have, by `type`, `const` and `enum`.
+fn types(schema: &Value) -> BTreeSet<&'static str> {
+    let all = ["array", "boolean", "null", "number", "object", "string"];
+    let mut types: BTreeSet<&str> = all.into();
+    if *schema == false {
+        types.clear();
+    }
+    let name = |name: &str| match name {
+        "integer" => "number",
+        name => all.into_iter().find(|known| *known == name).unwrap_or(""),
+    };
+    match schema.get("type") {
+        Some(Value::String(one)) => types.retain(|known| *known == name(one)),
+        Some(Value::Array(several)) => {
+            let several = several.iter().filter_map(Value::as_str).map(name);
+            let several: BTreeSet<&str> = several.collect();
+            types.retain(|known| several.contains(known));
+        }
+        _ => {}
+    }
+    let listed = match (schema.get("const"), schema.get("enum")) {
+        (Some(one), _) => Some(vec![one]),
+        (None, Some(Value::Array(several))) => Some(several.iter().collect()),
+        _ => None,
+    };
+    if let Some(listed) = listed {
+        let of = |value: &Value| match value {
+            Value::Array(_) => "array",
+            Value::Bool(_) => "boolean",
+            Value::Null => "null",
+            Value::Number(_) => "number",
+            Value::Object(_) => "object",
+            Value::String(_) => "string",
+        };
+        types.retain(|known| listed.iter().any(|value| of(value) == *known));
+    }
+    types
+}
