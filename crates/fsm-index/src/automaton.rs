@@ -112,15 +112,10 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// A class of code points of which any text within `horizon` may come at
-    /// `cursor`: asked where a loop is no help. It may look at no more than the
-    /// topmost level where [`top_tells`](Self::top_tells).
-    fn free_text(
-        &self,
-        _cursor: Cursor,
-        _horizon: Horizon<'_>,
-        _scratch: &mut Self::Scratch,
-    ) -> Option<FreeText> {
+    /// A class of code points of which any text may come at `cursor`: asked where a
+    /// loop is no help. It may look at no more than the topmost level where
+    /// [`top_tells`](Self::top_tells).
+    fn free_text(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<FreeText> {
         None
     }
 
@@ -397,22 +392,15 @@ pub struct KeyLanguage {
 pub struct ClassId(pub u32);
 
 /// Text that may come, whatever it is. See [`ByteAutomaton::free_text`].
+///
+/// It may come at the cursor and behind any text without quotes, backslashes and
+/// control characters that may come there, whether that is of the class or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeText {
     /// The class; characters outside it may come too.
     pub class: ClassId,
-    /// Behind what it may come.
-    pub behind: Behind,
-}
-
-/// Behind what free text may come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
-    /// Other text of the class.
-    Itself,
-    /// Any text without quotes, backslashes and control characters that may come
-    /// at the cursor, whether it is of the class or not.
-    AnyText,
+    /// How many characters it may have, with what comes before it from the cursor on.
+    pub chars: usize,
 }
 
 /// Where text leads, by whole characters: after *any* character of `class` the

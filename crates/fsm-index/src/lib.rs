@@ -36,8 +36,8 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage,
-    Place, Reach, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
+    Reach, TextLoop,
 };
 pub use budget::Budget;
 pub use byte_dfa::ByteDfa;

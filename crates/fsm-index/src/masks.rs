@@ -13,8 +13,8 @@ use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::{Cut, Cutter, Kinds};
 use crate::walk::{Free, From, Walker};
 use crate::{
-    Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop,
-    TextRuns, Vocabulary,
+    ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop, TextRuns,
+    Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -410,13 +410,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             self.vocabulary.cut(class, self.text_runs, self.cutter)
         };
         // Where the loop is no help yet, free text may be.
-        let horizon = self.vocabulary.trie().horizon();
         let mut text = text;
         let mut cut = cut_by(text.map(|text| text.class));
         let mut free = None;
         if cut.is_none() {
-            free = self.automaton.free_text(cursor, horizon, &mut work.scratch);
-            cut = cut_by(free.map(|free| free.class));
+            free = self.automaton.free_text(cursor, &mut work.scratch);
+            let longest = self.vocabulary.trie().max_depth();
+            let always = free.filter(|free| free.chars >= longest);
+            cut = cut_by(always.map(|free| free.class));
         }
         let class = text.map(|text| text.class).or(free.map(|free| free.class));
         let unstepped = self.unstepped(text, free);
@@ -478,13 +479,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let text = text.map(|text| Free {
             kinds: kinds(text.class),
             from: From::Start,
+            bytes: usize::MAX,
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
-            from: match free.behind {
-                Behind::Itself => From::Itself,
-                Behind::AnyText => From::AnyText,
-            },
+            from: From::AnyText,
+            // No text has more characters than bytes.
+            bytes: free.chars,
         });
         let both = text.into_iter().chain(free);
         both.filter(|free| free.kinds.count() > 0)

@@ -177,8 +177,8 @@ impl Walker {
         let nodes = trie.nodes();
         let mut bytes = vec![0; trie.max_depth()];
         let mut open = Vec::new();
-        let kinds = match free {
-            Some(_) => trie.kinds(),
+        let below = match free {
+            Some(_) => trie.below(),
             None => &[],
         };
         // The depth of the node on the way behind which nothing is free.
@@ -206,7 +206,9 @@ impl Walker {
                     let is_free = free.from != From::Start || path[depth - 1] == start;
                     // A character begins here, so that nothing is open.
                     let begins = node.byte & 0xC0 != 0x80;
-                    if is_free && begins && kinds[at].are_within(free.kinds) {
+                    let below = below[at];
+                    let is_short = usize::from(below.longest) <= free.bytes;
+                    if is_free && begins && is_short && below.kinds.are_within(free.kinds) {
                         let end = node.end as usize;
                         let tokens = nodes[at..end].iter().map(|node| node.token);
                         tokens.filter(|&t| t != NO_TOKEN).for_each(&mut hit);
@@ -214,7 +216,7 @@ impl Walker {
                         continue;
                     }
                 }
-                if text_ends == usize::MAX && !free.goes_on_behind(node.byte) {
+                if text_ends == usize::MAX && !Kinds::is_text(node.byte) {
                     text_ends = depth;
                 }
             }
@@ -428,6 +430,8 @@ impl Walker {
 pub(crate) struct Free {
     pub(crate) kinds: Kinds,
     pub(crate) from: From,
+    /// Tokens with more bytes than this have to be stepped through.
+    pub(crate) bytes: usize,
 }
 
 /// Behind what such a subtree may be.
@@ -435,20 +439,8 @@ pub(crate) struct Free {
 pub(crate) enum From {
     /// What leads back to the cursor of the beginning.
     Start,
-    /// Characters of the same kinds.
-    Itself,
     /// Any text.
     AnyText,
-}
-
-impl Free {
-    /// Whether a subtree behind a byte may be free.
-    fn goes_on_behind(&self, byte: u8) -> bool {
-        match self.from {
-            From::Start | From::AnyText => Kinds::is_text(byte),
-            From::Itself => byte.is_ascii() && Kinds::of(char::from(byte)).are_within(self.kinds),
-        }
-    }
 }
 
 /// A path as long as the longest token, with its first cursor.

@@ -121,10 +121,18 @@ impl Kinds {
     }
 }
 
-/// By node of a trie, the kinds of the characters that end at it or below it.
-/// O(nodes).
-pub(super) fn below(nodes: &[Node]) -> Box<[Kinds]> {
-    let mut kinds = vec![Kinds::default(); nodes.len()];
+/// What the tokens at a node of a trie and below it have at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Below {
+    /// Of the characters that end at it or below it.
+    pub(crate) kinds: Kinds,
+    /// The bytes of the longest token.
+    pub(crate) longest: u16,
+}
+
+/// By node of a trie. O(nodes).
+pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
+    let mut all = vec![Below::default(); nodes.len()];
     let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
     // The nodes on the way, and how much of their last character is open.
     let mut way: Vec<(u32, Open)> = Vec::new();
@@ -133,16 +141,21 @@ pub(super) fn below(nodes: &[Node]) -> Box<[Kinds]> {
         let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
         let (kind, open) = open.step(node.byte);
         let cut = node.token != NO_TOKEN && open != Open::NOTHING;
-        kinds[at as usize] = if cut { Kinds(kind.0 | OTHER) } else { kind };
+        all[at as usize] = Below {
+            kinds: if cut { Kinds(kind.0 | OTHER) } else { kind },
+            longest: node.depth,
+        };
         parents.push(parent);
         way.push((at, open));
     }
     for at in (0..nodes.len()).rev() {
-        if let Some(parent) = kinds.get(parents[at] as usize).copied() {
-            kinds[parents[at] as usize] = Kinds(parent.0 | kinds[at].0);
+        let below = all[at];
+        if let Some(parent) = all.get_mut(parents[at] as usize) {
+            parent.kinds.0 |= below.kinds.0;
+            parent.longest = parent.longest.max(below.longest);
         }
     }
-    kinds.into()
+    all.into()
 }
 
 /// The bytes of a character that has begun.
@@ -207,7 +220,7 @@ mod tests {
         let words: [&[u8]; 6] = [b"ab", b"a/", "aé".as_bytes(), b"b\xC3", b"c\xFF", b"d\""];
         let ids = (0..).map(TokenId::new);
         let trie = Trie::new(ids.zip(words));
-        let kinds = |text: &[u8]| trie.kinds()[trie.find(text).expect("it is there")];
+        let kinds = |text: &[u8]| trie.below()[trie.find(text).expect("it is there")].kinds;
         let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
         assert_eq!(kinds(b"a"), Kinds(a));
         assert_eq!(kinds(b"ab"), Kinds::of('b'));

@@ -376,7 +376,7 @@ impl Vocabulary {
     /// done in the midst of some mask, once walks have cost as much.
     pub fn prepare(&self, class: &[(u32, u32)]) {
         let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
-        let _ = self.0.trie.kinds();
+        let _ = self.0.trie.below();
     }
 
     pub(crate) fn trie(&self) -> &Trie {

@@ -1,6 +1,6 @@
 use std::sync::OnceLock;
 
-use super::kinds::{self, Kinds};
+use super::kinds::{self, Below};
 use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
@@ -37,7 +37,7 @@ pub(crate) struct Trie {
     child_bytes: Vec<u8>,
     child_nodes: Vec<u32>,
     /// By node, once it was asked for.
-    kinds: OnceLock<Box<[Kinds]>>,
+    below: OnceLock<Box<[Below]>>,
 }
 
 /// By byte.
@@ -183,9 +183,9 @@ impl Trie {
         }
     }
 
-    /// By node, the kinds of the characters that end at it or below it.
-    pub(crate) fn kinds(&self) -> &[Kinds] {
-        self.kinds.get_or_init(|| kinds::below(&self.nodes))
+    /// By node, what the tokens there and below have at most.
+    pub(crate) fn below(&self) -> &[Below] {
+        self.below.get_or_init(|| kinds::below(&self.nodes))
     }
 
     /// The child of a node, or of the root for `None`, by a byte. O(log children).
@@ -212,7 +212,7 @@ impl Trie {
             + size_of_val(self.child_starts.as_slice())
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.child_nodes.as_slice())
-            + self.kinds.get().map_or(0, |kinds| size_of_val(&**kinds))
+            + self.below.get().map_or(0, |below| size_of_val(&**below))
     }
 }
 

@@ -173,15 +173,32 @@ impl CharDfa {
         self.ranges_of(|symbol| free[symbol as usize])
     }
 
-    /// The code points that lead from each state within `steps` of `state`, that
-    /// one included, to one from which much can follow; none if little follows
-    /// one of those states, or they are many. States that nothing follows do not
-    /// count: no text leads there.
+    /// The code points of which any text may come behind `state`, and behind what
+    /// else may come there, and how many characters of all that: of any number
+    /// where that is a class of `least` code points or more, or else of `steps`.
     pub(super) fn free_class_from(
         &self,
         state: u32,
-        steps: usize,
+        (least, steps): (u32, usize),
         follows: impl Fn(u32) -> Follows,
+    ) -> (Vec<(u32, u32)>, usize) {
+        let class = self.free_class_within(state, usize::MAX, &follows);
+        let size: u32 = class.iter().map(|(a, b)| b - a + 1).sum();
+        match size >= least {
+            true => (class, usize::MAX),
+            false => (self.free_class_within(state, steps, &follows), steps),
+        }
+    }
+
+    /// The code points that lead from each state within `steps` of `state`, that
+    /// one included, to one that much can follow; none if little follows one of
+    /// those states, or they are many. States that nothing follows do not count:
+    /// no text leads there.
+    fn free_class_within(
+        &self,
+        state: u32,
+        steps: usize,
+        follows: &impl Fn(u32) -> Follows,
     ) -> Vec<(u32, u32)> {
         let good = |state: u32| follows(state) == Follows::Much;
         let mut met = vec![false; self.states()];
@@ -193,11 +210,10 @@ impl CharDfa {
             for at in from..to {
                 let row = states[at] as usize * self.width;
                 for &next in &self.next[row..row + self.width] {
-                    if next != DEAD && !met[next as usize] {
-                        met[next as usize] = true;
-                        if follows(next) == Follows::Nothing {
-                            continue;
-                        }
+                    if next == DEAD || std::mem::replace(&mut met[next as usize], true) {
+                        continue;
+                    }
+                    if follows(next) != Follows::Nothing {
                         states.push(next);
                     }
                 }
@@ -462,10 +478,9 @@ impl Lengths {
         (need..=room).any(|k| bits[(k / 64) as usize] & (1 << (k % 64)) != 0)
     }
 
-    /// Whether texts of up to so many characters may go on, whatever state they
-    /// have led to.
-    pub(super) fn leave_open(&self, length: u64) -> bool {
-        let open = self.open.get_or_init(|| {
+    /// Texts of fewer characters may go on, whatever state they have led to.
+    pub(super) fn open(&self) -> u64 {
+        *self.open.get_or_init(|| {
             let states = self.longest.len() as u64;
             let Some(max) = self.max else {
                 return if self.longest.iter().all(Option::is_none) {
@@ -475,10 +490,19 @@ impl Lengths {
                 };
             };
             let most = max.min(MAX_OPEN / states.max(1));
-            let all_live = |length: &u64| (0..states as u32).all(|s| self.live(s, *length));
+            // A state without any text is one that no text leads to.
+            let exact = (0..).zip(&self.exact);
+            let met = exact.filter(|(_, bits)| bits.iter().any(|word| *word != 0));
+            let met: Vec<u32> = met.map(|(state, _)| state).collect();
+            let all_live = |length: &u64| met.iter().all(|s| self.live(*s, *length));
             (0..most).take_while(all_live).count() as u64
-        });
-        length < *open
+        })
+    }
+
+    /// Whether `more` characters behind `length` ones meet no bound.
+    pub(super) fn are_far(&self, length: u64, more: u64) -> bool {
+        let behind = length.saturating_add(more);
+        behind < self.open() && (self.min <= length || behind < self.min)
     }
 
     pub(super) fn accepts(&self, length: u64) -> bool {

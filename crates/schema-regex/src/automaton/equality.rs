@@ -169,8 +169,17 @@ pub(super) struct Begun {
 struct Piece {
     text: String,
     at: At,
-    /// The beginning of a number that follows.
-    number: Option<String>,
+    then: Then,
+}
+
+/// What follows a piece.
+#[derive(Debug)]
+enum Then {
+    Anything,
+    /// A number that begins like this.
+    Number(String),
+    /// A character that begins with these bytes.
+    Char(Vec<u8>),
 }
 
 /// Where a piece stands.
@@ -197,11 +206,19 @@ impl Begun {
     }
 
     fn add(&mut self, text: String, at: At) {
-        self.pieces.push(Piece {
-            text,
-            at,
-            number: None,
-        });
+        let then = Then::Anything;
+        self.pieces.push(Piece { text, at, then });
+    }
+
+    /// Adds the beginning of a string behind `before`.
+    fn add_cut(&mut self, before: String, string: &[u8], at: At) {
+        let (text, rest) = cut_string(string);
+        let then = match rest {
+            [] => Then::Anything,
+            rest => Then::Char(rest.to_vec()),
+        };
+        let text = before + &text;
+        self.pieces.push(Piece { text, at, then });
     }
 
     /// Reads a value behind `before`: its spelling with what is before it if it
@@ -225,7 +242,8 @@ impl Begun {
                     before.push_str(&spelled(&text));
                     return Some(before);
                 }
-                before.push_str(&cut_string(&reader.text[from..]));
+                self.add_cut(before, &reader.text[from..], at);
+                return None;
             }
             b'[' => {
                 reader.skip();
@@ -261,7 +279,7 @@ impl Begun {
                     self.pieces.push(Piece {
                         text: before,
                         at,
-                        number: Some(word.into_owned()),
+                        then: Then::Number(word.into_owned()),
                     });
                     return None;
                 }
@@ -295,7 +313,7 @@ impl Begun {
             let from = reader.at;
             let name = reader.string();
             if !reader.is_closed {
-                self.add(cut_string(&reader.text[from..]), At::Anywhere);
+                self.add_cut(String::new(), &reader.text[from..], At::Anywhere);
                 break;
             }
             let before = spelled(&name) + ":";
@@ -326,15 +344,23 @@ impl Begun {
 impl Piece {
     fn is_in(&self, whole: &str) -> bool {
         let text = self.text.as_str();
-        match (&self.number, self.at) {
-            (None, At::Start) => whole.starts_with(text),
-            (None, At::Anywhere) => whole.contains(text),
-            (Some(number), At::Start) => whole
+        match self.at {
+            At::Start => whole
                 .strip_prefix(text)
-                .is_some_and(|rest| may_become(number, rest)),
-            (Some(number), At::Anywhere) => whole
+                .is_some_and(|rest| self.then.is_at(rest)),
+            At::Anywhere => whole
                 .match_indices(text)
-                .any(|(at, _)| may_become(number, &whole[at + text.len()..])),
+                .any(|(at, _)| self.then.is_at(&whole[at + text.len()..])),
+        }
+    }
+}
+
+impl Then {
+    fn is_at(&self, rest: &str) -> bool {
+        match self {
+            Then::Anything => true,
+            Then::Number(begun) => may_become(begun, rest),
+            Then::Char(begun) => rest.as_bytes().starts_with(begun),
         }
     }
 }
@@ -370,15 +396,17 @@ fn may_become(begun: &str, rest: &str) -> bool {
         && (!is_whole || ours.trim_end_matches('0') == theirs)
 }
 
-/// How the beginning of a string is spelled, as far as that is certain.
-fn cut_string(begun: &[u8]) -> String {
-    let valid = match std::str::from_utf8(begun) {
-        Ok(text) => text,
-        // The last character is not complete.
-        Err(e) => std::str::from_utf8(&begun[..e.valid_up_to()]).unwrap_or("\""),
+/// How the beginning of a string is spelled, as far as that is certain, and the
+/// bytes of a character behind it that is not complete.
+fn cut_string(begun: &[u8]) -> (String, &[u8]) {
+    let end = match std::str::from_utf8(begun) {
+        Ok(_) => begun.len(),
+        Err(e) => e.valid_up_to(),
     };
+    let (valid, rest) = begun.split_at(end);
+    let valid = std::str::from_utf8(valid).unwrap_or_default();
     let Some(first) = valid.find('\\') else {
-        return valid.to_owned();
+        return (valid.to_owned(), rest);
     };
     // The last escape may not be complete, nor the pair that it is half of.
     let last = valid.rfind('\\').unwrap_or(first);
@@ -389,15 +417,16 @@ fn cut_string(begun: &[u8]) -> String {
         last.saturating_sub(6),
     ];
     let whole = ends.iter().filter(|end| **end > first).find_map(|&end| {
-        serde_json::from_str::<String>(&(valid.get(..end)?.to_owned() + "\"")).ok()
+        let text = serde_json::from_str::<String>(&(valid.get(..end)?.to_owned() + "\"")).ok()?;
+        Some((text, end))
     });
     match whole {
-        Some(text) => {
+        Some((text, end)) => {
             let mut spelled = spelled(&text);
             spelled.pop();
-            spelled
+            (spelled, if end == valid.len() { rest } else { &[] })
         }
-        None => valid[..first].to_owned(),
+        None => (valid[..first].to_owned(), &[]),
     }
 }
 
@@ -432,6 +461,7 @@ mod tests {
         assert!(!may_equal(b"[1,", "[2,3,]"));
         assert!(!may_equal(br#"{"a":1,"#, r#"{"a":2,}"#));
         assert!(!may_equal(b"\"ab", "\"ac\""));
+        assert!(!may_equal(b"\"\xC3", "\"\u{4E2D}\"") && may_equal(b"\"\xE4", "\"\u{4E2D}\""));
         assert!(!may_equal(br#""\u0061b"#, "\"ac\""));
         assert!(!may_equal(br#"[1, {"a": "x\n"#, r#"[1,{"a":"x\"y",},]"#));
         assert!(!may_equal(

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{Behind, ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD, Follows};
@@ -20,6 +20,8 @@ const ANY_TEXT: ClassId = ClassId(0);
 
 /// Classes smaller than this are quicker to walk.
 const LEAST_CLASS: u32 = 24;
+/// The same of classes by which nothing is cut.
+const LEAST_FREE: u32 = 8;
 
 /// Ranges of code points.
 type Ranges = Box<[(u32, u32)]>;
@@ -28,9 +30,21 @@ type Ranges = Box<[(u32, u32)]>;
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     classes: Vec<OnceLock<Ranges>>,
-    /// For each state what may come behind it for so many steps, whatever comes.
-    free: Vec<OnceLock<(usize, Ranges)>>,
+    /// For each state what may come behind it, whatever comes, where what classes
+    /// of names are told apart: those that may come, as bits.
+    free: Vec<OnceLock<FreeClass>>,
 }
+
+#[derive(Debug)]
+struct FreeClass {
+    classes: u64,
+    ranges: Ranges,
+    chars: usize,
+}
+
+/// How many characters are looked ahead for text that may come whatever it is:
+/// few tokens are longer.
+const FREE_STEPS: usize = 32;
 
 /// The number of the first class of free text.
 const FREE: u32 = 1 << 31;
@@ -57,23 +71,32 @@ impl Loops {
     fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
         let ranges = self.classes.get(at as usize)?;
         let ranges = ranges.get_or_init(|| json_text(&find()));
-        is_large(ranges).then_some(ClassId(at + 1))
+        (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
     }
 
-    /// The class of any text of at most `steps` characters behind a state.
+    /// What text may come behind a state, where names of these classes may come.
     fn free_from(
         &self,
         dfa: &CharDfa,
         (base, state): (u32, u32),
-        steps: usize,
+        classes: u64,
         follows: impl Fn(u32) -> Follows,
-    ) -> Option<ClassId> {
+    ) -> Option<FreeText> {
         let at = base + state;
-        let (known, ranges) = self.free.get(at as usize)?.get_or_init(|| {
-            let class = dfa.free_class_from(state, steps, follows);
-            (steps, json_text(&class))
+        let free = self.free.get(at as usize)?.get_or_init(|| {
+            let limits = (LEAST_FREE, FREE_STEPS);
+            let (class, chars) = dfa.free_class_from(state, limits, follows);
+            FreeClass {
+                classes,
+                ranges: json_text(&class),
+                chars,
+            }
         });
-        (*known >= steps && is_large(ranges)).then_some(ClassId(FREE + at))
+        let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
+        is_known.then_some(FreeText {
+            class: ClassId(FREE + at),
+            chars: free.chars,
+        })
     }
 
     pub(super) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
@@ -83,7 +106,7 @@ impl Loops {
                 .free
                 .get((class.0 - FREE) as usize)
                 .and_then(OnceLock::get)
-                .map_or(&[], |free| &free.1),
+                .map_or(&[], |free| &free.ranges),
             Some(at) => self
                 .classes
                 .get(at as usize)
@@ -107,9 +130,9 @@ fn json_text(class: &[(u32, u32)]) -> Ranges {
     out.into()
 }
 
-fn is_large(class: &[(u32, u32)]) -> bool {
-    let size: u32 = class.iter().map(|(a, b)| b - a + 1).sum();
-    size >= LEAST_CLASS
+/// How many code points a class has.
+fn size(class: &[(u32, u32)]) -> u32 {
+    class.iter().map(|(a, b)| b - a + 1).sum()
 }
 
 impl SchemaAutomaton {
@@ -216,8 +239,14 @@ impl SchemaAutomaton {
         let mut steady = u32::MAX;
         for leaf in &leaves {
             if leaf.dfa.is_some() {
-                if leaf.lengths.is_some() {
-                    steady = 0;
+                if let Some(lengths) = &leaf.lengths {
+                    // Where the bounds can be met only a walk tells, for which
+                    // text may be free.
+                    let longest = horizon.bytes() as u64;
+                    if !lengths.are_far(text.length.into(), 2 * longest) {
+                        return None;
+                    }
+                    steady = steady.min(u32::try_from(longest).unwrap_or(u32::MAX));
                 }
                 continue;
             }
@@ -247,12 +276,7 @@ impl SchemaAutomaton {
     }
 
     /// The class of which any text may come, wherever that leads.
-    pub(super) fn free_at(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<FreeText> {
+    pub(super) fn free_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {
             return None;
@@ -261,48 +285,47 @@ impl SchemaAutomaton {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
                 let wanted = x.lists.get(set);
-                let class = m.leaves.iter().find_map(|leaf| {
+                m.leaves.iter().find_map(|leaf| {
                     let d = leaf.dfa?;
                     let state = leaf_state(m, leaf, text.state, x);
-                    let longest = u64::from(text.length) + horizon.bytes() as u64;
-                    let bound = leaf
-                        .lengths
-                        .as_ref()
-                        .is_some_and(|l| !l.leave_open(longest));
-                    if !wanted.contains(&leaf.goal) || bound || state == DEAD {
+                    let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
+                    let left = open.saturating_sub(1 + u64::from(text.length));
+                    if !wanted.contains(&leaf.goal) || left == 0 || state == DEAD {
                         return None;
                     }
                     let at = (*m.loops.get(d as usize)?, state);
-                    let steps = horizon.bytes();
-                    self.loops
-                        .free_from(&m.dfas[d as usize], at, steps, |_| Follows::Much)
-                })?;
-                let behind = Behind::AnyText;
-                Some(FreeText { class, behind })
+                    let dfa = &m.dfas[d as usize];
+                    let free = self.loops.free_from(dfa, at, 0, |_| Follows::Much)?;
+                    let left = usize::try_from(left).unwrap_or(usize::MAX);
+                    Some(FreeText {
+                        chars: free.chars.min(left),
+                        ..free
+                    })
+                })
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
                 let usable = self.usable(config.stack, x);
                 let frame = x.peek(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let keys = m.keys.as_ref()?;
-                let all = usable.classes.count_ones() as usize == m.classes.len();
                 let used = x.seen.get(frame.seen).list.len();
-                if !all || key.state == DEAD || used > MANY_NAMES as usize {
+                if key.state == DEAD || used > MANY_NAMES as usize {
                     return None;
                 }
                 // More names than were used can still come of each state.
+                let classes = usable.classes;
                 let follows = |state: u32| {
-                    let counts = keys.counts.iter().map(|counts| counts[state as usize]);
+                    let usable = keys.counts.iter().enumerate();
+                    let usable = usable.filter(|(class, _)| classes & (1 << class) != 0);
+                    let counts = usable.map(|(_, counts)| counts[state as usize]);
                     match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
                         None | Some(0) => Follows::Nothing,
                         Some(n) if n <= MANY_NAMES => Follows::Little,
                         Some(_) => Follows::Much,
                     }
                 };
-                let (at, steps) = ((keys.loops, key.state), horizon.bytes());
-                let class = self.loops.free_from(&keys.dfa, at, steps, follows)?;
-                let behind = Behind::AnyText;
-                Some(FreeText { class, behind })
+                let at = (keys.loops, key.state);
+                self.loops.free_from(&keys.dfa, at, classes, follows)
             }
             _ => None,
         }
@@ -734,7 +757,8 @@ pub(super) fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
     }
     let exact = m.leaves.iter().any(|leaf| {
         let far = |bound: u64| bound > u64::from(length) + u64::from(horizon);
-        leaf.lengths.is_some()
+        let lengths = leaf.lengths.as_ref();
+        lengths.is_some_and(|l| !l.are_far(length.into(), horizon.into()))
             || (u64::from(length) < leaf.min && !far(leaf.min))
             || leaf
                 .max

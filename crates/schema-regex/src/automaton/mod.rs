@@ -369,8 +369,8 @@ impl ByteAutomaton for SchemaAutomaton {
         self.loops.ranges(class)
     }
 
-    fn free_text(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<FreeText> {
-        self.free_at(cursor, horizon, x)
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        self.free_at(cursor, x)
     }
 
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
