@@ -319,21 +319,23 @@ pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
 impl SchemaAutomaton {
     /// The fingerprint of a node.
     fn print(&self, node: u32) -> Option<Print> {
-        *self.node(node).print.get_or_init(|| {
+        let print = self.node(node).print.get_or_init(|| {
             let mut printer = Printer::new();
             printer.node(node, &self.nodes)?;
-            Some(printer.finish())
-        })
+            Some(Box::new(printer.finish()))
+        });
+        print.as_deref().copied()
     }
 
     /// The fingerprint of what tells apart the further names of a node.
     fn print_of_names(&self, node: u32) -> Option<Print> {
         let m = self.node(node).object.as_ref()?;
-        *self.node(node).names_print.get_or_init(|| {
+        let print = self.node(node).names_print.get_or_init(|| {
             let mut printer = Printer::new();
             printer.keys(m.keys.as_ref())?;
-            Some(printer.finish())
-        })
+            Some(Box::new(printer.finish()))
+        });
+        print.as_deref().copied()
     }
 
     /// Appends the key of the topmost level in words that mean the same in every
@@ -378,7 +380,10 @@ impl SchemaAutomaton {
             let keyed = self.key_of(cursor, 1, horizon, x, out);
             return keyed.then_some(());
         }
-        let dialect = self.dialect?;
+        let dialect = self
+            .dialect
+            .get_or_init(|| dialect(&self.space, self.escapes));
+        let dialect = dialect.as_ref()?;
         out.push(PRINTED);
         out.extend(dialect.words);
         let tallest = match top {

@@ -10,7 +10,7 @@ use fsm_index::Exception;
 use super::SchemaAutomaton;
 use super::node::ArrayMachine;
 use super::scratch::{Config, Frame, Gap, Scratch, Top, UNKNOWN_ITEM};
-use super::state::{Load, State};
+use super::state::{Item, Load, State};
 use super::text::Partial;
 
 impl SchemaAutomaton {
@@ -110,6 +110,7 @@ impl SchemaAutomaton {
 
     /// Commits text within an item that differs: `None` if more than that
     /// happens.
+    #[cold]
     pub(super) fn advance_apart(
         &self,
         state: &State,
@@ -136,14 +137,13 @@ impl SchemaAutomaton {
         let mut text = Vec::with_capacity(item.text.len() + bytes.len());
         text.extend_from_slice(&item.text);
         text.extend_from_slice(bytes);
-        after.item = Some(super::state::Item {
-            text,
-            differs: true,
-        });
+        let differs = true;
+        after.item = Some(Box::new(Item { text, differs }));
         Some(Ok(after))
     }
 
     /// Tokens that go on with further items behind the open one.
+    #[cold]
     pub(super) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         if state.item.is_none() || !state.frames.iter().all(|f| self.only_compares(f)) {
             return;

@@ -32,7 +32,7 @@ pub(super) struct Loops {
     classes: Vec<OnceLock<Ranges>>,
     /// For each state what may come behind it, whatever comes, where what classes
     /// of names are told apart: those that may come, as bits.
-    free: Vec<OnceLock<FreeClass>>,
+    free: Vec<OnceLock<Box<FreeClass>>>,
 }
 
 #[derive(Debug)]
@@ -86,11 +86,11 @@ impl Loops {
         let free = self.free.get(at as usize)?.get_or_init(|| {
             let limits = (LEAST_FREE, FREE_STEPS);
             let (class, chars) = dfa.free_class_from(state, limits, follows);
-            FreeClass {
+            Box::new(FreeClass {
                 classes,
                 ranges: json_text(&class),
                 chars,
-            }
+            })
         });
         let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
         is_known.then_some(FreeText {

@@ -36,7 +36,7 @@ mod strings;
 mod text;
 mod unique;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
@@ -71,7 +71,7 @@ pub struct SchemaAutomaton {
     space: Arc<space::Space>,
     escapes: Escapes,
     /// How all values are written.
-    dialect: Option<common::Print>,
+    dialect: OnceLock<Option<common::Print>>,
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,
@@ -140,7 +140,7 @@ impl SchemaAutomaton {
             bounded: false,
             loops: Arc::new(builder.loops),
             nodes: nodes.into(),
-            dialect: common::dialect(&space, options.escapes),
+            dialect: OnceLock::new(),
             space: Arc::new(space),
             escapes: options.escapes,
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
@@ -317,7 +317,9 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
         x.tidy();
-        if let Some(after) = self.advance_apart(state, bytes, x) {
+        if state.item.is_some()
+            && let Some(after) = self.advance_apart(state, bytes, x)
+        {
             *state = after?;
             return Ok(());
         }
@@ -396,7 +398,9 @@ impl ByteAutomaton for SchemaAutomaton {
                 times: 3,
             });
         }
-        self.item_exceptions(state, each);
+        if state.item.is_some() {
+            self.item_exceptions(state, each);
+        }
     }
 
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {

@@ -28,9 +28,9 @@ pub(super) struct Node {
     /// there is none before it.
     pub(super) alias: u32,
     /// What is asked of the value, once that was wanted.
-    pub(super) print: OnceLock<Option<Print>>,
+    pub(super) print: OnceLock<Option<Box<Print>>>,
     /// The same of what tells further names apart.
-    pub(super) names_print: OnceLock<Option<Print>>,
+    pub(super) names_print: OnceLock<Option<Box<Print>>>,
 }
 
 #[derive(Debug)]

@@ -21,7 +21,7 @@ pub struct State {
     /// The name that is open.
     key: Vec<u32>,
     /// The item that is open, where items must differ.
-    pub(super) item: Option<Item>,
+    pub(super) item: Option<Box<Item>>,
     pub(super) accepting: bool,
 }
 
@@ -130,7 +130,9 @@ impl SchemaAutomaton {
         x.base_depth = x.depth(stack);
         x.least_depth = x.base_depth;
         x.forgets = how == Load::Walk && state.item.is_some();
-        x.forgotten.clear();
+        if x.forgets {
+            x.forgotten.clear();
+        }
         let item = match &state.item {
             None => NO_TEXT,
             Some(item) => match how {
@@ -186,9 +188,11 @@ impl SchemaAutomaton {
             key = x.text(k.text, 0);
             k.text = EMPTY_TEXT;
         }
-        let item = is_kept(config.item).then(|| Item {
-            text: x.bytes(config.item, 0),
-            differs: self.is_different(&config, x),
+        let item = is_kept(config.item).then(|| {
+            Box::new(Item {
+                text: x.bytes(config.item, 0),
+                differs: self.is_different(&config, x),
+            })
         });
         let accepting = self.ends_at(config, x);
         State {

@@ -44,15 +44,22 @@ impl SchemaAutomaton {
         }
         let next = Config { top, stack, item };
         if is_kept(item) && !x.searching {
-            let threat = self.threat(&next, x);
-            if threat.exists {
-                return self.can_differ(next, threat, x).then_some(next);
-            }
-            if x.forgets {
-                return Some(self.forgotten(next, x).unwrap_or(next));
-            }
+            return self.compared(next, x);
         }
         Some(next)
+    }
+
+    /// A configuration with an item that may have to differ.
+    #[cold]
+    fn compared(&self, next: Config, x: &mut Scratch) -> Option<Config> {
+        let threat = self.threat(&next, x);
+        if threat.exists {
+            return self.can_differ(next, threat, x).then_some(next);
+        }
+        match x.forgets {
+            true => Some(self.forgotten(next, x).unwrap_or(next)),
+            false => Some(next),
+        }
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
