@@ -3,7 +3,9 @@
 #![cfg(feature = "automaton")]
 
 use fsm_index::contract::{Effort, check};
-use fsm_index::{TokenId, Vocabulary};
+use std::sync::Arc;
+
+use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, Vocabulary, brute_force_mask};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Escapes, IntegerSpelling, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
@@ -81,6 +83,9 @@ fn vocabulary(more: &[String]) -> Vocabulary {
         ",{},{}",
         "],[]",
         "[[],[]",
+        ":abc",
+        "abcdefgh",
+        ".abc",
     ];
     let mut texts: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
     texts.extend(pieces.iter().map(|piece| piece.as_bytes().to_vec()));
@@ -394,6 +399,54 @@ fn patterns_that_are_searched_for() {
         "{\"x\": 1, \"a",
     ];
     checked(&schema, &beginnings);
+}
+
+/// What one pattern leaves free another one may not read.
+#[test]
+fn patterns_side_by_side() {
+    let schema = json!({
+        "properties": {
+            "a": {"type": "string", "anyOf": [{"pattern": "^[a-z]+$"}, {"pattern": "^:[0-9]*$"}]},
+            "b": {"anyOf": [{"type": "string", "format": "hostname"}, {"enum": [":abc", ":x"]}]},
+            "c": {"type": "string", "maxLength": 40, "pattern": "^(?:[a-z]+[.:]){0,3}[a-z]+$"},
+            "d": {"type": "string", "pattern": "^[a-z]{1,40}$"}
+        },
+        "patternProperties": {"^(:[a-x]+)+$": {}, "^[0-9]+$": {}},
+        "additionalProperties": false
+    });
+    let beginnings = [
+        "{\"a\": \"",
+        "{\"a\": \":",
+        "{\"b\": \"",
+        "{\"b\": \":",
+        "{\"c\": \"abcdefgh.abcdefgh:",
+        "{\"c\": \"",
+        "{\"d\": \"abcdefghabcdefghabcdefghabcdefgh",
+        "{\":abc",
+        "{\"1",
+    ];
+    checked(&schema, &beginnings);
+    // As it is before anything is cut or remembered.
+    let automaton = SchemaAutomaton::new(&schema, &Options::default()).expect("it is taken");
+    for beginning in beginnings {
+        let vocabulary = vocabulary(&[]);
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Index::lazy(automaton.clone(), &vocabulary, &config).expect("it has all bytes");
+        let mut guide = Guide::new(Arc::new(index));
+        for byte in beginning.bytes() {
+            let token = (0..)
+                .map(TokenId::new)
+                .find(|&token| vocabulary.token_bytes(token) == Some(&[byte]));
+            guide
+                .advance(token.expect("every byte is a token"))
+                .expect("it may come");
+        }
+        let expected = brute_force_mask(&automaton, guide.state(), &vocabulary);
+        assert_eq!(guide.mask(), &expected, "{beginning}");
+    }
 }
 
 #[test]

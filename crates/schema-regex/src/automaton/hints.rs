@@ -9,7 +9,7 @@ use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD, Follows};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
 use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, is_kept};
-use super::strings::{leaf_state, string_live};
+use super::strings::{leaf_live, leaf_state, string_live};
 use super::text::Partial;
 
 /// More names than an object is ever given.
@@ -285,22 +285,30 @@ impl SchemaAutomaton {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
                 let wanted = x.lists.get(set);
-                m.leaves.iter().find_map(|leaf| {
-                    let d = leaf.dfa?;
+                // Text behind which this automaton is dead must be dead: nothing
+                // else may read it.
+                let live = |(i, leaf): (usize, &Leaf)| {
                     let state = leaf_state(m, leaf, text.state, x);
-                    let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
-                    let left = open.saturating_sub(1 + u64::from(text.length));
-                    if !wanted.contains(&leaf.goal) || left == 0 || state == DEAD {
-                        return None;
-                    }
-                    let at = (*m.loops.get(d as usize)?, state);
-                    let dfa = &m.dfas[d as usize];
-                    let free = self.loops.free_from(dfa, at, 0, |_| Follows::Much)?;
-                    let left = usize::try_from(left).unwrap_or(usize::MAX);
-                    Some(FreeText {
-                        chars: free.chars.min(left),
-                        ..free
-                    })
+                    wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
+                };
+                let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
+                let (Some((_, leaf)), None) = (live.next(), live.next()) else {
+                    return None;
+                };
+                let d = leaf.dfa?;
+                let state = leaf_state(m, leaf, text.state, x);
+                let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
+                let left = open.saturating_sub(1 + u64::from(text.length));
+                if left == 0 {
+                    return None;
+                }
+                let at = (*m.loops.get(d as usize)?, state);
+                let dfa = &m.dfas[d as usize];
+                let free = self.loops.free_from(dfa, at, 0, |_| Follows::Much)?;
+                let left = usize::try_from(left).unwrap_or(usize::MAX);
+                Some(FreeText {
+                    chars: free.chars.min(left),
+                    ..free
                 })
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {

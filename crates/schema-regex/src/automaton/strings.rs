@@ -32,7 +32,13 @@ pub(super) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch
 }
 
 /// Whether a leaf can still accept. `words` are those that go on from here.
-fn leaf_live(m: &StringMachine, id: usize, state: u32, words: Span, length: u32) -> bool {
+pub(super) fn leaf_live(
+    m: &StringMachine,
+    id: usize,
+    state: u32,
+    words: Span,
+    length: u32,
+) -> bool {
     let leaf = &m.leaves[id];
     let span = || m.words.list[words.lo as usize..words.hi as usize].iter();
     if leaf.listed {
