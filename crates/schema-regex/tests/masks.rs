@@ -124,6 +124,30 @@ fn checked(schema: &Value, beginnings: &[&str]) {
     }
 }
 
+/// Compares the masks behind texts with brute force, with nothing remembered but
+/// what the texts before left.
+fn in_this_order(automaton: &SchemaAutomaton, texts: &[&str]) {
+    let vocabulary = vocabulary(&[]);
+    let config = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Index::lazy(automaton.clone(), &vocabulary, &config).expect("it has all bytes");
+    let index = Arc::new(index);
+    for text in texts {
+        let mut guide = Guide::new(index.clone());
+        for byte in text.bytes() {
+            let token = (0..)
+                .map(TokenId::new)
+                .find(|&token| vocabulary.token_bytes(token) == Some(&[byte]));
+            let token = token.expect("every byte is a token");
+            guide.advance(token).expect("it may come");
+        }
+        let expected = brute_force_mask(automaton, guide.state(), &vocabulary);
+        assert_eq!(guide.mask(), &expected, "{text}");
+    }
+}
+
 #[test]
 fn open_objects() {
     let schema = json!({
@@ -356,6 +380,36 @@ fn items_of_all_kinds_that_differ() {
     checked(&sometimes, &["[{\"a\": 1}, {\"a", "[{}, {\"ab\": 12"]);
 }
 
+/// The same list inside an item that differs, where walks do not compare what it
+/// opens, and outside of all such items, where they do.
+#[test]
+fn lists_inside_and_outside_of_items_that_differ() {
+    let list = json!({"type": "array", "uniqueItems": true, "items": {"type": "string"}});
+    let object = json!({
+        "type": "object",
+        "properties": {"q": {"type": "integer"}, "x": list},
+        "additionalProperties": false
+    });
+    let schema = json!({
+        "$defs": {"o": object},
+        "type": "object",
+        "properties": {
+            "y": {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/o"}},
+            "z": {"$ref": "#/$defs/o"}
+        },
+        "additionalProperties": false
+    });
+    let beginnings = [
+        "{\"y\": [{\"q\": 1}, {\"x\": ",
+        "{\"z\": {\"x\": ",
+        "{\"y\": [{\"q\": 12}, {\"x\":",
+        "{\"z\": {\"x\":",
+    ];
+    checked(&schema, &beginnings);
+    let automaton = SchemaAutomaton::new(&schema, &Options::default()).expect("it is taken");
+    in_this_order(&automaton, &beginnings);
+}
+
 #[test]
 fn strings_that_differ() {
     let strings = json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true});
@@ -429,23 +483,7 @@ fn patterns_side_by_side() {
     // As it is before anything is cut or remembered.
     let automaton = SchemaAutomaton::new(&schema, &Options::default()).expect("it is taken");
     for beginning in beginnings {
-        let vocabulary = vocabulary(&[]);
-        let config = IndexConfig {
-            fill: Fill::Lazy,
-            ..IndexConfig::default()
-        };
-        let index = Index::lazy(automaton.clone(), &vocabulary, &config).expect("it has all bytes");
-        let mut guide = Guide::new(Arc::new(index));
-        for byte in beginning.bytes() {
-            let token = (0..)
-                .map(TokenId::new)
-                .find(|&token| vocabulary.token_bytes(token) == Some(&[byte]));
-            guide
-                .advance(token.expect("every byte is a token"))
-                .expect("it may come");
-        }
-        let expected = brute_force_mask(&automaton, guide.state(), &vocabulary);
-        assert_eq!(guide.mask(), &expected, "{beginning}");
+        in_this_order(&automaton, &[beginning]);
     }
 }
 

@@ -8,12 +8,15 @@ use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, Text
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD, Follows};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
-use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::strings::{leaf_live, leaf_state, string_live};
 use super::text::Partial;
 
 /// More names than an object is ever given.
 const MANY_NAMES: u64 = 1 << 24;
+
+/// With what keys begin inside items that differ from those before them.
+const IN_ITEM: u32 = 33;
 
 /// The class of [`JSON_TEXT`].
 const ANY_TEXT: ClassId = ClassId(0);
@@ -606,6 +609,10 @@ impl SchemaAutomaton {
             return false;
         }
         let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        // Where an item differs, what it opens is not compared.
+        if config.item == UNKNOWN_ITEM {
+            out.push(IN_ITEM);
+        }
         match config.top {
             Top::Value { node, set, space } => {
                 out.extend([1, self.node(node).alias, space]);
