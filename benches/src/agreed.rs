@@ -195,10 +195,28 @@ fn agree<J: Serialize>(
 /// # Errors
 ///
 /// It does not get ready.
-pub fn start(engine: &str, variables: &[(&str, String)]) -> Result<Child, String> {
+fn start(engine: &str, variables: &[(&str, String)]) -> Result<Child, String> {
     let mut command = child::again(&["--worker", engine])?;
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     Child::start(command).map_err(|e| format!("{engine}: {e}"))
+}
+
+/// What an engine answers to one job, in a process of its own in which as many
+/// threads do what it does behind masks.
+///
+/// # Errors
+///
+/// The process does not get ready, does not answer within `limit`, or says so; the message
+/// names the engine.
+pub fn ask<J, A>(engine: &str, threads: usize, job: J, limit: Duration) -> Result<A, String>
+where
+    J: Serialize,
+    A: DeserializeOwned,
+{
+    let mut child = start(engine, &[("RAYON_NUM_THREADS", threads.to_string())])?;
+    let answer = child.ask::<Result<A, String>>(&Question::Job(job), limit);
+    let answer = answer.map_err(|e| format!("{engine}: {e}"))?;
+    answer.map_err(|e| format!("{engine}: {e}"))
 }
 
 /// The process's side.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde::Serialize;
-use tokenmold_benches::agreed::{self, Beside, Question};
+use tokenmold_benches::agreed::{self, Beside};
 use tokenmold_benches::batches::{Job, Passes, Steps, run};
 use tokenmold_benches::program;
 
@@ -65,18 +65,14 @@ fn lead(arguments: &Arguments) -> Result<(), String> {
     for &rows in &arguments.rows {
         for &threads in &arguments.threads {
             for engine in arguments.beside.names()? {
-                let pool = [("RAYON_NUM_THREADS", threads.to_string())];
-                let mut child = agreed::start(&engine, &pool)?;
-                let job = Question::Job(Job {
+                let job = Job {
                     tasks: tasks.clone(),
                     rows,
                     steps: (arguments.masks / rows.max(1)).max(200),
-                });
+                };
                 let limit = Duration::from_secs(arguments.run_seconds);
-                let passes = child.ask::<Result<Passes, String>>(&job, limit);
-                let passes = passes.map_err(|e| format!("{engine}: {e}"))?;
                 let line = Line {
-                    passes: passes.map_err(|e| format!("{engine}: {e}"))?,
+                    passes: agreed::ask(&engine, threads, job, limit)?,
                     engine,
                     rows,
                     threads,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde::{Deserialize, Serialize};
-use tokenmold_benches::agreed::{self, Beside, Question};
+use tokenmold_benches::agreed::{self, Beside};
 use tokenmold_benches::program;
 use tokenmold_benches::threads::{Pass, Passes, decode};
 use tokenmold_benches::worker::Task;
@@ -62,18 +62,13 @@ fn lead(arguments: &Arguments) -> Result<(), String> {
     let mut lines: Vec<Line> = Vec::new();
     for &threads in &arguments.threads {
         for engine in arguments.beside.names()? {
-            // What an engine does behind masks gets as many threads.
-            let pool = [("RAYON_NUM_THREADS", threads.to_string())];
-            let mut child = agreed::start(&engine, &pool)?;
-            let job = Question::Job(Job {
+            let job = Job {
                 tasks: tasks.clone(),
                 threads,
-            });
+            };
             let limit = Duration::from_secs(arguments.run_seconds);
-            let passes = child.ask::<Result<Passes, String>>(&job, limit);
-            let passes = passes.map_err(|e| format!("{engine}: {e}"))?;
             lines.push(Line {
-                passes: passes.map_err(|e| format!("{engine}: {e}"))?,
+                passes: agreed::ask(&engine, threads, job, limit)?,
                 engine,
                 threads,
             });

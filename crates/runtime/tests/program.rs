@@ -60,6 +60,22 @@ impl Files {
         Files(tempfile::tempdir().unwrap())
     }
 
+    /// The embedded model's files but for `tokenizer_config.json`, and its text.
+    fn with_model() -> (Self, String) {
+        let files = Files::new();
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
+        for file in [
+            "config.json",
+            "generation_config.json",
+            "model.safetensors",
+            "tokenizer.json",
+        ] {
+            std::fs::copy(model.join(file), files.0.path().join(file)).unwrap();
+        }
+        let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
+        (files, config)
+    }
+
     fn put(&self, name: &str, text: &str) -> String {
         let path: PathBuf = self.0.path().join(name);
         std::fs::write(&path, text).unwrap();
@@ -564,17 +580,7 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
 /// knows no such turn; with tools too.
 #[test]
 fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
-    let folder = Files::new();
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
-    for file in [
-        "config.json",
-        "generation_config.json",
-        "model.safetensors",
-        "tokenizer.json",
-    ] {
-        std::fs::copy(model.join(file), folder.0.path().join(file)).unwrap();
-    }
-    let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
+    let (folder, config) = Files::with_model();
     let raises = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{% for message";
     folder.put(
         "tokenizer_config.json",
@@ -613,17 +619,7 @@ fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
 /// closes it: the budget does, and the answer behind it is bound.
 #[test]
 fn a_chat_reasons_before_its_bound_answer() {
-    let folder = Files::new();
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
-    for file in [
-        "config.json",
-        "generation_config.json",
-        "model.safetensors",
-        "tokenizer.json",
-    ] {
-        std::fs::copy(model.join(file), folder.0.path().join(file)).unwrap();
-    }
-    let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
+    let (folder, config) = Files::with_model();
     let config = config.replace("assistant\\n{% endif", "assistant\\n<think>\\n{% endif");
     assert!(config.contains("<think>"));
     folder.put("tokenizer_config.json", &config);

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::compile::{ANY, Compiler, ConjId, NONE};
 use super::dfa::{CharDfa, NumberDfa};
-use super::hints::Loops;
 use super::leaves::StringLeaf;
+use super::loops::Loops;
 use super::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
     StringMachine, Word, Words,

@@ -24,6 +24,7 @@ mod hints;
 mod leaves;
 mod live;
 mod location;
+mod loops;
 mod names;
 mod node;
 mod objects;
@@ -77,7 +78,7 @@ pub struct SchemaAutomaton {
     tallest: u32,
     /// Whether the schema itself bounds how deep values nest.
     bounded: bool,
-    loops: Arc<hints::Loops>,
+    loops: Arc<loops::Loops>,
     schema: Arc<Schema>,
     narrowed: Arc<Narrowed>,
     /// With what the schema overrides.

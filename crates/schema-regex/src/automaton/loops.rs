@@ -1,0 +1,133 @@
+//! The classes of characters that hints speak of, found when they are asked for:
+//! of which text is read in a loop, and which may come whatever it is.
+
+use std::sync::OnceLock;
+
+use fsm_index::{ClassId, FreeText, JSON_TEXT};
+
+use super::dfa::{CharDfa, Follows};
+
+/// The class of [`JSON_TEXT`].
+pub(super) const ANY_TEXT: ClassId = ClassId(0);
+
+/// Classes smaller than this are quicker to walk.
+const LEAST_CLASS: u32 = 24;
+/// The same of classes by which nothing is cut.
+const LEAST_FREE: u32 = 8;
+
+/// Ranges of code points.
+type Ranges = Box<[(u32, u32)]>;
+
+/// The loops of the automata of strings and names: a class for each state.
+#[derive(Debug, Default)]
+pub(super) struct Loops {
+    classes: Vec<OnceLock<Ranges>>,
+    /// For each state what may come behind it, whatever comes, where what classes
+    /// of names are told apart: those that may come, as bits.
+    free: Vec<OnceLock<Box<FreeClass>>>,
+}
+
+#[derive(Debug)]
+struct FreeClass {
+    classes: u64,
+    ranges: Ranges,
+    chars: usize,
+}
+
+/// How many characters are looked ahead for text that may come whatever it is:
+/// few tokens are longer.
+const FREE_STEPS: usize = 32;
+
+/// The number of the first class of free text.
+const FREE: u32 = 1 << 31;
+
+impl Loops {
+    /// The number of the first state's class; behind the last one's is that of
+    /// the whole automaton.
+    pub(super) fn reserve(&mut self, states: usize) -> u32 {
+        let base = self.classes.len();
+        self.classes.resize_with(base + states + 1, OnceLock::new);
+        self.free.resize_with(base + states + 1, OnceLock::new);
+        base as u32
+    }
+
+    pub(super) fn class(&self, dfa: &CharDfa, base: u32, state: u32) -> Option<ClassId> {
+        self.class_of(base + state, || dfa.loop_class(state))
+    }
+
+    /// The class of characters that lead from each state of `among` to another.
+    pub(super) fn free(
+        &self,
+        dfa: &CharDfa,
+        base: u32,
+        among: impl Fn(u32) -> bool,
+    ) -> Option<ClassId> {
+        self.class_of(base + dfa.states() as u32, || dfa.free_class(among))
+    }
+
+    fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
+        let ranges = self.classes.get(at as usize)?;
+        let ranges = ranges.get_or_init(|| json_text(&find()));
+        (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
+    }
+
+    /// What text may come behind a state, where names of these classes may come.
+    pub(super) fn free_from(
+        &self,
+        dfa: &CharDfa,
+        (base, state): (u32, u32),
+        classes: u64,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Option<FreeText> {
+        let at = base + state;
+        let free = self.free.get(at as usize)?.get_or_init(|| {
+            let limits = (LEAST_FREE, FREE_STEPS);
+            let (class, chars) = dfa.free_class_from(state, limits, follows);
+            Box::new(FreeClass {
+                classes,
+                ranges: json_text(&class),
+                chars,
+            })
+        });
+        let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
+        is_known.then_some(FreeText {
+            class: ClassId(FREE + at),
+            chars: free.chars,
+        })
+    }
+
+    pub(super) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
+        match class.0.checked_sub(1) {
+            None => JSON_TEXT,
+            Some(_) if class.0 >= FREE => self
+                .free
+                .get((class.0 - FREE) as usize)
+                .and_then(OnceLock::get)
+                .map_or(&[], |free| &free.ranges),
+            Some(at) => self
+                .classes
+                .get(at as usize)
+                .and_then(OnceLock::get)
+                .map_or(&[], |c| c),
+        }
+    }
+}
+
+/// What of a class is text of JSON strings as it is.
+fn json_text(class: &[(u32, u32)]) -> Ranges {
+    let mut out = Vec::new();
+    for &(lo, hi) in class {
+        for (a, b) in JSON_TEXT {
+            let (from, to) = (lo.max(*a), hi.min(*b));
+            if from <= to {
+                out.push((from, to));
+            }
+        }
+    }
+    out.into()
+}
+
+/// How many code points a class has.
+fn size(class: &[(u32, u32)]) -> u32 {
+    class.iter().map(|(a, b)| b - a + 1).sum()
+}
