@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use fsm_index::MaskBuffer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -245,7 +246,7 @@ fn whole(engine: &dyn Engine, task: &Task, words: usize, limit: Duration) -> Who
     let Ok(constraint) = engine.compile(&task.schema) else {
         return Whole::Refused;
     };
-    let mut mask = vec![0; words];
+    let mut mask = MaskBuffer::new(words * 32);
     let mut texts = Vec::new();
     for tokens in &task.texts {
         let Ok(mut session) = constraint.session() else {
@@ -268,8 +269,8 @@ fn whole(engine: &dyn Engine, task: &Task, words: usize, limit: Duration) -> Who
 }
 
 /// Whether a mask allows a token, and `advance` takes it.
-fn step(session: &mut dyn Session, token: u32, mask: &mut [u32]) -> bool {
-    session.mask(mask).is_ok() && allows(mask, token) && session.advance(token).is_ok()
+fn step(session: &mut dyn Session, token: u32, mask: &mut MaskBuffer) -> bool {
+    session.mask(mask).is_ok() && allows(mask.words(), token) && session.advance(token).is_ok()
 }
 
 /// Whether a mask allows a token.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use fsm_index::MaskBuffer;
 use serde::{Deserialize, Serialize};
 
 use crate::agreed::allows;
@@ -66,7 +67,7 @@ pub struct CaseMemory {
 pub fn measure(
     engine: &dyn Engine,
     task: Task,
-    words: &mut [u32],
+    buffer: &mut MaskBuffer,
     limit: Duration,
     live: &dyn Fn() -> i64,
 ) -> CaseMemory {
@@ -84,7 +85,7 @@ pub fn measure(
             found.late = lead(
                 constraint.as_ref(),
                 &task,
-                words,
+                buffer,
                 start + limit,
                 &mut found.accepted,
             );
@@ -110,7 +111,7 @@ pub fn measure(
 fn lead(
     constraint: &dyn Constraint,
     task: &Task,
-    words: &mut [u32],
+    buffer: &mut MaskBuffer,
     end: Instant,
     accepted: &mut Vec<bool>,
 ) -> bool {
@@ -124,8 +125,8 @@ fn lead(
             if Instant::now() > end {
                 return true;
             }
-            taken = session.mask(words).is_ok()
-                && allows(words, token)
+            taken = session.mask(buffer).is_ok()
+                && allows(buffer.words(), token)
                 && session.advance(token).is_ok();
             if !taken {
                 break;
@@ -245,18 +246,18 @@ mod tests {
             told[at.get() - 1].get()
         };
         let plenty = Duration::from_secs(60);
-        let mut words = [0; 9];
-        let found = measure(engine.as_ref(), task(), &mut words, plenty, &live);
+        let mut buffer = MaskBuffer::new(9 * 32);
+        let found = measure(engine.as_ref(), task(), &mut buffer, plenty, &live);
         assert_eq!(found.accepted, [true, false]);
         assert_eq!((found.compiled, found.held, found.stayed), (60, 90, 10));
         assert_eq!(found.after.live, 70);
         assert!(!found.refused && !found.late && found.case_us >= found.compile_us);
 
-        let late = measure(engine.as_ref(), task(), &mut words, Duration::ZERO, &|| 0);
+        let late = measure(engine.as_ref(), task(), &mut buffer, Duration::ZERO, &|| 0);
         assert!(late.late && late.accepted.is_empty());
         let mut refused = task();
         refused.schema = json!({"$ref": "#/nowhere"});
-        assert!(measure(engine.as_ref(), refused, &mut words, plenty, &|| 0).refused);
+        assert!(measure(engine.as_ref(), refused, &mut buffer, plenty, &|| 0).refused);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use fsm_index::MaskBuffer;
 use serde::{Deserialize, Serialize};
 
 use crate::agreed::allows;
@@ -63,7 +64,7 @@ pub fn decode(
     words: usize,
 ) -> Result<Passes, String> {
     let threads = threads.max(1);
-    let mut buffers = vec![vec![0u32; words]; threads];
+    let mut buffers = vec![MaskBuffer::new(words * 32); threads];
     let cases = together(&mut buffers, tasks.len(), |mask, at, measured| {
         let start = Instant::now();
         let constraint = engine.compile(&tasks[at].schema)?;
@@ -157,14 +158,14 @@ fn together<S: Send>(
 fn walk(
     session: &mut dyn Session,
     tokens: &[u32],
-    mask: &mut [u32],
+    mask: &mut MaskBuffer,
     measured: &mut Measured,
 ) -> Result<(), String> {
     for &token in tokens {
         let start = Instant::now();
         session.mask(mask)?;
         measured.mask.push(nanoseconds(start));
-        if !allows(mask, token) {
+        if !allows(mask.words(), token) {
             return Err(format!("token {token} is not allowed"));
         }
         let start = Instant::now();

@@ -9,6 +9,7 @@ use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use fsm_index::{MaskBuffer, TokenId};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -212,7 +213,7 @@ fn shared_pass<'e>(
     let mask_start = Instant::now();
     let first = opened
         .as_mut()
-        .map_or(Ok(()), |session| session.mask(&mut walker.words));
+        .map_or(Ok(()), |session| session.mask(&mut walker.buffer));
     let first_ns = nanoseconds(mask_start);
     judged.first_mask_ns = nanoseconds(start);
     if let Err(reason) = first {
@@ -272,7 +273,7 @@ enum Stop {
 
 struct Walker<'p> {
     plan: &'p Plan,
-    words: Vec<u32>,
+    buffer: MaskBuffer,
     rng: ChaCha8Rng,
     checked: usize,
 }
@@ -286,7 +287,7 @@ impl<'p> Walker<'p> {
         let rng = ChaCha8Rng::seed_from_u64(plan.seed ^ hash);
         Walker {
             plan,
-            words: vec![0; plan.words],
+            buffer: MaskBuffer::new(plan.words * 32),
             rng,
             checked: 0,
         }
@@ -308,15 +309,14 @@ impl<'p> Walker<'p> {
                 times.mask_ns.push(ns);
             } else {
                 let start = Instant::now();
-                let masked = session.mask(&mut self.words);
+                let masked = session.mask(&mut self.buffer);
                 times.mask_ns.push(nanoseconds(start));
                 masked.map_err(Stop::GaveUp)?;
             }
             if check && self.rng.random_range(0..1000) < self.plan.checked_per_mille {
                 self.check(session, text, position)?;
             }
-            let word = self.words.get(token as usize / 32).copied().unwrap_or(0);
-            if word >> (token % 32) & 1 == 0 {
+            if !self.buffer.mask().allows(TokenId::new(token)) {
                 return Ok(false);
             }
             let start = Instant::now();
@@ -341,7 +341,7 @@ impl<'p> Walker<'p> {
             return Ok(());
         };
         self.checked += 1;
-        for (word, (got, expected)) in self.words.iter().zip(&expected).enumerate() {
+        for (word, (got, expected)) in self.buffer.words().iter().zip(&expected).enumerate() {
             if got != expected {
                 let token = word as u32 * 32 + (got ^ expected).trailing_zeros();
                 let said = if got >> (token % 32) & 1 == 1 {

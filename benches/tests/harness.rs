@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use fsm_index::MaskBuffer;
 use serde_json::{Value, json};
 use tokenmold_benches::engines::{Constraint, Engine, PropertyOrder, Session, Setup, engine};
 use tokenmold_benches::parent::{Limits, Outcome, Worker};
@@ -94,12 +95,12 @@ impl Constraint for TamperedConstraint {
 }
 
 impl Session for TamperedSession<'_> {
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        self.0.mask(words)?;
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        self.0.mask(buffer)?;
         match self.1 {
-            Tamper::AllowAll => words.fill(u32::MAX),
+            Tamper::AllowAll => buffer.words_mut().fill(u32::MAX),
             // The bit of a token that no text here has.
-            Tamper::OneWrongBit if self.2 == 3 => words[0] ^= 1 << 7,
+            Tamper::OneWrongBit if self.2 == 3 => buffer.words_mut()[0] ^= 1 << 7,
             _ => {}
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use fsm_index::IndexConfig;
+use fsm_index::{IndexConfig, MaskBuffer};
 use serde_json::Value;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use tokenmold_benches::cases::Case;
@@ -83,14 +83,14 @@ fn live() -> i64 {
 fn work(arguments: &Arguments, name: &str) -> Result<(), String> {
     let start = Use::now(live());
     let setup = Setup::measured(program::vocabulary(&arguments.tokenizer)?);
-    let mut words = vec![0; setup.vocabulary.width().div_ceil(32)];
+    let mut buffer = MaskBuffer::new(setup.vocabulary.width());
     let engine = engines::engine(name, &setup)?;
     let limit = Duration::from_secs(arguments.limit_seconds);
     child::answer(|question: Question| {
         let answer = match question {
             Question::Use => serde_json::to_value([start, Use::now(live())]),
             Question::Case(task) => {
-                serde_json::to_value(measure(engine.as_ref(), task, &mut words, limit, &live))
+                serde_json::to_value(measure(engine.as_ref(), task, &mut buffer, limit, &live))
             }
         };
         answer.unwrap_or(Value::Null)

@@ -1,6 +1,6 @@
 //! The crate `llguidance`, in its default settings.
 
-use fsm_index::{TokenId, TokenKind, Vocabulary};
+use fsm_index::{MaskBuffer, TokenId, TokenKind, Vocabulary};
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use rayon::prelude::*;
@@ -167,8 +167,8 @@ struct Text {
 }
 
 impl Session for Text {
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        write_mask(&mut self.matcher, words)
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        write_mask(&mut self.matcher, buffer.words_mut())
     }
 
     fn advance(&mut self, token: u32) -> Result<(), String> {

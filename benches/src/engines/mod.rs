@@ -6,7 +6,7 @@ pub mod llguidance;
 pub mod outlines_core;
 pub mod tokenmold;
 
-use fsm_index::Vocabulary;
+use fsm_index::{MaskBuffer, Vocabulary};
 use serde_json::Value;
 
 /// A maker of masks: compiles schemas for one vocabulary, on any number of threads.
@@ -71,12 +71,13 @@ pub trait Batch {
 
 /// One text under a constraint.
 pub trait Session {
-    /// Writes which tokens may come next: bit `t % 32` of word `t / 32` for token `t`.
+    /// Writes which tokens may come next. The buffer is the harness's: all texts are
+    /// led with one, and an engine may find in it what was written there last.
     ///
     /// # Errors
     ///
     /// The engine gives up.
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String>;
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String>;
 
     /// Takes a token.
     ///

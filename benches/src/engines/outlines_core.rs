@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fsm_index::MaskBuffer;
 use outlines_core::index::Index;
 use outlines_core::json_schema;
 use outlines_core::primitives::StateId;
@@ -72,7 +73,8 @@ struct Text<'c> {
 }
 
 impl Session for Text<'_> {
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        let words = buffer.words_mut();
         words.fill(0);
         for &token in self
             .index

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId, Vocabulary,
+    ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
     brute_force_mask, mask_batch,
 };
 use schema_regex::automaton::SchemaAutomaton;
@@ -147,8 +147,8 @@ impl Constraint for Nothing {
 }
 
 impl Session for Nothing {
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        words.fill(0);
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        buffer.clear();
         Ok(())
     }
 
@@ -211,9 +211,8 @@ struct Text<'c> {
 }
 
 impl Session for Text<'_> {
-    fn mask(&mut self, words: &mut [u32]) -> Result<(), String> {
-        let mask = self.guide.mask().words();
-        words[..mask.len()].copy_from_slice(mask);
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        self.guide.write_mask(buffer);
         Ok(())
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Guide, Index, IndexConfig, TextRuns, TokenId, TokenMask, Vocabulary,
-    brute_force_mask,
+    ByteAutomaton, Cursor, Guide, Index, IndexConfig, MaskBuffer, TextRuns, TokenId, TokenMask,
+    Vocabulary, brute_force_mask,
 };
 
 /// How far [`check`] goes.
@@ -36,7 +36,8 @@ impl Default for Effort {
 /// tokens, chosen by chance; and compares at every state
 ///
 /// - the mask by brute force ([`brute_force_mask`]) with those of indexes that
-///   use all hints, none, and no memory;
+///   use all hints, none, no memory, and a vocabulary that nobody has used before,
+///   also where each is written over the one before it into one [`MaskBuffer`];
 /// - what [`ByteAutomaton::advance`] says with what
 ///   [`ByteAutomaton::step`] says, byte by byte;
 /// - masks under the same [`ByteAutomaton::mask_key`] with each other;
@@ -54,7 +55,7 @@ pub fn check<A: ByteAutomaton + Clone>(
     beginnings: &[&str],
     effort: Effort,
 ) -> Result<(), String> {
-    let lazily = |text_runs, max_row_bytes| {
+    let lazily = |vocabulary: &Vocabulary, text_runs, max_row_bytes| {
         let config = IndexConfig {
             fill: crate::Fill::Lazy,
             text_runs,
@@ -65,11 +66,24 @@ pub fn check<A: ByteAutomaton + Clone>(
             .map(Arc::new)
             .map_err(|e| e.to_string())
     };
+    let unused = vocabulary.with_width(vocabulary.width());
+    let unused = unused.map_err(|e| e.to_string())?;
     let indexes = [
-        ("with every hint", lazily(TextRuns::Always, 1 << 30)?),
-        ("by walks alone", lazily(TextRuns::Never, 1 << 30)?),
-        ("without memory", lazily(TextRuns::Always, 0)?),
+        (
+            "with every hint",
+            lazily(vocabulary, TextRuns::Always, 1 << 30)?,
+        ),
+        (
+            "by walks alone",
+            lazily(vocabulary, TextRuns::Never, 1 << 30)?,
+        ),
+        ("without memory", lazily(vocabulary, TextRuns::Always, 0)?),
+        (
+            "before anything is cut",
+            lazily(&unused, TextRuns::Auto, 1 << 30)?,
+        ),
     ];
+    let mut buffer = MaskBuffer::new(0);
     let mut chance = effort.seed;
     let mut by_key: HashMap<Vec<u32>, TokenMask> = HashMap::new();
     for walk in 0..effort.walks {
@@ -87,13 +101,15 @@ pub fn check<A: ByteAutomaton + Clone>(
             let state = guides[0].state().clone();
             let expected = brute_force_mask(automaton, &state, vocabulary);
             for (guide, (name, _)) in guides.iter_mut().zip(&indexes) {
-                let found = guide.mask();
-                if found != &expected {
-                    return Err(format!(
-                        "{}: the mask {name} {}",
-                        shown(),
-                        differ(found, &expected, vocabulary)
-                    ));
+                guide.write_mask(&mut buffer);
+                for (found, how) in [(guide.mask(), ""), (buffer.mask(), ", written over,")] {
+                    if found != &expected {
+                        return Err(format!(
+                            "{}: the mask {name}{how} {}",
+                            shown(),
+                            differ(found, &expected, vocabulary)
+                        ));
+                    }
                 }
             }
             same_key(automaton, &state, vocabulary, &expected, &mut by_key)

@@ -2,15 +2,14 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::cache::Generation;
-use crate::changed::Bits;
 use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
 use crate::row::RowView;
 use crate::vocabulary::Having;
 use crate::{
-    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, SpecialId, TokenId, TokenKind,
-    TokenMask,
+    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,
+    TokenKind, TokenMask,
 };
 
 /// Leads one text through an [`Index`], token by token.
@@ -30,11 +29,10 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     /// The row of this state, if it was asked for.
     row: Option<Lent>,
     work: Work<A>,
-    /// A packed row, or one with special tokens, laid out.
-    laid_out: TokenMask,
-    laid: Laid,
-    /// Which of the two is the mask.
-    shown: Shown,
+    /// For masks that are no row that could be lent.
+    buffer: MaskBuffer,
+    /// Where the mask of this state is, if it was asked for.
+    shown: Option<Shown>,
 }
 
 /// Where the mask of a guide's state is.
@@ -42,20 +40,8 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
 enum Shown {
     /// The row itself is lent.
     Row,
-    /// In [`Guide::laid_out`].
-    LaidOut,
-}
-
-/// What the bits of [`Guide::laid_out`] are.
-enum Laid {
-    /// None is set.
-    Nothing,
-    /// Those of a packed row.
-    Row(Lent),
-    /// Those of a row that differs from a part, but for single tokens.
-    Changed(Lent, Vec<u32>),
-    /// Any.
-    Anything,
+    /// In [`Guide::buffer`].
+    Buffer,
 }
 
 impl<A: ByteAutomaton> Guide<A> {
@@ -68,9 +54,8 @@ impl<A: ByteAutomaton> Guide<A> {
             generation: None,
             row: None,
             work: Work::new(index.automaton()),
-            laid_out: TokenMask::none(index.vocabulary().width()),
-            laid: Laid::Nothing,
-            shown: Shown::LaidOut,
+            buffer: MaskBuffer::new(0),
+            shown: None,
             index,
         }
     }
@@ -107,8 +92,33 @@ impl<A: ByteAutomaton> Guide<A> {
         Ok(self.show())
     }
 
+    /// Writes [`Guide::mask`] into a buffer that the caller keeps from mask to mask:
+    /// only what differs from the mask that it holds is written, where that can be
+    /// told. The quickest way to one mask after another; how many bits change is
+    /// all that it costs beside finding the row.
+    pub fn write_mask(&mut self, buffer: &mut MaskBuffer) {
+        // Nothing stops a computation without a budget.
+        let _ = self.find(&Budget::default());
+        self.fill(buffer);
+    }
+
+    /// As [`Guide::write_mask`], if that costs no more than `budget`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask_within`]; then the buffer is unchanged, too.
+    pub fn write_mask_within(
+        &mut self,
+        buffer: &mut MaskBuffer,
+        budget: &Budget,
+    ) -> Result<(), Error> {
+        self.find(budget)?;
+        self.fill(buffer);
+        Ok(())
+    }
+
     /// Writes [`Guide::mask`] into the caller's words, `u32` or `i32`, and
-    /// zeroes behind it, for padded logits.
+    /// zeroes behind it, for padded logits. A [`MaskBuffer`] spares the copy.
     ///
     /// # Errors
     ///
@@ -158,13 +168,13 @@ impl<A: ByteAutomaton> Guide<A> {
                 format!("token {token} comes after the end token; start a new guide or roll back"),
             ));
         }
-        let before = self.state.clone();
-        let mut after = before.clone();
+        let mut after = self.state.clone();
         let ends = self.step(&mut after, token)?;
-        self.state = after;
+        let before = std::mem::replace(&mut self.state, after);
         self.history.push(before);
         self.ended = ends;
         self.row = None;
+        self.shown = None;
         Ok(())
     }
 
@@ -202,6 +212,7 @@ impl<A: ByteAutomaton> Guide<A> {
             self.state = state;
             self.ended = false;
             self.row = None;
+            self.shown = None;
         }
         Ok(())
     }
@@ -286,6 +297,9 @@ impl<A: ByteAutomaton> Guide<A> {
 
     fn allowed_specials(&self) -> Vec<SpecialId> {
         let mut specials = Vec::new();
+        if self.index.specials().is_empty() {
+            return specials;
+        }
         self.index
             .automaton()
             .allowed_specials(&self.state, &mut specials);
@@ -342,100 +356,61 @@ impl<A: ByteAutomaton> Guide<A> {
             .index
             .lend(&self.state, &mut self.work, generation, budget)?;
         self.row = Some(row);
-        self.lay_out();
         Ok(())
     }
 
-    /// Lays the row out where it is not a mask that can be lent.
-    fn lay_out(&mut self) {
-        let Some(row) = &self.row else { return };
-        let specials = match self.index.specials().is_empty() {
-            true => Vec::new(),
-            false => self.allowed_specials(),
-        };
+    /// Writes the mask of the row that was found.
+    fn fill(&mut self, buffer: &mut MaskBuffer) {
         let vocabulary = self.index.vocabulary();
-        let view = self.index.view(row);
-        let words = self.laid_out.words_mut();
-        match view {
-            RowView::Dense(_) => {}
-            RowView::Packed(packed) => {
-                self.laid.clear(&self.index, words);
-                RowView::for_each(packed, vocabulary, |token| words.allow(token));
-            }
-            RowView::Changed(changed) => {
-                let over = match &self.laid {
-                    Laid::Changed(before, singles) => match self.index.view(before) {
-                        RowView::Changed(before) => {
-                            changed.lay_over(before, singles, vocabulary, words)
-                        }
-                        _ => false,
-                    },
-                    _ => false,
-                };
-                if !over {
-                    changed.lay_out(vocabulary, words);
-                }
-            }
-        }
-        let mask = match view {
-            RowView::Dense(mask) => mask,
-            RowView::Packed(_) | RowView::Changed(_) => &self.laid_out,
+        buffer.fit(vocabulary.width());
+        let Some(row) = self.row.as_ref().filter(|_| !self.ended) else {
+            buffer.clear();
+            return;
         };
-        let mut singles = refused_tokens(&self.index, &self.state, mask, &mut self.work);
-        let plain = specials.is_empty() && singles.is_empty();
-        let words = self.laid_out.words_mut();
-        if let RowView::Dense(mask) = view {
-            if plain {
-                self.shown = Shown::Row;
-                return;
-            }
-            words.copy_from_slice(mask.words());
-        }
-        self.shown = Shown::LaidOut;
-        singles.iter().for_each(|&token| words.forbid(token));
-        for special in specials {
+        let kept = match row {
+            Lent::Kept(row) => Some(row),
+            Lent::Built(_) => None,
+        };
+        buffer.put(self.index.view(row), kept, vocabulary);
+        let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
+        refused.iter().for_each(|&token| buffer.forbid(token));
+        for special in self.allowed_specials() {
             if let Some(&token) = self.index.specials().get(special.0 as usize) {
-                words.allow(token.get());
-                singles.push(token.get());
+                buffer.allow(token.get());
             }
         }
-        self.laid = match view {
-            RowView::Packed(_) if plain => Laid::Row(row.clone()),
-            RowView::Changed(_) => Laid::Changed(row.clone(), singles),
-            RowView::Packed(_) | RowView::Dense(_) => Laid::Anything,
-        };
     }
 
+    /// The mask of the row that was found: the row itself, if that is it.
     fn show(&mut self) -> &TokenMask {
-        if self.ended {
-            self.laid_out.clear();
-            self.laid = Laid::Nothing;
-            return &self.laid_out;
+        if self.shown.is_none() {
+            self.shown = Some(match self.is_mask_a_row() {
+                true => Shown::Row,
+                false => {
+                    let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
+                    self.fill(&mut buffer);
+                    self.buffer = buffer;
+                    Shown::Buffer
+                }
+            });
         }
         match (&self.row, self.shown) {
-            (Some(row), Shown::Row) => match self.index.view(row) {
+            (Some(row), Some(Shown::Row)) => match self.index.view(row) {
                 RowView::Dense(mask) => mask,
-                RowView::Packed(_) | RowView::Changed(_) => &self.laid_out,
+                RowView::Packed(_) | RowView::Changed(_) => self.buffer.mask(),
             },
-            _ => &self.laid_out,
+            _ => self.buffer.mask(),
         }
     }
-}
 
-impl Laid {
-    /// Takes back what is laid out.
-    fn clear<A: ByteAutomaton>(&self, index: &Index<A>, words: &mut [u32]) {
-        match self {
-            Laid::Nothing => {}
-            Laid::Row(before) => {
-                if let RowView::Packed(before) = index.view(before) {
-                    RowView::for_each(before, index.vocabulary(), |token| {
-                        words[token as usize / 32] = 0;
-                    });
-                }
-            }
-            Laid::Changed(..) | Laid::Anything => words.fill(0),
-        }
+    /// Whether the row that was found is a mask of its own, without exceptions.
+    fn is_mask_a_row(&mut self) -> bool {
+        let row = self.row.as_ref().filter(|_| !self.ended);
+        let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
+            return false;
+        };
+        refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
+            && self.allowed_specials().is_empty()
     }
 }
 
@@ -574,9 +549,8 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             generation: self.generation.clone(),
             row: None,
             work: Work::new(self.index.automaton()),
-            laid_out: TokenMask::none(self.index.vocabulary().width()),
-            laid: Laid::Nothing,
-            shown: Shown::LaidOut,
+            buffer: MaskBuffer::new(0),
+            shown: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod automaton;
 mod budget;
+mod buffer;
 mod built;
 mod byte_dfa;
 mod cache;
@@ -40,6 +41,7 @@ pub use automaton::{
     Reach, TextLoop,
 };
 pub use budget::Budget;
+pub use buffer::MaskBuffer;
 pub use byte_dfa::ByteDfa;
 #[cfg(feature = "regex")]
 pub use dfa::{Alphabet, Config, Dfa, Step, Symbols, Trace};
