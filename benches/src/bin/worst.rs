@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, TokenId};
+use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId};
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::Value;
@@ -102,6 +102,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let index = Index::lazy(automaton, &vocabulary, &config).map_err(|e| e.to_string())?;
         let index = Arc::new(index);
         let begun = Instant::now();
+        let mut buffer = MaskBuffer::new(vocabulary.width());
         let mut number = 0;
         let mut of_case: Longest<Mask> = Longest::new(arguments.each.unwrap_or(arguments.list));
         let texts = case.tests.iter();
@@ -115,7 +116,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
                 }
                 let before = index.stats().nodes_visited;
                 let start = Instant::now();
-                guide.mask();
+                guide.write_mask(&mut buffer);
                 let time = start.elapsed();
                 let nodes = index.stats().nodes_visited - before;
                 let place = place(&format!("{:?}", guide.state()));

@@ -126,6 +126,30 @@ pub trait ByteAutomaton: Send + Sync {
         &[]
     }
 
+    /// A table that says where plain text within `horizon` leads from `cursor`, for
+    /// walks that would take a step for each of its characters. It may look at no more than the
+    /// topmost level.
+    fn text_table(
+        &self,
+        _cursor: Cursor,
+        _horizon: Horizon<'_>,
+        _scratch: &mut Self::Scratch,
+    ) -> Option<TextTable<'_>> {
+        None
+    }
+
+    /// The cursor behind `chars` characters of plain text that the
+    /// [`text_table`](Self::text_table) of `cursor` has led to `state` by.
+    fn text_cursor(
+        &self,
+        cursor: Cursor,
+        _state: u32,
+        _chars: usize,
+        _scratch: &mut Self::Scratch,
+    ) -> Cursor {
+        cursor
+    }
+
     /// A cursor at which nearly the same texts may come as at `cursor`: its
     /// mask is then taken and patched by a walk over the difference, which
     /// ends where both cursors have become the same number. That one may
@@ -401,6 +425,52 @@ pub struct FreeText {
     pub class: ClassId,
     /// How many characters it may have, with what comes before it from the cursor on.
     pub chars: usize,
+}
+
+/// Where plain text leads: the bytes 0x20 to 0x7E but quotes and backslashes. See
+/// [`ByteAutomaton::text_table`].
+pub struct TextTable<'a> {
+    /// The state at the cursor.
+    pub state: u32,
+    /// For each byte a column of the table, or `u32::MAX` where it may not come.
+    pub columns: &'a [u32; 128],
+    /// How many columns there are.
+    pub width: usize,
+    /// By state and column the next state, or `u32::MAX` where there is none.
+    pub next: &'a [u32],
+    /// Whether a text may go on, or end, in a state that it has reached behind so
+    /// many characters; always, if there is nothing to ask.
+    pub goes_on: Option<GoesOn<'a>>,
+}
+
+/// Asked of a state and of how many characters have led to it.
+pub type GoesOn<'a> = Box<dyn Fn(u32, usize) -> bool + 'a>;
+
+impl TextTable<'_> {
+    /// Whether the table tells of a byte.
+    #[inline]
+    pub fn tells(byte: u8) -> bool {
+        matches!(byte, 0x20..=0x7E) && byte != b'"' && byte != b'\\'
+    }
+
+    /// The state behind one more character of those that [`TextTable::tells`] names,
+    /// with which there are `chars`.
+    #[inline]
+    pub fn step(&self, state: u32, byte: u8, chars: usize) -> Option<u32> {
+        let column = *self.columns.get(usize::from(byte))?;
+        if column == u32::MAX {
+            return None;
+        }
+        let next = *self
+            .next
+            .get(state as usize * self.width + column as usize)?;
+        let goes_on = match &self.goes_on {
+            _ if next == u32::MAX => false,
+            Some(goes_on) => goes_on(next, chars),
+            None => true,
+        };
+        goes_on.then_some(next)
+    }
 }
 
 /// Where text leads, by whole characters: after *any* character of `class` the

@@ -37,8 +37,8 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
-    Reach, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, GoesOn, Horizon, KeyLanguage,
+    Place, Reach, TextLoop, TextTable,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;

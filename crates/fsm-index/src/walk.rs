@@ -5,7 +5,7 @@ use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
 use crate::vocabulary::{Kinds, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor, Differences, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, Cursor, Differences, Horizon, TextTable, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -181,6 +181,8 @@ impl Walker {
             Some(_) => trie.below(),
             None => &[],
         };
+        let horizon = trie.horizon();
+        let mut table = Tabled::at(automaton, (start, 0), horizon, scratch);
         // The depth of the node on the way behind which nothing is free.
         let mut text_ends = usize::MAX;
         let mut skips = skip.iter().copied();
@@ -203,7 +205,9 @@ impl Walker {
             if let Some(free) = free {
                 if text_ends >= depth {
                     text_ends = usize::MAX;
-                    let is_free = free.from != From::Start || path[depth - 1] == start;
+                    let is_free = free.from != From::Start
+                        || path[depth - 1] == start
+                        || table.as_ref().is_some_and(|table| table.is_back(depth));
                     // A character begins here, so that nothing is open.
                     let begins = node.byte & 0xC0 != 0x80;
                     let below = below[at];
@@ -220,6 +224,32 @@ impl Walker {
                     text_ends = depth;
                 }
             }
+            if let Some(known) = &mut table {
+                if known.depth >= depth {
+                    table = None;
+                } else if let Some(state) = known.state(depth - 1) {
+                    if TextTable::tells(node.byte) {
+                        let chars = depth - known.depth;
+                        let Some(next) = known.table.step(state, node.byte, chars) else {
+                            at = node.end as usize;
+                            continue;
+                        };
+                        known.put(depth, next);
+                        path[depth] = IN_TABLE;
+                        bytes[depth - 1] = node.byte;
+                        if node.token != NO_TOKEN {
+                            hit(node.token);
+                        }
+                        at += 1;
+                        continue;
+                    }
+                    if path[depth - 1] == IN_TABLE {
+                        let chars = depth - 1 - known.depth;
+                        let from = known.cursor;
+                        path[depth - 1] = automaton.text_cursor(from, state, chars, scratch);
+                    }
+                }
+            }
             match memo.step_on_top(automaton, path[depth - 1], node.byte, scratch) {
                 None => {
                     open.push(Open {
@@ -232,6 +262,13 @@ impl Walker {
                 Some(cursor) => {
                     path[depth] = cursor;
                     bytes[depth - 1] = node.byte;
+                    match &mut table {
+                        Some(table) => table.leave(depth),
+                        None if node.byte == b'"' => {
+                            table = Tabled::at(automaton, (cursor, depth), horizon, scratch);
+                        }
+                        None => {}
+                    }
                     if node.token != NO_TOKEN {
                         hit(node.token);
                     }
@@ -421,6 +458,62 @@ impl Walker {
             }
         }
         visited
+    }
+}
+
+/// In the place of a cursor that only the table of a text knows.
+const IN_TABLE: Cursor = Cursor(u32::MAX);
+
+/// Plain text that is read by a table.
+struct Tabled<'a> {
+    table: TextTable<'a>,
+    /// Where it begins, and how deep in the trie that is.
+    cursor: Cursor,
+    depth: usize,
+    /// The states after the first, second, .. character.
+    states: Vec<u32>,
+}
+
+impl<'a> Tabled<'a> {
+    fn at<A: ByteAutomaton>(
+        automaton: &'a A,
+        (cursor, depth): (Cursor, usize),
+        horizon: Horizon<'_>,
+        scratch: &mut A::Scratch,
+    ) -> Option<Self> {
+        let table = automaton.text_table(cursor, horizon, scratch)?;
+        Some(Tabled {
+            table,
+            cursor,
+            depth,
+            states: Vec::new(),
+        })
+    }
+
+    /// The state at the node on the way in this depth, if only plain text led there.
+    #[inline]
+    fn state(&self, depth: usize) -> Option<u32> {
+        match depth - self.depth {
+            0 => Some(self.table.state),
+            chars => self.states.get(chars - 1).copied(),
+        }
+    }
+
+    /// The text has gone on by a character.
+    #[inline]
+    fn put(&mut self, depth: usize, state: u32) {
+        self.states.truncate(depth - self.depth - 1);
+        self.states.push(state);
+    }
+
+    /// Something else than plain text has come.
+    fn leave(&mut self, depth: usize) {
+        self.states.truncate(depth - self.depth - 1);
+    }
+
+    /// Whether the text before a node leads back to where the whole walk began.
+    fn is_back(&self, depth: usize) -> bool {
+        self.depth == 0 && self.state(depth - 1) == Some(self.table.state)
     }
 }
 

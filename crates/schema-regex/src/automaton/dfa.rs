@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use fsm_index::{GoesOn, TextTable};
+
 use crate::hash::FxMap;
 
 use crate::strings::automaton::{CharTable, Product, TooBig};
@@ -117,6 +119,21 @@ impl CharDfa {
             return DEAD;
         }
         self.next[state as usize * self.width + symbol as usize]
+    }
+
+    /// Its own table, from a state on.
+    pub(super) fn text_table<'d>(
+        &'d self,
+        state: u32,
+        goes_on: Option<GoesOn<'d>>,
+    ) -> TextTable<'d> {
+        TextTable {
+            state,
+            columns: &self.ascii,
+            width: self.width,
+            next: &self.next,
+            goes_on,
+        }
     }
 
     pub(super) fn run(&self, text: &str) -> u32 {
@@ -474,8 +491,25 @@ impl Lengths {
             return false;
         }
         let room = max - length;
+        if need > room {
+            return false;
+        }
+        // Of the numbers from `need` to `room`, those of one word at a time.
         let bits = &self.exact[state as usize];
-        (need..=room).any(|k| bits[(k / 64) as usize] & (1 << (k % 64)) != 0)
+        let (first, last) = ((need / 64) as usize, (room / 64) as usize);
+        (first..=last).any(|at| {
+            let from = if at == first {
+                u64::MAX << (need % 64)
+            } else {
+                u64::MAX
+            };
+            let to = if at == last {
+                u64::MAX >> (63 - room % 64)
+            } else {
+                u64::MAX
+            };
+            bits[at] & from & to != 0
+        })
     }
 
     /// Texts of fewer characters may go on, whatever state they have led to.

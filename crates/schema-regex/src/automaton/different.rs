@@ -91,7 +91,7 @@ impl SchemaAutomaton {
         let Top::String { node, text, .. } = state.top else {
             return None;
         };
-        let (last, below) = state.frames.split_last()?;
+        let (last, below) = state.below.frames.split_last()?;
         let m = self.unique_array(last)?;
         let alone = !below.iter().any(|frame| self.is_unique(frame));
         let differ = m.values.is_empty() && m.threads.iter().all(|t| t.unique);
@@ -102,7 +102,7 @@ impl SchemaAutomaton {
         let begun = item.text.get(last.start as usize..)?;
         let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
         let seen = match last.seen.checked_sub(1) {
-            Some(at) => &*state.seen.get(at as usize)?.list,
+            Some(at) => &*state.below.seen.get(at as usize)?.list,
             None => &[],
         };
         (!begun.contains(&b'\\')).then_some((begun, seen))
@@ -118,7 +118,7 @@ impl SchemaAutomaton {
         x: &mut Scratch,
     ) -> Option<Result<State, usize>> {
         let item = state.item.as_ref().filter(|item| item.differs)?;
-        let array = state.frames.iter().rposition(|f| self.is_unique(f))?;
+        let array = state.below.frames.iter().rposition(|f| self.is_unique(f))?;
         let depth = array as u32 + 1;
         let mut config = self.load(state, x, Load::Apart);
         for (i, byte) in bytes.iter().enumerate() {
@@ -133,7 +133,7 @@ impl SchemaAutomaton {
             }
             config = next;
         }
-        let mut after = self.store(config, x);
+        let mut after = self.store(config, state, x);
         let mut text = Vec::with_capacity(item.text.len() + bytes.len());
         text.extend_from_slice(&item.text);
         text.extend_from_slice(bytes);
@@ -145,7 +145,7 @@ impl SchemaAutomaton {
     /// Tokens that go on with further items behind the open one.
     #[cold]
     pub(super) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.item.is_none() || !state.frames.iter().all(|f| self.only_compares(f)) {
+        if state.item.is_none() || !state.below.frames.iter().all(|f| self.only_compares(f)) {
             return;
         }
         if let Some((begun, seen)) = self.open_item(state) {
@@ -169,12 +169,12 @@ impl SchemaAutomaton {
             });
             return;
         }
-        let Some(array) = state.frames.iter().rposition(|f| self.is_unique(f)) else {
+        let Some(array) = state.below.frames.iter().rposition(|f| self.is_unique(f)) else {
             return;
         };
         // What must be closed first, and then the comma before the next item.
         let mut order: Vec<u8> = Vec::new();
-        for frame in state.frames[array + 1..].iter().rev() {
+        for frame in state.below.frames[array + 1..].iter().rev() {
             order.push(if frame.is_object { b'}' } else { b']' });
         }
         if order.is_empty() {

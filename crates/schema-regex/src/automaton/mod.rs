@@ -34,6 +34,7 @@ mod space;
 mod state;
 mod step;
 mod strings;
+mod tables;
 mod text;
 mod unique;
 
@@ -41,7 +42,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
-    TextLoop,
+    TextLoop, TextTable,
 };
 use serde_json::Value;
 
@@ -328,7 +329,7 @@ impl ByteAutomaton for SchemaAutomaton {
         for (i, byte) in bytes.iter().enumerate() {
             config = self.next(config, *byte, x).ok_or(i)?;
         }
-        *state = self.store(config, x);
+        *state = self.store(config, state, x);
         Ok(())
     }
 
@@ -349,6 +350,7 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
         x.tidy();
+        x.configs.clear();
         let config = self.load(state, x, Load::Walk);
         Cursor(x.configs.add(config))
     }
@@ -374,6 +376,19 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         self.free_at(cursor, x)
+    }
+
+    fn text_table(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<TextTable<'_>> {
+        self.table_at(cursor, horizon, x)
+    }
+
+    fn text_cursor(&self, cursor: Cursor, state: u32, chars: usize, x: &mut Scratch) -> Cursor {
+        self.behind_text(cursor, state, chars, x)
     }
 
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {

@@ -7,7 +7,7 @@ use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
 use super::node::{LOOSE, NO_CLASS, ObjectMachine, Span};
 use super::scratch::{
-    EMPTY_LIST, FIRST_THREAD, Frame, Gap, Key, Scratch, Seen, Top, UNKNOWN, Usable,
+    EMPTY_LIST, FIRST_THREAD, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable,
 };
 use super::step::Next;
 use super::text::{self, Partial, Sink};
@@ -101,7 +101,8 @@ impl SchemaAutomaton {
     /// Which names may come next in the object on top of a stack. That its
     /// frame is looked at is for the caller to note.
     pub(super) fn usable(&self, stack: u32, x: &mut Scratch) -> Arc<Usable> {
-        if let Some(known) = x.usable.get(&stack) {
+        let at = stack as usize;
+        if let Some(Some(known)) = x.usable.get(at) {
             return Arc::clone(known);
         }
         let top = x.peek(stack);
@@ -138,7 +139,10 @@ impl SchemaAutomaton {
             usable.values = x.add_list(&values);
         }
         let usable = Arc::new(usable);
-        x.usable.insert(stack, Arc::clone(&usable));
+        if x.usable.len() <= at {
+            x.usable.resize_with(at + 1, || None);
+        }
+        x.usable[at] = Some(Arc::clone(&usable));
         usable
     }
 
@@ -190,15 +194,15 @@ impl SchemaAutomaton {
     }
 
     pub(super) fn key_step(&self, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
-        let usable = self.usable(stack, x);
         // Of further names the key of the topmost level tells all.
         let top = match key.is_further() {
             true => x.peek(stack),
             false => x.frame(stack),
         };
         let m = self.node(top.frame.node).object.as_ref()?;
-        let seen = x.seen.get(top.frame.seen).clone();
         if key.partial == Partial::None && byte == b'"' {
+            let usable = self.usable(stack, x);
+            let seen = x.seen.get(top.frame.seen).clone();
             let named = key.names.ends(|i| &m.names.list[i].text);
             let number = match named {
                 Some(i) => {
@@ -245,11 +249,14 @@ impl SchemaAutomaton {
             frame.seen = x.seen.add(next);
             return Some((self.gap(Gap::Colon), x.push(frame, top.below)));
         }
+        if x.usable.get(stack as usize).is_none_or(Option::is_none) {
+            self.usable(stack, x);
+        }
         let mut sink = KeySink {
             m,
-            usable: &usable,
-            seen: &seen,
-            x,
+            usable: x.usable.get(stack as usize)?.as_deref()?,
+            seen: x.seen.get(top.frame.seen),
+            texts: &mut x.texts,
         };
         let (partial, mut key) = text::read(&mut sink, self.escapes, key.partial, key, byte)?;
         key.partial = partial;
@@ -327,7 +334,7 @@ struct KeySink<'a> {
     m: &'a ObjectMachine,
     usable: &'a Usable,
     seen: &'a Seen,
-    x: &'a mut Scratch,
+    texts: &'a mut Texts,
 }
 
 impl KeySink<'_> {
@@ -403,7 +410,7 @@ impl Sink for KeySink<'_> {
         let text = if key.text == UNKNOWN {
             UNKNOWN
         } else {
-            self.x.add_text(key.text, c)
+            self.texts.add(key.text, c)
         };
         Some(Key {
             state,

@@ -4,10 +4,11 @@
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::node::Span;
 use super::text::Partial;
-use crate::hash::{FxMap, pair};
+use crate::hash::{Fx, FxMap, pair};
 
 /// Things with numbers, each once.
 #[derive(Debug)]
@@ -41,6 +42,108 @@ impl<T: Clone + Eq + Hash> Interner<T> {
 
     fn len(&self) -> usize {
         self.items.len()
+    }
+}
+
+/// Texts by number: each is another one and a value behind it.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// What comes before, the last value, and how many there are.
+    nodes: Vec<(u32, u32, u32)>,
+    ids: FxMap<(u32, u32), u32>,
+}
+
+impl Texts {
+    /// With [`NO_TEXT`] and [`EMPTY_TEXT`].
+    fn new() -> Texts {
+        Texts {
+            nodes: vec![(0, 0, 0), (0, 0, 0)],
+            ids: FxMap::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, text: u32, value: u32) -> u32 {
+        let fresh = self.nodes.len() as u32;
+        match self.ids.entry((text, value)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let length = self.nodes[text as usize].2 + 1;
+                self.nodes.push((text, value, length));
+                *place.insert(fresh)
+            }
+        }
+    }
+}
+
+/// The configurations of a walk by number, 0 the dead one. Most are found again
+/// where they are met again, though not all: a table without chains remembers them.
+#[derive(Debug)]
+pub(super) struct Configs {
+    items: Vec<Config>,
+    /// In pairs of places: the numbers of those that were met last.
+    places: Box<[u32]>,
+}
+
+/// Places of configurations.
+const PLACES: usize = 1 << 12;
+
+impl Configs {
+    fn new() -> Configs {
+        let dead = Config {
+            top: Top::End,
+            stack: u32::MAX,
+            item: 0,
+        };
+        Configs {
+            items: vec![dead],
+            places: vec![0; PLACES].into(),
+        }
+    }
+
+    /// Forgets all but the dead one: a new walk begins.
+    pub(super) fn clear(&mut self) {
+        // What stands in a place is compared before it is believed.
+        self.items.truncate(1);
+    }
+
+    pub(super) fn add(&mut self, config: Config) -> u32 {
+        let mut hasher = Fx::default();
+        config.hash(&mut hasher);
+        let place = hasher.finish() as usize % PLACES;
+        let is = |id: u32| id != 0 && self.items.get(id as usize) == Some(&config);
+        let newest = self.places[place];
+        if is(newest) {
+            return newest;
+        }
+        let older = self.places[place ^ 1];
+        if is(older) {
+            return older;
+        }
+        let fresh = self.items.len() as u32;
+        self.items.push(config);
+        self.places[place ^ 1] = newest;
+        self.places[place] = fresh;
+        fresh
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: u32) -> &Config {
+        &self.items[id as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// Tells scratches apart, also those that were emptied from what they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tag(u64);
+
+impl Tag {
+    fn new() -> Tag {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Tag(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -235,10 +338,11 @@ pub struct Scratch {
     pub(super) lists: Interner<Arc<[u32]>>,
     pub(super) seen: Interner<Seen>,
     pub(super) stacks: Interner<StackNode>,
-    pub(super) configs: Interner<Config>,
-    texts: Vec<(u32, u32, u32)>,
-    text_ids: FxMap<(u32, u32), u32>,
-    pub(super) usable: FxMap<u32, Arc<Usable>>,
+    pub(super) tag: Tag,
+    pub(super) configs: Configs,
+    pub(super) texts: Texts,
+    /// By stack.
+    pub(super) usable: Vec<Option<Arc<Usable>>>,
     /// Whether items that must differ can still do so, where it was asked.
     pub(super) fresh: FxMap<Config, bool>,
     /// While that is found out, it is not asked.
@@ -262,10 +366,10 @@ impl Scratch {
             lists: Interner::new(),
             seen: Interner::new(),
             stacks: Interner::new(),
-            configs: Interner::new(),
-            texts: Vec::new(),
-            text_ids: FxMap::default(),
-            usable: FxMap::default(),
+            tag: Tag::new(),
+            configs: Configs::new(),
+            texts: Texts::new(),
+            usable: Vec::new(),
             fresh: FxMap::default(),
             searching: false,
             forgets: false,
@@ -282,8 +386,7 @@ impl Scratch {
         self.lists.add(Arc::from([0]));
         self.lists.add(Arc::from([0, 0]));
         self.seen.add(Seen::default());
-        self.texts = vec![(0, 0, 0), (0, 0, 0)];
-        // The stack without frames, and the dead cursor.
+        // The stack without frames.
         let frame = Frame {
             node: u32::MAX,
             is_object: false,
@@ -300,16 +403,13 @@ impl Scratch {
             below: 0,
             depth: 0,
         });
-        self.configs.add(Config {
-            top: Top::End,
-            stack: u32::MAX,
-            item: 0,
-        });
     }
 
     /// Forgets what grew too large.
     pub(super) fn tidy(&mut self) {
-        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.len() > MAX_KEPT {
+        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.nodes.len()
+            > MAX_KEPT
+        {
             *self = Scratch::new();
         }
     }
@@ -360,32 +460,24 @@ impl Scratch {
     }
 
     pub(super) fn add_text(&mut self, text: u32, value: u32) -> u32 {
-        let fresh = self.texts.len() as u32;
-        match self.text_ids.entry((text, value)) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                let length = self.texts[text as usize].2 + 1;
-                self.texts.push((text, value, length));
-                *place.insert(fresh)
-            }
-        }
+        self.texts.add(text, value)
     }
 
     pub(super) fn text_length(&self, text: u32) -> u32 {
-        self.texts[text as usize].2
+        self.texts.nodes[text as usize].2
     }
 
     pub(super) fn text_before(&self, text: u32) -> u32 {
-        self.texts[text as usize].0
+        self.texts.nodes[text as usize].0
     }
 
     /// The values of a text from `start` on.
     pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
         let mut out = Vec::new();
         let mut at = text;
-        while at > EMPTY_TEXT && self.texts[at as usize].2 > start {
-            out.push(self.texts[at as usize].1);
-            at = self.texts[at as usize].0;
+        while at > EMPTY_TEXT && self.texts.nodes[at as usize].2 > start {
+            out.push(self.texts.nodes[at as usize].1);
+            at = self.texts.nodes[at as usize].0;
         }
         out.reverse();
         out

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::SchemaAutomaton;
 use super::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NO_TEXT, Scratch, Seen, Str, Top, UNKNOWN,
+    Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NO_TEXT, Scratch, Seen, Str, Tag, Top, UNKNOWN,
     UNKNOWN_ITEM, is_kept,
 };
 
@@ -13,16 +13,26 @@ use super::scratch::{
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) top: Top,
-    pub(super) frames: Vec<Frame>,
-    /// Lists and seen things that `top` and `frames` refer to, by number from
-    /// [`FIXED_LISTS`] and 1 on.
+    /// Lists that `top` refers to, by number from [`FIXED_LISTS`] on.
     lists: Vec<Arc<[u32]>>,
-    pub(super) seen: Vec<Seen>,
+    pub(super) below: Arc<Below>,
     /// The name that is open.
-    key: Vec<u32>,
+    key: Arc<[u32]>,
     /// The item that is open, where items must differ.
     pub(super) item: Option<Box<Item>>,
     pub(super) accepting: bool,
+    /// Where a scratch has it, which spares reading it on there.
+    place: Option<(Tag, Config)>,
+}
+
+/// The arrays and objects that are open: most tokens leave them as they are.
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    pub(super) frames: Vec<Frame>,
+    /// Lists and seen things that `frames` refer to, by number from
+    /// [`FIXED_LISTS`] and 1 on.
+    lists: Vec<Arc<[u32]>>,
+    pub(super) seen: Vec<Seen>,
 }
 
 /// The outermost item that is open and must differ from others.
@@ -53,12 +63,12 @@ impl State {
     pub(super) fn of(config: Config) -> State {
         State {
             top: config.top,
-            frames: Vec::new(),
             lists: Vec::new(),
-            seen: Vec::new(),
-            key: Vec::new(),
+            below: Arc::default(),
+            key: Arc::default(),
             item: None,
             accepting: false,
+            place: None,
         }
     }
 
@@ -80,7 +90,7 @@ impl State {
         let quotes = (end..token.len()).filter(|&at| token[at] == b'"');
         quotes.into_iter().any(|quote| {
             let mut rest = &token[quote + 1..];
-            for &c in &self.key {
+            for &c in &*self.key {
                 let Some(c) = char::from_u32(c) else {
                     return true;
                 };
@@ -95,7 +105,7 @@ impl State {
 
     /// How many arrays and objects are open.
     pub fn depth(&self) -> usize {
-        self.frames.len()
+        self.below.frames.len()
     }
 }
 
@@ -104,88 +114,83 @@ impl SchemaAutomaton {
     /// unknown, and so does an item that differs, so that cursors do not depend
     /// on them.
     pub(super) fn load(&self, state: &State, x: &mut Scratch, how: Load) -> Config {
-        let lists: Vec<u32> = state.lists.iter().map(|l| x.add_list(l)).collect();
-        let list = |id: u32| match id.checked_sub(FIXED_LISTS) {
-            Some(i) => lists[i as usize],
-            None => id,
+        let known = state.place.filter(|(tag, _)| *tag == x.tag);
+        let mut config = match known {
+            // An item is read on in several ways.
+            Some((_, config)) if state.item.is_none() => config,
+            _ => self.read(state, x),
         };
-        let mut stack = 0;
-        for frame in &state.frames {
-            let mut frame = *frame;
-            frame.threads = list(frame.threads);
-            frame.used = list(frame.used);
-            if let Some(i) = frame.seen.checked_sub(1) {
-                frame.seen = x.seen.add(state.seen[i as usize].clone());
-            }
-            stack = x.push(frame, stack);
+        if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
+            key.text = UNKNOWN;
         }
-        let mut top = self.relocated(state.top, &mut |id| list(id));
-        if let Top::Key(key) = &mut top {
-            if how == Load::Walk {
-                key.text = UNKNOWN;
-            } else {
-                key.text = state.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
-            }
-        }
-        x.base_depth = x.depth(stack);
+        x.base_depth = x.depth(config.stack);
         x.least_depth = x.base_depth;
         x.forgets = how == Load::Walk && state.item.is_some();
+        let Some(item) = &state.item else {
+            return config;
+        };
         if x.forgets {
             x.forgotten.clear();
         }
-        let item = match &state.item {
-            None => NO_TEXT,
-            Some(item) => match how {
-                Load::Apart => UNKNOWN_ITEM,
-                Load::Walk if item.differs || self.open_item(state).is_some() => UNKNOWN_ITEM,
-                _ => {
-                    let bytes = item.text.iter();
-                    bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
-                }
-            },
+        config.item = match how {
+            Load::Apart => UNKNOWN_ITEM,
+            Load::Walk if item.differs || self.open_item(state).is_some() => UNKNOWN_ITEM,
+            Load::Walk | Load::Text => {
+                let bytes = item.text.iter();
+                bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
+            }
         };
-        let config = Config { top, stack, item };
-        match how == Load::Walk && item == UNKNOWN_ITEM {
+        match how == Load::Walk && config.item == UNKNOWN_ITEM {
             true => self.forgotten(config, x).unwrap_or(config),
             false => config,
         }
     }
 
-    /// The state of a configuration that did not begin with a walk.
-    pub(super) fn store(&self, config: Config, x: &mut Scratch) -> State {
-        let mut lists: Vec<Arc<[u32]>> = Vec::new();
-        let mut numbers: Vec<u32> = Vec::new();
-        let mut list = |id: u32| {
-            if id < FIXED_LISTS {
-                return id;
-            }
-            let at = numbers.iter().position(|n| *n == id).unwrap_or_else(|| {
-                numbers.push(id);
-                lists.push(x.list(id));
-                numbers.len() - 1
-            });
-            at as u32 + FIXED_LISTS
+    /// The configuration of a state, the item that is open aside.
+    fn read(&self, state: &State, x: &mut Scratch) -> Config {
+        let below = &*state.below;
+        let lists: Vec<u32> = below.lists.iter().map(|l| x.add_list(l)).collect();
+        let list = |id: u32| match id.checked_sub(FIXED_LISTS) {
+            Some(i) => lists[i as usize],
+            None => id,
         };
-        let mut frames: Vec<Frame> = Vec::new();
-        let mut seen: Vec<Seen> = Vec::new();
-        let mut at = config.stack;
-        while at != 0 {
-            let node = x.stacks.get(at);
-            let mut frame = node.frame;
+        let mut stack = 0;
+        for frame in &below.frames {
+            let mut frame = *frame;
             frame.threads = list(frame.threads);
             frame.used = list(frame.used);
-            if frame.seen != 0 {
-                seen.push(x.seen.get(frame.seen).clone());
-                frame.seen = seen.len() as u32;
+            if let Some(i) = frame.seen.checked_sub(1) {
+                frame.seen = x.seen.add(below.seen[i as usize].clone());
             }
-            frames.push(frame);
-            at = node.below;
+            stack = x.push(frame, stack);
         }
-        frames.reverse();
-        let mut top = self.relocated(config.top, &mut list);
-        let mut key = Vec::new();
+        let mut top = self.relocated(state.top, &mut |id| match id.checked_sub(FIXED_LISTS) {
+            Some(i) => x.add_list(&state.lists[i as usize]),
+            None => id,
+        });
+        if let Top::Key(key) = &mut top {
+            key.text = state.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
+        }
+        Config {
+            top,
+            stack,
+            item: NO_TEXT,
+        }
+    }
+
+    /// The state of a configuration that did not begin with a walk: that of a text
+    /// which goes on behind `before`.
+    pub(super) fn store(&self, config: Config, before: &State, x: &mut Scratch) -> State {
+        let same = |place: &(Tag, Config)| place.0 == x.tag && place.1.stack == config.stack;
+        let below = match before.place.as_ref().is_some_and(same) {
+            true => before.below.clone(),
+            false => Arc::new(below(config.stack, x)),
+        };
+        let mut lists = Numbered::default();
+        let mut top = self.relocated(config.top, &mut |id| lists.number(id, x));
+        let mut key: Arc<[u32]> = Arc::default();
         if let Top::Key(k) = &mut top {
-            key = x.text(k.text, 0);
+            key = x.text(k.text, 0).into();
             k.text = EMPTY_TEXT;
         }
         let item = is_kept(config.item).then(|| {
@@ -197,12 +202,12 @@ impl SchemaAutomaton {
         let accepting = self.ends_at(config, x);
         State {
             top,
-            frames,
-            lists,
-            seen,
+            lists: lists.lists,
+            below,
             key,
             item,
             accepting,
+            place: Some((x.tag, config)),
         }
     }
 
@@ -264,5 +269,53 @@ impl SchemaAutomaton {
             Top::Key(key) => Top::Key(Key { ..key }),
             other => other,
         }
+    }
+}
+
+/// Lists by the numbers that a state has for them.
+#[derive(Default)]
+struct Numbered {
+    lists: Vec<Arc<[u32]>>,
+    ids: Vec<u32>,
+}
+
+impl Numbered {
+    /// The number of a list of the scratch.
+    fn number(&mut self, id: u32, x: &Scratch) -> u32 {
+        if id < FIXED_LISTS {
+            return id;
+        }
+        let at = self.ids.iter().position(|n| *n == id).unwrap_or_else(|| {
+            self.ids.push(id);
+            self.lists.push(x.list(id));
+            self.ids.len() - 1
+        });
+        at as u32 + FIXED_LISTS
+    }
+}
+
+/// The open arrays and objects of a stack.
+fn below(stack: u32, x: &Scratch) -> Below {
+    let mut lists = Numbered::default();
+    let mut frames: Vec<Frame> = Vec::with_capacity(x.depth(stack) as usize);
+    let mut seen: Vec<Seen> = Vec::new();
+    let mut at = stack;
+    while at != 0 {
+        let node = x.stacks.get(at);
+        let mut frame = node.frame;
+        frame.threads = lists.number(frame.threads, x);
+        frame.used = lists.number(frame.used, x);
+        if frame.seen != 0 {
+            seen.push(x.seen.get(frame.seen).clone());
+            frame.seen = seen.len() as u32;
+        }
+        frames.push(frame);
+        at = node.below;
+    }
+    frames.reverse();
+    Below {
+        frames,
+        lists: lists.lists,
+        seen,
     }
 }
