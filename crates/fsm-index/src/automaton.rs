@@ -126,27 +126,20 @@ pub trait ByteAutomaton: Send + Sync {
         &[]
     }
 
-    /// A table that says where plain text within `horizon` leads from `cursor`, for
-    /// walks that would take a step for each of its characters. It may look at no more than the
-    /// topmost level.
-    fn text_table(
+    /// What reads the text at `cursor`, for walks within `horizon` that would take a
+    /// step for each of its bytes. It may look at no more than the topmost level.
+    fn text_reader(
         &self,
         _cursor: Cursor,
         _horizon: Horizon<'_>,
         _scratch: &mut Self::Scratch,
-    ) -> Option<TextTable<'_>> {
+    ) -> Option<Box<dyn ReadText + '_>> {
         None
     }
 
-    /// The cursor behind `chars` characters of plain text that the
-    /// [`text_table`](Self::text_table) of `cursor` has led to `state` by.
-    fn text_cursor(
-        &self,
-        cursor: Cursor,
-        _state: u32,
-        _chars: usize,
-        _scratch: &mut Self::Scratch,
-    ) -> Cursor {
+    /// The cursor where the text that begins at `cursor` has been read to `at` by its
+    /// [`text_reader`](Self::text_reader).
+    fn text_cursor(&self, cursor: Cursor, _at: TextAt, _scratch: &mut Self::Scratch) -> Cursor {
         cursor
     }
 
@@ -427,50 +420,32 @@ pub struct FreeText {
     pub chars: usize,
 }
 
-/// Where plain text leads: the bytes 0x20 to 0x7E but quotes and backslashes. See
-/// [`ByteAutomaton::text_table`].
-pub struct TextTable<'a> {
-    /// The state at the cursor.
-    pub state: u32,
-    /// For each byte a column of the table, or `u32::MAX` where it may not come.
-    pub columns: &'a [u32; 128],
-    /// How many columns there are.
-    pub width: usize,
-    /// By state and column the next state, or `u32::MAX` where there is none.
-    pub next: &'a [u32],
-    /// Whether a text may go on, or end, in a state that it has reached behind so
-    /// many characters; always, if there is nothing to ask.
-    pub goes_on: Option<GoesOn<'a>>,
+/// Reads text, such as the inside of a string: a small part of an automaton, which
+/// goes on without cursors until it is left. See [`ByteAutomaton::text_reader`].
+pub trait ReadText {
+    /// Where it begins.
+    fn start(&self) -> TextAt;
+
+    /// Reads one byte more.
+    fn step(&self, at: TextAt, byte: u8) -> TextStep;
+
+    /// Whether the same may come as at the beginning.
+    fn is_back(&self, at: TextAt) -> bool;
 }
 
-/// Asked of a state and of how many characters have led to it.
-pub type GoesOn<'a> = Box<dyn Fn(u32, usize) -> bool + 'a>;
+/// A place in a text: whatever its reader means by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextAt(pub [u32; 4]);
 
-impl TextTable<'_> {
-    /// Whether the table tells of a byte.
-    #[inline]
-    pub fn tells(byte: u8) -> bool {
-        matches!(byte, 0x20..=0x7E) && byte != b'"' && byte != b'\\'
-    }
-
-    /// The state behind one more character of those that [`TextTable::tells`] names,
-    /// with which there are `chars`.
-    #[inline]
-    pub fn step(&self, state: u32, byte: u8, chars: usize) -> Option<u32> {
-        let column = *self.columns.get(usize::from(byte))?;
-        if column == u32::MAX {
-            return None;
-        }
-        let next = *self
-            .next
-            .get(state as usize * self.width + column as usize)?;
-        let goes_on = match &self.goes_on {
-            _ if next == u32::MAX => false,
-            Some(goes_on) => goes_on(next, chars),
-            None => true,
-        };
-        goes_on.then_some(next)
-    }
+/// Where a byte of a text leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextStep {
+    /// Nowhere: no text that may come goes on with it.
+    Dead,
+    /// Further on in the text.
+    To(TextAt),
+    /// Perhaps out of the text, which only the automaton can tell.
+    Leaves,
 }
 
 /// Where text leads, by whole characters: after *any* character of `class` the
@@ -491,4 +466,8 @@ pub struct TextLoop {
     /// aside. 0 is always right;
     /// [`u32::MAX`] says "for ever".
     pub steady: u32,
+    /// Whether the cursors along the text differ in nothing but how much of it may,
+    /// or must, come: then a text that leaves the topmost level of the stack leads
+    /// from each of them to the same, if it may come there at all.
+    pub alike: bool,
 }

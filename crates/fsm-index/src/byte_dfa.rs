@@ -417,6 +417,7 @@ impl ByteAutomaton for ByteDfa {
             class: ClassId(text.class),
             next,
             steady: if next == cursor { u32::MAX } else { 0 },
+            alike: next == cursor,
         })
     }
 

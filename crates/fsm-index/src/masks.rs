@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
-use crate::part::{Part, RestsOnTop};
+use crate::part::{OpenRest, Part, RestsOnTop};
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::{Cut, Cutter, Kinds};
+use crate::vocabulary::{Cut, CutRef, Cutter, Kinds};
 use crate::walk::{Free, From, Walker};
 use crate::{
     ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop, TextRuns,
@@ -319,10 +319,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Whether the topmost level tells most of the row at `cursor`, and `text`,
-    /// if any, is a loop that no token leaves by its length.
+    /// if any, is a loop that no token leaves by its length, or whose cursors are
+    /// alike.
     fn tells_on_top(&self, cursor: Cursor, text: Option<TextLoop>, work: &mut Work<A>) -> bool {
         let longest = self.vocabulary.trie().max_depth();
-        text.is_none_or(|text| text.next == cursor || text.steady as usize >= longest)
+        text.is_none_or(|text| is_free(text, cursor, longest) || text.alike)
             && self.automaton.top_tells(cursor, &mut work.scratch)
     }
 
@@ -337,12 +338,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let part = if !self.key(cursor, Thing::Part as u32, 1, work) {
-            self.fresh_part(cursor, text, work, watch)?
+            self.fresh_part(cursor, text, work, known, watch)?
         } else if let Some(part) = known.part(&work.key) {
             part
         } else {
             let key = work.key.clone();
-            let part = self.fresh_part(cursor, text, work, watch)?;
+            let part = self.fresh_part(cursor, text, work, known, watch)?;
             known.add_part(&key, part.clone());
             part
         };
@@ -360,10 +361,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             visited += walker.walk_open(self.automaton, cursor, scratch, (trie, open), hit);
         }
         if let Some((cut, rests)) = &part.open_rests {
-            for open in rests {
-                let hit = |rest| cut.put_rest(rest, 1, usize::MAX, changes);
-                let here = (cut.rests(), open);
-                visited += walker.walk_open(self.automaton, cursor, scratch, here, hit);
+            for rest in rests {
+                let hit = |id| cut.put_rest(id, rest.from, rest.to, changes);
+                let here = (cut.rests(), &rest.open);
+                let lead = (0..rest.lead).flat_map(|_| cut.sample().iter().copied());
+                let from = walker.lead(self.automaton, cursor, scratch, lead);
+                visited += walker.walk_open(self.automaton, from, scratch, here, hit);
             }
         }
         watch.walked(visited)?;
@@ -377,19 +380,20 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         text: Option<TextLoop>,
         work: &mut Work<A>,
+        known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
         key.clear();
         let Some(language) = self.automaton.common_key(cursor, horizon, scratch, key) else {
-            return Ok(Arc::new(self.part(cursor, text, work, watch)?));
+            return Ok(Arc::new(self.part(cursor, text, work, known, watch)?));
         };
         if let Some(part) = self.vocabulary.common_part(language, key) {
             return Ok(part);
         }
         let key = key.clone();
-        let part = Arc::new(self.part(cursor, text, work, watch)?);
+        let part = Arc::new(self.part(cursor, text, work, known, watch)?);
         self.vocabulary
             .add_common_part(language, &key, part.clone());
         Ok(part)
@@ -403,23 +407,29 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         text: Option<TextLoop>,
         work: &mut Work<A>,
+        known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
         let cut_by = |class: Option<ClassId>| {
             let class = self.automaton.text_class(class?);
             self.vocabulary.cut(class, self.text_runs, self.cutter)
         };
+        let mut class = text.map(|text| text.class);
+        let mut cut = cut_by(class);
+        let longest = self.vocabulary.trie().max_depth();
+        let is_free = |text: &TextLoop| is_free(*text, cursor, longest);
+        if let (Some(text), Some(cut)) = (text.filter(|text| !is_free(text)), &cut) {
+            return self.counted_part(cursor, text, cut.clone(), work, known, watch);
+        }
+        let mut text = text.filter(is_free);
         // Where the loop is no help yet, free text may be.
-        let mut text = text;
-        let mut cut = cut_by(text.map(|text| text.class));
         let mut free = None;
         if cut.is_none() {
             free = self.automaton.free_text(cursor, &mut work.scratch);
-            let longest = self.vocabulary.trie().max_depth();
             let always = free.filter(|free| free.chars >= longest);
             cut = cut_by(always.map(|free| free.class));
         }
-        let class = text.map(|text| text.class).or(free.map(|free| free.class));
+        class = class.or(free.map(|free| free.class));
         let unstepped = self.unstepped(text, free);
         if free.is_some() {
             text = None;
@@ -466,6 +476,66 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch.walked(visited)?;
         let hit = |token| words.allow(token);
         let others = (trie, cut.heads(), None);
+        let (visited, open) =
+            walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
+        watch.walked(visited)?;
+        let open_rests = open_rests.into_iter().map(|open| OpenRest {
+            open,
+            from: 1,
+            to: usize::MAX,
+            lead: 0,
+        });
+        Ok(Part::new(words, open, Some((cut, open_rests.collect()))))
+    }
+
+    /// The part of the row at `cursor` that the topmost level tells, in a text whose
+    /// characters are counted: see [`Masks::put_together`].
+    fn counted_part(
+        &self,
+        cursor: Cursor,
+        text: TextLoop,
+        cut: CutRef,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Part, Error> {
+        let mut stretches = Vec::new();
+        let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
+            self.rests_on_top(next, text.class, &cut, work, known, watch)
+        })?;
+        let Some(bound) = bound else {
+            // Some characters of the class go on in another way.
+            return self.part(cursor, None, work, known, watch);
+        };
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        cut.put_plain(bound, words);
+        let mut open_rests: Vec<OpenRest> = Vec::new();
+        for (from, to, rests) in stretched(&stretches, bound) {
+            for &rest in &rests.sure {
+                cut.put_rest(rest, from, to, words.as_mut_slice());
+            }
+            for open in &rests.open {
+                // All lead to the same, so that one walk does for them.
+                let same = |other: &&mut OpenRest| other.to == from && other.open == *open;
+                match open_rests.iter_mut().find(same) {
+                    Some(before) => before.to = to,
+                    None => open_rests.push(OpenRest {
+                        open: open.clone(),
+                        from,
+                        to,
+                        lead: from,
+                    }),
+                }
+            }
+        }
+        let hit = |token| words.allow(token);
+        let others = (self.vocabulary.trie(), cut.heads(), None);
         let (visited, open) =
             walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
         watch.walked(visited)?;
@@ -629,19 +699,59 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Some(cut) = self.vocabulary.cut(ranges, self.text_runs, self.cutter) else {
             return Ok(false);
         };
-        // Stretches of the chain with the same rests: where each begins.
-        let mut stretches: Vec<(usize, Arc<[u32]>)> = Vec::new();
-        let mut bound = usize::MAX;
+        let mut stretches = Vec::new();
+        let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
+            self.rests(next, class, &cut, work, known, watch)
+        })?;
+        let Some(bound) = bound else {
+            return Ok(false);
+        };
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        cut.put_plain(bound, words);
+        for (from, to, rests) in stretched(&stretches, bound) {
+            for &rest in rests.iter() {
+                cut.put_rest(rest, from, to, words.as_mut_slice());
+            }
+        }
+        let others = (self.vocabulary.trie(), cut.heads());
+        let hit = |token, _| words.allow(token);
+        let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
+        watch.walked(visited)?;
+        Ok(true)
+    }
+
+    /// Goes along a chain of cursors; `rests` finds what may come behind one of them.
+    /// Puts the stretches of the chain with the same rests into `stretches`, each
+    /// with the number of characters before which it begins, and gives the number
+    /// of characters that the chain has, [`usize::MAX`] where it has no end. `None`
+    /// if it ends where some characters of the class go on in another way.
+    fn chain<T: PartialEq>(
+        &self,
+        cursor: Cursor,
+        text: TextLoop,
+        cut: &Cut,
+        work: &mut Work<A>,
+        stretches: &mut Vec<(usize, Arc<T>)>,
+        mut rests: impl FnMut(Cursor, &mut Work<A>) -> Result<Arc<T>, Error>,
+    ) -> Result<Option<usize>, Error>
+    where
+        T: ?Sized,
+    {
+        let class = text.class;
         let mut at = cursor;
         let mut chars = 0;
         let mut text = Some(text);
         while chars < cut.max_len() {
             let Some(here) = text.filter(|text| text.class == class) else {
-                if cut.goes_on(|byte| !self.automaton.step(at, byte, &mut work.scratch).is_dead()) {
-                    return Ok(false);
-                }
-                bound = chars;
-                break;
+                let ends = !cut
+                    .goes_on(|byte| !self.automaton.step(at, byte, &mut work.scratch).is_dead());
+                return Ok(ends.then_some(chars));
             };
             let left = cut.max_len() - chars;
             let steady = (here.steady as usize).min(left);
@@ -650,7 +760,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 _ => (steady, at),
             };
             // The rests behind the next `same` characters.
-            let rests = self.rests(next, class, &cut, work, known, watch)?;
+            let rests = rests(next, work)?;
             if stretches.last().is_none_or(|s| s.1 != rests) {
                 stretches.push((chars + 1, rests));
             }
@@ -667,27 +777,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             let horizon = self.vocabulary.trie().horizon();
             text = self.automaton.text_loop(at, horizon, &mut work.scratch);
         }
-        let Work {
-            scratch,
-            walker,
-            words,
-            ..
-        } = work;
-        clear(words, self.vocabulary.width());
-        cut.put_plain(bound, words);
-        for (i, (from, rests)) in stretches.iter().enumerate() {
-            let to = stretches
-                .get(i + 1)
-                .map_or(bound.saturating_add(1), |next| next.0);
-            for &rest in rests.iter() {
-                cut.put_rest(rest, *from, to, words.as_mut_slice());
-            }
-        }
-        let others = (self.vocabulary.trie(), cut.heads());
-        let hit = |token, _| words.allow(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
-        watch.walked(visited)?;
-        Ok(true)
+        Ok(Some(usize::MAX))
     }
 
     /// The rests that may come at a cursor, in the order of their trie.
@@ -810,6 +900,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         }
         Ok(rests)
     }
+}
+
+/// Whether no token leaves a loop by its length.
+fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
+    text.next == cursor || text.steady as usize >= longest
+}
+
+/// The stretches of a chain of so many characters: `from..to`, and their rests.
+fn stretched<T: ?Sized>(
+    stretches: &[(usize, Arc<T>)],
+    bound: usize,
+) -> impl Iterator<Item = (usize, usize, &T)> {
+    let ends = stretches[1.min(stretches.len())..]
+        .iter()
+        .map(|next| next.0);
+    let ends = ends.chain([bound.saturating_add(1)]);
+    let stretches = stretches.iter().zip(ends);
+    stretches.map(|((from, rests), to)| (*from, to, &**rests))
 }
 
 fn clear(words: &mut Vec<u32>, width: usize) {

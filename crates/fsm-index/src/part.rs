@@ -19,7 +19,18 @@ pub(crate) struct Part {
     pub(crate) open: Box<[Open]>,
     /// In the trie of the rests of a cut: what follows at least one character
     /// of its class.
-    pub(crate) open_rests: Option<(CutRef, Box<[Open]>)>,
+    pub(crate) open_rests: Option<(CutRef, Box<[OpenRest]>)>,
+}
+
+/// A subtree of rests of which the topmost level does not tell.
+#[derive(Debug)]
+pub(crate) struct OpenRest {
+    pub(crate) open: Open,
+    /// Behind how many characters of the class the rests may come: `from..to`.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Behind how many of them the walk begins.
+    pub(crate) lead: usize,
 }
 
 /// The tokens that may come for sure, in ascending order.
@@ -30,7 +41,7 @@ enum Sure {
 }
 
 /// Of the rests of a cut, those that may come for sure, and what is left open.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct RestsOnTop {
     pub(crate) sure: Box<[u32]>,
     pub(crate) open: Box<[Open]>,
@@ -45,7 +56,7 @@ impl RestsOnTop {
 }
 
 /// A subtree of which the topmost level does not tell.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     /// Its first node.
     pub(crate) node: u32,
@@ -61,7 +72,7 @@ impl Part {
     pub(crate) fn new(
         words: &[u32],
         open: Vec<Open>,
-        open_rests: Option<(CutRef, Vec<Open>)>,
+        open_rests: Option<(CutRef, Vec<OpenRest>)>,
     ) -> Part {
         let count: u32 = words.iter().map(|word| word.count_ones()).sum();
         let sure = if count as usize > FEW {
@@ -123,7 +134,8 @@ impl Part {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         let (Sure::Few(sure) | Sure::Many(sure)) = &self.sure;
-        let rests = self.open_rests.iter().flat_map(|(_, open)| open);
+        let rests = self.open_rests.iter().flat_map(|(_, rests)| rests);
+        let rests = rests.map(|rest| &rest.open);
         let open = self.open.iter().chain(rests).map(Open::memory);
         size_of::<Part>() + sure.len() * 4 + open.sum::<usize>()
     }

@@ -5,9 +5,11 @@
 //! part in common with many others are kept as the difference from it. All
 //! others are masks, to be lent as they are.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{collections::HashMap, collections::hash_map::Entry};
+
+use foldhash::quality::RandomState;
 
 use crate::changed::{Bits, Changed};
 use crate::{TokenMask, Vocabulary};
@@ -253,16 +255,17 @@ const SHARDS: usize = 16;
 
 /// Keeps one copy of equal rows.
 #[derive(Debug, Default)]
-pub(crate) struct RowPool([Mutex<HashMap<u64, Vec<Arc<Row>>>>; SHARDS]);
+pub(crate) struct RowPool {
+    hasher: RandomState,
+    shards: [Mutex<HashMap<u64, Vec<Arc<Row>>>>; SHARDS],
+}
 
 impl RowPool {
     /// The pooled row equal to `row`, and how many bytes the pool has grown by.
     pub(crate) fn intern(&self, row: Row) -> (Arc<Row>, usize) {
-        let mut hasher = DefaultHasher::new();
-        row.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.hasher.hash_one(&row);
         // A panic elsewhere leaves the pool whole: it changes by one insert.
-        let shard = &self.0[hash as usize % SHARDS];
+        let shard = &self.shards[hash as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let same = match shard.entry(hash) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -279,7 +282,7 @@ impl RowPool {
 
     /// How many rows there are.
     pub(crate) fn count(&self) -> usize {
-        let shards = self.0.iter();
+        let shards = self.shards.iter();
         shards
             .map(|shard| {
                 let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

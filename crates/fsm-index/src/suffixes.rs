@@ -4,10 +4,11 @@
 //! the bits of the keys' hashes whose nodes, once set, never move (a hash trie;
 //! Bagwell, "Ideal Hash Trees", 2001). It is thrown away as a whole.
 
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldhash::quality::RandomState;
 
 /// How deep a walk into a stack may be remembered, in levels.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -44,7 +45,7 @@ impl<V> Default for Suffixes<V> {
     fn default() -> Self {
         Suffixes {
             root: OnceLock::new(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             bytes: AtomicUsize::new(0),
         }
     }

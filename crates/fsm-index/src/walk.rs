@@ -5,7 +5,9 @@ use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
 use crate::vocabulary::{Kinds, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, Cursor, Differences, Horizon, TextTable, TokenMask, Vocabulary};
+use crate::{
+    ByteAutomaton, Cursor, Differences, Horizon, ReadText, TextAt, TextStep, TokenMask, Vocabulary,
+};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -182,7 +184,7 @@ impl Walker {
             None => &[],
         };
         let horizon = trie.horizon();
-        let mut table = Tabled::at(automaton, (start, 0), horizon, scratch);
+        let mut text = Text::at(automaton, (start, 0), horizon, scratch);
         // The depth of the node on the way behind which nothing is free.
         let mut text_ends = usize::MAX;
         let mut skips = skip.iter().copied();
@@ -207,7 +209,7 @@ impl Walker {
                     text_ends = usize::MAX;
                     let is_free = free.from != From::Start
                         || path[depth - 1] == start
-                        || table.as_ref().is_some_and(|table| table.is_back(depth));
+                        || text.as_ref().is_some_and(|text| text.is_back(depth));
                     // A character begins here, so that nothing is open.
                     let begins = node.byte & 0xC0 != 0x80;
                     let below = below[at];
@@ -224,29 +226,29 @@ impl Walker {
                     text_ends = depth;
                 }
             }
-            if let Some(known) = &mut table {
-                if known.depth >= depth {
-                    table = None;
-                } else if let Some(state) = known.state(depth - 1) {
-                    if TextTable::tells(node.byte) {
-                        let chars = depth - known.depth;
-                        let Some(next) = known.table.step(state, node.byte, chars) else {
+            if let Some(read) = &mut text {
+                if read.depth >= depth {
+                    text = None;
+                } else if let Some(place) = read.place(depth - 1) {
+                    match read.reader.step(place, node.byte) {
+                        TextStep::Dead => {
                             at = node.end as usize;
                             continue;
-                        };
-                        known.put(depth, next);
-                        path[depth] = IN_TABLE;
-                        bytes[depth - 1] = node.byte;
-                        if node.token != NO_TOKEN {
-                            hit(node.token);
                         }
-                        at += 1;
-                        continue;
-                    }
-                    if path[depth - 1] == IN_TABLE {
-                        let chars = depth - 1 - known.depth;
-                        let from = known.cursor;
-                        path[depth - 1] = automaton.text_cursor(from, state, chars, scratch);
+                        TextStep::To(next) => {
+                            read.put(depth, next);
+                            path[depth] = IN_TEXT;
+                            bytes[depth - 1] = node.byte;
+                            if node.token != NO_TOKEN {
+                                hit(node.token);
+                            }
+                            at += 1;
+                            continue;
+                        }
+                        TextStep::Leaves if path[depth - 1] == IN_TEXT => {
+                            path[depth - 1] = automaton.text_cursor(read.cursor, place, scratch);
+                        }
+                        TextStep::Leaves => {}
                     }
                 }
             }
@@ -262,10 +264,10 @@ impl Walker {
                 Some(cursor) => {
                     path[depth] = cursor;
                     bytes[depth - 1] = node.byte;
-                    match &mut table {
-                        Some(table) => table.leave(depth),
+                    match &mut text {
+                        Some(text) => text.leave(depth),
                         None if node.byte == b'"' => {
-                            table = Tabled::at(automaton, (cursor, depth), horizon, scratch);
+                            text = Text::at(automaton, (cursor, depth), horizon, scratch);
                         }
                         None => {}
                     }
@@ -278,6 +280,19 @@ impl Walker {
         }
         self.visited += visited;
         (visited, open)
+    }
+
+    /// The cursor behind some bytes.
+    pub(crate) fn lead<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        from: Cursor,
+        scratch: &mut A::Scratch,
+        bytes: impl Iterator<Item = u8>,
+    ) -> Cursor {
+        bytes.fold(from, |cursor, byte| {
+            self.memo.step(automaton, cursor, byte, scratch)
+        })
     }
 
     /// As [`Walker::walk`], in one subtree that was left open.
@@ -461,59 +476,57 @@ impl Walker {
     }
 }
 
-/// In the place of a cursor that only the table of a text knows.
-const IN_TABLE: Cursor = Cursor(u32::MAX);
+/// In the place of a cursor that only the reader of a text knows.
+const IN_TEXT: Cursor = Cursor(u32::MAX);
 
-/// Plain text that is read by a table.
-struct Tabled<'a> {
-    table: TextTable<'a>,
+/// Text on the way of a walk that is read without cursors.
+struct Text<'a> {
+    reader: Box<dyn ReadText + 'a>,
     /// Where it begins, and how deep in the trie that is.
     cursor: Cursor,
     depth: usize,
-    /// The states after the first, second, .. character.
-    states: Vec<u32>,
+    /// The places before the first byte and after each.
+    places: Vec<TextAt>,
 }
 
-impl<'a> Tabled<'a> {
+impl<'a> Text<'a> {
     fn at<A: ByteAutomaton>(
         automaton: &'a A,
         (cursor, depth): (Cursor, usize),
         horizon: Horizon<'_>,
         scratch: &mut A::Scratch,
     ) -> Option<Self> {
-        let table = automaton.text_table(cursor, horizon, scratch)?;
-        Some(Tabled {
-            table,
+        let reader = automaton.text_reader(cursor, horizon, scratch)?;
+        Some(Text {
+            places: vec![reader.start()],
+            reader,
             cursor,
             depth,
-            states: Vec::new(),
         })
     }
 
-    /// The state at the node on the way in this depth, if only plain text led there.
+    /// The place of the node on the way in this depth, if the text has not been left.
     #[inline]
-    fn state(&self, depth: usize) -> Option<u32> {
-        match depth - self.depth {
-            0 => Some(self.table.state),
-            chars => self.states.get(chars - 1).copied(),
-        }
+    fn place(&self, depth: usize) -> Option<TextAt> {
+        self.places.get(depth - self.depth).copied()
     }
 
-    /// The text has gone on by a character.
+    /// The text has gone on.
     #[inline]
-    fn put(&mut self, depth: usize, state: u32) {
-        self.states.truncate(depth - self.depth - 1);
-        self.states.push(state);
+    fn put(&mut self, depth: usize, place: TextAt) {
+        self.places.truncate(depth - self.depth);
+        self.places.push(place);
     }
 
-    /// Something else than plain text has come.
+    /// The text has been left.
     fn leave(&mut self, depth: usize) {
-        self.states.truncate(depth - self.depth - 1);
+        self.places.truncate(depth - self.depth);
     }
 
     /// Whether the text before a node leads back to where the whole walk began.
     fn is_back(&self, depth: usize) -> bool {
-        self.depth == 0 && self.state(depth - 1) == Some(self.table.state)
+        let is_back = |place| self.reader.is_back(place);
+        self.depth == 0 && self.place(depth - 1).is_some_and(is_back)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the topmost levels tell that many automata have, remembered with the
 //! vocabulary, within a bound.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 use crate::KeyLanguage;
@@ -41,8 +41,8 @@ impl Held for RestsOnTop {
 impl<T> Default for Common<T> {
     fn default() -> Self {
         Common {
-            new: HashMap::new(),
-            old: HashMap::new(),
+            new: HashMap::default(),
+            old: HashMap::default(),
             bytes: 0,
         }
     }

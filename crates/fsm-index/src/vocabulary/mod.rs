@@ -573,7 +573,7 @@ fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Lends the cut of a vocabulary by one class.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CutRef(Arc<OnceLock<Cut>>);
 
 impl std::ops::Deref for CutRef {

@@ -645,6 +645,7 @@ impl ByteAutomaton for JsonLike {
             class: ClassId(class),
             next,
             steady,
+            alike: matches!(place.at, At::Text(..)),
         })
     }
 

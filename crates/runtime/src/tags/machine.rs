@@ -300,6 +300,7 @@ impl ByteAutomaton for TagAutomaton {
                 class: ClassId(thread.part * CLASSES + inner.class.0),
                 next: x.intern(&mut next),
                 steady: inner.steady,
+                alike: false,
             });
         }
         let thread = self.free_thread(x.config(cursor))?;
@@ -317,6 +318,7 @@ impl ByteAutomaton for TagAutomaton {
                 class,
                 next: cursor,
                 steady: u32::MAX,
+                alike: false,
             });
         };
         if thread.extra >= limit {
@@ -327,6 +329,7 @@ impl ByteAutomaton for TagAutomaton {
             class,
             next: self.resting(thread.part, thread.extra + 1, x),
             steady: (limit - thread.extra).saturating_sub(horizon),
+            alike: false,
         })
     }
 

@@ -3,8 +3,6 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{GoesOn, TextTable};
-
 use crate::hash::FxMap;
 
 use crate::strings::automaton::{CharTable, Product, TooBig};
@@ -119,21 +117,6 @@ impl CharDfa {
             return DEAD;
         }
         self.next[state as usize * self.width + symbol as usize]
-    }
-
-    /// Its own table, from a state on.
-    pub(super) fn text_table<'d>(
-        &'d self,
-        state: u32,
-        goes_on: Option<GoesOn<'d>>,
-    ) -> TextTable<'d> {
-        TextTable {
-            state,
-            columns: &self.ascii,
-            width: self.width,
-            next: &self.next,
-            goes_on,
-        }
     }
 
     pub(super) fn run(&self, text: &str) -> u32 {

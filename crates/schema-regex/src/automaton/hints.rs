@@ -50,6 +50,7 @@ impl SchemaAutomaton {
                     class,
                     next: cursor,
                     steady: u32::MAX,
+                    alike: true,
                 })
             }
             _ => None,
@@ -87,6 +88,7 @@ impl SchemaAutomaton {
                 class: ANY_TEXT,
                 next: cursor,
                 steady: u32::MAX,
+                alike: true,
             });
         }
         if !text.words.is_none() {
@@ -154,6 +156,7 @@ impl SchemaAutomaton {
             class,
             next: Cursor(x.configs.add(next)),
             steady,
+            alike: m.leaves.len() == 1,
         })
     }
 
@@ -253,11 +256,9 @@ impl SchemaAutomaton {
                 let usable = self.usable(config.stack, x);
                 let frame = x.frame(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                if usable.classes == 0 {
+                if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
                 }
-                self.key_loop(m, key.state, usable.classes)
-                    .or_else(|| self.free_names(m, key.state, usable.classes))?;
                 Top::Key(Key {
                     names: Span::NONE,
                     used: Span::NONE,

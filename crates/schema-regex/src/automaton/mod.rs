@@ -28,13 +28,13 @@ mod loops;
 mod names;
 mod node;
 mod objects;
+mod reader;
 mod scratch;
 mod shape;
 mod space;
 mod state;
 mod step;
 mod strings;
-mod tables;
 mod text;
 mod unique;
 
@@ -42,7 +42,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
-    TextLoop, TextTable,
+    ReadText, TextAt, TextLoop,
 };
 use serde_json::Value;
 
@@ -378,17 +378,17 @@ impl ByteAutomaton for SchemaAutomaton {
         self.free_at(cursor, x)
     }
 
-    fn text_table(
+    fn text_reader(
         &self,
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<TextTable<'_>> {
-        self.table_at(cursor, horizon, x)
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.reader_at(cursor, horizon, x)
     }
 
-    fn text_cursor(&self, cursor: Cursor, state: u32, chars: usize, x: &mut Scratch) -> Cursor {
-        self.behind_text(cursor, state, chars, x)
+    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.behind_text(cursor, at, x)
     }
 
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {

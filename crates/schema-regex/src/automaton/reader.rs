@@ -1,0 +1,392 @@
+//! The inside of strings of one alternative and of further names, read without the
+//! rest of the automaton: what walks take most of their steps in.
+
+use fsm_index::{Cursor, Horizon, ReadText, TextAt, TextStep};
+
+use super::SchemaAutomaton;
+use super::dfa::{CharDfa, DEAD, Lengths};
+use super::node::{KeyMachine, NO_CLASS, StringMachine};
+use super::scratch::{Config, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use super::text::{self, Partial, Sink};
+use crate::options::Escapes;
+
+impl SchemaAutomaton {
+    pub(super) fn reader_at(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            return None;
+        }
+        let escapes = self.escapes;
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.node(node).string.as_ref()?;
+                let start = Place {
+                    state: text.state,
+                    length: text.length,
+                };
+                let rules = string_rules(m, &x.list(set), text, horizon)?;
+                Some(Box::new(Reader {
+                    escapes,
+                    start,
+                    rules,
+                }))
+            }
+            Top::Key(key)
+                if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
+            {
+                let classes = self.usable(config.stack, x).classes;
+                let node = x.peek(config.stack).frame.node;
+                let m = self.node(node).object.as_ref()?;
+                if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
+                    return None;
+                }
+                let start = Place {
+                    state: key.state,
+                    length: 0,
+                };
+                let rules = NameRules {
+                    keys: m.keys.as_ref(),
+                    classes,
+                };
+                Some(Box::new(Reader {
+                    escapes,
+                    start,
+                    rules,
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn behind_text(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        let config = *x.configs.get(cursor.0);
+        let (place, partial) = unpack(at);
+        let top = match config.top {
+            Top::String { node, set, text } => {
+                let cap = self.node(node).string.as_ref().map_or(0, |m| m.cap);
+                let text = Str {
+                    state: place.state,
+                    // Single characters are counted up to the cap.
+                    length: text.length.max(place.length.min(cap)),
+                    partial,
+                    ..text
+                };
+                Top::String { node, set, text }
+            }
+            Top::Key(key) => Top::Key(Key {
+                state: place.state,
+                partial,
+                ..key
+            }),
+            other => other,
+        };
+        Cursor(x.configs.add(Config { top, ..config }))
+    }
+}
+
+/// Between two characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    state: u32,
+    length: u32,
+}
+
+/// What characters may come.
+trait Rules {
+    /// The state of the automaton behind a character; [`DEAD`] if there is none.
+    fn next(&self, state: u32, c: u32) -> u32;
+
+    /// Whether some character of a range leads to a place that lives.
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool;
+
+    /// Whether a text may go on, or end.
+    fn lives(&self, place: Place) -> bool;
+
+    /// Whether a text may end with a quote.
+    fn ends(&self, place: Place) -> bool;
+
+    /// Whether the number of characters makes a difference.
+    fn counts(&self) -> bool;
+}
+
+/// Strings of one alternative, of which none is listed or left out.
+struct StringRules<'a> {
+    dfa: Option<&'a CharDfa>,
+    /// Where the bounds are met with the automaton.
+    lengths: Option<&'a Lengths>,
+    /// The least and the greatest number of characters.
+    min: u64,
+    max: u64,
+    counts: bool,
+}
+
+fn string_rules<'m>(
+    m: &'m StringMachine,
+    wanted: &[u32],
+    text: Str,
+    horizon: Horizon<'_>,
+) -> Option<StringRules<'m>> {
+    let [leaf] = &*m.leaves else { return None };
+    let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
+    if !alone || !wanted.contains(&leaf.goal) {
+        return None;
+    }
+    if m.free.is_some() {
+        return Some(StringRules {
+            dfa: None,
+            lengths: None,
+            min: 0,
+            max: u64::MAX,
+            counts: false,
+        });
+    }
+    let dfa = match (leaf.dfa, &*m.dfas) {
+        (Some(_), [dfa]) if text.state != DEAD => Some(&**dfa),
+        (None, _) => None,
+        _ => return None,
+    };
+    let lengths = leaf.lengths.as_deref();
+    let far = lengths.is_none_or(|l| l.are_far(text.length.into(), horizon.bytes() as u64));
+    Some(StringRules {
+        dfa,
+        lengths,
+        min: leaf.min,
+        max: leaf.max.unwrap_or(u64::MAX),
+        counts: match dfa {
+            Some(_) => !far,
+            None => leaf.min > 0 || leaf.max.is_some(),
+        },
+    })
+}
+
+impl Rules for StringRules<'_> {
+    #[inline]
+    fn next(&self, state: u32, c: u32) -> u32 {
+        self.dfa.map_or(0, |dfa| dfa.step(state, c))
+    }
+
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
+        let lives = |state| {
+            let length = place.length + 1;
+            self.lives(Place { state, length })
+        };
+        match self.dfa {
+            Some(dfa) => dfa.some_in(place.state, lo, hi, lives),
+            None => lives(0),
+        }
+    }
+
+    #[inline]
+    fn lives(&self, place: Place) -> bool {
+        if place.state == DEAD {
+            return false;
+        }
+        if !self.counts {
+            return true;
+        }
+        let length = u64::from(place.length);
+        match (self.dfa, self.lengths) {
+            (Some(_), Some(lengths)) => lengths.live(place.state, length),
+            (Some(_), None) => true,
+            (None, _) => length <= self.max,
+        }
+    }
+
+    fn ends(&self, place: Place) -> bool {
+        let length = u64::from(place.length);
+        match self.dfa {
+            Some(dfa) => dfa.accepts(place.state) && self.lengths.is_none_or(|l| l.accepts(length)),
+            None => (self.min..=self.max).contains(&length),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.counts
+    }
+}
+
+/// Names that are neither declared nor used.
+struct NameRules<'a> {
+    keys: Option<&'a KeyMachine>,
+    /// Of these classes.
+    classes: u64,
+}
+
+impl Rules for NameRules<'_> {
+    #[inline]
+    fn next(&self, state: u32, c: u32) -> u32 {
+        self.keys.map_or(0, |keys| keys.dfa.step(state, c))
+    }
+
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
+        let lives = |state| self.lives(Place { state, ..place });
+        match self.keys {
+            Some(keys) => keys.dfa.some_in(place.state, lo, hi, lives),
+            None => true,
+        }
+    }
+
+    fn lives(&self, place: Place) -> bool {
+        let Some(keys) = self.keys else { return true };
+        let mut counts = keys.counts.iter().enumerate();
+        place.state != DEAD
+            && counts.any(|(class, counts)| {
+                self.classes & (1 << class) != 0 && counts[place.state as usize] != Some(0)
+            })
+    }
+
+    fn ends(&self, place: Place) -> bool {
+        let class = match self.keys {
+            Some(keys) => keys.class[place.state as usize],
+            None => 0,
+        };
+        class != NO_CLASS && self.classes & (1 << class) != 0
+    }
+
+    fn counts(&self) -> bool {
+        false
+    }
+}
+
+struct Reader<R> {
+    escapes: Escapes,
+    start: Place,
+    rules: R,
+}
+
+/// Reads characters by the rules.
+struct Follow<'r, R>(&'r R);
+
+impl<R: Rules> Sink for Follow<'_, R> {
+    type State = Place;
+
+    #[inline]
+    fn put(&mut self, place: Place, c: u32) -> Option<Place> {
+        let next = Place {
+            state: self.0.next(place.state, c),
+            length: place.length + 1,
+        };
+        self.0.lives(next).then_some(next)
+    }
+
+    fn some(&mut self, place: Place, lo: u32, hi: u32) -> bool {
+        self.0.some(place, lo, hi)
+    }
+}
+
+impl<R: Rules> ReadText for Reader<R> {
+    fn start(&self) -> TextAt {
+        pack(self.start, Partial::None)
+    }
+
+    #[inline]
+    fn step(&self, at: TextAt, byte: u8) -> TextStep {
+        let (place, partial) = unpack(at);
+        if partial == Partial::None && byte == b'"' {
+            return match self.rules.ends(place) {
+                true => TextStep::Leaves,
+                false => TextStep::Dead,
+            };
+        }
+        let mut sink = Follow(&self.rules);
+        match text::read(&mut sink, self.escapes, partial, place, byte) {
+            Some((partial, place)) => TextStep::To(pack(place, partial)),
+            None => TextStep::Dead,
+        }
+    }
+
+    fn is_back(&self, at: TextAt) -> bool {
+        let (place, partial) = unpack(at);
+        partial == Partial::None
+            && place.state == self.start.state
+            && (!self.rules.counts() || place == self.start)
+    }
+}
+
+fn pack(place: Place, partial: Partial) -> TextAt {
+    let (kind, more) = match partial {
+        Partial::None => (0, 0),
+        Partial::Utf8 { bits, left, least } => {
+            (1 | u32::from(left) << 8, bits << 2 | length(least))
+        }
+        Partial::Escape => (2, 0),
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => (3 | u32::from(digits) << 8 | high << 16, value),
+        Partial::HighEscape { high } => (4, high),
+        Partial::HighU { high } => (5, high),
+    };
+    TextAt([place.state, place.length, kind, more])
+}
+
+fn unpack(TextAt([state, length, kind, more]): TextAt) -> (Place, Partial) {
+    let partial = match kind & 0xFF {
+        0 => Partial::None,
+        1 => Partial::Utf8 {
+            bits: more >> 2,
+            left: (kind >> 8) as u8,
+            least: LEAST[(more & 3) as usize],
+        },
+        2 => Partial::Escape,
+        3 => Partial::Hex {
+            value: more,
+            digits: (kind >> 8) as u8,
+            high: kind >> 16,
+        },
+        4 => Partial::HighEscape { high: more },
+        _ => Partial::HighU { high: more },
+    };
+    (Place { state, length }, partial)
+}
+
+/// The least code points that take two, three and four bytes.
+const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
+
+fn length(least: u32) -> u32 {
+    LEAST.iter().position(|known| *known == least).unwrap_or(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_packed_and_unpacked() {
+        let place = Place {
+            state: u32::MAX,
+            length: 7,
+        };
+        let utf8 = |bits, left, least| Partial::Utf8 { bits, left, least };
+        let hex = |value, digits, high| Partial::Hex {
+            value,
+            digits,
+            high,
+        };
+        let high = 0xDBFF;
+        for partial in [
+            Partial::None,
+            Partial::Escape,
+            utf8(0x1F, 1, 0x80),
+            utf8(0x0F_FF, 1, 0x800),
+            utf8(0x7_FFFF, 1, 0x1_0000),
+            utf8(7, 3, 0x1_0000),
+            hex(0, 0, 0),
+            hex(0xFFF, 3, high),
+            Partial::HighEscape { high },
+            Partial::HighU { high },
+        ] {
+            let (again, read) = unpack(pack(place, partial));
+            assert!(again == place && read == partial, "{partial:?}");
+        }
+    }
+}
