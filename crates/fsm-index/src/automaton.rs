@@ -410,14 +410,25 @@ pub struct ClassId(pub u32);
 
 /// Text that may come, whatever it is. See [`ByteAutomaton::free_text`].
 ///
-/// It may come at the cursor and behind any text without quotes, backslashes and
-/// control characters that may come there, whether that is of the class or not.
+/// It may come at the cursor and behind more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeText {
     /// The class; characters outside it may come too.
     pub class: ClassId,
     /// How many characters it may have, with what comes before it from the cursor on.
     pub chars: usize,
+    /// Behind what it may come.
+    pub behind: Behind,
+}
+
+/// Behind what free text may come, from the cursor on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Any text without quotes, backslashes and control characters that may come,
+    /// whether that is of the class or not.
+    AnyText,
+    /// Text of the class.
+    ItsClass,
 }
 
 /// Reads text, such as the inside of a string: a small part of an automaton, which

@@ -13,8 +13,8 @@ use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::{Cut, CutRef, Cutter, Kinds};
 use crate::walk::{Free, From, Walker};
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop, TextRuns,
-    Vocabulary,
+    Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop,
+    TextRuns, Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -553,7 +553,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
-            from: From::AnyText,
+            from: match free.behind {
+                Behind::AnyText => From::AnyText,
+                Behind::ItsClass => From::ItsClass,
+            },
             // No text has more characters than bytes.
             bytes: free.chars,
         });

@@ -187,6 +187,8 @@ impl Walker {
         let mut text = Text::at(automaton, (start, 0), horizon, scratch);
         // The depth of the node on the way behind which nothing is free.
         let mut text_ends = usize::MAX;
+        // The same of the class of what is free.
+        let mut class_ends = usize::MAX;
         let mut skips = skip.iter().copied();
         let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
         let mut visited = 0;
@@ -207,9 +209,17 @@ impl Walker {
             if let Some(free) = free {
                 if text_ends >= depth {
                     text_ends = usize::MAX;
-                    let is_free = free.from != From::Start
-                        || path[depth - 1] == start
-                        || text.as_ref().is_some_and(|text| text.is_back(depth));
+                    if class_ends >= depth {
+                        class_ends = usize::MAX;
+                    }
+                    let is_free = match free.from {
+                        From::AnyText => true,
+                        From::ItsClass => class_ends == usize::MAX,
+                        From::Start => {
+                            path[depth - 1] == start
+                                || text.as_ref().is_some_and(|text| text.is_back(depth))
+                        }
+                    };
                     // A character begins here, so that nothing is open.
                     let begins = node.byte & 0xC0 != 0x80;
                     let below = below[at];
@@ -224,6 +234,9 @@ impl Walker {
                 }
                 if text_ends == usize::MAX && !Kinds::is_text(node.byte) {
                     text_ends = depth;
+                }
+                if class_ends == usize::MAX && !free.kinds.have(node.byte) {
+                    class_ends = depth;
                 }
             }
             if let Some(read) = &mut text {
@@ -547,6 +560,8 @@ pub(crate) enum From {
     Start,
     /// Any text.
     AnyText,
+    /// Text of these kinds of characters.
+    ItsClass,
 }
 
 /// A path as long as the longest token, with its first cursor.

@@ -111,6 +111,14 @@ impl Kinds {
         self.0 & !others.0 == 0
     }
 
+    /// Whether a byte is a character of one of the kinds, alone.
+    pub(crate) fn have(self, byte: u8) -> bool {
+        match ASCII.get(usize::from(byte)) {
+            Some(kind) => kind & !self.0 == 0,
+            None => false,
+        }
+    }
+
     pub(crate) fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -120,6 +128,21 @@ impl Kinds {
         !matches!(byte, 0..=0x1F | b'"' | b'\\' | 0x7F)
     }
 }
+
+/// The kind of each character of a byte.
+const ASCII: [u64; 128] = {
+    let mut kinds = [OTHER; 128];
+    let mut at = 0;
+    while at < KINDS.len() && KINDS[at].1 < 128 {
+        let mut c = KINDS[at].0;
+        while c <= KINDS[at].1 {
+            kinds[c as usize] = 1 << at;
+            c += 1;
+        }
+        at += 1;
+    }
+    kinds
+};
 
 /// What the tokens at a node of a trie and below it have at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,6 +225,11 @@ mod tests {
         }
         for c in ['"', '\\', '\n', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));
+        }
+        for byte in 0..128u8 {
+            let kind = Kinds::of(char::from(byte));
+            assert_eq!(Kinds(ASCII[usize::from(byte)]), kind);
+            assert!(kind.have(byte) && !Kinds(!kind.0).have(byte) && !kind.have(byte | 0x80));
         }
         assert!(Kinds::of('é').are_within(Kinds::within(crate::JSON_TEXT)));
     }

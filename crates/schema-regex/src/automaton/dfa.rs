@@ -236,6 +236,87 @@ impl CharDfa {
         self.ranges_of(|symbol| free[symbol as usize])
     }
 
+    /// The code points of which up to `steps` may come one after another from
+    /// `state` on, whichever they are, so that much can follow. Where some may not
+    /// come behind another one, the fewer are left out.
+    pub(super) fn free_class_alone(
+        &self,
+        state: u32,
+        steps: usize,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Vec<(u32, u32)> {
+        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
+        let mut class = vec![true; self.width];
+        for (symbol, is) in class.iter_mut().enumerate() {
+            *is = good(self.next[state as usize * self.width + symbol]);
+        }
+        // One symbol at least is left out each time.
+        for _ in 0..=self.width {
+            match self.first_conflict(state, steps, &class, good) {
+                Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
+                Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
+                Err(TooBig) => break,
+            }
+        }
+        Vec::new()
+    }
+
+    /// What is to be left out of a class so that it may come in one state that it
+    /// leads to.
+    fn first_conflict(
+        &self,
+        state: u32,
+        steps: usize,
+        class: &[bool],
+        good: impl Fn(u32) -> bool,
+    ) -> Result<Option<Vec<usize>>, TooBig> {
+        let symbols = || (0..self.width).filter(|symbol| class[*symbol]);
+        let weights = self.weights();
+        let mut met = vec![false; self.states()];
+        met[state as usize] = true;
+        // Each with the symbol that led there.
+        let mut states = vec![(state, None)];
+        let mut from = 0;
+        for _ in 0..steps {
+            let to = states.len();
+            for at in from..to {
+                let (here, via) = states[at];
+                let next = |symbol: usize| self.next[here as usize * self.width + symbol];
+                let refused: Vec<usize> = symbols().filter(|s| !good(next(*s))).collect();
+                if !refused.is_empty() {
+                    let weight: usize = refused.iter().map(|symbol| weights[*symbol]).sum();
+                    return Ok(Some(match via {
+                        Some(via) if weights[via] < weight => vec![via],
+                        _ => refused,
+                    }));
+                }
+                for symbol in symbols() {
+                    let next = next(symbol);
+                    if !std::mem::replace(&mut met[next as usize], true) {
+                        states.push((next, Some(symbol)));
+                    }
+                }
+            }
+            if states.len() > MAX_ALONE {
+                return Err(TooBig);
+            }
+            if states.len() == to {
+                break;
+            }
+            from = to;
+        }
+        Ok(None)
+    }
+
+    /// How many characters of a byte each symbol has, and one for all others.
+    fn weights(&self) -> Vec<usize> {
+        let mut weights = vec![1; self.width];
+        for symbol in self.ascii.iter().filter(|symbol| **symbol != u32::MAX) {
+            weights[*symbol as usize] += 1;
+        }
+        weights
+    }
+
     fn ranges_of(&self, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         let mut out: Vec<(u32, u32)> = Vec::new();
         for (i, &start) in self.starts.iter().enumerate() {
@@ -387,6 +468,9 @@ pub(super) enum Follows {
 
 /// The most states of which it is asked what is free behind them.
 const MAX_FREE: usize = 2_048;
+
+/// The same of what may come alone.
+const MAX_ALONE: usize = 256;
 
 /// The most states and lengths of which it is asked whether texts may go on.
 const MAX_OPEN: u64 = 1 << 18;

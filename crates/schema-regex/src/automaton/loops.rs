@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use fsm_index::{ClassId, FreeText, JSON_TEXT};
+use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 
 use super::dfa::{CharDfa, Follows};
 
@@ -32,11 +32,14 @@ struct FreeClass {
     classes: u64,
     ranges: Ranges,
     chars: usize,
+    behind: Behind,
 }
 
 /// How many characters are looked ahead for text that may come whatever it is:
 /// few tokens are longer.
 const FREE_STEPS: usize = 32;
+/// The same where they lead to the end of what is free.
+const LEAST_STEPS: usize = 4;
 
 /// The number of the first class of free text.
 const FREE: u32 = 1 << 31;
@@ -82,17 +85,32 @@ impl Loops {
         let at = base + state;
         let free = self.free.get(at as usize)?.get_or_init(|| {
             let limits = (LEAST_FREE, FREE_STEPS);
-            let (class, chars) = dfa.free_class_from(state, limits, follows);
-            Box::new(FreeClass {
+            let (class, chars) = dfa.free_class_from(state, limits, &follows);
+            let mut free = FreeClass {
                 classes,
                 ranges: json_text(&class),
                 chars,
-            })
+                behind: Behind::AnyText,
+            };
+            // Where other text leads elsewhere, the class alone may do.
+            let mut chars = FREE_STEPS;
+            while size(&free.ranges) < LEAST_FREE && chars >= LEAST_STEPS {
+                let class = dfa.free_class_alone(state, chars, &follows);
+                free = FreeClass {
+                    ranges: json_text(&class),
+                    chars,
+                    behind: Behind::ItsClass,
+                    ..free
+                };
+                chars /= 2;
+            }
+            Box::new(free)
         });
         let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
         is_known.then_some(FreeText {
             class: ClassId(FREE + at),
             chars: free.chars,
+            behind: free.behind,
         })
     }
 
