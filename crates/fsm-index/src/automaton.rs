@@ -245,12 +245,32 @@ pub trait ByteAutomaton: Send + Sync {
         Some(self.step(cursor, byte, scratch))
     }
 
+    /// Begins to count anew how many levels are looked at, from `cursor` on:
+    /// [`depth_used`](Self::depth_used) then speaks of the levels of its stack. `None`
+    /// if that cannot be counted.
+    fn count_depth(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> Option<Depth> {
+        None
+    }
+
+    /// Goes on counting where [`count_depth`](Self::count_depth) left off, with `used`
+    /// levels of the stack of its cursor looked at.
+    fn count_on(&self, _before: Depth, _used: usize, _scratch: &mut Self::Scratch) {}
+
     /// How many levels of the stack the walk since the last
     /// [`enter`](Self::enter) has looked at, at most. An automaton without a
     /// stack says 1.
     fn depth_used(&self, _scratch: &Self::Scratch) -> usize {
         1
     }
+}
+
+/// How deep has been looked into a stack; see [`ByteAutomaton::count_depth`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// The depth of the stack where the count began.
+    pub base: u32,
+    /// The least depth that was looked at.
+    pub least: u32,
 }
 
 /// Where an automaton stands, for people. See [`ByteAutomaton::place`].

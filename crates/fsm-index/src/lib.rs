@@ -37,8 +37,8 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage,
-    Place, Reach, ReadText, TextAt, TextLoop, TextStep,
+    Behind, ByteAutomaton, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
+    KeyLanguage, Place, Reach, ReadText, TextAt, TextLoop, TextStep,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;

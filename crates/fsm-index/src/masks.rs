@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
-use crate::part::{OpenRest, Part, RestsOnTop};
+use crate::part::{Open, OpenRest, Part, RestsOnTop};
 use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::{Cut, CutRef, Cutter, Kinds};
-use crate::walk::{Free, From, Walker};
+use crate::vocabulary::{Cut, CutRef, Cutter, Kinds, Trie};
+use crate::walk::{End, Free, From, Walker};
 use crate::{
     Behind, ByteAutomaton, ClassId, Cursor, Differences, Error, FreeText, JSON_TEXT, TextLoop,
     TextRuns, Vocabulary,
@@ -40,6 +40,7 @@ pub(crate) struct Work<A: ByteAutomaton> {
     /// In what a row differs from the part that the topmost level tells.
     changes: Changes,
     differences: Differences,
+    ends: Vec<End>,
     /// How many levels of the stack were looked at for what was remembered and
     /// is now a part of something else.
     remembered: usize,
@@ -55,6 +56,7 @@ impl<A: ByteAutomaton> Work<A> {
             words: Vec::new(),
             changes: Changes::default(),
             differences: Differences::default(),
+            ends: Vec::new(),
             remembered: 0,
         }
     }
@@ -86,7 +88,18 @@ enum Thing {
     Part = 3,
     /// What the topmost level says of rests.
     RestsOnTop = 4,
+    /// The tokens of a subtree.
+    Below = 5,
 }
+
+/// Which trie a subtree is in: the vocabulary's own, or by the number of its class
+/// that of the rests of a cut.
+const OWN: u32 = u32::MAX;
+/// One that has no number.
+const NO_TRIE: u32 = u32::MAX - 1;
+
+/// Subtrees of fewer nodes are walked through each time.
+const WORTH_A_KEY: u32 = 100;
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// The row at `cursor`, which the scratch has just entered: remembered, or
@@ -197,7 +210,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 ..
             } = work;
             if self.automaton.spells(cursor, scratch, differences) {
-                return self.spell(cursor, accepting, work, watch);
+                return self.spell(cursor, accepting, work, known, watch);
             }
             if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
                 return self.patch(cursor, like, accepting, work, known, watch);
@@ -347,30 +360,123 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             known.add_part(&key, part.clone());
             part
         };
-        let Work {
-            scratch,
-            walker,
-            changes,
-            ..
-        } = work;
-        changes.clear();
-        let mut visited = 0;
+        work.changes.clear();
+        let before = work.walker.visited();
         let trie = self.vocabulary.trie();
+        let mut way = Way::new(cursor);
         for open in &part.open {
-            let hit = |token| changes.allow(token);
-            visited += walker.walk_open(self.automaton, cursor, scratch, (trie, open), hit);
+            let own = (OWN, trie);
+            self.open_below(own, open, &mut way, work, known, |token, to| {
+                to.allow(token);
+            });
         }
         if let Some((cut, rests)) = &part.open_rests {
+            // Rests have numbers of their own for each class.
+            let which = text.map_or(NO_TRIE, |text| text.class.0);
             for rest in rests {
-                let hit = |id| cut.put_rest(id, rest.from, rest.to, changes);
-                let here = (cut.rests(), &rest.open);
                 let lead = (0..rest.lead).flat_map(|_| cut.sample().iter().copied());
-                let from = walker.lead(self.automaton, cursor, scratch, lead);
-                visited += walker.walk_open(self.automaton, from, scratch, here, hit);
+                let Work {
+                    scratch, walker, ..
+                } = work;
+                let mut way = Way::new(walker.lead(self.automaton, cursor, scratch, lead));
+                let here = (which, cut.rests());
+                self.open_below(here, &rest.open, &mut way, work, known, |id, to| {
+                    cut.put_rest(id, rest.from, rest.to, to);
+                });
             }
         }
-        watch.walked(visited)?;
+        watch.walked(work.walker.visited() - before)?;
         Ok(part)
+    }
+
+    /// Puts the tokens of a subtree that was left open, and that may come, into the
+    /// changes of the working memory.
+    fn open_below(
+        &self,
+        (which, trie): (u32, &Trie),
+        open: &Open,
+        way: &mut Way,
+        work: &mut Work<A>,
+        known: &Generation,
+        mut put: impl FnMut(u32, &mut Changes),
+    ) {
+        let first = &trie.nodes()[open.node as usize];
+        let Work {
+            scratch, walker, ..
+        } = work;
+        let cursor = way.behind(&open.path, |cursor, byte| {
+            walker.lead(self.automaton, cursor, scratch, [byte].into_iter())
+        });
+        let cursor = walker.lead(self.automaton, cursor, scratch, [first.byte].into_iter());
+        if cursor.is_dead() {
+            return;
+        }
+        if which == NO_TRIE || first.end - open.node < WORTH_A_KEY {
+            let here = (trie, open.node as usize);
+            let changes = &mut work.changes;
+            let hit = |token| put(token, changes);
+            walker.walk_below(self.automaton, cursor, scratch, here, hit);
+            return;
+        }
+        let tokens = self.below((which, trie), open.node, cursor, work, known);
+        tokens
+            .iter()
+            .for_each(|&token| put(token, &mut work.changes));
+    }
+
+    /// The tokens of a subtree that may come, of whose first node `cursor` is the one
+    /// behind its byte. They depend on the levels of that cursor's stack, whatever
+    /// the levels are where the walk began.
+    fn below(
+        &self,
+        (which, trie): (u32, &Trie),
+        node: u32,
+        cursor: Cursor,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Arc<[u32]> {
+        let key = |depth, work: &mut Work<A>| {
+            let keyed = self.key(cursor, Thing::Below as u32, depth, work);
+            work.key.extend([which, node]);
+            keyed
+        };
+        let counted = self.automaton.count_depth(cursor, &mut work.scratch);
+        for depth in 1..=MAX_DEPTH {
+            if counted.is_none() || !key(depth, work) {
+                break;
+            }
+            match known.rests.get(&work.key) {
+                Known::Value(tokens) => {
+                    if let Some(before) = counted {
+                        self.automaton.count_on(before, depth, &mut work.scratch);
+                    }
+                    return tokens;
+                }
+                Known::Deeper => {}
+                Known::Nothing => break,
+            }
+        }
+        let mut tokens = Vec::new();
+        let Work {
+            scratch, walker, ..
+        } = work;
+        // Steps that are remembered would not tell how deep they looked.
+        walker.begin::<A>();
+        let hit = |token| tokens.push(token);
+        walker.walk_below(self.automaton, cursor, scratch, (trie, node as usize), hit);
+        let tokens = known.pool_rests(tokens);
+        if let Some(before) = counted {
+            let used = self.automaton.depth_used(scratch).max(1);
+            for depth in 1..=used.min(MAX_DEPTH) {
+                if !key(depth, work) {
+                    break;
+                }
+                let value = (depth == used).then(|| tokens.clone());
+                known.rests.add(&work.key, value);
+            }
+            self.automaton.count_on(before, used, &mut work.scratch);
+        }
+        tokens
     }
 
     /// The part at `cursor`, which is not known to this index yet: another one
@@ -587,7 +693,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                         let row = self.row_on_top(part.clone(), false, work);
                         self.keep(like, Thing::Likeness, row, work, known);
                     }
-                    return self.patch_on_top(cursor, like, part, accepting, work, watch);
+                    return self.patch_on_top(cursor, like, part, accepting, work, known, watch);
                 }
                 // That one may in turn be patched from another.
                 let row = self.compute(like, false, work, known, watch)?;
@@ -597,12 +703,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if let Row::Changed(changed) = &*row {
             work.changes.clone_from(changed.changes());
             let part = changed.part().clone();
-            return self.patch_on_top(cursor, like, part, accepting, work, watch);
+            return self.patch_on_top(cursor, like, part, accepting, work, known, watch);
         }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
         row.lay_out(self.vocabulary, &mut words);
-        let visited = self.differ(cursor, like, work, watch, words.as_mut_slice());
+        let visited = self.differ(cursor, like, work, known, watch, words.as_mut_slice());
         work.words = words;
         watch.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
@@ -616,10 +722,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         part: Arc<Part>,
         accepting: bool,
         work: &mut Work<A>,
+        known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let mut changes = std::mem::take(&mut work.changes);
-        let visited = self.differ(cursor, like, work, watch, &mut changes);
+        let visited = self.differ(cursor, like, work, known, watch, &mut changes);
         work.changes = changes;
         watch.walked(visited)?;
         Ok(self.row_on_top(part, accepting, work))
@@ -631,6 +738,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         accepting: bool,
         work: &mut Work<A>,
+        known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let Work {
@@ -638,14 +746,26 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             walker,
             changes,
             differences,
+            ends,
             ..
         } = work;
         changes.clear();
         let both = (cursor, Cursor::DEAD);
         let trie = self.vocabulary.trie();
-        let visited =
-            walker.differ_behind(self.automaton, both, scratch, trie, differences, changes);
-        watch.walked(visited)?;
+        let before = walker.visited();
+        walker.differ_behind(
+            self.automaton,
+            both,
+            scratch,
+            trie,
+            differences,
+            ends,
+            changes,
+        );
+        let mut changes = std::mem::take(&mut work.changes);
+        self.differ_at_ends(work, known, &mut changes);
+        work.changes = changes;
+        watch.walked(work.walker.visited() - before)?;
         if let Some(row) = self.row_of_few(&[], accepting, work) {
             return Ok(row);
         }
@@ -660,6 +780,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         like: Cursor,
         work: &mut Work<A>,
+        known: &Generation,
         watch: &mut impl Watch,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
@@ -667,15 +788,60 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             scratch,
             walker,
             differences,
+            ends,
             ..
         } = work;
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
         differences.clear();
-        match self.automaton.differences(cursor, scratch, differences) {
-            true => walker.differ_behind(self.automaton, both, scratch, trie, differences, bits),
-            false => walker.difference(self.automaton, both, scratch, trie, watch, bits),
+        let before = walker.visited();
+        if self.automaton.differences(cursor, scratch, differences) {
+            walker.differ_behind(self.automaton, both, scratch, trie, differences, ends, bits);
+            self.differ_at_ends(work, known, bits);
+        } else {
+            walker.difference(self.automaton, both, scratch, trie, watch, bits);
         }
+        work.walker.visited() - before
+    }
+
+    /// The differences behind the texts of a list, as many as end at a node of the
+    /// trie.
+    fn differ_at_ends(
+        &self,
+        work: &mut Work<A>,
+        known: &Generation,
+        bits: &mut (impl Bits + ?Sized),
+    ) {
+        let trie = self.vocabulary.trie();
+        let ends = std::mem::take(&mut work.ends);
+        for end in &ends {
+            let Work {
+                scratch, walker, ..
+            } = work;
+            let first = end.node as u32;
+            if trie.nodes()[end.node].end - first < WORTH_A_KEY {
+                walker.difference_at(self.automaton, end, scratch, trie, bits);
+                continue;
+            }
+            let [tokens, before] = end.cursors.map(|cursor| match cursor.is_dead() {
+                true => Arc::default(),
+                false => self.below((OWN, trie), first, cursor, work, known),
+            });
+            // Both are in the order of the trie.
+            let ranks = self.vocabulary.ranks();
+            let mut tokens = tokens.iter().copied().peekable();
+            for &other in before.iter() {
+                let rank = ranks[other as usize];
+                while let Some(token) = tokens.next_if(|&t| ranks[t as usize] < rank) {
+                    bits.allow(token);
+                }
+                if tokens.next_if_eq(&other).is_none() {
+                    bits.forbid(other);
+                }
+            }
+            tokens.for_each(|token| bits.allow(token));
+        }
+        work.ends = ends;
     }
 
     /// From the vocabulary cut by the class that is read in a loop at
@@ -817,9 +983,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                     let Work {
                         scratch, walker, ..
                     } = work;
-                    let here = (cut.rests(), open);
-                    let hit = |rest| rests.push(rest);
-                    visited += walker.walk_open(self.automaton, cursor, scratch, here, hit);
+                    let trie = cut.rests();
+                    let first = open.node as usize;
+                    let lead = open.path.iter().copied().chain([trie.nodes()[first].byte]);
+                    let behind = walker.lead(self.automaton, cursor, scratch, lead);
+                    if !behind.is_dead() {
+                        let hit = |rest| rests.push(rest);
+                        let here = (trie, first);
+                        visited += walker.walk_below(self.automaton, behind, scratch, here, hit);
+                    }
                 }
                 watch.walked(visited)?;
                 rests
@@ -902,6 +1074,37 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 .add_common_rests(language, &common, rests.clone());
         }
         Ok(rests)
+    }
+}
+
+/// The way to a place behind a cursor: places come in the order of the trie, so that
+/// most of it is the way to the one before.
+struct Way {
+    bytes: Vec<u8>,
+    /// Before the first byte and behind each.
+    cursors: Vec<Cursor>,
+}
+
+impl Way {
+    fn new(cursor: Cursor) -> Way {
+        Way {
+            bytes: Vec::new(),
+            cursors: vec![cursor],
+        }
+    }
+
+    fn behind(&mut self, path: &[u8], mut step: impl FnMut(Cursor, u8) -> Cursor) -> Cursor {
+        let same = self.bytes.iter().zip(path).take_while(|(a, b)| a == b);
+        let same = same.count();
+        self.bytes.truncate(same);
+        self.cursors.truncate(same + 1);
+        let mut cursor = self.cursors[same];
+        for &byte in &path[same..] {
+            cursor = step(cursor, byte);
+            self.bytes.push(byte);
+            self.cursors.push(cursor);
+        }
+        cursor
     }
 }
 

@@ -225,10 +225,8 @@ impl Walker {
                     let below = below[at];
                     let is_short = usize::from(below.longest) <= free.bytes;
                     if is_free && begins && is_short && below.kinds.are_within(free.kinds) {
-                        let end = node.end as usize;
-                        let tokens = nodes[at..end].iter().map(|node| node.token);
-                        tokens.filter(|&t| t != NO_TOKEN).for_each(&mut hit);
-                        at = end;
+                        trie.tokens_below(at).iter().copied().for_each(&mut hit);
+                        at = node.end as usize;
                         continue;
                     }
                 }
@@ -308,24 +306,27 @@ impl Walker {
         })
     }
 
-    /// As [`Walker::walk`], in one subtree that was left open.
-    pub(crate) fn walk_open<A: ByteAutomaton>(
+    /// As [`Walker::walk`], in one subtree, of whose first node `cursor` is the one
+    /// behind its byte.
+    pub(crate) fn walk_below<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        start: Cursor,
+        cursor: Cursor,
         scratch: &mut A::Scratch,
-        (trie, open): (&Trie, &Open),
+        (trie, node): (&Trie, usize),
         mut hit: impl FnMut(u32),
     ) -> u64 {
-        let path = fresh(&mut self.path, trie, start);
+        let path = fresh(&mut self.path, trie, Cursor::DEAD);
         let memo = &mut self.memo;
-        for (depth, &byte) in open.path.iter().enumerate() {
-            path[depth + 1] = memo.step(automaton, path[depth], byte, scratch);
-        }
         let nodes = trie.nodes();
-        let mut at = open.node as usize;
-        let end = nodes[at].end as usize;
-        let mut visited = open.path.len() as u64;
+        let first = &nodes[node];
+        path[first.depth as usize] = cursor;
+        if first.token != NO_TOKEN {
+            hit(first.token);
+        }
+        let end = first.end as usize;
+        let mut at = node + 1;
+        let mut visited = 1;
         while at < end {
             let node = &nodes[at];
             let depth = node.depth as usize;
@@ -374,7 +375,8 @@ impl Walker {
     }
 
     /// As [`Walker::difference`], where all differences lie behind the texts of
-    /// a list, or on the way to them if `known` is dead.
+    /// a list, or on the way to them if `known` is dead. The subtrees behind the last
+    /// bytes of the texts are left to the caller: they are put into `ends`.
     pub(crate) fn differ_behind<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
@@ -382,8 +384,10 @@ impl Walker {
         scratch: &mut A::Scratch,
         trie: &Trie,
         differences: &Differences,
+        ends: &mut Vec<End>,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
+        ends.clear();
         fresh(&mut self.path, trie, cursor);
         fresh(&mut self.other, trie, known);
         // The nodes that the text before led to, and up to where the cursors
@@ -430,9 +434,19 @@ impl Walker {
                     let token = trie.nodes()[node].token;
                     bits.allow(token);
                 }
-                for node in behind.into_iter().flatten() {
+                if let Some(node) = behind[0] {
                     let range = node..trie.nodes()[node].end as usize;
                     visited += self.difference_in(automaton, scratch, trie, range, bits);
+                }
+                if let Some(node) = behind[1] {
+                    let byte = trie.nodes()[node].byte;
+                    let cursors = [self.path[depth], self.other[depth]];
+                    let cursors =
+                        cursors.map(|cursor| self.memo.step(automaton, cursor, byte, scratch));
+                    visited += 1;
+                    if cursors[0] != cursors[1] {
+                        ends.push(End { node, cursors });
+                    }
                 }
                 match next {
                     Some(node) if depth + 1 < text.len() => way.push(node),
@@ -444,6 +458,34 @@ impl Walker {
         }
         self.visited += visited;
         visited
+    }
+
+    /// The differences in a subtree at whose first node two texts end.
+    pub(crate) fn difference_at<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        end: &End,
+        scratch: &mut A::Scratch,
+        trie: &Trie,
+        bits: &mut (impl Bits + ?Sized),
+    ) {
+        let first = &trie.nodes()[end.node];
+        let to = first.end as usize;
+        let [cursor, before] = end.cursors;
+        if cursor.is_dead() {
+            let nodes = trie.nodes()[end.node..to].iter();
+            let tokens = nodes.map(|node| node.token).filter(|&t| t != NO_TOKEN);
+            tokens.for_each(|token| bits.forbid(token));
+            return;
+        }
+        fresh(&mut self.path, trie, Cursor::DEAD);
+        fresh(&mut self.other, trie, Cursor::DEAD);
+        let depth = first.depth as usize;
+        (self.path[depth], self.other[depth]) = (cursor, before);
+        if first.token != NO_TOKEN {
+            bits.allow(first.token);
+        }
+        self.visited += self.difference_in(automaton, scratch, trie, end.node + 1..to, bits);
     }
 
     /// The differences in a part of the trie; the cursors on the way to it are
@@ -541,6 +583,14 @@ impl<'a> Text<'a> {
         let is_back = |place| self.reader.is_back(place);
         self.depth == 0 && self.place(depth - 1).is_some_and(is_back)
     }
+}
+
+/// Where a text of a list ends: the node of its last byte, and the two cursors
+/// behind that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) node: usize,
+    pub(crate) cursors: [Cursor; 2],
 }
 
 /// Where subtrees need not be stepped through: all their tokens may come if all

@@ -151,12 +151,15 @@ pub(crate) struct Below {
     pub(crate) kinds: Kinds,
     /// The bytes of the longest token.
     pub(crate) longest: u16,
+    /// How many tokens come before the node.
+    pub(crate) before: u32,
 }
 
 /// By node of a trie. O(nodes).
 pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
     let mut all = vec![Below::default(); nodes.len()];
     let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
+    let mut before = 0;
     // The nodes on the way, and how much of their last character is open.
     let mut way: Vec<(u32, Open)> = Vec::new();
     for (at, node) in (0..).zip(nodes) {
@@ -167,7 +170,9 @@ pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
         all[at as usize] = Below {
             kinds: if cut { Kinds(kind.0 | OTHER) } else { kind },
             longest: node.depth,
+            before,
         };
+        before += u32::from(node.token != NO_TOKEN);
         parents.push(parent);
         way.push((at, open));
     }

@@ -81,9 +81,7 @@ struct Inner {
     trie: Trie,
     single_bytes: [bool; 256],
     fingerprint: u128,
-    /// By the bytes: the tokens in the order of the trie.
-    order: Box<[u32]>,
-    /// The place of each token in that order.
+    /// The place of each token in the order of the trie.
     ranks: Box<[u32]>,
     /// The text tokens with two quotes or more.
     quoting: Box<[u32]>,
@@ -364,7 +362,7 @@ impl Vocabulary {
             + self.0.bytes.len()
             + self.0.kinds.len()
             + self.0.trie.memory()
-            + (self.0.order.len() + self.0.ranks.len()) * 4
+            + self.0.ranks.len() * 4
             + cuts.map(Cut::memory).sum::<usize>()
             + whole(&self.0.common).memory()
             + whole(&self.0.common_rests).memory()
@@ -386,7 +384,7 @@ impl Vocabulary {
     /// The tokens by their bytes, as the trie has them; of tokens with the
     /// same bytes only one.
     pub(crate) fn order(&self) -> &[u32] {
-        &self.0.order
+        self.0.trie.order()
     }
 
     /// The tokens that begin with `text`.
@@ -678,10 +676,8 @@ impl VocabularyBuilder {
             .filter(|&t| self.kinds[t] == TokenKind::Text && quotes(t) >= 2)
             .map(|t| t as u32)
             .collect();
-        let nodes = trie.nodes().iter().map(|node| node.token);
-        let order: Box<[u32]> = nodes.filter(|&token| token != NO_TOKEN).collect();
         let mut ranks = vec![NO_TOKEN; self.kinds.len()];
-        for (&token, rank) in order.iter().zip(0..) {
+        for (&token, rank) in trie.order().iter().zip(0..) {
             ranks[token as usize] = rank;
         }
         let ends = (0..self.kinds.len())
@@ -696,7 +692,6 @@ impl VocabularyBuilder {
             trie,
             single_bytes,
             fingerprint: fingerprint.0,
-            order,
             ranks: ranks.into(),
             quoting,
             having: Mutex::default(),

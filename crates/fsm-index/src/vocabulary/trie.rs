@@ -27,6 +27,8 @@ pub(crate) struct Trie {
     nodes: Vec<Node>,
     /// `(first, other)`: tokens with the same bytes; only `first` is in a node.
     duplicates: Vec<(u32, u32)>,
+    /// The tokens of the nodes, in their order.
+    order: Vec<u32>,
     max_depth: usize,
     reaches: Reaches,
     /// By node, one more than its own number (the root is 0): where its children
@@ -103,6 +105,7 @@ impl Trie {
             }
             if let Some(node) = trie.nodes.last_mut() {
                 node.token = id;
+                trie.order.push(id);
             }
             trie.max_depth = trie.max_depth.max(bytes.len());
             previous = bytes;
@@ -156,6 +159,11 @@ impl Trie {
         &self.nodes
     }
 
+    /// The tokens of the nodes, in their order.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     pub(crate) fn duplicates(&self) -> &[(u32, u32)] {
         &self.duplicates
     }
@@ -188,6 +196,16 @@ impl Trie {
         self.below.get_or_init(|| kinds::below(&self.nodes))
     }
 
+    /// The tokens of a node and below it. O(1) once [`Trie::below`] is known.
+    pub(crate) fn tokens_below(&self, node: usize) -> &[u32] {
+        let below = self.below();
+        let end = self.nodes[node].end as usize;
+        let to = below
+            .get(end)
+            .map_or(self.order.len(), |b| b.before as usize);
+        &self.order[below[node].before as usize..to]
+    }
+
     /// The child of a node, or of the root for `None`, by a byte. O(log children).
     pub(crate) fn child(&self, of: Option<usize>, byte: u8) -> Option<usize> {
         let of = of.map_or(0, |node| node + 1);
@@ -209,6 +227,7 @@ impl Trie {
     pub(crate) fn memory(&self) -> usize {
         size_of_val(self.nodes.as_slice())
             + size_of_val(self.duplicates.as_slice())
+            + size_of_val(self.order.as_slice())
             + size_of_val(self.child_starts.as_slice())
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.child_nodes.as_slice())

@@ -41,8 +41,8 @@ mod unique;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Differences, Exception, FreeText, Horizon, KeyLanguage, Place,
-    ReadText, TextAt, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon, KeyLanguage,
+    Place, ReadText, TextAt, TextLoop,
 };
 use serde_json::Value;
 
@@ -461,6 +461,23 @@ impl ByteAutomaton for SchemaAutomaton {
         let on_top = x.least_depth == x.base_depth;
         x.least_depth = least;
         on_top.then_some(to)
+    }
+
+    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
+        let before = Depth {
+            base: x.base_depth,
+            least: x.least_depth,
+        };
+        x.base_depth = x.depth(x.configs.get(cursor.0).stack);
+        x.least_depth = x.base_depth;
+        Some(before)
+    }
+
+    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
+        let used = u32::try_from(used).unwrap_or(u32::MAX);
+        let least = (x.base_depth + 1).saturating_sub(used);
+        x.base_depth = before.base;
+        x.least_depth = before.least.min(least);
     }
 
     fn depth_used(&self, x: &Scratch) -> usize {
