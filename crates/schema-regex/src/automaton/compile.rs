@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::leaves::LeafCache;
-use super::shape::{ArrayShape, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
+use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
 use crate::ir::{
@@ -26,6 +26,9 @@ pub(super) const ANY: ConjId = ConjId(0);
 /// No value.
 pub(super) const NONE: ConjId = ConjId(1);
 
+/// The alternatives of a conjunction for one kind.
+pub(super) type Shapes = Arc<[Shape]>;
+
 pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
@@ -36,7 +39,9 @@ pub(super) struct Compiler {
     unions: HashMap<(NodeId, Vec<NodeId>), NodeId>,
     evaluates: FxMap<NodeId, bool>,
     excluding: FxMap<(NodeId, NodeId, Kind), bool>,
-    pub(super) shapes: FxMap<(ConjId, Kind), Arc<Vec<Shape>>>,
+    /// By conjunction and kind.
+    shapes: Vec<[Option<Shapes>; KINDS]>,
+    no_shapes: Shapes,
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -56,7 +61,8 @@ impl Compiler {
             unions: HashMap::new(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
-            shapes: FxMap::default(),
+            shapes: Vec::new(),
+            no_shapes: Arc::new([]),
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
@@ -143,13 +149,25 @@ impl Compiler {
     }
 
     /// The alternatives of a conjunction for one kind, computed once.
-    pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Arc<Vec<Shape>>, Error> {
-        if let Some(known) = self.shapes.get(&(conj, kind)) {
+    pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
+        if let Some(known) = self.known_shapes(conj, kind) {
             return Ok(Arc::clone(known));
         }
-        let shapes = Arc::new(self.expand(conj, kind)?);
-        self.shapes.insert((conj, kind), Arc::clone(&shapes));
+        let shapes: Shapes = match self.expand(conj, kind)? {
+            none if none.is_empty() => Arc::clone(&self.no_shapes),
+            some => some.into(),
+        };
+        let at = conj.0 as usize;
+        if at >= self.shapes.len() {
+            self.shapes.resize_with(self.conjs.len(), Default::default);
+        }
+        self.shapes[at][kind as usize] = Some(Arc::clone(&shapes));
         Ok(shapes)
+    }
+
+    /// The alternatives of a conjunction for one kind, where they were asked for.
+    pub(super) fn known_shapes(&self, conj: ConjId, kind: Kind) -> Option<&Shapes> {
+        self.shapes.get(conj.0 as usize)?[kind as usize].as_ref()
     }
 
     /// The values of a conjunction, where an `enum` or `const` lists them.

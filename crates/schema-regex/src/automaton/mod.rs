@@ -290,7 +290,7 @@ fn unique_locations(compiler: &compile::Compiler, nodes: &[node::Node]) -> Vec<(
         let shapes = node
             .goals
             .iter()
-            .filter_map(|g| compiler.shapes.get(&(*g, Kind::Array)));
+            .filter_map(|g| compiler.known_shapes(*g, Kind::Array));
         let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
             Shape::Array(a) => a.unique,
             _ => None,

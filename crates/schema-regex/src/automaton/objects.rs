@@ -55,11 +55,11 @@ impl Builder {
     pub(super) fn object_machine(
         &mut self,
         goals: &[ConjId],
-        mut shapes: Vec<(u32, ObjectShape)>,
+        shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
         let mut tests: NameTests = HashMap::new();
         let mut named: BTreeSet<String> = BTreeSet::new();
-        for (_, o) in &mut shapes {
+        for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
                 .iter()
@@ -107,7 +107,7 @@ impl Builder {
             }
         }
         // Names of other alternatives that only `Unevaluated` tells apart.
-        for (_, o) in &shapes {
+        for (_, o) in shapes {
             for rule in &o.rules {
                 if let MemberRule::Unevaluated(sources, _) = rule {
                     for s in sources {
@@ -185,10 +185,10 @@ impl Builder {
             }
             declared.push(self.member(&wanted)?);
         }
-        let (keys, classes) = self.extras(at, &shapes, &tests, &order)?;
+        let (keys, classes) = self.extras(at, shapes, &tests, &order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
-        for (goal, o) in &shapes {
+        for (goal, o) in shapes {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
             } else {
@@ -371,7 +371,7 @@ impl Builder {
     fn extras(
         &mut self,
         at: NodeId,
-        shapes: &[(u32, ObjectShape)],
+        shapes: &[(u32, &ObjectShape)],
         tests: &NameTests,
         declared: &[String],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
@@ -484,7 +484,7 @@ impl Builder {
         Ok((Some(keys), classes))
     }
 
-    fn questions(&self, shapes: &[(u32, ObjectShape)], tests: &NameTests) -> Questions {
+    fn questions(&self, shapes: &[(u32, &ObjectShape)], tests: &NameTests) -> Questions {
         let mut q = Questions::default();
         let schema = &self.compiler.schema;
         let add = |re: Re, res: &mut Vec<Re>| {

@@ -21,6 +21,9 @@ pub(super) enum Kind {
     Object,
 }
 
+/// How many kinds there are.
+pub(super) const KINDS: usize = 7;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
     /// `null`, `false` or `true`.

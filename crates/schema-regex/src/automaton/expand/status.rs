@@ -1,12 +1,12 @@
 //! What is known of a term without splitting.
 
+use super::done::Done;
 use super::{Partial, What, bits, concerns};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
 use crate::ir::{AtomKind, Body, NodeId};
 use crate::shape::Signed;
 use crate::validate;
-use std::collections::HashSet;
 
 impl Compiler {
     pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
@@ -15,7 +15,7 @@ impl Compiler {
             allowed: None,
             pending: Vec::new(),
             branches: Vec::new(),
-            done: HashSet::new(),
+            done: Done::default(),
             collectors: Vec::new(),
         };
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
