@@ -864,10 +864,7 @@ impl<'s> Normaliser<'s> {
     /// Whether a name matches a pattern that was read; one that was not is
     /// refused elsewhere.
     pub(crate) fn matches(&self, id: crate::ir::PatternId, name: &str) -> bool {
-        match &self.schema.pattern(id).pattern {
-            Ok(pattern) => crate::validate::pattern_holds(pattern, name),
-            Err(_) => false,
-        }
+        self.schema.pattern(id).holds(name)
     }
 
     /// Whether a shape is seen to have no value, looking `depth` levels down.

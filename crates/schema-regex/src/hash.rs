@@ -52,7 +52,6 @@ pub(crate) type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<Fx>>;
 pub(crate) type FxSet<K> = HashSet<K, BuildHasherDefault<Fx>>;
 
 /// Two small numbers as one, to be hashed at once.
-#[cfg(feature = "automaton")]
 pub(crate) fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }

@@ -2,6 +2,7 @@
 //! reached, its keywords read and checked, references resolved.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -10,8 +11,10 @@ use crate::ledger::Status;
 use crate::options::{Formats, Options};
 use crate::parse::Draft;
 use crate::settings::Overrides;
+use crate::strings::automaton::Matcher;
 use crate::strings::formats::Format;
 use crate::strings::pattern::{Pattern, PatternError};
+use crate::validate::equal;
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///
@@ -43,6 +46,97 @@ pub(crate) const ROOT: NodeId = NodeId(2);
 pub(crate) struct PatternEntry {
     pub(crate) source: String,
     pub(crate) pattern: Result<Pattern, PatternError>,
+    /// Each condition of the pattern and whether it is wanted, once a text was asked
+    /// about; `None` where one is too large.
+    matchers: OnceLock<Arc<[(Option<Matcher>, bool)]>>,
+}
+
+impl PatternEntry {
+    pub(crate) fn new(source: &str) -> PatternEntry {
+        PatternEntry {
+            source: source.to_owned(),
+            pattern: Pattern::parse(source),
+            matchers: OnceLock::new(),
+        }
+    }
+
+    /// Whether a text satisfies the pattern; one that cannot be read holds nowhere.
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        let Ok(pattern) = &self.pattern else {
+            return false;
+        };
+        let matchers = self.matchers.get_or_init(|| {
+            let looks = pattern.looks.iter().map(|(re, want)| (re, *want));
+            let all = std::iter::once((&pattern.main, true)).chain(looks);
+            all.map(|(re, want)| (Matcher::new(re).ok(), want))
+                .collect()
+        });
+        let holds = |matcher: &Option<Matcher>| matcher.as_ref().is_some_and(|m| m.matches(text));
+        matchers
+            .iter()
+            .all(|(matcher, want)| holds(matcher) == *want)
+    }
+
+    /// Forgets what was made to ask about texts.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn forget(&mut self) {
+        self.matchers.take();
+    }
+}
+
+/// The values of an `enum` or a `const`.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    values: Vec<Value>,
+    /// Which of them are texts, in the order of these, once that was wanted.
+    texts: OnceLock<Box<[u32]>>,
+}
+
+/// From so many values on a text is looked up, not compared with each.
+const MANY_VALUES: usize = 16;
+
+impl Listed {
+    /// Whether one of the values equals this one.
+    pub(crate) fn has(&self, value: &Value) -> bool {
+        let Value::String(text) = value else {
+            return self.values.iter().any(|v| equal(v, value));
+        };
+        if self.values.len() < MANY_VALUES {
+            return self.values.contains(value);
+        }
+        let text_of = |i: u32| self.values[i as usize].as_str();
+        let texts = self.texts.get_or_init(|| {
+            let all = 0..self.values.len() as u32;
+            let mut texts: Vec<u32> = all.filter(|i| text_of(*i).is_some()).collect();
+            texts.sort_unstable_by_key(|i| text_of(*i));
+            texts.into()
+        });
+        let found = texts.binary_search_by_key(&Some(text.as_str()), |i| text_of(*i));
+        found.is_ok()
+    }
+}
+
+impl PartialEq for Listed {
+    fn eq(&self, other: &Listed) -> bool {
+        self.values == other.values
+    }
+}
+
+impl From<Vec<Value>> for Listed {
+    fn from(values: Vec<Value>) -> Listed {
+        Listed {
+            values,
+            texts: OnceLock::new(),
+        }
+    }
+}
+
+impl std::ops::Deref for Listed {
+    type Target = Vec<Value>;
+
+    fn deref(&self) -> &Vec<Value> {
+        &self.values
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -143,7 +237,7 @@ pub(crate) enum AtomKind {
         kinds: Kinds,
         integer: bool,
     },
-    Values(Vec<Value>),
+    Values(Listed),
     Minimum {
         value: Decimal,
         exclusive: bool,

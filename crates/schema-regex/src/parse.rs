@@ -16,7 +16,6 @@ use crate::refs::{Place, Resolver, ScopeId};
 use crate::settings::{self, Overrides};
 use crate::strings::formats::{Format, HINTS};
 use crate::strings::number_formats::NumberFormat;
-use crate::strings::pattern::Pattern;
 
 /// The drafts of JSON Schema that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -265,10 +264,7 @@ impl<'a> Reader<'a> {
             return id;
         }
         let id = PatternId(self.patterns.len() as u32);
-        self.patterns.push(PatternEntry {
-            source: source.to_owned(),
-            pattern: Pattern::parse(source),
-        });
+        self.patterns.push(PatternEntry::new(source));
         self.pattern_ids.insert(source.to_owned(), id);
         id
     }
@@ -334,14 +330,14 @@ impl<'a> Reader<'a> {
                 ));
             }
             "enum" => match value {
-                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone())),
+                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone().into())),
                 other => {
                     return Err(
                         here.invalid(key, &format!("must be an array, not {}", name_of(other)))
                     );
                 }
             },
-            "const" => here.push("const", AtomKind::Values(vec![value.clone()])),
+            "const" => here.push("const", AtomKind::Values(vec![value.clone()].into())),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
                 bound(here, key, value)?;
             }

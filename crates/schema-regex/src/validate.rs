@@ -11,7 +11,6 @@ use crate::ir::{AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
 use crate::options::{Formats, OpenObjects, Options};
 use crate::shape::{Conj, Shape, Signed, Strings};
 use crate::strings::automaton;
-use crate::strings::pattern::Pattern;
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -110,7 +109,7 @@ impl Check<'_> {
                 kinds.has(Kinds::of(value))
                     || (*integer && number().is_some_and(|n| n.is_integer()))
             }
-            AtomKind::Values(values) => values.iter().any(|v| equal(v, value)),
+            AtomKind::Values(values) => values.has(value),
             AtomKind::Minimum {
                 value: low,
                 exclusive,
@@ -126,11 +125,14 @@ impl Check<'_> {
             },
             AtomKind::MinLength(min) => length().is_none_or(|n| n >= *min),
             AtomKind::MaxLength(max) => length().is_none_or(|n| n <= *max),
-            AtomKind::Pattern(id) => match (value.as_str(), &self.schema.pattern(*id).pattern) {
-                (Some(text), Ok(pattern)) => pattern_holds(pattern, text),
-                (Some(_), Err(e)) => return refused(&e.reason),
-                (None, _) => true,
-            },
+            AtomKind::Pattern(id) => {
+                let entry = self.schema.pattern(*id);
+                match (value.as_str(), &entry.pattern) {
+                    (Some(text), Ok(_)) => entry.holds(text),
+                    (Some(_), Err(e)) => return refused(&e.reason),
+                    (None, _) => true,
+                }
+            }
             AtomKind::Format(format) => match value.as_str() {
                 Some(text) => re_holds(&format.re(), text),
                 None => true,
@@ -250,8 +252,9 @@ impl Check<'_> {
                 }
             }
             for (id, node) in &members.patterns {
-                let holds = match &self.schema.pattern(*id).pattern {
-                    Ok(pattern) => pattern_holds(pattern, name),
+                let entry = self.schema.pattern(*id);
+                let holds = match &entry.pattern {
+                    Ok(_) => entry.holds(name),
                     Err(e) => {
                         return Err(Error::new(
                             ErrorKind::Refused,
@@ -296,6 +299,9 @@ pub(crate) fn conj_holds(
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => {
+            if let (Some(x), Some(y)) = (x.as_i64(), y.as_i64()) {
+                return x == y;
+            }
             match (Decimal::from_number(x), Decimal::from_number(y)) {
                 (Some(x), Some(y)) => x == y,
                 _ => x == y,
@@ -322,14 +328,6 @@ fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
     automaton::matches(re, text).unwrap_or(false)
 }
 
-pub(crate) fn pattern_holds(pattern: &Pattern, text: &str) -> bool {
-    re_holds(&pattern.main, text)
-        && pattern
-            .looks
-            .iter()
-            .all(|(re, want)| re_holds(re, text) == *want)
-}
-
 /// Whether a string satisfies what a shape says of strings.
 pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bool {
     let length = text.chars().count() as u64;
@@ -340,13 +338,10 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
             .as_ref()
             .is_none_or(|a| a.iter().any(|s| s == text))
         && !strings.excluded.contains(text)
-        && strings
-            .patterns
-            .iter()
-            .all(|(id, want, _)| match &schema.pattern(*id).pattern {
-                Ok(pattern) => pattern_holds(pattern, text) == *want,
-                Err(_) => false,
-            })
+        && strings.patterns.iter().all(|(id, want, _)| {
+            let entry = schema.pattern(*id);
+            entry.pattern.is_ok() && entry.holds(text) == *want
+        })
         && strings
             .formats
             .iter()

@@ -197,7 +197,7 @@ impl Compiler {
             if let Body::Atoms(atoms) = &self.schema.node(node).body {
                 for atom in atoms {
                     match &atom.kind {
-                        AtomKind::Values(values) => listed = Some(values.clone()),
+                        AtomKind::Values(values) => listed = Some(values.to_vec()),
                         AtomKind::Ref(n) => todo.push(*n),
                         AtomKind::AllOf(nodes) => todo.extend(nodes),
                         _ => {}
@@ -267,7 +267,7 @@ impl Compiler {
                     atom("const", AtomKind::Required(order)),
                 ]
             }
-            other => vec![atom("const", AtomKind::Values(vec![other.clone()]))],
+            other => vec![atom("const", AtomKind::Values(vec![other.clone()].into()))],
         };
         let id = self.synthetic(ALWAYS, atoms);
         self.containers.insert(key, id);
@@ -277,7 +277,7 @@ impl Compiler {
     fn constant(&mut self, value: &Value) -> NodeId {
         let atom = Atom {
             keyword: "const",
-            kind: AtomKind::Values(vec![value.clone()]),
+            kind: AtomKind::Values(vec![value.clone()].into()),
         };
         self.synthetic(ALWAYS, vec![atom])
     }
@@ -453,10 +453,7 @@ impl Compiler {
 
     /// Whether a name matches a pattern of the schema.
     pub(super) fn name_matches(&self, id: PatternId, name: &str) -> bool {
-        match &self.schema.pattern(id).pattern {
-            Ok(pattern) => validate::pattern_holds(pattern, name),
-            Err(_) => false,
-        }
+        self.schema.pattern(id).holds(name)
     }
 
     fn source_evaluates(

@@ -30,6 +30,7 @@ mod node;
 mod objects;
 mod scratch;
 mod shape;
+mod sources;
 mod space;
 mod state;
 mod step;
@@ -135,6 +136,9 @@ impl SchemaAutomaton {
         heights::solve(&mut nodes);
         alias::solve(&mut nodes);
         let unique = unique_locations(&builder.compiler, &nodes);
+        for pattern in &mut builder.compiler.schema.patterns {
+            pattern.forget();
+        }
         let mut automaton = SchemaAutomaton {
             locations: location::locations(&nodes, &builder.compiler),
             tallest: 0,

@@ -12,3 +12,4 @@ pub(crate) mod numbers;
 pub(crate) mod pattern;
 pub(crate) mod re;
 pub(crate) mod spell;
+pub(crate) mod tuples;
