@@ -29,6 +29,9 @@ pub struct Schema {
     pub(crate) overrides: Overrides,
 }
 
+/// The name of a member.
+pub(crate) type Name = Arc<str>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(pub(crate) u32);
 
@@ -210,9 +213,9 @@ impl Kinds {
 /// location.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members {
-    pub(crate) names: BTreeMap<String, NodeId>,
+    pub(crate) names: BTreeMap<Name, NodeId>,
     /// The names in order of appearance.
-    pub(crate) order: Vec<String>,
+    pub(crate) order: Vec<Name>,
     pub(crate) patterns: Vec<(PatternId, NodeId)>,
     /// `ALWAYS` where nothing is said.
     pub(crate) additional: NodeId,
@@ -263,12 +266,12 @@ pub(crate) enum AtomKind {
         max: Option<u64>,
     },
     Members(Members),
-    Required(Vec<String>),
+    Required(Vec<Name>),
     MinProperties(u64),
     MaxProperties(u64),
     PropertyNames(NodeId),
-    DependentRequired(Vec<(String, Vec<String>)>),
-    DependentSchemas(Vec<(String, NodeId)>),
+    DependentRequired(Vec<(Name, Vec<Name>)>),
+    DependentSchemas(Vec<(Name, NodeId)>),
     AllOf(Vec<NodeId>),
     AnyOf(Vec<NodeId>),
     OneOf(Vec<NodeId>),

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Node, NodeId, PatternEntry, PatternId,
-    Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Name, Node, NodeId, PatternEntry,
+    PatternId, Schema,
 };
 use crate::ledger::{self, Status};
 use crate::options::{ParseOptions, Settings};
@@ -640,8 +640,9 @@ impl<'a> Reader<'a> {
             };
             for (name, schema) in map {
                 let node = self.child(here, schema, &["properties", name])?;
-                members.order.push(name.clone());
-                members.names.insert(name.clone(), node);
+                let name = Name::from(name.as_str());
+                members.order.push(Name::clone(&name));
+                members.names.insert(name, node);
             }
         }
         if let Some(list) = here.map.get("patternProperties") {
@@ -700,14 +701,14 @@ impl<'a> Reader<'a> {
         for (name, item) in map {
             match item {
                 Value::Array(_) if key != "dependentSchemas" => {
-                    lists.push((name.clone(), strings(here, key, item)?));
+                    lists.push((name.as_str().into(), strings(here, key, item)?));
                 }
                 // Draft 3 had a single name.
                 Value::String(one) if key == "dependencies" => {
-                    lists.push((name.clone(), vec![one.clone()]));
+                    lists.push((name.as_str().into(), vec![one.as_str().into()]));
                 }
                 _ if key != "dependentRequired" => {
-                    schemas.push((name.clone(), self.child(here, item, &[key, name])?));
+                    schemas.push((name.as_str().into(), self.child(here, item, &[key, name])?));
                 }
                 _ => return Err(here.invalid(key, "must have arrays of names as its values")),
             }
@@ -922,7 +923,7 @@ fn string<'v>(here: &Here<'_, '_>, key: &str, value: &'v Value) -> Result<&'v st
         .ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
 }
 
-fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>, Error> {
+fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<Name>, Error> {
     let bad = || {
         here.invalid(
             key,
@@ -933,7 +934,7 @@ fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>,
         .as_array()
         .ok_or_else(bad)?
         .iter()
-        .map(|v| v.as_str().map(str::to_owned).ok_or_else(bad))
+        .map(|v| v.as_str().map(Name::from).ok_or_else(bad))
         .collect()
 }
 

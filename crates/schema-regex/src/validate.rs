@@ -165,7 +165,7 @@ impl Check<'_> {
             AtomKind::Members(members) => return self.members(members, value, depth),
             AtomKind::Required(names) => value
                 .as_object()
-                .is_none_or(|o| names.iter().all(|n| o.contains_key(n))),
+                .is_none_or(|o| names.iter().all(|n| o.contains_key(&**n))),
             AtomKind::MinProperties(min) => {
                 value.as_object().is_none_or(|o| count(o.len()) >= *min)
             }
@@ -182,12 +182,12 @@ impl Check<'_> {
             }
             AtomKind::DependentRequired(lists) => value.as_object().is_none_or(|o| {
                 lists.iter().all(|(name, needed)| {
-                    !o.contains_key(name) || needed.iter().all(|n| o.contains_key(n))
+                    !o.contains_key(&**name) || needed.iter().all(|n| o.contains_key(&**n))
                 })
             }),
             AtomKind::DependentSchemas(list) => {
                 for (name, node) in list {
-                    if value.as_object().is_some_and(|o| o.contains_key(name))
+                    if value.as_object().is_some_and(|o| o.contains_key(&**name))
                         && !self.node(*node, value, depth)?
                     {
                         return Ok(false);
@@ -245,7 +245,7 @@ impl Check<'_> {
             && (!members.names.is_empty() || !members.patterns.is_empty());
         for (name, member) in value.as_object().into_iter().flatten() {
             let mut evaluated = false;
-            if let Some(node) = members.names.get(name) {
+            if let Some(node) = members.names.get(name.as_str()) {
                 evaluated = true;
                 if !self.node(*node, member, depth)? {
                     return Ok(false);

@@ -1,7 +1,7 @@
 //! The compiler's memory: conjunctions of locations, what they say of members
 //! and items, and the nodes that schemas imply without writing them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::leaves::LeafCache;
 use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
+use crate::hash::{FxMap, FxSet};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Node, NodeId, PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, PatternId, Schema,
 };
 use crate::options::Options;
 use crate::shape::Signed;
@@ -33,10 +33,13 @@ pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
     conjs: Vec<Arc<[Signed]>>,
+    /// Those of two parts and more.
     conj_ids: FxMap<Arc<[Signed]>, ConjId>,
+    /// Those of one part, by its node: negative and positive.
+    singles: Vec<[Option<ConjId>; 2]>,
     candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
     containers: HashMap<String, NodeId>,
-    unions: HashMap<(NodeId, Vec<NodeId>), NodeId>,
+    unions: FxMap<(NodeId, Vec<NodeId>), NodeId>,
     evaluates: FxMap<NodeId, bool>,
     excluding: FxMap<(NodeId, NodeId, Kind), bool>,
     /// By conjunction and kind.
@@ -56,9 +59,10 @@ impl Compiler {
             options,
             conjs: Vec::new(),
             conj_ids: FxMap::default(),
+            singles: Vec::new(),
             candidates: FxMap::default(),
             containers: HashMap::new(),
-            unions: HashMap::new(),
+            unions: FxMap::default(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
             shapes: Vec::new(),
@@ -67,8 +71,9 @@ impl Compiler {
             as_enforced: false,
             steps: 0,
         };
-        compiler.intern(&[]);
-        compiler.intern(&[Signed::yes(NEVER)]);
+        // `ANY` and `NONE`.
+        compiler.add(Arc::new([]));
+        compiler.add(Arc::new([Signed::yes(NEVER)]));
         compiler
     }
 
@@ -79,30 +84,65 @@ impl Compiler {
     /// The conjunction of some parts: each once, without those that say
     /// nothing.
     pub(super) fn intern(&mut self, parts: &[Signed]) -> ConjId {
+        if let [one] = parts {
+            return self.intern_one(*one);
+        }
         let mut list: Vec<Signed> = Vec::with_capacity(parts.len());
         for s in parts {
-            match (&self.schema.node(s.node).body, s.positive) {
-                (Body::Always, true) | (Body::Never, false) => {}
-                (Body::Always, false) | (Body::Never, true) => {
-                    list = vec![Signed::yes(NEVER)];
-                    break;
-                }
-                _ => list.push(*s),
+            match self.says(*s) {
+                Some(true) => {}
+                Some(false) => return NONE,
+                None => list.push(*s),
             }
         }
         list.sort_unstable();
         list.dedup();
-        if list.windows(2).any(|w| w[0].node == w[1].node) {
-            list = vec![Signed::yes(NEVER)];
+        match list[..] {
+            [] => return ANY,
+            [one] => return self.intern_one(one),
+            _ if list.windows(2).any(|w| w[0].node == w[1].node) => return NONE,
+            _ => {}
         }
         if let Some(id) = self.conj_ids.get(list.as_slice()) {
             return *id;
         }
-        let id = ConjId(self.conjs.len() as u32);
         let list: Arc<[Signed]> = list.into();
-        self.conjs.push(Arc::clone(&list));
+        let id = self.add(Arc::clone(&list));
         self.conj_ids.insert(list, id);
         id
+    }
+
+    fn intern_one(&mut self, part: Signed) -> ConjId {
+        match self.says(part) {
+            Some(true) => return ANY,
+            Some(false) => return NONE,
+            None => {}
+        }
+        let at = part.node.0 as usize;
+        if at >= self.singles.len() {
+            self.singles.resize(self.schema.nodes.len(), [None; 2]);
+        }
+        let sign = usize::from(part.positive);
+        if let Some(known) = self.singles[at][sign] {
+            return known;
+        }
+        let id = self.add(Arc::new([part]));
+        self.singles[at][sign] = Some(id);
+        id
+    }
+
+    /// What a part says, where that is all or nothing.
+    fn says(&self, part: Signed) -> Option<bool> {
+        match &self.schema.node(part.node).body {
+            Body::Always => Some(part.positive),
+            Body::Never => Some(!part.positive),
+            Body::Atoms(_) => None,
+        }
+    }
+
+    fn add(&mut self, list: Arc<[Signed]>) -> ConjId {
+        self.conjs.push(list);
+        ConjId(self.conjs.len() as u32 - 1)
     }
 
     pub(super) fn pointer(&self, node: NodeId) -> String {
@@ -248,10 +288,10 @@ impl Compiler {
                 ]
             }
             Value::Object(map) => {
-                let order: Vec<String> = map.keys().cloned().collect();
+                let order: Vec<Name> = map.keys().map(|k| k.as_str().into()).collect();
                 let names = map
                     .iter()
-                    .map(|(k, v)| (k.clone(), self.constant(v)))
+                    .map(|(k, v)| (k.as_str().into(), self.constant(v)))
                     .collect();
                 vec![
                     atom(
@@ -410,7 +450,7 @@ impl Compiler {
         out
     }
 
-    fn tags(&self, node: NodeId) -> Vec<(String, NodeId)> {
+    fn tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
         let mut out = Vec::new();
         for n in self.certain(node) {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
@@ -437,7 +477,7 @@ impl Compiler {
             })
     }
 
-    fn needs(&self, node: NodeId) -> Vec<String> {
+    fn needs(&self, node: NodeId) -> Vec<Name> {
         let mut out = Vec::new();
         for n in self.certain(node) {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
@@ -504,7 +544,7 @@ impl Compiler {
                     }
                 }
                 MemberRule::Name(n, value) => {
-                    if name == Some(n.as_str()) {
+                    if name == Some(&**n) {
                         parts.push(*value);
                     }
                 }
@@ -658,10 +698,10 @@ impl Compiler {
 
     /// The `properties` that some conjunctions lead to in place, in the order
     /// of the schema, and the names that other keywords have.
-    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<String>) {
+    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<Name>) {
         let mut order: Vec<(NodeId, u16)> = Vec::new();
-        let mut later: Vec<String> = Vec::new();
-        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut later: Vec<Name> = Vec::new();
+        let mut seen: FxSet<NodeId> = FxSet::default();
         let mut todo: Vec<NodeId> = Vec::new();
         for conj in conjs.iter().rev() {
             todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));

@@ -13,6 +13,7 @@ mod build;
 mod caps;
 mod common;
 mod compile;
+mod declared;
 mod dfa;
 mod difference;
 mod different;

@@ -1,33 +1,35 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
+use super::declared::Declared;
 use super::dfa::CharDfa;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
 use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, StringShape};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{NodeId, PatternId};
+use crate::hash::{FxMap, FxSet};
+use crate::ir::{Name, NodeId, PatternId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
 use crate::strings::formats::Format;
 use crate::strings::re::Re;
 
 /// A condition on names, for names that are not declared.
-type NameTests = HashMap<Vec<Signed>, Vec<StringShape>>;
+type NameTests = FxMap<Vec<Signed>, Vec<StringShape>>;
 
 /// What is asked of a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
     res: Vec<Re>,
     /// Main expression and looks, each with what is wanted.
-    patterns: HashMap<PatternId, Vec<(usize, bool)>>,
-    formats: HashMap<Format, usize>,
-    lengths: HashMap<(u64, Option<u64>), usize>,
+    patterns: FxMap<PatternId, Vec<(usize, bool)>>,
+    formats: FxMap<Format, usize>,
+    lengths: FxMap<(u64, Option<u64>), usize>,
 }
 
 impl Questions {
@@ -57,8 +59,8 @@ impl Builder {
         goals: &[ConjId],
         shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
-        let mut tests: NameTests = HashMap::new();
-        let mut named: BTreeSet<String> = BTreeSet::new();
+        let mut tests: NameTests = FxMap::default();
+        let mut named: Vec<Name> = Vec::new();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
@@ -83,8 +85,8 @@ impl Builder {
                     })
                     .collect();
                 for s in &alternatives {
-                    named.extend(s.allowed.iter().flatten().cloned());
-                    named.extend(s.excluded.iter().cloned());
+                    let texts = s.allowed.iter().flatten().chain(&s.excluded);
+                    named.extend(texts.map(|text| Name::from(text.as_str())));
                 }
                 tests.insert(names, alternatives);
             }
@@ -94,7 +96,7 @@ impl Builder {
                         named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
                     }
                     MemberRule::Name(name, _) => {
-                        named.insert(name.clone());
+                        named.push(name.clone());
                     }
                     MemberRule::Unevaluated(..) => {}
                 }
@@ -102,7 +104,7 @@ impl Builder {
             named.extend(o.required.iter().cloned());
             named.extend(o.forbidden.iter().cloned());
             for (name, needed) in &o.implies {
-                named.insert(name.clone());
+                named.push(name.clone());
                 named.extend(needed.iter().cloned());
             }
         }
@@ -136,26 +138,16 @@ impl Builder {
             }
         }
         let (walk, later) = self.compiler.walk(goals);
-        let mut order: Vec<String> = Vec::new();
-        {
-            let mut known: HashSet<&str> = HashSet::new();
-            for (node, atom) in &walk {
-                for name in &self.compiler.members(*node, *atom).order {
-                    if named.contains(name) && known.insert(name) {
-                        order.push(name.clone());
-                    }
-                }
+        let mut names = Declared::new(named);
+        for (node, atom) in &walk {
+            for name in &self.compiler.members(*node, *atom).order {
+                names.give(name);
             }
-            let rest = later.iter().chain(&named);
-            let rest = rest.filter(|n| named.contains(*n) && known.insert(n));
-            order.extend(rest.cloned().collect::<Vec<String>>());
         }
+        later.iter().for_each(|name| names.give(name));
+        names.give_rest();
+        let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
-        let number: HashMap<&str, u32> = order
-            .iter()
-            .enumerate()
-            .map(|(i, n)| (n.as_str(), i as u32))
-            .collect();
         let at = self
             .compiler
             .conj(goals[0])
@@ -163,13 +155,19 @@ impl Builder {
             .map_or(NodeId(0), |s| s.node);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
-        for name in &order {
-            let mut wanted: Wanted = Vec::new();
+        let patterns: Vec<Vec<PatternId>> = shapes
+            .iter()
+            .map(|(_, o)| self.compiler.patterns_of(o))
+            .collect();
+        for name in order {
+            let mut wanted: Wanted = Vec::with_capacity(shapes.len());
             for (t, (_, o)) in shapes.iter().enumerate() {
                 if o.forbidden.contains(name) || !self.name_satisfies(&o.names, name)? {
                     continue;
                 }
-                let matched = self.compiler.matches_of(o, name);
+                let matched = patterns[t].iter().copied();
+                let matched = matched.filter(|id| self.compiler.name_matches(*id, name));
+                let matched: Vec<PatternId> = matched.collect();
                 let matches = |id: PatternId| matched.contains(&id);
                 let conj = self.compiler.member_conj(o, Some(name), &matches);
                 let mut failing: Vec<Signed> = Vec::new();
@@ -185,28 +183,28 @@ impl Builder {
             }
             declared.push(self.member(&wanted)?);
         }
-        let (keys, classes) = self.extras(at, shapes, &tests, &order)?;
+        let (keys, classes) = self.extras(at, shapes, &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
         for (goal, o) in shapes {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
             } else {
-                self.ranks(o, &walk, &later, &number)
+                self.ranks(o, &walk, &later, &names)
             };
             let mut required: Vec<(u32, u32)> = o
                 .required
                 .iter()
-                .map(|n| number[n.as_str()])
+                .filter_map(|n| names.number(n))
                 .map(|n| (ranks[n as usize], n))
                 .collect();
             required.sort_unstable();
             let implies: Vec<(u32, Box<[u32]>)> = o
                 .implies
                 .iter()
-                .map(|(n, needed)| {
-                    let list = needed.iter().map(|n| number[n.as_str()]).collect();
-                    (number[n.as_str()], list)
+                .filter_map(|(n, needed)| {
+                    let list = needed.iter().filter_map(|n| names.number(n));
+                    Some((names.number(n)?, list.collect()))
                 })
                 .collect();
             if o.some.len() > 8 {
@@ -232,16 +230,14 @@ impl Builder {
                 witnesses: (1u32 << o.some.len()) - 1,
             });
         }
-        let mut words: Vec<Word> = order
-            .iter()
-            .enumerate()
-            .map(|(i, n)| Word {
-                text: n.as_str().into(),
-                listed: Box::new([i as u32]),
+        let words: Vec<Word> = names
+            .sorted()
+            .map(|(name, number)| Word {
+                text: (**name).into(),
+                listed: Box::new([number]),
                 excluded: Box::default(),
             })
             .collect();
-        words.sort_by(|a, b| a.text.cmp(&b.text));
         // Remembered is what a thread lets come at any time.
         let mut tracked = vec![0u32; order.len().div_ceil(32)];
         for (t, thread) in threads.iter().enumerate() {
@@ -275,20 +271,20 @@ impl Builder {
         &self,
         o: &ObjectShape,
         walk: &[(NodeId, u16)],
-        later: &[String],
-        number: &HashMap<&str, u32>,
+        later: &[Name],
+        names: &Declared,
     ) -> Vec<u32> {
-        let mut ranks = vec![LOOSE; number.len()];
+        let mut ranks = vec![LOOSE; names.order().len()];
         let mut next = 0;
         let mut place = |name: &str| {
-            if let Some(n) = number.get(name)
-                && ranks[*n as usize] == LOOSE
+            if let Some(n) = names.number(name)
+                && ranks[n as usize] == LOOSE
             {
-                ranks[*n as usize] = next;
+                ranks[n as usize] = next;
                 next += 1;
             }
         };
-        let own: HashSet<(NodeId, u16)> = o
+        let own: FxSet<(NodeId, u16)> = o
             .rules
             .iter()
             .filter_map(|r| match r {
@@ -304,7 +300,7 @@ impl Builder {
                 .for_each(|n| place(n));
         }
         // Synthetic ones, which no walk meets.
-        let walked: HashSet<(NodeId, u16)> = walk.iter().copied().collect();
+        let walked: FxSet<(NodeId, u16)> = walk.iter().copied().collect();
         for rule in &o.rules {
             if let MemberRule::Members { node, atom, .. } = rule
                 && !walked.contains(&(*node, *atom))
@@ -320,10 +316,10 @@ impl Builder {
             .implies
             .iter()
             .flat_map(|(n, list)| std::iter::once(n).chain(list))
-            .map(String::as_str)
+            .map(|n| &**n)
             .collect();
         for name in later {
-            if o.required.contains(name) || implied.contains(name.as_str()) {
+            if o.required.contains(name) || implied.contains(&**name) {
                 place(name);
             }
         }
@@ -373,7 +369,7 @@ impl Builder {
         at: NodeId,
         shapes: &[(u32, &ObjectShape)],
         tests: &NameTests,
-        declared: &[String],
+        declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
         let questions = self.questions(shapes, tests);
         let verdicts: Vec<u64> = if questions.res.is_empty() {
@@ -408,8 +404,8 @@ impl Builder {
             None => verdicts,
         };
         let mut classes: Vec<ExtraClass> = Vec::new();
-        let mut known: HashMap<Wanted, u32> = HashMap::new();
-        let mut class_of: HashMap<u64, u32> = HashMap::new();
+        let mut known: FxMap<Wanted, u32> = FxMap::default();
+        let mut class_of: FxMap<u64, u32> = FxMap::default();
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
             for (t, (_, o)) in shapes.iter().enumerate() {

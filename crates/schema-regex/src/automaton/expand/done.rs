@@ -84,8 +84,8 @@ mod tests {
                 term(What::Atom(node, 0, false)),
                 term(What::Atom(node, 1, false)),
                 term(What::AllButUnevaluated(node)),
-                term(What::Require(node.0.to_string())),
-                term(What::Forbid(node.0.to_string())),
+                term(What::Require(node.0.to_string().into())),
+                term(What::Forbid(node.0.to_string().into())),
             ];
             for t in &terms {
                 assert!(!done.contains(t));

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::compile::{Compiler, ConjId};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
 use crate::validate;
 
@@ -29,10 +29,10 @@ pub(super) enum What {
     Atom(NodeId, u16, bool),
     /// The node holds but for its unevaluated members or items.
     AllButUnevaluated(NodeId),
-    Require(String),
-    Forbid(String),
+    Require(Name),
+    Forbid(Name),
     /// The member is there, and so.
-    Member(String, Signed),
+    Member(Name, Signed),
     /// The item is there, and so.
     Item(u64, Signed),
     Count(Count),
@@ -113,8 +113,9 @@ impl Compiler {
             collectors: Vec::new(),
         };
         let mut out = Distinct::default();
-        let mut todo = vec![first];
-        while let Some(mut partial) = todo.pop() {
+        let mut todo: Vec<Partial> = Vec::new();
+        let mut next = Some(first);
+        while let Some(mut partial) = next.take().or_else(|| todo.pop()) {
             self.spend(at)?;
             if !self.settle(&mut partial, kind)? {
                 continue;
@@ -136,9 +137,9 @@ impl Compiler {
                         let mut alternatives = branch.into_iter();
                         let first = alternatives.next();
                         for alternative in alternatives.rev() {
-                            let mut next = partial.clone();
-                            next.pending = alternative;
-                            todo.push(next);
+                            let mut other = partial.clone();
+                            other.pending = alternative;
+                            todo.push(other);
                         }
                         if let Some(alternative) = first {
                             partial.pending = alternative;
@@ -477,7 +478,7 @@ impl Compiler {
     /// Whether a shape is not plainly empty.
     fn plausible(&mut self, shape: &Shape) -> bool {
         let Shape::Object(o) = shape else { return true };
-        let required: Vec<String> = o.required.iter().cloned().collect();
+        let required: Vec<Name> = o.required.iter().cloned().collect();
         for name in required {
             let conj = self.member_conj_of(shape, &name);
             if self.candidates(conj).is_some_and(|c| c.is_empty()) {

@@ -4,7 +4,7 @@ use super::done::Done;
 use super::{Partial, What, bits, concerns};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
-use crate::ir::{AtomKind, Body, NodeId};
+use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::shape::Signed;
 use crate::validate;
 
@@ -110,7 +110,7 @@ impl Compiler {
                 let Shape::Object(o) = &p.shape else {
                     return None;
                 };
-                let listed: Vec<(String, NodeId)> = o
+                let listed: Vec<(Name, NodeId)> = o
                     .required
                     .iter()
                     .filter_map(|n| members.names.get(n).map(|v| (n.clone(), *v)))
@@ -169,7 +169,7 @@ impl Compiler {
                     let members = self.members(*node, *atom);
                     parts.extend(members.names.get(name).map(|n| Signed::yes(*n)));
                 }
-                MemberRule::Name(n, s) if n == name => parts.push(*s),
+                MemberRule::Name(n, s) if **n == *name => parts.push(*s),
                 _ => {}
             }
         }
