@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::declared::AllProperties;
 use super::leaves::LeafCache;
 use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
@@ -50,6 +51,8 @@ pub(super) struct Compiler {
     /// not refused.
     pub(super) as_enforced: bool,
     steps: usize,
+    /// Room for the parts of a conjunction.
+    parts: Vec<Signed>,
 }
 
 impl Compiler {
@@ -70,6 +73,7 @@ impl Compiler {
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
+            parts: Vec::new(),
         };
         // `ANY` and `NONE`.
         compiler.add(Arc::new([]));
@@ -522,14 +526,39 @@ impl Compiler {
         name: Option<&str>,
         matches: &dyn Fn(PatternId) -> bool,
     ) -> ConjId {
-        let mut parts: Vec<Signed> = Vec::new();
+        self.member_conj_by(shape, name, matches, |members, _| {
+            members.names.get(name?).copied()
+        })
+    }
+
+    /// The same for a declared name, by its number.
+    pub(super) fn numbered_conj(
+        &mut self,
+        shape: &ObjectShape,
+        (name, number): (&str, u32),
+        properties: &AllProperties,
+        matches: &dyn Fn(PatternId) -> bool,
+    ) -> ConjId {
+        self.member_conj_by(shape, Some(name), matches, |_, at| {
+            properties.get(&at)?.value(number)
+        })
+    }
+
+    fn member_conj_by(
+        &mut self,
+        shape: &ObjectShape,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        value_of: impl Fn(&Members, (NodeId, u16)) -> Option<NodeId>,
+    ) -> ConjId {
+        let mut parts = std::mem::take(&mut self.parts);
         for rule in &shape.rules {
             match rule {
                 MemberRule::Members { node, atom, closed } => {
                     let m = self.members(*node, *atom);
                     let mut evaluated = false;
-                    if let Some(value) = name.and_then(|n| m.names.get(n)) {
-                        parts.push(Signed::yes(*value));
+                    if let Some(value) = value_of(m, (*node, *atom)) {
+                        parts.push(Signed::yes(value));
                         evaluated = true;
                     }
                     for (id, value) in &m.patterns {
@@ -558,7 +587,10 @@ impl Compiler {
                 }
             }
         }
-        self.intern(&parts)
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        conj
     }
 
     /// The same for a name, its patterns asked one by one.

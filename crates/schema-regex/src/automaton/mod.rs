@@ -17,6 +17,7 @@ mod declared;
 mod dfa;
 mod difference;
 mod different;
+mod endless;
 mod equality;
 mod expand;
 mod finish;
@@ -228,7 +229,11 @@ impl SchemaAutomaton {
                     .get(member.node as usize)
                     .map_or(0, |n| n.goals.len());
                 let goals = 0..goals as u32;
-                all.push(goals.map(|g| self.values(member.node, g, &mut x)).collect());
+                let values = goals.map(|g| match self.is_plainly_endless(member.node, g) {
+                    true => None,
+                    false => self.values(member.node, g, &mut x),
+                });
+                all.push(values.collect());
             }
             let listed = all.iter().flatten().any(Option::is_some);
             if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {

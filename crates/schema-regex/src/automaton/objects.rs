@@ -1,16 +1,14 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
-use std::collections::HashSet;
-
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
-use super::declared::Declared;
+use super::declared::{AllProperties, Declared, Numbers};
 use super::dfa::CharDfa;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
-use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, StringShape};
+use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId, PatternId};
@@ -61,6 +59,7 @@ impl Builder {
     ) -> Result<ObjectMachine, Error> {
         let mut tests: NameTests = FxMap::default();
         let mut named: Vec<Name> = Vec::new();
+        let mut met: FxSet<(NodeId, u16)> = FxSet::default();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
@@ -93,7 +92,7 @@ impl Builder {
             for rule in &o.rules {
                 match rule {
                     MemberRule::Members { node, atom, .. } => {
-                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
+                        self.name_members((*node, *atom), &mut met, &mut named);
                     }
                     MemberRule::Name(name, _) => {
                         named.push(name.clone());
@@ -110,30 +109,22 @@ impl Builder {
         }
         // Names of other alternatives that only `Unevaluated` tells apart.
         for (_, o) in shapes {
-            for rule in &o.rules {
-                if let MemberRule::Unevaluated(sources, _) = rule {
-                    for s in sources {
-                        if let super::shape::Source::Members(node, atom) = s {
-                            named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
-                        }
-                    }
+            let of_rules = o.rules.iter().filter_map(|rule| match rule {
+                MemberRule::Unevaluated(sources, _) => Some(sources),
+                _ => None,
+            });
+            let of_witnesses = o.some.iter().filter_map(|w| match &w.scope {
+                Scope::Unevaluated(sources) => Some(sources),
+                _ => None,
+            });
+            for source in of_rules.chain(of_witnesses).flatten() {
+                if let Source::Members(node, atom) = source {
+                    self.name_members((*node, *atom), &mut met, &mut named);
                 }
             }
             for w in &o.some {
-                match &w.scope {
-                    Scope::Additional(node, atom) => {
-                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
-                    }
-                    Scope::Unevaluated(sources) => {
-                        for s in sources {
-                            if let super::shape::Source::Members(node, atom) = s {
-                                named.extend(
-                                    self.compiler.members(*node, *atom).order.iter().cloned(),
-                                );
-                            }
-                        }
-                    }
-                    _ => {}
+                if let Scope::Additional(node, atom) = &w.scope {
+                    self.name_members((*node, *atom), &mut met, &mut named);
                 }
             }
         }
@@ -144,8 +135,13 @@ impl Builder {
                 names.give(name);
             }
         }
-        later.iter().for_each(|name| names.give(name));
+        let later: Vec<u32> = later.iter().filter_map(|name| names.give(name)).collect();
         names.give_rest();
+        let properties = self.compiler.all_properties(shapes, &names);
+        let numbers: Vec<Numbers> = shapes
+            .iter()
+            .map(|(_, o)| Numbers::new(o, &names))
+            .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
         let at = self
@@ -159,17 +155,18 @@ impl Builder {
             .iter()
             .map(|(_, o)| self.compiler.patterns_of(o))
             .collect();
-        for name in order {
+        for (number, name) in (0..).zip(order) {
             let mut wanted: Wanted = Vec::with_capacity(shapes.len());
             for (t, (_, o)) in shapes.iter().enumerate() {
-                if o.forbidden.contains(name) || !self.name_satisfies(&o.names, name)? {
+                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
                     continue;
                 }
                 let matched = patterns[t].iter().copied();
                 let matched = matched.filter(|id| self.compiler.name_matches(*id, name));
                 let matched: Vec<PatternId> = matched.collect();
                 let matches = |id: PatternId| matched.contains(&id);
-                let conj = self.compiler.member_conj(o, Some(name), &matches);
+                let named = (&**name, number);
+                let conj = self.compiler.numbered_conj(o, named, &properties, &matches);
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -186,18 +183,16 @@ impl Builder {
         let (keys, classes) = self.extras(at, shapes, &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
-        for (goal, o) in shapes {
+        let walked: FxSet<(NodeId, u16)> = walk.iter().copied().collect();
+        for ((goal, o), own) in shapes.iter().zip(&numbers) {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
             } else {
-                self.ranks(o, &walk, &later, &names)
+                ranks(o, own, (&walk, &walked), &later, &names, &properties)
             };
-            let mut required: Vec<(u32, u32)> = o
-                .required
-                .iter()
-                .filter_map(|n| names.number(n))
-                .map(|n| (ranks[n as usize], n))
-                .collect();
+            let required = own.required.iter();
+            let mut required: Vec<(u32, u32)> =
+                required.map(|n| (ranks[*n as usize], *n)).collect();
             required.sort_unstable();
             let implies: Vec<(u32, Box<[u32]>)> = o
                 .implies
@@ -265,66 +260,17 @@ impl Builder {
         })
     }
 
-    /// The places of names in the order of one alternative: `properties` of the
-    /// locations that it consists of, then what else it names.
-    fn ranks(
+    /// Adds the names of a `Members` atom, once.
+    fn name_members(
         &self,
-        o: &ObjectShape,
-        walk: &[(NodeId, u16)],
-        later: &[Name],
-        names: &Declared,
-    ) -> Vec<u32> {
-        let mut ranks = vec![LOOSE; names.order().len()];
-        let mut next = 0;
-        let mut place = |name: &str| {
-            if let Some(n) = names.number(name)
-                && ranks[n as usize] == LOOSE
-            {
-                ranks[n as usize] = next;
-                next += 1;
-            }
-        };
-        let own: FxSet<(NodeId, u16)> = o
-            .rules
-            .iter()
-            .filter_map(|r| match r {
-                MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-                _ => None,
-            })
-            .collect();
-        for (node, atom) in walk.iter().filter(|at| own.contains(at)) {
-            self.compiler
-                .members(*node, *atom)
-                .order
-                .iter()
-                .for_each(|n| place(n));
+        at: (NodeId, u16),
+        met: &mut FxSet<(NodeId, u16)>,
+        named: &mut Vec<Name>,
+    ) {
+        if met.insert(at) {
+            let members = self.compiler.members(at.0, at.1);
+            named.extend(members.order.iter().cloned());
         }
-        // Synthetic ones, which no walk meets.
-        let walked: FxSet<(NodeId, u16)> = walk.iter().copied().collect();
-        for rule in &o.rules {
-            if let MemberRule::Members { node, atom, .. } = rule
-                && !walked.contains(&(*node, *atom))
-            {
-                self.compiler
-                    .members(*node, *atom)
-                    .order
-                    .iter()
-                    .for_each(|n| place(n));
-            }
-        }
-        let implied: HashSet<&str> = o
-            .implies
-            .iter()
-            .flat_map(|(n, list)| std::iter::once(n).chain(list))
-            .map(|n| &**n)
-            .collect();
-        for name in later {
-            if o.required.contains(name) || implied.contains(&**name) {
-                place(name);
-            }
-        }
-        o.required.iter().for_each(|n| place(n));
-        ranks
     }
 
     /// What a member may be for a thread: plainly, or as a witness too.
@@ -525,4 +471,54 @@ impl Builder {
         }
         q
     }
+}
+
+/// The places of names in the order of one alternative: `properties` of the
+/// locations that it consists of, in the order of the walk, then what else it names.
+fn ranks(
+    o: &ObjectShape,
+    own: &Numbers,
+    (walk, walked): (&[(NodeId, u16)], &FxSet<(NodeId, u16)>),
+    later: &[u32],
+    names: &Declared,
+    properties: &AllProperties,
+) -> Vec<u32> {
+    let mut ranks = vec![LOOSE; names.order().len()];
+    let mut next = 0;
+    let mut place = |number: u32| {
+        let rank = &mut ranks[number as usize];
+        if *rank == LOOSE {
+            *rank = next;
+            next += 1;
+        }
+    };
+    let members: FxSet<(NodeId, u16)> = o
+        .rules
+        .iter()
+        .filter_map(|r| match r {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            _ => None,
+        })
+        .collect();
+    let order = |at: &(NodeId, u16)| properties.get(at).map_or(&[][..], |p| &p.order);
+    for at in walk.iter().filter(|at| members.contains(at)) {
+        order(at).iter().for_each(|n| place(*n));
+    }
+    // Synthetic ones, which no walk meets.
+    for rule in &o.rules {
+        if let MemberRule::Members { node, atom, .. } = rule
+            && !walked.contains(&(*node, *atom))
+        {
+            order(&(*node, *atom)).iter().for_each(|n| place(*n));
+        }
+    }
+    let implied = o.implies.iter();
+    let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
+    let implied = implied.filter_map(|n| names.number(n));
+    let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
+    for number in later.iter().filter(|n| demanded.contains(n)) {
+        place(*number);
+    }
+    own.required.iter().for_each(|n| place(*n));
+    ranks
 }
