@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use super::sources::Sources;
 use crate::strings::automaton::{CharTable, Product, TooBig};
+use crate::strings::pairs::Pairs;
 use crate::strings::re::Re;
-use crate::strings::tuples::Tuples;
 
 pub(super) const DEAD: u32 = u32::MAX;
 
@@ -605,48 +605,76 @@ impl NumberDfa {
         }
     }
 
-    /// The numbers that all positive parts and no negative one accept; `None`
-    /// past `limit` states.
+    /// The numbers that all positive parts and no negative one accept, met one after the
+    /// other: the first should be the one that bounds most. `None` past `limit` states.
     pub(super) fn product(parts: &[(NumberDfa, bool)], limit: usize) -> Option<NumberDfa> {
-        let mut states = Tuples::new(parts.len());
-        let mut to: Vec<u32> = parts
-            .iter()
-            .map(|(p, _)| if p.is_empty() { DEAD } else { 0 })
-            .collect();
-        states.number(&to);
+        let all = NumberDfa {
+            next: vec![[0; 16]],
+            accept: vec![true],
+            common: None,
+        };
+        let mut met: Option<NumberDfa> = None;
+        for (part, wanted) in parts {
+            let before = met.as_ref().unwrap_or(&all);
+            met = Some(before.meet(part, *wanted, limit)?);
+        }
+        let NumberDfa { next, accept, .. } = met?;
+        Some(NumberDfa::trimmed(next, accept))
+    }
+
+    /// The numbers that this accepts and another does, or does not. Where it is wanted
+    /// that it does, a state needs a state of it.
+    fn meet(&self, other: &NumberDfa, wanted: bool, limit: usize) -> Option<NumberDfa> {
+        let mut pairs = Pairs::default();
+        pairs.number((0, if other.is_empty() { DEAD } else { 0 }));
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accept = Vec::new();
-        let mut state: Vec<u32> = Vec::new();
-        while next.len() < states.len() {
-            state.clear();
-            state.extend(states.get(next.len()));
-            accept.push(
-                state
-                    .iter()
-                    .zip(parts)
-                    .all(|(s, (p, want))| (*s != DEAD && p.accepts(*s)) == *want),
-            );
+        while next.len() < pairs.len() {
+            let (a, b) = pairs.get(next.len());
+            let is_other = b != DEAD && other.accepts(b);
+            accept.push(self.accepts(a) && is_other == wanted);
             let mut row = [DEAD; 16];
             for (symbol, slot) in row.iter_mut().enumerate() {
-                to.clear();
-                to.extend(state.iter().zip(parts).map(|(s, (p, _))| match *s {
+                let to_a = self.next[a as usize][symbol];
+                let to_b = match b {
                     DEAD => DEAD,
-                    s => p.next[s as usize][symbol],
-                }));
-                let lost = to
-                    .iter()
-                    .zip(parts)
-                    .any(|(s, (_, want))| *want && *s == DEAD);
-                if !lost {
-                    *slot = states.number(&to);
+                    b => other.next[b as usize][symbol],
+                };
+                if to_a != DEAD && (to_b != DEAD || !wanted) {
+                    *slot = pairs.number((to_a, to_b));
                 }
             }
             next.push(row);
-            if states.len() > limit {
+            if pairs.len() > limit {
                 return None;
             }
         }
-        Some(NumberDfa::trimmed(next, accept))
+        Some(NumberDfa {
+            next,
+            accept,
+            common: None,
+        })
+    }
+
+    /// Whether numbers without end are accepted, as far as that is plain: at some place
+    /// before an exponent, many digits lead to where they began.
+    pub(super) fn is_plainly_endless(&self) -> bool {
+        let mut met = vec![false; self.accept.len()];
+        let mut todo = vec![0u32];
+        while let Some(state) = todo.pop() {
+            let Some(row) = self.next.get(state as usize) else {
+                continue;
+            };
+            if std::mem::replace(&mut met[state as usize], true) {
+                continue;
+            }
+            if row[1..10].iter().filter(|to| **to == state).count() > 4 {
+                return true;
+            }
+            let before_exponents = row[..11].iter().chain(&row[12..13]);
+            todo.extend(before_exponents.filter(|to| **to != DEAD));
+        }
+        false
     }
 
     pub(super) fn step(&self, state: u32, byte: u8) -> u32 {

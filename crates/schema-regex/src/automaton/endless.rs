@@ -13,8 +13,8 @@ const DEPTH: u32 = 8;
 const LEAST_NESTING: u32 = 4 * DEPTH;
 
 impl SchemaAutomaton {
-    /// Whether a value of the goal is, or holds, a text without a demand, a further name
-    /// without one, or an array of any length. `false` is no proof of the contrary.
+    /// Whether a value of the goal is, or holds, a text or number of any length, a further
+    /// name without a demand, or an array of any length. `false` is no proof of the contrary.
     pub(super) fn is_plainly_endless(&self, node: u32, goal: u32) -> bool {
         if self.max_nesting < LEAST_NESTING {
             return false;
@@ -24,6 +24,8 @@ impl SchemaAutomaton {
             room: DEPTH,
         };
         let mut seen: FxSet<(u32, u32)> = FxSet::default();
+        // Asked last, since that takes a look at the whole automaton.
+        let mut patterns = Vec::new();
         let mut todo = vec![(node, goal, 0)];
         while let Some((at, goal, depth)) = todo.pop() {
             if depth > DEPTH || !seen.insert((at, goal)) {
@@ -33,9 +35,18 @@ impl SchemaAutomaton {
                 continue;
             };
             if let Some(m) = &node.string {
-                let free = |max: Option<u64>| max != Some(0);
-                let mut leaves = m.leaves.iter().filter(|l| l.goal == goal);
-                if leaves.any(|l| !l.listed && l.dfa.is_none() && free(l.max)) {
+                let leaves = m.leaves.iter().filter(|l| l.goal == goal && !l.listed);
+                for leaf in leaves {
+                    match leaf.dfa {
+                        None if leaf.max != Some(0) => return true,
+                        Some(d) if leaf.lengths.is_none() => patterns.push(&m.dfas[d as usize]),
+                        _ => {}
+                    }
+                }
+            }
+            if let Some(m) = &node.number {
+                let mut leaves = m.leaves.iter().filter(|(g, _)| *g == goal);
+                if leaves.any(|(_, dfa)| m.dfas[*dfa as usize].is_plainly_endless()) {
                     return true;
                 }
             }
@@ -80,7 +91,7 @@ impl SchemaAutomaton {
                 }
             }
         }
-        false
+        patterns.iter().any(|dfa| dfa.is_endless(0))
     }
 }
 
@@ -122,6 +133,14 @@ mod tests {
                 true,
             ),
             (few.clone(), false),
+            (json!({"type": "string", "pattern": "^a+$"}), true),
+            (json!({"type": "string", "pattern": "^a{2}$"}), false),
+            (json!({"type": "integer"}), true),
+            (json!({"type": "number", "minimum": 3}), true),
+            (
+                json!({"type": "integer", "minimum": 3, "maximum": 11}),
+                false,
+            ),
         ];
         for (item, endless) in schemas {
             let schema = json!({"type": "array", "items": item, "uniqueItems": true});

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+use super::pairs::Pairs;
 use super::re::{CharSet, Re};
-use super::tuples::Tuples;
 use crate::hash::FxMap;
 
 /// The automaton or the expression would pass its budget.
@@ -348,6 +348,87 @@ pub(crate) struct CharTable {
     pub(crate) labels: Vec<u64>,
 }
 
+/// A complete automaton of which each state has a verdict; the start is state 0.
+struct Labelled {
+    next: Vec<u32>,
+    verdicts: Vec<u64>,
+}
+
+impl Labelled {
+    /// A table of which accepting states have this verdict and others none; what is
+    /// missing leads to a state of its own.
+    fn complete(table: Table, verdict: u64) -> Labelled {
+        let sink = table.accept.len() as u32;
+        let mut next = table.next;
+        for to in &mut next {
+            if *to == DEAD {
+                *to = sink;
+            }
+        }
+        next.resize(next.len() + table.width, sink);
+        let accept = table.accept.into_iter().chain([false]);
+        Labelled {
+            next,
+            verdicts: accept.map(|yes| if yes { verdict } else { 0 }).collect(),
+        }
+    }
+
+    /// All automata at once, the verdicts together; states are numbered breadth first.
+    /// Neighbours are met two by two, so that a step is looked up by a pair of numbers
+    /// and not by a list: a part never has more states than the whole.
+    fn side_by_side(
+        mut all: Vec<Labelled>,
+        width: usize,
+        limit: usize,
+    ) -> Result<Labelled, TooBig> {
+        let limit = limit.max(1);
+        while all.len() > 1 {
+            let mut rest = all.into_iter();
+            let mut met = Vec::new();
+            while let Some(a) = rest.next() {
+                met.push(match rest.next() {
+                    Some(b) => a.beside(&b, width, limit)?,
+                    None => a,
+                });
+            }
+            if let [_] = met[..] {
+                return Ok(met.swap_remove(0));
+            }
+            all = met;
+        }
+        // One alone, or none, is numbered like a pair.
+        let trivial = Labelled {
+            next: vec![0; width],
+            verdicts: vec![0],
+        };
+        match all.pop() {
+            Some(one) => one.beside(&trivial, width, limit),
+            None => Ok(trivial),
+        }
+    }
+
+    fn beside(&self, other: &Labelled, width: usize, limit: usize) -> Result<Labelled, TooBig> {
+        let mut pairs = Pairs::default();
+        pairs.number((0, 0));
+        let mut next = Vec::new();
+        let mut verdicts = Vec::new();
+        while verdicts.len() < pairs.len() {
+            let (a, b) = pairs.get(verdicts.len());
+            verdicts.push(self.verdicts[a as usize] | other.verdicts[b as usize]);
+            let to_a = &self.next[a as usize * width..][..width];
+            let to_b = &other.next[b as usize * width..][..width];
+            for (a, b) in to_a.iter().zip(to_b) {
+                let id = pairs.number((*a, *b));
+                if id as usize >= limit {
+                    return Err(TooBig);
+                }
+                next.push(id);
+            }
+        }
+        Ok(Labelled { next, verdicts })
+    }
+}
+
 /// Several expressions read side by side: each state knows which of them
 /// accept there.
 pub(crate) struct Product {
@@ -366,39 +447,12 @@ impl Product {
         let alphabet = Alphabet::new(parts);
         let width = alphabet.sets.len();
         let mut tables = Vec::with_capacity(parts.len());
-        for part in parts {
+        for (k, part) in parts.iter().enumerate() {
             let nfa = Nfa::new(part, &alphabet, limit.saturating_mul(10))?;
-            tables.push(determinise(&nfa, width, limit)?);
+            let table = determinise(&nfa, width, limit)?;
+            tables.push(Labelled::complete(table, 1 << k));
         }
-        let mut states = Tuples::new(parts.len());
-        let mut target: Vec<u32> = vec![0; parts.len()];
-        states.number(&target);
-        let mut next = Vec::new();
-        let mut verdicts = Vec::new();
-        let mut state: Vec<u32> = Vec::new();
-        while verdicts.len() < states.len() {
-            state.clear();
-            state.extend(states.get(verdicts.len()));
-            let mut verdict = 0;
-            for (k, &s) in state.iter().enumerate() {
-                if s != DEAD && tables[k].accept[s as usize] {
-                    verdict |= 1 << k;
-                }
-            }
-            verdicts.push(verdict);
-            for symbol in 0..width {
-                target.clear();
-                target.extend(state.iter().zip(&tables).map(|(&s, t)| match s {
-                    DEAD => DEAD,
-                    s => t.next[s as usize * t.width + symbol],
-                }));
-                let id = states.number(&target);
-                if id as usize >= limit.max(1) {
-                    return Err(TooBig);
-                }
-                next.push(id);
-            }
-        }
+        let Labelled { next, verdicts } = Labelled::side_by_side(tables, width, limit)?;
         Ok(Product {
             alphabet,
             next,
