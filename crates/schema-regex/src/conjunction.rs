@@ -70,7 +70,7 @@ impl<'s> Normaliser<'s> {
         if self.steps > self.options.max_steps {
             return Err(Error::new(
                 ErrorKind::TooManySteps,
-                self.schema.node(at).pointer.clone(),
+                &self.schema.node(at).pointer,
                 format!(
                     "the schema takes more than {} steps; simplify it or raise Options::max_steps",
                     self.options.max_steps
@@ -120,7 +120,7 @@ impl<'s> Normaliser<'s> {
         if out.len() >= self.options.max_alternatives {
             return Err(Error::new(
                 ErrorKind::TooManyAlternatives,
-                self.schema.node(at).pointer.clone(),
+                &self.schema.node(at).pointer,
                 format!(
                     "this location has more than {} alternatives; simplify it or raise Options::max_alternatives",
                     self.options.max_alternatives
@@ -145,7 +145,7 @@ impl<'s> Normaliser<'s> {
         if self.open.contains(&signed) {
             return Err(Error::new(
                 ErrorKind::Cyclic,
-                node.pointer.clone(),
+                &node.pointer,
                 "the schema refers to itself without descending into the value; remove the reference",
             ));
         }
@@ -1014,7 +1014,7 @@ impl<'s> Normaliser<'s> {
     }
 }
 
-pub(crate) fn too_deep(pointer: &str, options: &Options) -> Error {
+pub(crate) fn too_deep(pointer: impl Into<String>, options: &Options) -> Error {
     Error::new(
         ErrorKind::TooDeep,
         pointer,

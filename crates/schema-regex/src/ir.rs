@@ -1,6 +1,7 @@
 //! The intermediate form of a schema: one node for each location that is
 //! reached, its keywords read and checked, references resolved.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +11,7 @@ use crate::decimal::Decimal;
 use crate::ledger::Status;
 use crate::options::{Formats, Options};
 use crate::parse::Draft;
+use crate::pointer::Pointer;
 use crate::settings::Overrides;
 use crate::strings::automaton::Matcher;
 use crate::strings::formats::Format;
@@ -144,10 +146,10 @@ impl std::ops::Deref for Listed {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) pointer: String,
+    pub(crate) pointer: Pointer,
     pub(crate) body: Body,
     /// What each keyword here became, for the ledger.
-    pub(crate) notes: Vec<(String, Status)>,
+    pub(crate) notes: Vec<(Cow<'static, str>, Status)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -60,7 +60,7 @@ impl Check<'_> {
         if depth > MAX_DEPTH {
             return Err(Error::new(
                 ErrorKind::TooDeep,
-                node.pointer.clone(),
+                &node.pointer,
                 format!("the value or the references nest more than {MAX_DEPTH} deep"),
             ));
         }
@@ -258,7 +258,7 @@ impl Check<'_> {
                     Err(e) => {
                         return Err(Error::new(
                             ErrorKind::Refused,
-                            self.schema.node(*node).pointer.clone(),
+                            &self.schema.node(*node).pointer,
                             e.reason.clone(),
                         ));
                     }

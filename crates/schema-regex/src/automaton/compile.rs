@@ -150,7 +150,7 @@ impl Compiler {
     }
 
     pub(super) fn pointer(&self, node: NodeId) -> String {
-        self.schema.node(node).pointer.clone()
+        self.schema.node(node).pointer.to_string()
     }
 
     /// Where an error about a conjunction points.
@@ -327,7 +327,7 @@ impl Compiler {
     }
 
     fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
-        let pointer = self.pointer(like);
+        let pointer = self.schema.node(like).pointer.clone();
         self.schema.nodes.push(Node {
             pointer,
             body: Body::Atoms(atoms),
