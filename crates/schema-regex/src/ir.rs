@@ -47,13 +47,16 @@ pub(crate) const NEVER: NodeId = NodeId(1);
 /// The root of the document.
 pub(crate) const ROOT: NodeId = NodeId(2);
 
+/// A condition of a pattern, `None` where it is too large, and whether it is wanted.
+type Condition = (Option<Matcher>, bool);
+
 #[derive(Clone, Debug)]
 pub(crate) struct PatternEntry {
     pub(crate) source: String,
     pub(crate) pattern: Result<Pattern, PatternError>,
     /// Each condition of the pattern and whether it is wanted, once a text was asked
-    /// about; `None` where one is too large.
-    matchers: OnceLock<Arc<[(Option<Matcher>, bool)]>>,
+    /// about.
+    matchers: OnceLock<Arc<[Condition]>>,
 }
 
 impl PatternEntry {

@@ -325,7 +325,7 @@ impl Builder {
                 let c = &a.counts[0];
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(c.at.0),
+                    self.compiler.pointer(c.at.0),
                     c.at.1,
                     format!("`{}`: the counts are too large to be followed", c.at.1),
                 ));
@@ -362,7 +362,7 @@ impl Builder {
             let at = a.counts[0].at;
             return Err(Error::at(
                 ErrorKind::Refused,
-                &self.compiler.pointer(at.0),
+                self.compiler.pointer(at.0),
                 at.1,
                 format!("`{}`: more than four counts meet in one array", at.1),
             ));

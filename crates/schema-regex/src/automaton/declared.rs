@@ -84,8 +84,11 @@ impl Properties {
     }
 }
 
+/// A location, and which of its atoms is of `Members`.
+pub(super) type MembersAt = (NodeId, u16);
+
 /// The properties of the `Members` atoms that the alternatives of an object consist of.
-pub(super) type AllProperties = FxMap<(NodeId, u16), Properties>;
+pub(super) type AllProperties = FxMap<MembersAt, Properties>;
 
 impl Compiler {
     pub(super) fn all_properties(

@@ -3,7 +3,7 @@
 
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
-use super::declared::{AllProperties, Declared, Numbers};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers};
 use super::dfa::CharDfa;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
@@ -59,7 +59,7 @@ impl Builder {
     ) -> Result<ObjectMachine, Error> {
         let mut tests: NameTests = FxMap::default();
         let mut named: Vec<Name> = Vec::new();
-        let mut met: FxSet<(NodeId, u16)> = FxSet::default();
+        let mut met: FxSet<MembersAt> = FxSet::default();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
@@ -183,7 +183,7 @@ impl Builder {
         let (keys, classes) = self.extras(at, shapes, &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
-        let walked: FxSet<(NodeId, u16)> = walk.iter().copied().collect();
+        let walked: FxSet<MembersAt> = walk.iter().copied().collect();
         for ((goal, o), own) in shapes.iter().zip(&numbers) {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
@@ -205,7 +205,7 @@ impl Builder {
             if o.some.len() > 8 {
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(o.some[0].at.0),
+                    self.compiler.pointer(o.some[0].at.0),
                     o.some[0].at.1,
                     format!(
                         "`{}`: more than eight members have to be found in one object",
@@ -261,12 +261,7 @@ impl Builder {
     }
 
     /// Adds the names of a `Members` atom, once.
-    fn name_members(
-        &self,
-        at: (NodeId, u16),
-        met: &mut FxSet<(NodeId, u16)>,
-        named: &mut Vec<Name>,
-    ) {
+    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
         if met.insert(at) {
             let members = self.compiler.members(at.0, at.1);
             named.extend(members.order.iter().cloned());
@@ -331,7 +326,7 @@ impl Builder {
             let dfa = CharDfa::labelled(&res, limit).map_err(|_| {
                 Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(at),
+                    self.compiler.pointer(at),
                     "patternProperties",
                     format!(
                         "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
@@ -390,7 +385,7 @@ impl Builder {
         if classes.len() > 64 {
             return Err(Error::at(
                 ErrorKind::Refused,
-                &self.compiler.pointer(at),
+                self.compiler.pointer(at),
                 "patternProperties",
                 "`patternProperties`: the patterns tell more than 64 kinds of names apart",
             ));
@@ -478,7 +473,7 @@ impl Builder {
 fn ranks(
     o: &ObjectShape,
     own: &Numbers,
-    (walk, walked): (&[(NodeId, u16)], &FxSet<(NodeId, u16)>),
+    (walk, walked): (&[MembersAt], &FxSet<MembersAt>),
     later: &[u32],
     names: &Declared,
     properties: &AllProperties,
@@ -492,7 +487,7 @@ fn ranks(
             next += 1;
         }
     };
-    let members: FxSet<(NodeId, u16)> = o
+    let members: FxSet<MembersAt> = o
         .rules
         .iter()
         .filter_map(|r| match r {

@@ -426,7 +426,7 @@ impl Printer<'_> {
     /// One value, as it stands.
     pub(crate) fn literal(&self, value: &Value, depth: usize) -> Result<String, Error> {
         if depth > self.options.max_depth {
-            return Err(too_deep(&self.here(), self.options));
+            return Err(too_deep(self.here(), self.options));
         }
         Ok(match value {
             Value::Null => "null".to_owned(),

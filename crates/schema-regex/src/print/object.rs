@@ -158,7 +158,7 @@ impl Order<'_> {
         for atom in atoms {
             match &atom.kind {
                 AtomKind::Members(members) => {
-                    self.properties.extend(members.order.iter().map(|n| &**n))
+                    self.properties.extend(members.order.iter().map(|n| &**n));
                 }
                 AtomKind::Required(names) => self.others.extend(names.iter().map(|n| &**n)),
                 AtomKind::DependentRequired(lists) => {
