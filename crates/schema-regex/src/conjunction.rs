@@ -70,7 +70,7 @@ impl<'s> Normaliser<'s> {
         if self.steps > self.options.max_steps {
             return Err(Error::new(
                 ErrorKind::TooManySteps,
-                self.schema.node(at).pointer.clone(),
+                &self.schema.node(at).pointer,
                 format!(
                     "the schema takes more than {} steps; simplify it or raise Options::max_steps",
                     self.options.max_steps
@@ -120,7 +120,7 @@ impl<'s> Normaliser<'s> {
         if out.len() >= self.options.max_alternatives {
             return Err(Error::new(
                 ErrorKind::TooManyAlternatives,
-                self.schema.node(at).pointer.clone(),
+                &self.schema.node(at).pointer,
                 format!(
                     "this location has more than {} alternatives; simplify it or raise Options::max_alternatives",
                     self.options.max_alternatives
@@ -145,7 +145,7 @@ impl<'s> Normaliser<'s> {
         if self.open.contains(&signed) {
             return Err(Error::new(
                 ErrorKind::Cyclic,
-                node.pointer.clone(),
+                &node.pointer,
                 "the schema refers to itself without descending into the value; remove the reference",
             ));
         }
@@ -329,7 +329,7 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::Members(_) => any().with_objects(|o| o.members.push(at)),
             AtomKind::Required(names) => {
-                any().with_objects(|o| o.required = names.iter().cloned().collect())
+                any().with_objects(|o| o.required = names.iter().map(|n| n.to_string()).collect())
             }
             AtomKind::MinProperties(min) => any().with_objects(|o| {
                 o.min = *min;
@@ -345,8 +345,8 @@ impl<'s> Normaliser<'s> {
             AtomKind::DependentRequired(lists) => {
                 let mut out = vec![any()];
                 for (name, needed) in lists {
-                    let mut both: BTreeSet<String> = needed.iter().cloned().collect();
-                    both.insert(name.clone());
+                    let mut both: BTreeSet<String> = needed.iter().map(|n| n.to_string()).collect();
+                    both.insert(name.to_string());
                     let ways = [without_member(name), object_with(both)];
                     out = self.and(&out, &ways, at)?;
                 }
@@ -355,7 +355,7 @@ impl<'s> Normaliser<'s> {
             AtomKind::DependentSchemas(list) => {
                 let mut out = vec![any()];
                 for (name, node) in list {
-                    let present = [object_with(BTreeSet::from([name.clone()]))];
+                    let present = [object_with(BTreeSet::from([name.to_string()]))];
                     let then = self.signed(Signed::yes(*node))?;
                     let mut ways = vec![without_member(name)];
                     ways.extend(self.and(&present, &then, at)?);
@@ -558,8 +558,8 @@ impl<'s> Normaliser<'s> {
                         continue;
                     }
                     out.push(objects().with_objects(|o| {
-                        o.required.insert(name.clone());
-                        o.extra.push((name.clone(), Signed::no(node)));
+                        o.required.insert(name.to_string());
+                        o.extra.push((name.to_string(), Signed::no(node)));
                     }));
                 }
                 if members.patterns.iter().any(|(_, node)| *node != ALWAYS) {
@@ -606,7 +606,7 @@ impl<'s> Normaliser<'s> {
                 let mut out = Vec::new();
                 for (name, needed) in lists {
                     for missing in needed {
-                        let present = object_with(BTreeSet::from([name.clone()]));
+                        let present = object_with(BTreeSet::from([name.to_string()]));
                         out.extend(present.meet(&object_without(missing)));
                     }
                 }
@@ -615,7 +615,7 @@ impl<'s> Normaliser<'s> {
             AtomKind::DependentSchemas(list) => {
                 let mut out = Vec::new();
                 for (name, node) in list {
-                    let present = [object_with(BTreeSet::from([name.clone()]))];
+                    let present = [object_with(BTreeSet::from([name.to_string()]))];
                     let broken = self.signed(Signed::no(*node))?;
                     let more = self.and(&present, &broken, at)?;
                     self.or(&mut out, &more, at)?;
@@ -864,10 +864,7 @@ impl<'s> Normaliser<'s> {
     /// Whether a name matches a pattern that was read; one that was not is
     /// refused elsewhere.
     pub(crate) fn matches(&self, id: crate::ir::PatternId, name: &str) -> bool {
-        match &self.schema.pattern(id).pattern {
-            Ok(pattern) => crate::validate::pattern_holds(pattern, name),
-            Err(_) => false,
-        }
+        self.schema.pattern(id).holds(name)
     }
 
     /// Whether a shape is seen to have no value, looking `depth` levels down.
@@ -1017,7 +1014,7 @@ impl<'s> Normaliser<'s> {
     }
 }
 
-pub(crate) fn too_deep(pointer: &str, options: &Options) -> Error {
+pub(crate) fn too_deep(pointer: impl Into<String>, options: &Options) -> Error {
     Error::new(
         ErrorKind::TooDeep,
         pointer,

@@ -72,7 +72,7 @@ impl Error {
     #[cold]
     pub(crate) fn at(
         kind: ErrorKind,
-        node: &str,
+        node: impl fmt::Display,
         keyword: &str,
         message: impl Into<String>,
     ) -> Self {

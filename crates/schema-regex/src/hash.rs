@@ -3,6 +3,8 @@
 //! nobody can make collide.
 
 use std::collections::HashMap;
+#[cfg(feature = "automaton")]
+use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A multiplicative hash, the one of Firefox and rustc.
@@ -46,9 +48,10 @@ impl Hasher for Fx {
 }
 
 pub(crate) type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<Fx>>;
+#[cfg(feature = "automaton")]
+pub(crate) type FxSet<K> = HashSet<K, BuildHasherDefault<Fx>>;
 
 /// Two small numbers as one, to be hashed at once.
-#[cfg(feature = "automaton")]
 pub(crate) fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }

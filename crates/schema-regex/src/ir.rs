@@ -1,7 +1,9 @@
 //! The intermediate form of a schema: one node for each location that is
 //! reached, its keywords read and checked, references resolved.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
@@ -9,9 +11,12 @@ use crate::decimal::Decimal;
 use crate::ledger::Status;
 use crate::options::{Formats, Options};
 use crate::parse::Draft;
+use crate::pointer::Pointer;
 use crate::settings::Overrides;
+use crate::strings::automaton::Matcher;
 use crate::strings::formats::Format;
 use crate::strings::pattern::{Pattern, PatternError};
+use crate::validate::equal;
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///
@@ -26,6 +31,9 @@ pub struct Schema {
     pub(crate) overrides: Overrides,
 }
 
+/// The name of a member.
+pub(crate) type Name = Arc<str>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(pub(crate) u32);
 
@@ -39,18 +47,112 @@ pub(crate) const NEVER: NodeId = NodeId(1);
 /// The root of the document.
 pub(crate) const ROOT: NodeId = NodeId(2);
 
+/// A condition of a pattern, `None` where it is too large, and whether it is wanted.
+type Condition = (Option<Matcher>, bool);
+
 #[derive(Clone, Debug)]
 pub(crate) struct PatternEntry {
     pub(crate) source: String,
     pub(crate) pattern: Result<Pattern, PatternError>,
+    /// Each condition of the pattern and whether it is wanted, once a text was asked
+    /// about.
+    matchers: OnceLock<Arc<[Condition]>>,
+}
+
+impl PatternEntry {
+    pub(crate) fn new(source: &str) -> PatternEntry {
+        PatternEntry {
+            source: source.to_owned(),
+            pattern: Pattern::parse(source),
+            matchers: OnceLock::new(),
+        }
+    }
+
+    /// Whether a text satisfies the pattern; one that cannot be read holds nowhere.
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        let Ok(pattern) = &self.pattern else {
+            return false;
+        };
+        let matchers = self.matchers.get_or_init(|| {
+            let looks = pattern.looks.iter().map(|(re, want)| (re, *want));
+            let all = std::iter::once((&pattern.main, true)).chain(looks);
+            all.map(|(re, want)| (Matcher::new(re).ok(), want))
+                .collect()
+        });
+        let holds = |matcher: &Option<Matcher>| matcher.as_ref().is_some_and(|m| m.matches(text));
+        matchers
+            .iter()
+            .all(|(matcher, want)| holds(matcher) == *want)
+    }
+
+    /// Forgets what was made to ask about texts.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn forget(&mut self) {
+        self.matchers.take();
+    }
+}
+
+/// The values of an `enum` or a `const`.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    values: Vec<Value>,
+    /// Which of them are texts, in the order of these, once that was wanted.
+    texts: OnceLock<Box<[u32]>>,
+}
+
+/// From so many values on a text is looked up, not compared with each.
+const MANY_VALUES: usize = 16;
+
+impl Listed {
+    /// Whether one of the values equals this one.
+    pub(crate) fn has(&self, value: &Value) -> bool {
+        let Value::String(text) = value else {
+            return self.values.iter().any(|v| equal(v, value));
+        };
+        if self.values.len() < MANY_VALUES {
+            return self.values.contains(value);
+        }
+        let text_of = |i: u32| self.values[i as usize].as_str();
+        let texts = self.texts.get_or_init(|| {
+            let all = 0..self.values.len() as u32;
+            let mut texts: Vec<u32> = all.filter(|i| text_of(*i).is_some()).collect();
+            texts.sort_unstable_by_key(|i| text_of(*i));
+            texts.into()
+        });
+        let found = texts.binary_search_by_key(&Some(text.as_str()), |i| text_of(*i));
+        found.is_ok()
+    }
+}
+
+impl PartialEq for Listed {
+    fn eq(&self, other: &Listed) -> bool {
+        self.values == other.values
+    }
+}
+
+impl From<Vec<Value>> for Listed {
+    fn from(values: Vec<Value>) -> Listed {
+        Listed {
+            values,
+            texts: OnceLock::new(),
+        }
+    }
+}
+
+impl std::ops::Deref for Listed {
+    type Target = Vec<Value>;
+
+    fn deref(&self) -> &Vec<Value> {
+        &self.values
+    }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    pub(crate) pointer: String,
+    pub(crate) pointer: Pointer,
     pub(crate) body: Body,
     /// What each keyword here became, for the ledger.
-    pub(crate) notes: Vec<(String, Status)>,
+    pub(crate) notes: Vec<(Cow<'static, str>, Status)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -116,9 +218,9 @@ impl Kinds {
 /// location.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members {
-    pub(crate) names: BTreeMap<String, NodeId>,
+    pub(crate) names: BTreeMap<Name, NodeId>,
     /// The names in order of appearance.
-    pub(crate) order: Vec<String>,
+    pub(crate) order: Vec<Name>,
     pub(crate) patterns: Vec<(PatternId, NodeId)>,
     /// `ALWAYS` where nothing is said.
     pub(crate) additional: NodeId,
@@ -143,7 +245,7 @@ pub(crate) enum AtomKind {
         kinds: Kinds,
         integer: bool,
     },
-    Values(Vec<Value>),
+    Values(Listed),
     Minimum {
         value: Decimal,
         exclusive: bool,
@@ -169,12 +271,12 @@ pub(crate) enum AtomKind {
         max: Option<u64>,
     },
     Members(Members),
-    Required(Vec<String>),
+    Required(Vec<Name>),
     MinProperties(u64),
     MaxProperties(u64),
     PropertyNames(NodeId),
-    DependentRequired(Vec<(String, Vec<String>)>),
-    DependentSchemas(Vec<(String, NodeId)>),
+    DependentRequired(Vec<(Name, Vec<Name>)>),
+    DependentSchemas(Vec<(Name, NodeId)>),
     AllOf(Vec<NodeId>),
     AnyOf(Vec<NodeId>),
     OneOf(Vec<NodeId>),

@@ -10,6 +10,7 @@ mod ir;
 pub mod ledger;
 mod options;
 mod parse;
+mod pointer;
 mod print;
 mod refs;
 mod settings;

@@ -1,22 +1,24 @@
 //! Reads a JSON Schema into its intermediate form.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::hash::FxMap;
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Node, NodeId, PatternEntry, PatternId,
-    Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Name, Node, NodeId, PatternEntry,
+    PatternId, Schema,
 };
 use crate::ledger::{self, Status};
 use crate::options::{ParseOptions, Settings};
-use crate::refs::{Place, Resolver, ScopeId};
+use crate::pointer::{Last, Pointer};
+use crate::refs::{Place, Resolver, ScopeId, lookup};
 use crate::settings::{self, Overrides};
 use crate::strings::formats::{Format, HINTS};
 use crate::strings::number_formats::NumberFormat;
-use crate::strings::pattern::Pattern;
 
 /// The drafts of JSON Schema that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,7 +107,7 @@ fn read_all(
         resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
         needs_scopes: false,
         nodes: vec![builtin(Body::Always), builtin(Body::Never)],
-        known: HashMap::new(),
+        known: FxMap::default(),
         todo: VecDeque::new(),
         patterns: Vec::new(),
         pattern_ids: HashMap::new(),
@@ -133,11 +135,14 @@ fn read_all(
 
 fn builtin(body: Body) -> Node {
     Node {
-        pointer: String::new(),
+        pointer: Pointer::default(),
         body,
         notes: Vec::new(),
     }
 }
+
+/// What each keyword of a location became.
+type Notes = Vec<(Cow<'static, str>, Status)>;
 
 struct Reader<'a> {
     draft: Draft,
@@ -146,7 +151,7 @@ struct Reader<'a> {
     needs_scopes: bool,
     nodes: Vec<Node>,
     /// By address and dynamic scope.
-    known: HashMap<(*const Value, ScopeId), NodeId>,
+    known: FxMap<(*const Value, ScopeId), NodeId>,
     todo: VecDeque<(NodeId, Place<'a>)>,
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
@@ -159,7 +164,7 @@ struct Here<'a, 'p> {
     place: &'p Place<'a>,
     map: &'a Map<String, Value>,
     atoms: Vec<Atom>,
-    notes: Vec<(String, Status)>,
+    notes: Notes,
     members_read: bool,
     items_read: bool,
 }
@@ -179,7 +184,11 @@ impl Here<'_, '_> {
     }
 
     fn note(&mut self, keyword: &str, status: Status) {
-        self.notes.push((keyword.to_owned(), status));
+        self.notes.push((name_of_keyword(keyword), status));
+    }
+
+    fn get(&self, keyword: &str) -> Option<&Value> {
+        lookup(self.map, keyword)
     }
 
     fn refuse(&mut self, keyword: &'static str, kinds: Kinds, reason: String) {
@@ -198,7 +207,7 @@ impl<'a> Reader<'a> {
         if self.nodes.len() - 2 >= self.max_nodes {
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
-                place.pointer,
+                &place.pointer,
                 format!(
                     "the schema reaches more than {} subschemas; raise ParseOptions::max_nodes",
                     self.max_nodes
@@ -220,28 +229,29 @@ impl<'a> Reader<'a> {
         &mut self,
         here: &Here<'a, '_>,
         value: &'a Value,
-        tokens: &[&str],
+        keyword: &'static str,
+        last: Last,
     ) -> Result<NodeId, Error> {
-        let place = self.resolver.child(here.place, value, tokens);
-        if !matches!(value, Value::Object(_) | Value::Bool(_)) {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                place.pointer,
-                format!("a schema is an object or a boolean, not {}", name_of(value)),
-            ));
-        }
         match value {
             Value::Bool(true) => return Ok(ALWAYS),
             Value::Object(map) if map.is_empty() => return Ok(ALWAYS),
-            _ => {}
+            Value::Bool(false) | Value::Object(_) => {}
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Invalid,
+                    &here.place.pointer.below(keyword, last),
+                    format!("a schema is an object or a boolean, not {}", name_of(value)),
+                ));
+            }
         }
+        let place = self.resolver.child(here.place, value, keyword, last);
         self.node(place)
     }
 
     fn children(
         &mut self,
         here: &Here<'a, '_>,
-        keyword: &str,
+        keyword: &'static str,
         value: &'a Value,
     ) -> Result<Vec<NodeId>, Error> {
         let Some(items) = value.as_array() else {
@@ -256,7 +266,7 @@ impl<'a> Reader<'a> {
         items
             .iter()
             .enumerate()
-            .map(|(i, v)| self.child(here, v, &[keyword, &i.to_string()]))
+            .map(|(i, v)| self.child(here, v, keyword, Last::Index(i)))
             .collect()
     }
 
@@ -265,15 +275,12 @@ impl<'a> Reader<'a> {
             return id;
         }
         let id = PatternId(self.patterns.len() as u32);
-        self.patterns.push(PatternEntry {
-            source: source.to_owned(),
-            pattern: Pattern::parse(source),
-        });
+        self.patterns.push(PatternEntry::new(source));
         self.pattern_ids.insert(source.to_owned(), id);
         id
     }
 
-    fn read(&mut self, place: &Place<'a>) -> Result<(Body, Vec<(String, Status)>), Error> {
+    fn read(&mut self, place: &Place<'a>) -> Result<(Body, Notes), Error> {
         let map = match place.value {
             Value::Bool(true) => return Ok((Body::Always, Vec::new())),
             Value::Bool(false) => return Ok((Body::Never, Vec::new())),
@@ -281,7 +288,7 @@ impl<'a> Reader<'a> {
             other => {
                 return Err(Error::new(
                     ErrorKind::Invalid,
-                    place.pointer.clone(),
+                    &place.pointer,
                     format!("a schema is an object or a boolean, not {}", name_of(other)),
                 ));
             }
@@ -296,7 +303,7 @@ impl<'a> Reader<'a> {
         };
         // Up to draft 7, nothing beside `$ref` counts.
         if self.draft < Draft::Draft201909
-            && let Some(target) = map.get("$ref")
+            && let Some(target) = lookup(map, "$ref")
             && target.is_string()
         {
             self.keyword(&mut here, "$ref", target)?;
@@ -334,14 +341,14 @@ impl<'a> Reader<'a> {
                 ));
             }
             "enum" => match value {
-                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone())),
+                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone().into())),
                 other => {
                     return Err(
                         here.invalid(key, &format!("must be an array, not {}", name_of(other)))
                     );
                 }
             },
-            "const" => here.push("const", AtomKind::Values(vec![value.clone()])),
+            "const" => here.push("const", AtomKind::Values(vec![value.clone()].into())),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
                 bound(here, key, value)?;
             }
@@ -401,8 +408,8 @@ impl<'a> Reader<'a> {
                 }
             },
             "contains" => {
-                let node = self.child(here, value, &[key])?;
-                let limit = |name: &str| match here.map.get(name) {
+                let node = self.child(here, value, "contains", Last::Nothing)?;
+                let limit = |name: &str| match here.get(name) {
                     Some(v) if self.draft >= Draft::Draft201909 => count(here, name, v).map(Some),
                     _ => Ok(None),
                 };
@@ -429,26 +436,26 @@ impl<'a> Reader<'a> {
                 here.push("maxProperties", AtomKind::MaxProperties(n));
             }
             "propertyNames" => {
-                let node = self.child(here, value, &[key])?;
+                let node = self.child(here, value, "propertyNames", Last::Nothing)?;
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
                 self.dependent(here, key, value)?;
             }
             "allOf" => {
-                let nodes = self.children(here, key, value)?;
+                let nodes = self.children(here, "allOf", value)?;
                 here.push("allOf", AtomKind::AllOf(nodes));
             }
             "anyOf" => {
-                let nodes = self.children(here, key, value)?;
+                let nodes = self.children(here, "anyOf", value)?;
                 here.push("anyOf", AtomKind::AnyOf(nodes));
             }
             "oneOf" => {
-                let nodes = self.children(here, key, value)?;
+                let nodes = self.children(here, "oneOf", value)?;
                 here.push("oneOf", AtomKind::OneOf(nodes));
             }
             "not" => {
-                let node = self.child(here, value, &[key])?;
+                let node = self.child(here, value, "not", Last::Nothing)?;
                 here.push("not", AtomKind::Not(node));
             }
             "if" => self.conditional(here)?,
@@ -470,10 +477,12 @@ impl<'a> Reader<'a> {
             "minContains" | "maxContains"
                 if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
             settings::NAME if self.settings == Settings::Follow => {
-                if !here.place.pointer.is_empty() {
+                if !here.place.pointer.is_root() {
                     return Err(here.invalid(key, "is read at the root of the schema alone"));
                 }
             }
+            "description" | "title" | "default" | "examples" | "definitions" | "$defs"
+            | "$schema" | "$id" | "$comment" => here.note(key, Status::Annotation),
             _ => here.note(key, ledger::status_of_other(key)),
         }
         if here.notes.len() == before {
@@ -529,8 +538,8 @@ impl<'a> Reader<'a> {
         let map = here.map;
         let mut parts = [ALWAYS; 3];
         for (part, name) in parts.iter_mut().zip(["if", "then", "else"]) {
-            if let Some(schema) = map.get(name) {
-                *part = self.child(here, schema, &[name])?;
+            if let Some(schema) = lookup(map, name) {
+                *part = self.child(here, schema, name, Last::Nothing)?;
             }
         }
         let [condition, then, otherwise] = parts;
@@ -552,7 +561,7 @@ impl<'a> Reader<'a> {
             && value != &Value::Bool(true)
             && evaluates_elsewhere(here.map, ITEM_APPLICATORS)
         {
-            let node = self.child(here, value, &[key])?;
+            let node = self.child(here, value, "unevaluatedItems", Last::Nothing)?;
             here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
             return Ok(());
         }
@@ -563,31 +572,31 @@ impl<'a> Reader<'a> {
         let mut prefix = Vec::new();
         let mut rest = ALWAYS;
         let mut said = false;
-        if let Some(list) = here.map.get("prefixItems") {
+        if let Some(list) = lookup(here.map, "prefixItems") {
             prefix = self.children(here, "prefixItems", list)?;
         }
-        match here.map.get("items") {
+        match lookup(here.map, "items") {
             Some(list @ Value::Array(_)) => {
                 prefix = self.children(here, "items", list)?;
-                if let Some(more) = here.map.get("additionalItems") {
-                    rest = self.child(here, more, &["additionalItems"])?;
+                if let Some(more) = lookup(here.map, "additionalItems") {
+                    rest = self.child(here, more, "additionalItems", Last::Nothing)?;
                     said = true;
                 }
             }
             Some(one) => {
-                rest = self.child(here, one, &["items"])?;
+                rest = self.child(here, one, "items", Last::Nothing)?;
                 said = true;
             }
             None => {}
         }
         if !said
-            && let Some(more) = here.map.get("unevaluatedItems")
+            && let Some(more) = lookup(here.map, "unevaluatedItems")
             && (more == &Value::Bool(true) || !evaluates_elsewhere(here.map, ITEM_APPLICATORS))
         {
-            rest = self.child(here, more, &["unevaluatedItems"])?;
+            rest = self.child(here, more, "unevaluatedItems", Last::Nothing)?;
             said = true;
         }
-        let keyword = if here.map.contains_key("items") {
+        let keyword = if here.get("items").is_some() {
             "items"
         } else {
             "prefixItems"
@@ -617,7 +626,7 @@ impl<'a> Reader<'a> {
             && value != &Value::Bool(true)
             && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
         {
-            let node = self.child(here, value, &[key])?;
+            let node = self.child(here, value, "unevaluatedProperties", Last::Nothing)?;
             here.push(
                 "unevaluatedProperties",
                 AtomKind::UnevaluatedProperties(node),
@@ -635,7 +644,7 @@ impl<'a> Reader<'a> {
             additional: ALWAYS,
             additional_said: false,
         };
-        if let Some(list) = here.map.get("properties") {
+        if let Some(list) = lookup(here.map, "properties") {
             let Some(map) = list.as_object() else {
                 return Err(here.invalid(
                     "properties",
@@ -643,12 +652,14 @@ impl<'a> Reader<'a> {
                 ));
             };
             for (name, schema) in map {
-                let node = self.child(here, schema, &["properties", name])?;
-                members.order.push(name.clone());
-                members.names.insert(name.clone(), node);
+                let name = Name::from(name.as_str());
+                let last = Last::Name(Name::clone(&name));
+                let node = self.child(here, schema, "properties", last)?;
+                members.order.push(Name::clone(&name));
+                members.names.insert(name, node);
             }
         }
-        if let Some(list) = here.map.get("patternProperties") {
+        if let Some(list) = lookup(here.map, "patternProperties") {
             let Some(map) = list.as_object() else {
                 return Err(here.invalid(
                     "patternProperties",
@@ -656,13 +667,14 @@ impl<'a> Reader<'a> {
                 ));
             };
             for (source, schema) in map {
-                let node = self.child(here, schema, &["patternProperties", source])?;
+                let last = Last::Name(source.as_str().into());
+                let node = self.child(here, schema, "patternProperties", last)?;
                 let id = self.pattern(source);
                 members.patterns.push((id, node));
             }
         }
         for name in ["additionalProperties", "unevaluatedProperties"] {
-            if let Some(schema) = here.map.get(name) {
+            if let Some(schema) = lookup(here.map, name) {
                 if name == "unevaluatedProperties"
                     && schema != &Value::Bool(true)
                     && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
@@ -670,13 +682,13 @@ impl<'a> Reader<'a> {
                     break;
                 }
                 members.additional_said = true;
-                members.additional = self.child(here, schema, &[name])?;
+                members.additional = self.child(here, schema, name, Last::Nothing)?;
                 break;
             }
         }
-        let keyword = if here.map.contains_key("properties") {
+        let keyword = if here.get("properties").is_some() {
             "properties"
-        } else if here.map.contains_key("patternProperties") {
+        } else if here.get("patternProperties").is_some() {
             "patternProperties"
         } else {
             "additionalProperties"
@@ -704,14 +716,16 @@ impl<'a> Reader<'a> {
         for (name, item) in map {
             match item {
                 Value::Array(_) if key != "dependentSchemas" => {
-                    lists.push((name.clone(), strings(here, key, item)?));
+                    lists.push((name.as_str().into(), strings(here, key, item)?));
                 }
                 // Draft 3 had a single name.
                 Value::String(one) if key == "dependencies" => {
-                    lists.push((name.clone(), vec![one.clone()]));
+                    lists.push((name.as_str().into(), vec![one.as_str().into()]));
                 }
                 _ if key != "dependentRequired" => {
-                    schemas.push((name.clone(), self.child(here, item, &[key, name])?));
+                    let name = Name::from(name.as_str());
+                    let last = Last::Name(Name::clone(&name));
+                    schemas.push((name, self.child(here, item, keyword, last)?));
                 }
                 _ => return Err(here.invalid(key, "must have arrays of names as its values")),
             }
@@ -723,6 +737,27 @@ impl<'a> Reader<'a> {
             here.push(keyword, AtomKind::DependentSchemas(schemas));
         }
         Ok(())
+    }
+}
+
+/// The name of a keyword; the usual ones are not copied.
+fn name_of_keyword(keyword: &str) -> Cow<'static, str> {
+    macro_rules! usual {
+        ($($name:literal)*) => {
+            match keyword {
+                $($name => $name.into(),)*
+                other => other.to_owned().into(),
+            }
+        };
+    }
+    usual! {
+        "type" "description" "properties" "required" "title" "items" "additionalProperties"
+        "enum" "const" "$ref" "default" "examples" "format" "pattern" "minLength" "maxLength"
+        "minimum" "maximum" "exclusiveMinimum" "exclusiveMaximum" "multipleOf" "minItems"
+        "maxItems" "uniqueItems" "anyOf" "oneOf" "allOf" "not" "if" "then" "else"
+        "patternProperties" "propertyNames" "minProperties" "maxProperties" "dependencies"
+        "contains" "prefixItems" "additionalItems" "$schema" "$id" "id" "$comment" "definitions"
+        "$defs" "nullable" "example" "readOnly" "writeOnly" "deprecated"
     }
 }
 
@@ -744,19 +779,15 @@ fn evaluates_elsewhere(map: &Map<String, Value>, more: &[&str]) -> bool {
     ]
     .iter()
     .chain(more)
-    .any(|k| map.contains_key(*k))
+    .any(|k| lookup(map, k).is_some())
 }
 
 fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
     let mut kinds = Kinds::NONE;
     let mut integer = false;
-    let one;
     let names: &[Value] = match value {
         Value::Array(names) if !names.is_empty() => names,
-        Value::String(_) => {
-            one = [value.clone()];
-            &one
-        }
+        Value::String(_) => std::slice::from_ref(value),
         other => {
             return Err(here.invalid(
                 "type",
@@ -926,7 +957,7 @@ fn string<'v>(here: &Here<'_, '_>, key: &str, value: &'v Value) -> Result<&'v st
         .ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
 }
 
-fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>, Error> {
+fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<Name>, Error> {
     let bad = || {
         here.invalid(
             key,
@@ -937,7 +968,7 @@ fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<String>,
         .as_array()
         .ok_or_else(bad)?
         .iter()
-        .map(|v| v.as_str().map(str::to_owned).ok_or_else(bad))
+        .map(|v| v.as_str().map(Name::from).ok_or_else(bad))
         .collect()
 }
 
@@ -974,5 +1005,36 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Number(n) => n.to_string(),
         other => name_of(other).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{name_of_keyword, parse};
+    use crate::ledger::{KEYWORDS, Status, status_of_other};
+
+    #[test]
+    fn keywords_keep_their_names() {
+        for keyword in KEYWORDS {
+            assert_eq!(name_of_keyword(keyword.name), keyword.name);
+        }
+        assert_eq!(name_of_keyword("x-other"), "x-other");
+    }
+
+    #[test]
+    fn what_is_an_annotation_at_once_is_one_in_the_table() {
+        let schema = json!({
+            "description": "", "title": "", "default": 0, "examples": [], "definitions": {},
+            "$defs": {}, "$schema": "", "$id": "a", "$comment": "",
+        });
+        let read = parse(&schema).unwrap();
+        let notes = &read.nodes[2].notes;
+        assert_eq!(notes.len(), 9);
+        for (keyword, status) in notes {
+            assert_eq!(*status, Status::Annotation);
+            assert_eq!(status_of_other(keyword), Status::Annotation);
+        }
     }
 }

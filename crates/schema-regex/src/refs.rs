@@ -1,11 +1,13 @@
 //! Resolves references inside one document: JSON Pointers, `$id`, anchors.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::error::escape_token;
+use crate::hash::FxMap;
 use crate::parse::Draft;
+use crate::pointer::{Last, Pointer};
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +15,7 @@ pub(crate) struct ResourceId(pub(crate) u32);
 
 pub(crate) struct Resource<'a> {
     pub(crate) value: &'a Value,
-    pub(crate) pointer: String,
+    pub(crate) pointer: Pointer,
     uri: String,
 }
 
@@ -21,7 +23,7 @@ pub(crate) struct Resource<'a> {
 #[derive(Clone)]
 pub(crate) struct Place<'a> {
     pub(crate) value: &'a Value,
-    pub(crate) pointer: String,
+    pub(crate) pointer: Pointer,
     pub(crate) resource: ResourceId,
     /// Which dynamic anchors are bound here, and to what.
     pub(crate) scope: ScopeId,
@@ -39,7 +41,7 @@ pub(crate) struct Resolver<'a> {
     draft: Draft,
     pub(crate) resources: Vec<Resource<'a>>,
     /// By address of the value that has the `$id`.
-    by_address: HashMap<*const Value, ResourceId>,
+    by_address: FxMap<*const Value, ResourceId>,
     index: Option<Index<'a>>,
     documents: &'a [(String, Value)],
     /// For each scope the resources that its names are bound to.
@@ -70,10 +72,10 @@ impl<'a> Resolver<'a> {
             draft,
             resources: vec![Resource {
                 value: root,
-                pointer: String::new(),
+                pointer: Pointer::default(),
                 uri: String::new(),
             }],
-            by_address: HashMap::new(),
+            by_address: FxMap::default(),
             index: None,
             documents,
             scopes: vec![Vec::new()],
@@ -96,7 +98,7 @@ impl<'a> Resolver<'a> {
     fn plain_root(&self, scope: ScopeId) -> Place<'a> {
         Place {
             value: self.resources[0].value,
-            pointer: String::new(),
+            pointer: Pointer::default(),
             resource: ResourceId(0),
             scope,
         }
@@ -131,13 +133,10 @@ impl<'a> Resolver<'a> {
         &mut self,
         parent: &Place<'a>,
         value: &'a Value,
-        tokens: &[&str],
+        keyword: &'static str,
+        last: Last,
     ) -> Place<'a> {
-        let mut pointer = parent.pointer.clone();
-        for token in tokens {
-            pointer.push('/');
-            pointer.push_str(&escape_token(token));
-        }
+        let pointer = parent.pointer.below(keyword, last);
         let resource = self.resource_of(value, &pointer, parent.resource);
         let scope = if resource == parent.resource {
             parent.scope
@@ -152,7 +151,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn resource_of(&mut self, value: &'a Value, pointer: &str, parent: ResourceId) -> ResourceId {
+    fn resource_of(
+        &mut self,
+        value: &'a Value,
+        pointer: &Pointer,
+        parent: ResourceId,
+    ) -> ResourceId {
         let Some(id) = id_of(value, self.draft) else {
             return parent;
         };
@@ -167,7 +171,7 @@ impl<'a> Resolver<'a> {
         let new = ResourceId(self.resources.len() as u32);
         self.resources.push(Resource {
             value,
-            pointer: pointer.to_owned(),
+            pointer: pointer.clone(),
             uri,
         });
         self.by_address.insert(address, new);
@@ -287,13 +291,16 @@ impl<'a> Resolver<'a> {
     fn walk(&mut self, base: &Place<'a>, pointer: &str) -> Option<Place<'a>> {
         let mut at = base.clone();
         for raw in pointer.split('/').skip(1) {
-            let token = raw.replace("~1", "/").replace("~0", "~");
+            let token = match raw.contains('~') {
+                true => Cow::Owned(raw.replace("~1", "/").replace("~0", "~")),
+                false => Cow::Borrowed(raw),
+            };
             let value = match at.value {
-                Value::Object(map) => map.get(&token)?,
+                Value::Object(map) => map.get(&*token)?,
                 Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
                 _ => return None,
             };
-            at = self.child(&at, value, &[&token]);
+            at = self.child(&at, value, "", Last::Name((*token).into()));
         }
         Some(at)
     }
@@ -313,7 +320,7 @@ impl<'a> Resolver<'a> {
             let own = id_of(value, self.draft).map(without_fragment);
             self.resources.push(Resource {
                 value,
-                pointer: format!("{uri}#"),
+                pointer: Pointer::default().below("", Last::Document(uri.as_str().into())),
                 uri: own.filter(|id| !id.is_empty()).unwrap_or(uri).to_owned(),
             });
             self.by_address.insert(std::ptr::from_ref(value), resource);
@@ -359,13 +366,14 @@ impl<'a> Resolver<'a> {
                     }
                     for (key, value) in map {
                         if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
-                            todo.push(self.child(&place, value, &[key]));
+                            let last = Last::Name(key.as_str().into());
+                            todo.push(self.child(&place, value, "", last));
                         }
                     }
                 }
                 Value::Array(items) => {
                     for (i, value) in items.iter().enumerate() {
-                        todo.push(self.child(&place, value, &[&i.to_string()]));
+                        todo.push(self.child(&place, value, "", Last::Index(i)));
                     }
                 }
                 _ => {}
@@ -378,12 +386,20 @@ impl<'a> Resolver<'a> {
 
 fn id_of(value: &Value, draft: Draft) -> Option<&str> {
     let map = value.as_object()?;
+    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
+    let id = lookup(map, name)?.as_str()?;
     // Beside `$ref`, the older drafts ignore it.
-    if draft < Draft::Draft201909 && map.contains_key("$ref") {
-        return None;
+    (draft >= Draft::Draft201909 || lookup(map, "$ref").is_none()).then_some(id)
+}
+
+/// The value of a keyword. Of few, comparing all of them is quicker than a hash.
+pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
+    const FEW: usize = 12;
+    if map.len() > FEW {
+        return map.get(keyword);
     }
-    map.get(if draft == Draft::Draft4 { "id" } else { "$id" })?
-        .as_str()
+    let found = map.iter().find(|(key, _)| *key == keyword);
+    found.map(|(_, value)| value)
 }
 
 fn without_fragment(uri: &str) -> &str {
@@ -448,6 +464,9 @@ fn has_scheme(uri: &str) -> bool {
 }
 
 fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;

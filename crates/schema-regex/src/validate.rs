@@ -11,7 +11,6 @@ use crate::ir::{AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
 use crate::options::{Formats, OpenObjects, Options};
 use crate::shape::{Conj, Shape, Signed, Strings};
 use crate::strings::automaton;
-use crate::strings::pattern::Pattern;
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -61,7 +60,7 @@ impl Check<'_> {
         if depth > MAX_DEPTH {
             return Err(Error::new(
                 ErrorKind::TooDeep,
-                node.pointer.clone(),
+                &node.pointer,
                 format!("the value or the references nest more than {MAX_DEPTH} deep"),
             ));
         }
@@ -110,7 +109,7 @@ impl Check<'_> {
                 kinds.has(Kinds::of(value))
                     || (*integer && number().is_some_and(|n| n.is_integer()))
             }
-            AtomKind::Values(values) => values.iter().any(|v| equal(v, value)),
+            AtomKind::Values(values) => values.has(value),
             AtomKind::Minimum {
                 value: low,
                 exclusive,
@@ -126,11 +125,14 @@ impl Check<'_> {
             },
             AtomKind::MinLength(min) => length().is_none_or(|n| n >= *min),
             AtomKind::MaxLength(max) => length().is_none_or(|n| n <= *max),
-            AtomKind::Pattern(id) => match (value.as_str(), &self.schema.pattern(*id).pattern) {
-                (Some(text), Ok(pattern)) => pattern_holds(pattern, text),
-                (Some(_), Err(e)) => return refused(&e.reason),
-                (None, _) => true,
-            },
+            AtomKind::Pattern(id) => {
+                let entry = self.schema.pattern(*id);
+                match (value.as_str(), &entry.pattern) {
+                    (Some(text), Ok(_)) => entry.holds(text),
+                    (Some(_), Err(e)) => return refused(&e.reason),
+                    (None, _) => true,
+                }
+            }
             AtomKind::Format(format) => match value.as_str() {
                 Some(text) => re_holds(&format.re(), text),
                 None => true,
@@ -163,7 +165,7 @@ impl Check<'_> {
             AtomKind::Members(members) => return self.members(members, value, depth),
             AtomKind::Required(names) => value
                 .as_object()
-                .is_none_or(|o| names.iter().all(|n| o.contains_key(n))),
+                .is_none_or(|o| names.iter().all(|n| o.contains_key(&**n))),
             AtomKind::MinProperties(min) => {
                 value.as_object().is_none_or(|o| count(o.len()) >= *min)
             }
@@ -180,12 +182,12 @@ impl Check<'_> {
             }
             AtomKind::DependentRequired(lists) => value.as_object().is_none_or(|o| {
                 lists.iter().all(|(name, needed)| {
-                    !o.contains_key(name) || needed.iter().all(|n| o.contains_key(n))
+                    !o.contains_key(&**name) || needed.iter().all(|n| o.contains_key(&**n))
                 })
             }),
             AtomKind::DependentSchemas(list) => {
                 for (name, node) in list {
-                    if value.as_object().is_some_and(|o| o.contains_key(name))
+                    if value.as_object().is_some_and(|o| o.contains_key(&**name))
                         && !self.node(*node, value, depth)?
                     {
                         return Ok(false);
@@ -243,19 +245,20 @@ impl Check<'_> {
             && (!members.names.is_empty() || !members.patterns.is_empty());
         for (name, member) in value.as_object().into_iter().flatten() {
             let mut evaluated = false;
-            if let Some(node) = members.names.get(name) {
+            if let Some(node) = members.names.get(name.as_str()) {
                 evaluated = true;
                 if !self.node(*node, member, depth)? {
                     return Ok(false);
                 }
             }
             for (id, node) in &members.patterns {
-                let holds = match &self.schema.pattern(*id).pattern {
-                    Ok(pattern) => pattern_holds(pattern, name),
+                let entry = self.schema.pattern(*id);
+                let holds = match &entry.pattern {
+                    Ok(_) => entry.holds(name),
                     Err(e) => {
                         return Err(Error::new(
                             ErrorKind::Refused,
-                            self.schema.node(*node).pointer.clone(),
+                            &self.schema.node(*node).pointer,
                             e.reason.clone(),
                         ));
                     }
@@ -296,6 +299,9 @@ pub(crate) fn conj_holds(
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => {
+            if let (Some(x), Some(y)) = (x.as_i64(), y.as_i64()) {
+                return x == y;
+            }
             match (Decimal::from_number(x), Decimal::from_number(y)) {
                 (Some(x), Some(y)) => x == y,
                 _ => x == y,
@@ -322,14 +328,6 @@ fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
     automaton::matches(re, text).unwrap_or(false)
 }
 
-pub(crate) fn pattern_holds(pattern: &Pattern, text: &str) -> bool {
-    re_holds(&pattern.main, text)
-        && pattern
-            .looks
-            .iter()
-            .all(|(re, want)| re_holds(re, text) == *want)
-}
-
 /// Whether a string satisfies what a shape says of strings.
 pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bool {
     let length = text.chars().count() as u64;
@@ -340,13 +338,10 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
             .as_ref()
             .is_none_or(|a| a.iter().any(|s| s == text))
         && !strings.excluded.contains(text)
-        && strings
-            .patterns
-            .iter()
-            .all(|(id, want, _)| match &schema.pattern(*id).pattern {
-                Ok(pattern) => pattern_holds(pattern, text) == *want,
-                Err(_) => false,
-            })
+        && strings.patterns.iter().all(|(id, want, _)| {
+            let entry = schema.pattern(*id);
+            entry.pattern.is_ok() && entry.holds(text) == *want
+        })
         && strings
             .formats
             .iter()

@@ -1,12 +1,11 @@
 //! Builds the nodes that a schema reaches: for each kind the alternatives of
 //! each goal become threads and leaves of one machine.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::compile::{ANY, Compiler, ConjId, NONE};
+use super::compile::{ANY, Compiler, ConjId, NONE, Shapes};
 use super::dfa::{CharDfa, NumberDfa};
 use super::leaves::StringLeaf;
 use super::loops::Loops;
@@ -141,12 +140,13 @@ impl Builder {
         Ok(node)
     }
 
-    /// The shapes of all goals for a kind, each with its goal.
-    fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Vec<(u32, Shape)>, Error> {
+    /// The shapes of the goals that have any for a kind, each with its goal.
+    fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Vec<(u32, Shapes)>, Error> {
         let mut out = Vec::new();
         for (g, conj) in goals.iter().enumerate() {
-            for shape in self.compiler.shapes_of(*conj, kind)?.iter() {
-                out.push((g as u32, shape.clone()));
+            let shapes = self.compiler.shapes_of(*conj, kind)?;
+            if !shapes.is_empty() {
+                out.push((g as u32, shapes));
             }
         }
         Ok(out)
@@ -155,11 +155,12 @@ impl Builder {
     fn numbers(&mut self, goals: &[ConjId]) -> Result<Option<NumberMachine>, Error> {
         let mut dfas: Vec<Arc<NumberDfa>> = Vec::new();
         let mut leaves = Vec::new();
-        for (goal, shape) in self.shapes(goals, Kind::Number)? {
+        let shapes = self.shapes(goals, Kind::Number)?;
+        for (goal, shape) in each(&shapes) {
             let Shape::Number(shape) = shape else {
                 continue;
             };
-            let dfa = self.compiler.number_dfa(&shape)?;
+            let dfa = self.compiler.number_dfa(shape)?;
             if dfa.is_empty() {
                 continue;
             }
@@ -181,15 +182,17 @@ impl Builder {
     fn strings(&mut self, goals: &[ConjId]) -> Result<Option<StringMachine>, Error> {
         let mut dfas: Vec<Arc<CharDfa>> = Vec::new();
         let mut leaves: Vec<Leaf> = Vec::new();
-        let mut words: BTreeMap<String, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        let mut words: Vec<(String, u32, Mention)> = Vec::new();
         let mut cap = 0u64;
         let mut free = None;
-        for (goal, shape) in self.shapes(goals, Kind::String)? {
-            let Shape::String(mut shape) = shape else {
+        let shapes = self.shapes(goals, Kind::String)?;
+        for (goal, shape) in each(&shapes) {
+            let Shape::String(shape) = shape else {
                 continue;
             };
-            self.cap_string(goals[goal as usize], &mut shape)?;
-            let Some(leaf) = self.compiler.string_leaf(&shape)? else {
+            let capped = self.cap_string(goals[goal as usize], shape)?;
+            let shape = capped.as_ref().unwrap_or(shape);
+            let Some(leaf) = self.compiler.string_leaf(shape)? else {
                 continue;
             };
             let id = leaves.len() as u32;
@@ -199,21 +202,22 @@ impl Builder {
                 min,
                 max,
                 lengths,
-                excluded,
+                excludes,
             } = leaf;
-            for text in listed.iter().flatten() {
-                words.entry(text.clone()).or_default().0.push(id);
+            if listed {
+                let texts = shape.allowed.iter().flatten();
+                words.extend(texts.map(|text| (text.clone(), id, Mention::Listed)));
             }
-            for text in &excluded {
-                words.entry(text.clone()).or_default().1.push(id);
+            if excludes {
+                let texts = shape.excluded.iter();
+                words.extend(texts.map(|text| (text.clone(), id, Mention::Excluded)));
             }
             match (&dfa, &lengths) {
                 (None, _) => cap = cap.max(max.map_or(min, |m| m.saturating_add(1))),
                 (Some(_), Some(l)) => cap = cap.max(l.cap()),
                 _ => {}
             }
-            if listed.is_none() && dfa.is_none() && min == 0 && max.is_none() && excluded.is_empty()
-            {
+            if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
                 free = Some(id);
             }
             let dfa = dfa.map(|dfa| {
@@ -225,25 +229,18 @@ impl Builder {
             });
             leaves.push(Leaf {
                 goal,
-                listed: listed.is_some(),
+                listed,
                 dfa,
                 min,
                 max,
                 lengths,
-                excludes: !excluded.is_empty(),
+                excludes,
             });
         }
         if leaves.is_empty() {
             return Ok(None);
         }
-        let list: Vec<Word> = words
-            .into_iter()
-            .map(|(text, (listed, excluded))| Word {
-                text: text.into(),
-                listed: listed.into(),
-                excluded: excluded.into(),
-            })
-            .collect();
+        let list = words_of(words);
         let loops = dfas.iter().map(|d| {
             let known = self.loops_of.entry(Arc::as_ptr(d));
             *known.or_insert_with(|| self.loops.reserve(d.states()))
@@ -261,11 +258,10 @@ impl Builder {
     }
 
     fn arrays(&mut self, goals: &[ConjId]) -> Result<Option<ArrayMachine>, Error> {
-        let mut shapes: Vec<(u32, ArrayShape)> = self
-            .shapes(goals, Kind::Array)?
-            .into_iter()
+        let known = self.shapes(goals, Kind::Array)?;
+        let mut shapes: Vec<(u32, ArrayShape)> = each(&known)
             .filter_map(|(g, s)| match s {
-                Shape::Array(a) => Some((g, a)),
+                Shape::Array(a) => Some((g, a.clone())),
                 _ => None,
             })
             .collect();
@@ -329,7 +325,7 @@ impl Builder {
                 let c = &a.counts[0];
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(c.at.0),
+                    self.compiler.pointer(c.at.0),
                     c.at.1,
                     format!("`{}`: the counts are too large to be followed", c.at.1),
                 ));
@@ -366,7 +362,7 @@ impl Builder {
             let at = a.counts[0].at;
             return Err(Error::at(
                 ErrorKind::Refused,
-                &self.compiler.pointer(at.0),
+                self.compiler.pointer(at.0),
                 at.1,
                 format!("`{}`: more than four counts meet in one array", at.1),
             ));
@@ -393,9 +389,8 @@ impl Builder {
     }
 
     fn objects(&mut self, goals: &[ConjId]) -> Result<Option<super::node::ObjectMachine>, Error> {
-        let shapes: Vec<(u32, ObjectShape)> = self
-            .shapes(goals, Kind::Object)?
-            .into_iter()
+        let known = self.shapes(goals, Kind::Object)?;
+        let shapes: Vec<(u32, &ObjectShape)> = each(&known)
             .filter_map(|(g, s)| match s {
                 Shape::Object(o) => Some((g, o)),
                 _ => None,
@@ -404,11 +399,14 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        self.object_machine(goals, shapes).map(Some)
+        self.object_machine(goals, &shapes).map(Some)
     }
 
     /// Whether a name, as a string, satisfies some locations.
     pub(super) fn name_satisfies(&self, names: &[Signed], name: &str) -> Result<bool, Error> {
+        if names.is_empty() {
+            return Ok(true);
+        }
         crate::validate::conj_holds(
             &self.compiler.schema,
             &self.compiler.options,
@@ -416,6 +414,42 @@ impl Builder {
             &Value::String(name.to_owned()),
         )
     }
+}
+
+/// Each shape with its goal.
+fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
+    shapes
+        .iter()
+        .flat_map(|(goal, list)| list.iter().map(|shape| (*goal, shape)))
+}
+
+/// How a leaf mentions a text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mention {
+    Listed,
+    Excluded,
+}
+
+/// The texts that leaves mention, in the order of their bytes.
+fn words_of(mut mentioned: Vec<(String, u32, Mention)>) -> Vec<Word> {
+    // Those of one text stay in the order of the leaves.
+    mentioned.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut list: Vec<Word> = Vec::new();
+    let mut rest = mentioned.into_iter().peekable();
+    while let Some((text, leaf, mention)) = rest.next() {
+        let mut leaves = [Vec::new(), Vec::new()];
+        leaves[mention as usize].push(leaf);
+        while let Some((_, leaf, mention)) = rest.next_if(|next| next.0 == text) {
+            leaves[mention as usize].push(leaf);
+        }
+        let [listed, excluded] = leaves;
+        list.push(Word {
+            text: text.into(),
+            listed: listed.into(),
+            excluded: excluded.into(),
+        });
+    }
+    list
 }
 
 /// The most nodes of one automaton.

@@ -15,22 +15,23 @@ impl Builder {
         self.narrowed.insert((at, keyword, how));
     }
 
-    /// Bounds the length of strings that may have any, unless none is left.
+    /// The shape with a bound for the length, where strings may have any, unless none
+    /// would be left.
     pub(super) fn cap_string(
         &mut self,
         conj: ConjId,
-        shape: &mut StringShape,
-    ) -> Result<(), Error> {
+        shape: &StringShape,
+    ) -> Result<Option<StringShape>, Error> {
         let Some(cap) = self.options().caps.max_length else {
-            return Ok(());
+            return Ok(None);
         };
         if shape.max.is_some() || shape.allowed.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let Some(leaf) = self.compiler.string_leaf(shape)? else {
-            return Ok(());
+            return Ok(None);
         };
-        let cap = cap.max(shape.min).max(u64::from(!leaf.excluded.is_empty()));
+        let cap = cap.max(shape.min).max(u64::from(leaf.excludes));
         if let Some(dfa) = &leaf.dfa {
             let finite = dfa.counts(|l| l != 0).first().copied().flatten().is_some();
             let fits = match Lengths::new(dfa, shape.min, Some(cap)) {
@@ -39,12 +40,15 @@ impl Builder {
                 Err(_) => false,
             };
             if finite || !fits {
-                return Ok(());
+                return Ok(None);
             }
         }
-        shape.max = Some(cap);
         self.narrow(conj, "maxLength", capped_length(cap));
-        Ok(())
+        let max = Some(cap);
+        Ok(Some(StringShape {
+            max,
+            ..shape.clone()
+        }))
     }
 
     /// Bounds the items of arrays that may have any number.

@@ -1,17 +1,18 @@
 //! The compiler's memory: conjunctions of locations, what they say of members
 //! and items, and the nodes that schemas imply without writing them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::declared::AllProperties;
 use super::leaves::LeafCache;
-use super::shape::{ArrayShape, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
+use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
+use crate::hash::{FxMap, FxSet};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Node, NodeId, PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, PatternId, Schema,
 };
 use crate::options::Options;
 use crate::shape::Signed;
@@ -26,22 +27,32 @@ pub(super) const ANY: ConjId = ConjId(0);
 /// No value.
 pub(super) const NONE: ConjId = ConjId(1);
 
+/// The alternatives of a conjunction for one kind.
+pub(super) type Shapes = Arc<[Shape]>;
+
 pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
     conjs: Vec<Arc<[Signed]>>,
+    /// Those of two parts and more.
     conj_ids: FxMap<Arc<[Signed]>, ConjId>,
+    /// Those of one part, by its node: negative and positive.
+    singles: Vec<[Option<ConjId>; 2]>,
     candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
     containers: HashMap<String, NodeId>,
-    unions: HashMap<(NodeId, Vec<NodeId>), NodeId>,
+    unions: FxMap<(NodeId, Vec<NodeId>), NodeId>,
     evaluates: FxMap<NodeId, bool>,
     excluding: FxMap<(NodeId, NodeId, Kind), bool>,
-    pub(super) shapes: FxMap<(ConjId, Kind), Arc<Vec<Shape>>>,
+    /// By conjunction and kind.
+    shapes: Vec<[Option<Shapes>; KINDS]>,
+    no_shapes: Shapes,
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
     pub(super) as_enforced: bool,
     steps: usize,
+    /// Room for the parts of a conjunction.
+    parts: Vec<Signed>,
 }
 
 impl Compiler {
@@ -51,18 +62,22 @@ impl Compiler {
             options,
             conjs: Vec::new(),
             conj_ids: FxMap::default(),
+            singles: Vec::new(),
             candidates: FxMap::default(),
             containers: HashMap::new(),
-            unions: HashMap::new(),
+            unions: FxMap::default(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
-            shapes: FxMap::default(),
+            shapes: Vec::new(),
+            no_shapes: Arc::new([]),
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
+            parts: Vec::new(),
         };
-        compiler.intern(&[]);
-        compiler.intern(&[Signed::yes(NEVER)]);
+        // `ANY` and `NONE`.
+        compiler.add(Arc::new([]));
+        compiler.add(Arc::new([Signed::yes(NEVER)]));
         compiler
     }
 
@@ -73,34 +88,69 @@ impl Compiler {
     /// The conjunction of some parts: each once, without those that say
     /// nothing.
     pub(super) fn intern(&mut self, parts: &[Signed]) -> ConjId {
+        if let [one] = parts {
+            return self.intern_one(*one);
+        }
         let mut list: Vec<Signed> = Vec::with_capacity(parts.len());
         for s in parts {
-            match (&self.schema.node(s.node).body, s.positive) {
-                (Body::Always, true) | (Body::Never, false) => {}
-                (Body::Always, false) | (Body::Never, true) => {
-                    list = vec![Signed::yes(NEVER)];
-                    break;
-                }
-                _ => list.push(*s),
+            match self.says(*s) {
+                Some(true) => {}
+                Some(false) => return NONE,
+                None => list.push(*s),
             }
         }
         list.sort_unstable();
         list.dedup();
-        if list.windows(2).any(|w| w[0].node == w[1].node) {
-            list = vec![Signed::yes(NEVER)];
+        match list[..] {
+            [] => return ANY,
+            [one] => return self.intern_one(one),
+            _ if list.windows(2).any(|w| w[0].node == w[1].node) => return NONE,
+            _ => {}
         }
         if let Some(id) = self.conj_ids.get(list.as_slice()) {
             return *id;
         }
-        let id = ConjId(self.conjs.len() as u32);
         let list: Arc<[Signed]> = list.into();
-        self.conjs.push(Arc::clone(&list));
+        let id = self.add(Arc::clone(&list));
         self.conj_ids.insert(list, id);
         id
     }
 
+    fn intern_one(&mut self, part: Signed) -> ConjId {
+        match self.says(part) {
+            Some(true) => return ANY,
+            Some(false) => return NONE,
+            None => {}
+        }
+        let at = part.node.0 as usize;
+        if at >= self.singles.len() {
+            self.singles.resize(self.schema.nodes.len(), [None; 2]);
+        }
+        let sign = usize::from(part.positive);
+        if let Some(known) = self.singles[at][sign] {
+            return known;
+        }
+        let id = self.add(Arc::new([part]));
+        self.singles[at][sign] = Some(id);
+        id
+    }
+
+    /// What a part says, where that is all or nothing.
+    fn says(&self, part: Signed) -> Option<bool> {
+        match &self.schema.node(part.node).body {
+            Body::Always => Some(part.positive),
+            Body::Never => Some(!part.positive),
+            Body::Atoms(_) => None,
+        }
+    }
+
+    fn add(&mut self, list: Arc<[Signed]>) -> ConjId {
+        self.conjs.push(list);
+        ConjId(self.conjs.len() as u32 - 1)
+    }
+
     pub(super) fn pointer(&self, node: NodeId) -> String {
-        self.schema.node(node).pointer.clone()
+        self.schema.node(node).pointer.to_string()
     }
 
     /// Where an error about a conjunction points.
@@ -143,13 +193,25 @@ impl Compiler {
     }
 
     /// The alternatives of a conjunction for one kind, computed once.
-    pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Arc<Vec<Shape>>, Error> {
-        if let Some(known) = self.shapes.get(&(conj, kind)) {
+    pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
+        if let Some(known) = self.known_shapes(conj, kind) {
             return Ok(Arc::clone(known));
         }
-        let shapes = Arc::new(self.expand(conj, kind)?);
-        self.shapes.insert((conj, kind), Arc::clone(&shapes));
+        let shapes: Shapes = match self.expand(conj, kind)? {
+            none if none.is_empty() => Arc::clone(&self.no_shapes),
+            some => some.into(),
+        };
+        let at = conj.0 as usize;
+        if at >= self.shapes.len() {
+            self.shapes.resize_with(self.conjs.len(), Default::default);
+        }
+        self.shapes[at][kind as usize] = Some(Arc::clone(&shapes));
         Ok(shapes)
+    }
+
+    /// The alternatives of a conjunction for one kind, where they were asked for.
+    pub(super) fn known_shapes(&self, conj: ConjId, kind: Kind) -> Option<&Shapes> {
+        self.shapes.get(conj.0 as usize)?[kind as usize].as_ref()
     }
 
     /// The values of a conjunction, where an `enum` or `const` lists them.
@@ -179,7 +241,7 @@ impl Compiler {
             if let Body::Atoms(atoms) = &self.schema.node(node).body {
                 for atom in atoms {
                     match &atom.kind {
-                        AtomKind::Values(values) => listed = Some(values.clone()),
+                        AtomKind::Values(values) => listed = Some(values.to_vec()),
                         AtomKind::Ref(n) => todo.push(*n),
                         AtomKind::AllOf(nodes) => todo.extend(nodes),
                         _ => {}
@@ -230,10 +292,10 @@ impl Compiler {
                 ]
             }
             Value::Object(map) => {
-                let order: Vec<String> = map.keys().cloned().collect();
+                let order: Vec<Name> = map.keys().map(|k| k.as_str().into()).collect();
                 let names = map
                     .iter()
-                    .map(|(k, v)| (k.clone(), self.constant(v)))
+                    .map(|(k, v)| (k.as_str().into(), self.constant(v)))
                     .collect();
                 vec![
                     atom(
@@ -249,7 +311,7 @@ impl Compiler {
                     atom("const", AtomKind::Required(order)),
                 ]
             }
-            other => vec![atom("const", AtomKind::Values(vec![other.clone()]))],
+            other => vec![atom("const", AtomKind::Values(vec![other.clone()].into()))],
         };
         let id = self.synthetic(ALWAYS, atoms);
         self.containers.insert(key, id);
@@ -259,13 +321,13 @@ impl Compiler {
     fn constant(&mut self, value: &Value) -> NodeId {
         let atom = Atom {
             keyword: "const",
-            kind: AtomKind::Values(vec![value.clone()]),
+            kind: AtomKind::Values(vec![value.clone()].into()),
         };
         self.synthetic(ALWAYS, vec![atom])
     }
 
     fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
-        let pointer = self.pointer(like);
+        let pointer = self.schema.node(like).pointer.clone();
         self.schema.nodes.push(Node {
             pointer,
             body: Body::Atoms(atoms),
@@ -392,7 +454,7 @@ impl Compiler {
         out
     }
 
-    fn tags(&self, node: NodeId) -> Vec<(String, NodeId)> {
+    fn tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
         let mut out = Vec::new();
         for n in self.certain(node) {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
@@ -419,7 +481,7 @@ impl Compiler {
             })
     }
 
-    fn needs(&self, node: NodeId) -> Vec<String> {
+    fn needs(&self, node: NodeId) -> Vec<Name> {
         let mut out = Vec::new();
         for n in self.certain(node) {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
@@ -435,10 +497,7 @@ impl Compiler {
 
     /// Whether a name matches a pattern of the schema.
     pub(super) fn name_matches(&self, id: PatternId, name: &str) -> bool {
-        match &self.schema.pattern(id).pattern {
-            Ok(pattern) => validate::pattern_holds(pattern, name),
-            Err(_) => false,
-        }
+        self.schema.pattern(id).holds(name)
     }
 
     fn source_evaluates(
@@ -467,14 +526,39 @@ impl Compiler {
         name: Option<&str>,
         matches: &dyn Fn(PatternId) -> bool,
     ) -> ConjId {
-        let mut parts: Vec<Signed> = Vec::new();
+        self.member_conj_by(shape, name, matches, |members, _| {
+            members.names.get(name?).copied()
+        })
+    }
+
+    /// The same for a declared name, by its number.
+    pub(super) fn numbered_conj(
+        &mut self,
+        shape: &ObjectShape,
+        (name, number): (&str, u32),
+        properties: &AllProperties,
+        matches: &dyn Fn(PatternId) -> bool,
+    ) -> ConjId {
+        self.member_conj_by(shape, Some(name), matches, |_, at| {
+            properties.get(&at)?.value(number)
+        })
+    }
+
+    fn member_conj_by(
+        &mut self,
+        shape: &ObjectShape,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        value_of: impl Fn(&Members, (NodeId, u16)) -> Option<NodeId>,
+    ) -> ConjId {
+        let mut parts = std::mem::take(&mut self.parts);
         for rule in &shape.rules {
             match rule {
                 MemberRule::Members { node, atom, closed } => {
                     let m = self.members(*node, *atom);
                     let mut evaluated = false;
-                    if let Some(value) = name.and_then(|n| m.names.get(n)) {
-                        parts.push(Signed::yes(*value));
+                    if let Some(value) = value_of(m, (*node, *atom)) {
+                        parts.push(Signed::yes(value));
                         evaluated = true;
                     }
                     for (id, value) in &m.patterns {
@@ -489,7 +573,7 @@ impl Compiler {
                     }
                 }
                 MemberRule::Name(n, value) => {
-                    if name == Some(n.as_str()) {
+                    if name == Some(&**n) {
                         parts.push(*value);
                     }
                 }
@@ -503,7 +587,10 @@ impl Compiler {
                 }
             }
         }
-        self.intern(&parts)
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        conj
     }
 
     /// The same for a name, its patterns asked one by one.
@@ -643,10 +730,10 @@ impl Compiler {
 
     /// The `properties` that some conjunctions lead to in place, in the order
     /// of the schema, and the names that other keywords have.
-    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<String>) {
+    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<Name>) {
         let mut order: Vec<(NodeId, u16)> = Vec::new();
-        let mut later: Vec<String> = Vec::new();
-        let mut seen: HashSet<NodeId> = HashSet::new();
+        let mut later: Vec<Name> = Vec::new();
+        let mut seen: FxSet<NodeId> = FxSet::default();
         let mut todo: Vec<NodeId> = Vec::new();
         for conj in conjs.iter().rev() {
             todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));

@@ -3,9 +3,9 @@
 
 use std::sync::OnceLock;
 
-use crate::hash::FxMap;
-
+use super::sources::Sources;
 use crate::strings::automaton::{CharTable, Product, TooBig};
+use crate::strings::pairs::Pairs;
 use crate::strings::re::Re;
 
 pub(super) const DEAD: u32 = u32::MAX;
@@ -391,23 +391,14 @@ impl CharDfa {
     pub(super) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
         let n = self.states();
         let next = self.successors();
-        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for (s, targets) in next.iter().enumerate() {
-            for &t in targets {
-                sources[t as usize].push(s as u32);
-            }
-        }
+        let arrows = (0..).zip(&next).flat_map(|(from, targets)| {
+            let to = targets.iter();
+            to.map(move |to| (from, *to))
+        });
+        let sources = Sources::new(n, arrows);
         // Live: some good label can be reached.
         let mut live: Vec<bool> = self.labels.iter().map(|&l| good(l)).collect();
-        let mut todo: Vec<u32> = (0..n as u32).filter(|s| live[*s as usize]).collect();
-        while let Some(s) = todo.pop() {
-            for &p in &sources[s as usize] {
-                if !live[p as usize] {
-                    live[p as usize] = true;
-                    todo.push(p);
-                }
-            }
-        }
+        sources.spread(&mut live);
         // Peel from the end: what is left over lies on a way into a cycle.
         let mut open: Vec<usize> = next
             .iter()
@@ -427,7 +418,7 @@ impl CharDfa {
             }
             counts[s as usize] = Some(count);
             if live[s as usize] {
-                for &p in &sources[s as usize] {
+                for &p in sources.of(s) {
                     open[p as usize] -= 1;
                     if open[p as usize] == 0 && counts[p as usize].is_none() {
                         todo.push(p);
@@ -478,6 +469,21 @@ const MAX_OPEN: u64 = 1 << 18;
 /// The most bits that [`Lengths`] keeps.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
 
+/// Sets the bits from one to another, both included.
+fn set_bits(bits: &mut [u64], from: u64, to: u64) {
+    let (first, last) = ((from / 64) as usize, (to / 64) as usize);
+    for (i, word) in bits.iter_mut().enumerate().take(last + 1).skip(first) {
+        let mut mask = u64::MAX;
+        if i == first {
+            mask &= u64::MAX << (from % 64);
+        }
+        if i == last {
+            mask &= u64::MAX >> (63 - to % 64);
+        }
+        *word |= mask;
+    }
+}
+
 impl Lengths {
     /// `None` where the bounds say nothing that the automaton does not.
     pub(super) fn new(
@@ -527,16 +533,23 @@ impl Lengths {
             let words = (max / 64 + 1) as usize;
             exact = vec![vec![0u64; words]; n];
             let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
+            let mut then = vec![false; n];
             for k in 0..=max {
-                for (s, yes) in now.iter().enumerate() {
-                    if *yes {
-                        exact[s][(k / 64) as usize] |= 1 << (k % 64);
+                for (to, targets) in then.iter_mut().zip(&next) {
+                    *to = targets.iter().any(|t| now[*t as usize]);
+                }
+                // From where nothing changes any more it stays so.
+                let settled = then == now;
+                for (bits, _) in exact.iter_mut().zip(&now).filter(|(_, yes)| **yes) {
+                    match settled {
+                        true => set_bits(bits, k, max),
+                        false => set_bits(bits, k, k),
                     }
                 }
-                now = next
-                    .iter()
-                    .map(|targets| targets.iter().any(|t| now[*t as usize]))
-                    .collect();
+                if settled {
+                    break;
+                }
+                std::mem::swap(&mut now, &mut then);
             }
         }
         Ok(Some(Lengths {
@@ -665,25 +678,13 @@ impl NumberDfa {
 
     /// An automaton of which the dead states are cut off.
     pub(super) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
-        let n = next.len();
-        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for (s, row) in next.iter().enumerate() {
-            for &t in row {
-                if t != DEAD {
-                    sources[t as usize].push(s as u32);
-                }
-            }
-        }
+        let arrows = (0..).zip(&next).flat_map(|(from, row)| {
+            let to = row.iter().filter(|to| **to != DEAD);
+            to.map(move |to| (from, *to))
+        });
+        let sources = Sources::new(next.len(), arrows);
         let mut live = accept.clone();
-        let mut todo: Vec<u32> = (0..n as u32).filter(|s| live[*s as usize]).collect();
-        while let Some(s) = todo.pop() {
-            for &p in &sources[s as usize] {
-                if !live[p as usize] {
-                    live[p as usize] = true;
-                    todo.push(p);
-                }
-            }
-        }
+        sources.spread(&mut live);
         if !live.first().copied().unwrap_or(false) {
             return NumberDfa {
                 next: Vec::new(),
@@ -705,60 +706,76 @@ impl NumberDfa {
         }
     }
 
-    /// The numbers that all positive parts and no negative one accept; `None`
-    /// past `limit` states.
+    /// The numbers that all positive parts and no negative one accept, met one after the
+    /// other: the first should be the one that bounds most. `None` past `limit` states.
     pub(super) fn product(parts: &[(NumberDfa, bool)], limit: usize) -> Option<NumberDfa> {
-        let start: Vec<u32> = parts
-            .iter()
-            .map(|(p, _)| if p.is_empty() { DEAD } else { 0 })
-            .collect();
-        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
-        known.insert(start.clone(), 0);
-        let mut states = vec![start];
+        let all = NumberDfa {
+            next: vec![[0; 16]],
+            accept: vec![true],
+            common: None,
+        };
+        let mut met: Option<NumberDfa> = None;
+        for (part, wanted) in parts {
+            let before = met.as_ref().unwrap_or(&all);
+            met = Some(before.meet(part, *wanted, limit)?);
+        }
+        let NumberDfa { next, accept, .. } = met?;
+        Some(NumberDfa::trimmed(next, accept))
+    }
+
+    /// The numbers that this accepts and another does, or does not. Where it is wanted
+    /// that it does, a state needs a state of it.
+    fn meet(&self, other: &NumberDfa, wanted: bool, limit: usize) -> Option<NumberDfa> {
+        let mut pairs = Pairs::default();
+        pairs.number((0, if other.is_empty() { DEAD } else { 0 }));
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accept = Vec::new();
-        let mut i = 0;
-        while i < states.len() {
-            let state = states[i].clone();
-            accept.push(
-                state
-                    .iter()
-                    .zip(parts)
-                    .all(|(s, (p, want))| (*s != DEAD && p.accepts(*s)) == *want),
-            );
+        while next.len() < pairs.len() {
+            let (a, b) = pairs.get(next.len());
+            let is_other = b != DEAD && other.accepts(b);
+            accept.push(self.accepts(a) && is_other == wanted);
             let mut row = [DEAD; 16];
             for (symbol, slot) in row.iter_mut().enumerate() {
-                let to: Vec<u32> = state
-                    .iter()
-                    .zip(parts)
-                    .map(|(s, (p, _))| {
-                        if *s == DEAD {
-                            DEAD
-                        } else {
-                            p.next[*s as usize][symbol]
-                        }
-                    })
-                    .collect();
-                let lost = to
-                    .iter()
-                    .zip(parts)
-                    .any(|(s, (_, want))| *want && *s == DEAD);
-                if lost {
-                    continue;
+                let to_a = self.next[a as usize][symbol];
+                let to_b = match b {
+                    DEAD => DEAD,
+                    b => other.next[b as usize][symbol],
+                };
+                if to_a != DEAD && (to_b != DEAD || !wanted) {
+                    *slot = pairs.number((to_a, to_b));
                 }
-                let fresh = states.len() as u32;
-                *slot = *known.entry(to.clone()).or_insert_with(|| {
-                    states.push(to);
-                    fresh
-                });
             }
             next.push(row);
-            if states.len() > limit {
+            if pairs.len() > limit {
                 return None;
             }
-            i += 1;
         }
-        Some(NumberDfa::trimmed(next, accept))
+        Some(NumberDfa {
+            next,
+            accept,
+            common: None,
+        })
+    }
+
+    /// Whether numbers without end are accepted, as far as that is plain: at some place
+    /// before an exponent, many digits lead to where they began.
+    pub(super) fn is_plainly_endless(&self) -> bool {
+        let mut met = vec![false; self.accept.len()];
+        let mut todo = vec![0u32];
+        while let Some(state) = todo.pop() {
+            let Some(row) = self.next.get(state as usize) else {
+                continue;
+            };
+            if std::mem::replace(&mut met[state as usize], true) {
+                continue;
+            }
+            if row[1..10].iter().filter(|to| **to == state).count() > 4 {
+                return true;
+            }
+            let before_exponents = row[..11].iter().chain(&row[12..13]);
+            todo.extend(before_exponents.filter(|to| **to != DEAD));
+        }
+        false
     }
 
     pub(super) fn step(&self, state: u32, byte: u8) -> u32 {

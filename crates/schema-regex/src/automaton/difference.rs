@@ -88,13 +88,16 @@ fn rename(atoms: &mut [Atom], node: &dyn Fn(NodeId) -> NodeId, patterns: &[Patte
 /// For each location of `other` the one of `schema` that is alike.
 fn alike(schema: &Schema, other: &Schema, patterns: &[PatternId]) -> Vec<Option<NodeId>> {
     // By pointer, the first with the first: dynamic scopes read a place twice.
-    let mut places: HashMap<&str, Vec<u32>> = HashMap::new();
+    let mut places: HashMap<String, Vec<u32>> = HashMap::new();
     for (i, node) in schema.nodes.iter().enumerate().skip(2).rev() {
-        places.entry(&node.pointer).or_default().push(i as u32);
+        places
+            .entry(node.pointer.to_string())
+            .or_default()
+            .push(i as u32);
     }
     let mut pairs: Vec<Option<NodeId>> = vec![Some(ALWAYS), Some(NEVER)];
     for node in &other.nodes[2..] {
-        let place = places.get_mut(node.pointer.as_str());
+        let place = places.get_mut(&node.pointer.to_string());
         pairs.push(place.and_then(Vec::pop).map(NodeId));
     }
     // Above which locations each one stands.

@@ -23,18 +23,19 @@ pub(super) struct LeafCache {
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
 }
 
-/// What one alternative demands of a string.
-#[derive(Clone, Debug)]
+/// What one alternative demands of a string, but for the texts that it lists.
+#[derive(Clone, Debug, Default)]
 pub(super) struct StringLeaf {
-    /// The listed values; then nothing else counts.
-    pub(super) listed: Option<Vec<String>>,
+    /// Its values are those that the shape allows; then nothing else counts.
+    pub(super) listed: bool,
     pub(super) dfa: Option<Arc<CharDfa>>,
     pub(super) min: u64,
     pub(super) max: Option<u64>,
     /// The bounds met with the automaton, where there is one and they matter.
     pub(super) lengths: Option<Arc<Lengths>>,
-    /// Values that are left out although the rest admits them.
-    pub(super) excluded: Vec<String>,
+    /// Whether the values that the shape excludes are left out although the rest
+    /// admits them.
+    pub(super) excludes: bool,
 }
 
 type At = Option<(NodeId, &'static str)>;
@@ -57,12 +58,8 @@ impl Compiler {
     pub(super) fn string_leaf(&mut self, shape: &StringShape) -> Result<Option<StringLeaf>, Error> {
         if let Some(list) = &shape.allowed {
             return Ok((!list.is_empty()).then(|| StringLeaf {
-                listed: Some(list.clone()),
-                dfa: None,
-                min: 0,
-                max: None,
-                lengths: None,
-                excluded: Vec::new(),
+                listed: true,
+                ..StringLeaf::default()
             }));
         }
         let mut patterns = shape.patterns.clone();
@@ -71,12 +68,13 @@ impl Compiler {
         let mut formats = shape.formats.clone();
         formats.sort_unstable();
         formats.dedup();
-        let mut excluded: Vec<String> = shape.excluded.iter().cloned().collect();
+        let mut excludes = !shape.excluded.is_empty();
         let plain = patterns.is_empty() && formats.is_empty();
         let dfa = if plain {
             None
         } else {
-            let gone = std::mem::take(&mut excluded);
+            excludes = false;
+            let gone = shape.excluded.iter().cloned().collect();
             let key = (patterns, formats, gone);
             match self.leaves.strings.get(&key) {
                 Some(known) => known.clone(),
@@ -102,17 +100,17 @@ impl Compiler {
             }
         } else if let Some(max) = shape.max {
             // Texts of bounded length and a few that are left out.
-            if max == 0 && excluded.iter().any(String::is_empty) {
+            if max == 0 && shape.excluded.contains("") {
                 return Ok(None);
             }
         }
         Ok(Some(StringLeaf {
-            listed: None,
+            listed: false,
             dfa,
             min: shape.min,
             max: shape.max,
             lengths,
-            excluded,
+            excludes,
         }))
     }
 

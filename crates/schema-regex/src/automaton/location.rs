@@ -47,9 +47,9 @@ impl SchemaAutomaton {
         nodes.dedup();
         let mut locations: Vec<String> = Vec::new();
         for node in nodes {
-            let pointer = &self.schema.node(node).pointer;
-            if !locations.contains(pointer) {
-                locations.push(pointer.clone());
+            let pointer = self.schema.node(node).pointer.to_string();
+            if !locations.contains(&pointer) {
+                locations.push(pointer);
             }
         }
         let depth = match state.depth() {

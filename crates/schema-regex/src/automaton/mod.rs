@@ -13,9 +13,11 @@ mod build;
 mod caps;
 mod common;
 mod compile;
+mod declared;
 mod dfa;
 mod difference;
 mod different;
+mod endless;
 mod equality;
 mod expand;
 mod finish;
@@ -31,6 +33,7 @@ mod objects;
 mod reader;
 mod scratch;
 mod shape;
+mod sources;
 mod space;
 mod state;
 mod step;
@@ -136,6 +139,9 @@ impl SchemaAutomaton {
         heights::solve(&mut nodes);
         alias::solve(&mut nodes);
         let unique = unique_locations(&builder.compiler, &nodes);
+        for pattern in &mut builder.compiler.schema.patterns {
+            pattern.forget();
+        }
         let mut automaton = SchemaAutomaton {
             locations: location::locations(&nodes, &builder.compiler),
             tallest: 0,
@@ -224,7 +230,11 @@ impl SchemaAutomaton {
                     .get(member.node as usize)
                     .map_or(0, |n| n.goals.len());
                 let goals = 0..goals as u32;
-                all.push(goals.map(|g| self.values(member.node, g, &mut x)).collect());
+                let values = goals.map(|g| match self.is_plainly_endless(member.node, g) {
+                    true => None,
+                    false => self.values(member.node, g, &mut x),
+                });
+                all.push(values.collect());
             }
             let listed = all.iter().flatten().any(Option::is_some);
             if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {
@@ -291,7 +301,7 @@ fn unique_locations(compiler: &compile::Compiler, nodes: &[node::Node]) -> Vec<(
         let shapes = node
             .goals
             .iter()
-            .filter_map(|g| compiler.shapes.get(&(*g, Kind::Array)));
+            .filter_map(|g| compiler.known_shapes(*g, Kind::Array));
         let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
             Shape::Array(a) => a.unique,
             _ => None,

@@ -1,33 +1,33 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers};
 use super::dfa::CharDfa;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
-use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, StringShape};
+use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{NodeId, PatternId};
+use crate::hash::{FxMap, FxSet};
+use crate::ir::{Name, NodeId, PatternId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
 use crate::strings::formats::Format;
 use crate::strings::re::Re;
 
 /// A condition on names, for names that are not declared.
-type NameTests = HashMap<Vec<Signed>, Vec<StringShape>>;
+type NameTests = FxMap<Vec<Signed>, Vec<StringShape>>;
 
 /// What is asked of a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
     res: Vec<Re>,
     /// Main expression and looks, each with what is wanted.
-    patterns: HashMap<PatternId, Vec<(usize, bool)>>,
-    formats: HashMap<Format, usize>,
-    lengths: HashMap<(u64, Option<u64>), usize>,
+    patterns: FxMap<PatternId, Vec<(usize, bool)>>,
+    formats: FxMap<Format, usize>,
+    lengths: FxMap<(u64, Option<u64>), usize>,
 }
 
 impl Questions {
@@ -55,11 +55,12 @@ impl Builder {
     pub(super) fn object_machine(
         &mut self,
         goals: &[ConjId],
-        mut shapes: Vec<(u32, ObjectShape)>,
+        shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
-        let mut tests: NameTests = HashMap::new();
-        let mut named: BTreeSet<String> = BTreeSet::new();
-        for (_, o) in &mut shapes {
+        let mut tests: NameTests = FxMap::default();
+        let mut named: Vec<Name> = Vec::new();
+        let mut met: FxSet<MembersAt> = FxSet::default();
+        for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
                 .iter()
@@ -83,18 +84,18 @@ impl Builder {
                     })
                     .collect();
                 for s in &alternatives {
-                    named.extend(s.allowed.iter().flatten().cloned());
-                    named.extend(s.excluded.iter().cloned());
+                    let texts = s.allowed.iter().flatten().chain(&s.excluded);
+                    named.extend(texts.map(|text| Name::from(text.as_str())));
                 }
                 tests.insert(names, alternatives);
             }
             for rule in &o.rules {
                 match rule {
                     MemberRule::Members { node, atom, .. } => {
-                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
+                        self.name_members((*node, *atom), &mut met, &mut named);
                     }
                     MemberRule::Name(name, _) => {
-                        named.insert(name.clone());
+                        named.push(name.clone());
                     }
                     MemberRule::Unevaluated(..) => {}
                 }
@@ -102,60 +103,47 @@ impl Builder {
             named.extend(o.required.iter().cloned());
             named.extend(o.forbidden.iter().cloned());
             for (name, needed) in &o.implies {
-                named.insert(name.clone());
+                named.push(name.clone());
                 named.extend(needed.iter().cloned());
             }
         }
         // Names of other alternatives that only `Unevaluated` tells apart.
-        for (_, o) in &shapes {
-            for rule in &o.rules {
-                if let MemberRule::Unevaluated(sources, _) = rule {
-                    for s in sources {
-                        if let super::shape::Source::Members(node, atom) = s {
-                            named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
-                        }
-                    }
+        for (_, o) in shapes {
+            let of_rules = o.rules.iter().filter_map(|rule| match rule {
+                MemberRule::Unevaluated(sources, _) => Some(sources),
+                _ => None,
+            });
+            let of_witnesses = o.some.iter().filter_map(|w| match &w.scope {
+                Scope::Unevaluated(sources) => Some(sources),
+                _ => None,
+            });
+            for source in of_rules.chain(of_witnesses).flatten() {
+                if let Source::Members(node, atom) = source {
+                    self.name_members((*node, *atom), &mut met, &mut named);
                 }
             }
             for w in &o.some {
-                match &w.scope {
-                    Scope::Additional(node, atom) => {
-                        named.extend(self.compiler.members(*node, *atom).order.iter().cloned());
-                    }
-                    Scope::Unevaluated(sources) => {
-                        for s in sources {
-                            if let super::shape::Source::Members(node, atom) = s {
-                                named.extend(
-                                    self.compiler.members(*node, *atom).order.iter().cloned(),
-                                );
-                            }
-                        }
-                    }
-                    _ => {}
+                if let Scope::Additional(node, atom) = &w.scope {
+                    self.name_members((*node, *atom), &mut met, &mut named);
                 }
             }
         }
         let (walk, later) = self.compiler.walk(goals);
-        let mut order: Vec<String> = Vec::new();
-        {
-            let mut known: HashSet<&str> = HashSet::new();
-            for (node, atom) in &walk {
-                for name in &self.compiler.members(*node, *atom).order {
-                    if named.contains(name) && known.insert(name) {
-                        order.push(name.clone());
-                    }
-                }
+        let mut names = Declared::new(named);
+        for (node, atom) in &walk {
+            for name in &self.compiler.members(*node, *atom).order {
+                names.give(name);
             }
-            let rest = later.iter().chain(&named);
-            let rest = rest.filter(|n| named.contains(*n) && known.insert(n));
-            order.extend(rest.cloned().collect::<Vec<String>>());
         }
-        let any_order = self.options().property_order == PropertyOrder::Any;
-        let number: HashMap<&str, u32> = order
+        let later: Vec<u32> = later.iter().filter_map(|name| names.give(name)).collect();
+        names.give_rest();
+        let properties = self.compiler.all_properties(shapes, &names);
+        let numbers: Vec<Numbers> = shapes
             .iter()
-            .enumerate()
-            .map(|(i, n)| (n.as_str(), i as u32))
+            .map(|(_, o)| Numbers::new(o, &names))
             .collect();
+        let order = names.order();
+        let any_order = self.options().property_order == PropertyOrder::Any;
         let at = self
             .compiler
             .conj(goals[0])
@@ -163,15 +151,22 @@ impl Builder {
             .map_or(NodeId(0), |s| s.node);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
-        for name in &order {
-            let mut wanted: Wanted = Vec::new();
+        let patterns: Vec<Vec<PatternId>> = shapes
+            .iter()
+            .map(|(_, o)| self.compiler.patterns_of(o))
+            .collect();
+        for (number, name) in (0..).zip(order) {
+            let mut wanted: Wanted = Vec::with_capacity(shapes.len());
             for (t, (_, o)) in shapes.iter().enumerate() {
-                if o.forbidden.contains(name) || !self.name_satisfies(&o.names, name)? {
+                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
                     continue;
                 }
-                let matched = self.compiler.matches_of(o, name);
+                let matched = patterns[t].iter().copied();
+                let matched = matched.filter(|id| self.compiler.name_matches(*id, name));
+                let matched: Vec<PatternId> = matched.collect();
                 let matches = |id: PatternId| matched.contains(&id);
-                let conj = self.compiler.member_conj(o, Some(name), &matches);
+                let named = (&**name, number);
+                let conj = self.compiler.numbered_conj(o, named, &properties, &matches);
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -185,34 +180,32 @@ impl Builder {
             }
             declared.push(self.member(&wanted)?);
         }
-        let (keys, classes) = self.extras(at, &shapes, &tests, &order)?;
+        let (keys, classes) = self.extras(at, shapes, &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
-        for (goal, o) in &shapes {
+        let walked: FxSet<MembersAt> = walk.iter().copied().collect();
+        for ((goal, o), own) in shapes.iter().zip(&numbers) {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
             } else {
-                self.ranks(o, &walk, &later, &number)
+                ranks(o, own, (&walk, &walked), &later, &names, &properties)
             };
-            let mut required: Vec<(u32, u32)> = o
-                .required
-                .iter()
-                .map(|n| number[n.as_str()])
-                .map(|n| (ranks[n as usize], n))
-                .collect();
+            let required = own.required.iter();
+            let mut required: Vec<(u32, u32)> =
+                required.map(|n| (ranks[*n as usize], *n)).collect();
             required.sort_unstable();
             let implies: Vec<(u32, Box<[u32]>)> = o
                 .implies
                 .iter()
-                .map(|(n, needed)| {
-                    let list = needed.iter().map(|n| number[n.as_str()]).collect();
-                    (number[n.as_str()], list)
+                .filter_map(|(n, needed)| {
+                    let list = needed.iter().filter_map(|n| names.number(n));
+                    Some((names.number(n)?, list.collect()))
                 })
                 .collect();
             if o.some.len() > 8 {
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(o.some[0].at.0),
+                    self.compiler.pointer(o.some[0].at.0),
                     o.some[0].at.1,
                     format!(
                         "`{}`: more than eight members have to be found in one object",
@@ -232,16 +225,14 @@ impl Builder {
                 witnesses: (1u32 << o.some.len()) - 1,
             });
         }
-        let mut words: Vec<Word> = order
-            .iter()
-            .enumerate()
-            .map(|(i, n)| Word {
-                text: n.as_str().into(),
-                listed: Box::new([i as u32]),
+        let words: Vec<Word> = names
+            .sorted()
+            .map(|(name, number)| Word {
+                text: (**name).into(),
+                listed: Box::new([number]),
                 excluded: Box::default(),
             })
             .collect();
-        words.sort_by(|a, b| a.text.cmp(&b.text));
         // Remembered is what a thread lets come at any time.
         let mut tracked = vec![0u32; order.len().div_ceil(32)];
         for (t, thread) in threads.iter().enumerate() {
@@ -269,66 +260,12 @@ impl Builder {
         })
     }
 
-    /// The places of names in the order of one alternative: `properties` of the
-    /// locations that it consists of, then what else it names.
-    fn ranks(
-        &self,
-        o: &ObjectShape,
-        walk: &[(NodeId, u16)],
-        later: &[String],
-        number: &HashMap<&str, u32>,
-    ) -> Vec<u32> {
-        let mut ranks = vec![LOOSE; number.len()];
-        let mut next = 0;
-        let mut place = |name: &str| {
-            if let Some(n) = number.get(name)
-                && ranks[*n as usize] == LOOSE
-            {
-                ranks[*n as usize] = next;
-                next += 1;
-            }
-        };
-        let own: HashSet<(NodeId, u16)> = o
-            .rules
-            .iter()
-            .filter_map(|r| match r {
-                MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-                _ => None,
-            })
-            .collect();
-        for (node, atom) in walk.iter().filter(|at| own.contains(at)) {
-            self.compiler
-                .members(*node, *atom)
-                .order
-                .iter()
-                .for_each(|n| place(n));
+    /// Adds the names of a `Members` atom, once.
+    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
+        if met.insert(at) {
+            let members = self.compiler.members(at.0, at.1);
+            named.extend(members.order.iter().cloned());
         }
-        // Synthetic ones, which no walk meets.
-        let walked: HashSet<(NodeId, u16)> = walk.iter().copied().collect();
-        for rule in &o.rules {
-            if let MemberRule::Members { node, atom, .. } = rule
-                && !walked.contains(&(*node, *atom))
-            {
-                self.compiler
-                    .members(*node, *atom)
-                    .order
-                    .iter()
-                    .for_each(|n| place(n));
-            }
-        }
-        let implied: HashSet<&str> = o
-            .implies
-            .iter()
-            .flat_map(|(n, list)| std::iter::once(n).chain(list))
-            .map(String::as_str)
-            .collect();
-        for name in later {
-            if o.required.contains(name) || implied.contains(name.as_str()) {
-                place(name);
-            }
-        }
-        o.required.iter().for_each(|n| place(n));
-        ranks
     }
 
     /// What a member may be for a thread: plainly, or as a witness too.
@@ -371,9 +308,9 @@ impl Builder {
     fn extras(
         &mut self,
         at: NodeId,
-        shapes: &[(u32, ObjectShape)],
+        shapes: &[(u32, &ObjectShape)],
         tests: &NameTests,
-        declared: &[String],
+        declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
         let questions = self.questions(shapes, tests);
         let verdicts: Vec<u64> = if questions.res.is_empty() {
@@ -389,7 +326,7 @@ impl Builder {
             let dfa = CharDfa::labelled(&res, limit).map_err(|_| {
                 Error::at(
                     ErrorKind::Refused,
-                    &self.compiler.pointer(at),
+                    self.compiler.pointer(at),
                     "patternProperties",
                     format!(
                         "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
@@ -408,8 +345,8 @@ impl Builder {
             None => verdicts,
         };
         let mut classes: Vec<ExtraClass> = Vec::new();
-        let mut known: HashMap<Wanted, u32> = HashMap::new();
-        let mut class_of: HashMap<u64, u32> = HashMap::new();
+        let mut known: FxMap<Wanted, u32> = FxMap::default();
+        let mut class_of: FxMap<u64, u32> = FxMap::default();
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
             for (t, (_, o)) in shapes.iter().enumerate() {
@@ -448,7 +385,7 @@ impl Builder {
         if classes.len() > 64 {
             return Err(Error::at(
                 ErrorKind::Refused,
-                &self.compiler.pointer(at),
+                self.compiler.pointer(at),
                 "patternProperties",
                 "`patternProperties`: the patterns tell more than 64 kinds of names apart",
             ));
@@ -484,7 +421,7 @@ impl Builder {
         Ok((Some(keys), classes))
     }
 
-    fn questions(&self, shapes: &[(u32, ObjectShape)], tests: &NameTests) -> Questions {
+    fn questions(&self, shapes: &[(u32, &ObjectShape)], tests: &NameTests) -> Questions {
         let mut q = Questions::default();
         let schema = &self.compiler.schema;
         let add = |re: Re, res: &mut Vec<Re>| {
@@ -529,4 +466,54 @@ impl Builder {
         }
         q
     }
+}
+
+/// The places of names in the order of one alternative: `properties` of the
+/// locations that it consists of, in the order of the walk, then what else it names.
+fn ranks(
+    o: &ObjectShape,
+    own: &Numbers,
+    (walk, walked): (&[MembersAt], &FxSet<MembersAt>),
+    later: &[u32],
+    names: &Declared,
+    properties: &AllProperties,
+) -> Vec<u32> {
+    let mut ranks = vec![LOOSE; names.order().len()];
+    let mut next = 0;
+    let mut place = |number: u32| {
+        let rank = &mut ranks[number as usize];
+        if *rank == LOOSE {
+            *rank = next;
+            next += 1;
+        }
+    };
+    let members: FxSet<MembersAt> = o
+        .rules
+        .iter()
+        .filter_map(|r| match r {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            _ => None,
+        })
+        .collect();
+    let order = |at: &(NodeId, u16)| properties.get(at).map_or(&[][..], |p| &p.order);
+    for at in walk.iter().filter(|at| members.contains(at)) {
+        order(at).iter().for_each(|n| place(*n));
+    }
+    // Synthetic ones, which no walk meets.
+    for rule in &o.rules {
+        if let MemberRule::Members { node, atom, .. } = rule
+            && !walked.contains(&(*node, *atom))
+        {
+            order(&(*node, *atom)).iter().for_each(|n| place(*n));
+        }
+    }
+    let implied = o.implies.iter();
+    let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
+    let implied = implied.filter_map(|n| names.number(n));
+    let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
+    for number in later.iter().filter(|n| demanded.contains(n)) {
+        place(*number);
+    }
+    own.required.iter().for_each(|n| place(*n));
+    ranks
 }

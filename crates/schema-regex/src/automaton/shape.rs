@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::decimal::Decimal;
-use crate::ir::{NodeId, PatternId};
+use crate::ir::{Name, NodeId, PatternId};
 use crate::shape::Signed;
 use crate::strings::formats::Format;
 use crate::strings::numbers::Bound;
@@ -20,6 +20,9 @@ pub(super) enum Kind {
     Array,
     Object,
 }
+
+/// How many kinds there are.
+pub(super) const KINDS: usize = 7;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
@@ -100,10 +103,10 @@ pub(super) struct Count {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ObjectShape {
     pub(super) rules: Vec<MemberRule>,
-    pub(super) required: BTreeSet<String>,
-    pub(super) forbidden: BTreeSet<String>,
+    pub(super) required: BTreeSet<Name>,
+    pub(super) forbidden: BTreeSet<Name>,
     /// Where the first name is present, so are the others.
-    pub(super) implies: Vec<(String, Vec<String>)>,
+    pub(super) implies: Vec<(Name, Vec<Name>)>,
     /// Conditions on every name.
     pub(super) names: Vec<Signed>,
     pub(super) min: u64,
@@ -120,7 +123,7 @@ pub(super) enum MemberRule {
         atom: u16,
         closed: bool,
     },
-    Name(String, Signed),
+    Name(Name, Signed),
     /// Members that none of the sources evaluates.
     Unevaluated(Vec<Source>, Signed),
 }

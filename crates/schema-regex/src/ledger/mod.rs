@@ -69,7 +69,7 @@ impl Schema {
                 if keyword == "format" {
                     status = self.format_status(node, options, form, status);
                 }
-                let closes = matches!(keyword.as_str(), "properties" | "patternProperties");
+                let closes = matches!(&**keyword, "properties" | "patternProperties");
                 if closes && options.open_objects == OpenObjects::Closed && leaves_open(node) {
                     status = Status::Narrowed(
                         "objects have no further members, by OpenObjects::Closed".to_owned(),
@@ -77,7 +77,7 @@ impl Schema {
                 }
                 out.push(Entry {
                     pointer,
-                    keyword: keyword.clone(),
+                    keyword: keyword.to_string(),
                     status,
                 });
             }

@@ -218,17 +218,17 @@ impl Printer<'_> {
         out
     }
 
-    pub(crate) fn pointer_of(&self, conj: &Conj) -> &str {
-        conj.parts()
-            .first()
-            .map_or("", |s| self.schema.node(s.node).pointer.as_str())
+    pub(crate) fn pointer_of(&self, conj: &Conj) -> String {
+        conj.parts().first().map_or(String::new(), |s| {
+            self.schema.node(s.node).pointer.to_string()
+        })
     }
 
     /// Where we are: the innermost open location.
     pub(crate) fn here(&self) -> String {
         self.open
             .last()
-            .map_or(String::new(), |c| self.pointer_of(c).to_owned())
+            .map_or(String::new(), |c| self.pointer_of(c))
     }
 
     /// Notes that something was narrowed here.
@@ -426,7 +426,7 @@ impl Printer<'_> {
     /// One value, as it stands.
     pub(crate) fn literal(&self, value: &Value, depth: usize) -> Result<String, Error> {
         if depth > self.options.max_depth {
-            return Err(too_deep(&self.here(), self.options));
+            return Err(too_deep(self.here(), self.options));
         }
         Ok(match value {
             Value::Null => "null".to_owned(),

@@ -157,14 +157,14 @@ impl Order<'_> {
         };
         for atom in atoms {
             match &atom.kind {
-                AtomKind::Members(members) => self
-                    .properties
-                    .extend(members.order.iter().map(String::as_str)),
-                AtomKind::Required(names) => self.others.extend(names.iter().map(String::as_str)),
+                AtomKind::Members(members) => {
+                    self.properties.extend(members.order.iter().map(|n| &**n));
+                }
+                AtomKind::Required(names) => self.others.extend(names.iter().map(|n| &**n)),
                 AtomKind::DependentRequired(lists) => {
                     for (name, names) in lists {
                         // What is needed stands before what needs it.
-                        self.others.extend(names.iter().map(String::as_str));
+                        self.others.extend(names.iter().map(|n| &**n));
                         self.others.push(name);
                     }
                 }

@@ -4,9 +4,11 @@
 //! states; past it the answer is [`TooBig`].
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+use super::pairs::Pairs;
 use super::re::{CharSet, Re};
 use crate::hash::FxMap;
 
@@ -15,6 +17,7 @@ use crate::hash::FxMap;
 pub(crate) struct TooBig;
 
 /// Code points that no class of some expressions tells apart, numbered.
+#[derive(Debug)]
 struct Alphabet {
     /// Starts of the intervals, ascending, the first 0.
     starts: Vec<u32>,
@@ -105,6 +108,7 @@ fn collect_classes<'a>(re: &'a Re, out: &mut Vec<&'a CharSet>) {
 }
 
 /// A nondeterministic automaton (Thompson, 1968).
+#[derive(Debug)]
 struct Nfa {
     epsilon: Vec<Vec<u32>>,
     edges: Vec<Vec<(u32, u32)>>,
@@ -206,24 +210,61 @@ impl Nfa {
         Ok(nfa)
     }
 
-    fn closure(&self, set: &mut Vec<u32>, mark: &mut [bool]) {
+    /// Adds what is reached from a set without reading; in order, each once.
+    fn closure(&self, set: &mut Vec<u32>, marks: &mut Marks) {
+        set.retain(|s| marks.add(*s));
         let mut i = 0;
-        for &s in set.iter() {
-            mark[s as usize] = true;
-        }
         while i < set.len() {
             for &t in &self.epsilon[set[i] as usize] {
-                if !mark[t as usize] {
-                    mark[t as usize] = true;
+                if marks.add(t) {
                     set.push(t);
                 }
             }
             i += 1;
         }
-        for &s in set.iter() {
-            mark[s as usize] = false;
+        marks.sort_and_clear(set);
+    }
+}
+
+/// The members of a set of states, as bits.
+struct Marks {
+    words: Vec<u64>,
+}
+
+impl Marks {
+    fn new(states: usize) -> Marks {
+        Marks {
+            words: vec![0; states.div_ceil(64)],
         }
-        set.sort_unstable();
+    }
+
+    /// Whether the state is new.
+    fn add(&mut self, state: u32) -> bool {
+        let word = &mut self.words[state as usize / 64];
+        let bit = 1u64 << (state % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// Sorts a list of all marked states, each once, and takes the marks away.
+    fn sort_and_clear(&mut self, list: &mut Vec<u32>) {
+        // The bits are in order; reading them all pays unless they are few.
+        if self.words.len() <= 2 * list.len() {
+            list.clear();
+            for (i, word) in self.words.iter_mut().enumerate() {
+                let mut bits = std::mem::take(word);
+                while bits != 0 {
+                    list.push(i as u32 * 64 + bits.trailing_zeros());
+                    bits &= bits - 1;
+                }
+            }
+            return;
+        }
+        for state in list.iter() {
+            self.words[*state as usize / 64] = 0;
+        }
+        list.sort_unstable();
     }
 }
 
@@ -238,53 +279,54 @@ struct Table {
 }
 
 fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
-    let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
-    let mut sets: Vec<Vec<u32>> = Vec::new();
+    let mut known: FxMap<Rc<[u32]>, u32> = FxMap::default();
+    let mut sets: Vec<Rc<[u32]>> = Vec::new();
     let mut table = Table {
         next: Vec::new(),
         accept: Vec::new(),
         width,
     };
-    let mut mark = vec![false; nfa.epsilon.len()];
+    let mut mark = Marks::new(nfa.epsilon.len());
     let mut first = vec![nfa.start];
     nfa.closure(&mut first, &mut mark);
-    known.insert(first.clone(), 0);
+    let first: Rc<[u32]> = first.into();
+    known.insert(Rc::clone(&first), 0);
     sets.push(first);
     let mut i = 0;
     let mut work = 0usize;
+    let mut targets: Vec<Vec<u32>> = vec![Vec::new(); width];
     while i < sets.len() {
-        let set = sets[i].clone();
+        let set = Rc::clone(&sets[i]);
         table.accept.push(set.binary_search(&nfa.accept).is_ok());
-        let mut targets: Vec<Vec<u32>> = vec![Vec::new(); width];
-        for &s in &set {
+        for &s in &*set {
             for &(symbol, to) in &nfa.edges[s as usize] {
                 targets[symbol as usize].push(to);
             }
         }
-        for mut target in targets {
+        for target in &mut targets {
             if target.is_empty() {
                 table.next.push(DEAD);
                 continue;
             }
-            target.sort_unstable();
-            target.dedup();
-            nfa.closure(&mut target, &mut mark);
+            nfa.closure(target, &mut mark);
             work += target.len();
             if work > limit.saturating_mul(2_000) {
                 return Err(TooBig);
             }
-            let id = match known.get(&target) {
+            let id = match known.get(target.as_slice()) {
                 Some(&id) => id,
                 None => {
                     if sets.len() >= limit {
                         return Err(TooBig);
                     }
                     let id = sets.len() as u32;
-                    known.insert(target.clone(), id);
-                    sets.push(target);
+                    let set: Rc<[u32]> = target.as_slice().into();
+                    known.insert(Rc::clone(&set), id);
+                    sets.push(set);
                     id
                 }
             };
+            target.clear();
             table.next.push(id);
         }
         i += 1;
@@ -306,6 +348,87 @@ pub(crate) struct CharTable {
     pub(crate) labels: Vec<u64>,
 }
 
+/// A complete automaton of which each state has a verdict; the start is state 0.
+struct Labelled {
+    next: Vec<u32>,
+    verdicts: Vec<u64>,
+}
+
+impl Labelled {
+    /// A table of which accepting states have this verdict and others none; what is
+    /// missing leads to a state of its own.
+    fn complete(table: Table, verdict: u64) -> Labelled {
+        let sink = table.accept.len() as u32;
+        let mut next = table.next;
+        for to in &mut next {
+            if *to == DEAD {
+                *to = sink;
+            }
+        }
+        next.resize(next.len() + table.width, sink);
+        let accept = table.accept.into_iter().chain([false]);
+        Labelled {
+            next,
+            verdicts: accept.map(|yes| if yes { verdict } else { 0 }).collect(),
+        }
+    }
+
+    /// All automata at once, the verdicts together; states are numbered breadth first.
+    /// Neighbours are met two by two, so that a step is looked up by a pair of numbers
+    /// and not by a list: a part never has more states than the whole.
+    fn side_by_side(
+        mut all: Vec<Labelled>,
+        width: usize,
+        limit: usize,
+    ) -> Result<Labelled, TooBig> {
+        let limit = limit.max(1);
+        while all.len() > 1 {
+            let mut rest = all.into_iter();
+            let mut met = Vec::new();
+            while let Some(a) = rest.next() {
+                met.push(match rest.next() {
+                    Some(b) => a.beside(&b, width, limit)?,
+                    None => a,
+                });
+            }
+            if let [_] = met[..] {
+                return Ok(met.swap_remove(0));
+            }
+            all = met;
+        }
+        // One alone, or none, is numbered like a pair.
+        let trivial = Labelled {
+            next: vec![0; width],
+            verdicts: vec![0],
+        };
+        match all.pop() {
+            Some(one) => one.beside(&trivial, width, limit),
+            None => Ok(trivial),
+        }
+    }
+
+    fn beside(&self, other: &Labelled, width: usize, limit: usize) -> Result<Labelled, TooBig> {
+        let mut pairs = Pairs::default();
+        pairs.number((0, 0));
+        let mut next = Vec::new();
+        let mut verdicts = Vec::new();
+        while verdicts.len() < pairs.len() {
+            let (a, b) = pairs.get(verdicts.len());
+            verdicts.push(self.verdicts[a as usize] | other.verdicts[b as usize]);
+            let to_a = &self.next[a as usize * width..][..width];
+            let to_b = &other.next[b as usize * width..][..width];
+            for (a, b) in to_a.iter().zip(to_b) {
+                let id = pairs.number((*a, *b));
+                if id as usize >= limit {
+                    return Err(TooBig);
+                }
+                next.push(id);
+            }
+        }
+        Ok(Labelled { next, verdicts })
+    }
+}
+
 /// Several expressions read side by side: each state knows which of them
 /// accept there.
 pub(crate) struct Product {
@@ -324,47 +447,12 @@ impl Product {
         let alphabet = Alphabet::new(parts);
         let width = alphabet.sets.len();
         let mut tables = Vec::with_capacity(parts.len());
-        for part in parts {
+        for (k, part) in parts.iter().enumerate() {
             let nfa = Nfa::new(part, &alphabet, limit.saturating_mul(10))?;
-            tables.push(determinise(&nfa, width, limit)?);
+            let table = determinise(&nfa, width, limit)?;
+            tables.push(Labelled::complete(table, 1 << k));
         }
-        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
-        // The states of the parts, one state of the product after the other.
-        let mut states: Vec<u32> = vec![0; parts.len()];
-        known.insert(states.clone(), 0);
-        let mut next = Vec::new();
-        let mut verdicts = Vec::new();
-        let mut target: Vec<u32> = Vec::new();
-        while verdicts.len() < known.len() {
-            let state = states[verdicts.len() * parts.len()..][..parts.len()].to_vec();
-            let mut verdict = 0;
-            for (k, &s) in state.iter().enumerate() {
-                if s != DEAD && tables[k].accept[s as usize] {
-                    verdict |= 1 << k;
-                }
-            }
-            verdicts.push(verdict);
-            for symbol in 0..width {
-                target.clear();
-                target.extend(state.iter().zip(&tables).map(|(&s, t)| match s {
-                    DEAD => DEAD,
-                    s => t.next[s as usize * t.width + symbol],
-                }));
-                let id = match known.get(&target) {
-                    Some(&id) => id,
-                    None => {
-                        let id = known.len();
-                        if id >= limit {
-                            return Err(TooBig);
-                        }
-                        known.insert(target.clone(), id as u32);
-                        states.extend(&target);
-                        id as u32
-                    }
-                };
-                next.push(id);
-            }
-        }
+        let Labelled { next, verdicts } = Labelled::side_by_side(tables, width, limit)?;
         Ok(Product {
             alphabet,
             next,
@@ -720,32 +808,46 @@ fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooB
 /// Whether `re` matches the whole of `text`. Time is the product of both
 /// sizes.
 pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
-    let alphabet = Alphabet::new(&[re]);
-    let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
-    let mut mark = vec![false; nfa.epsilon.len()];
-    let mut set = vec![nfa.start];
-    nfa.closure(&mut set, &mut mark);
-    for c in text.chars() {
-        let at = alphabet.starts.partition_point(|&s| s <= u32::from(c)) - 1;
-        let symbol = alphabet.symbols[at];
-        let mut target: Vec<u32> = Vec::new();
-        for &s in &set {
-            target.extend(
-                nfa.edges[s as usize]
-                    .iter()
-                    .filter(|e| e.0 == symbol)
-                    .map(|e| e.1),
-            );
-        }
-        target.sort_unstable();
-        target.dedup();
-        if target.is_empty() {
-            return Ok(false);
-        }
-        nfa.closure(&mut target, &mut mark);
-        set = target;
+    Ok(Matcher::new(re)?.matches(text))
+}
+
+/// An expression, to be met with many texts.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    alphabet: Alphabet,
+    nfa: Nfa,
+}
+
+impl Matcher {
+    pub(crate) fn new(re: &Re) -> Result<Matcher, TooBig> {
+        let alphabet = Alphabet::new(&[re]);
+        let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
+        Ok(Matcher { alphabet, nfa })
     }
-    Ok(set.binary_search(&nfa.accept).is_ok())
+
+    /// Whether the whole of `text` is matched. Time is the product of both sizes.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let Matcher { alphabet, nfa } = self;
+        let mut marks = Marks::new(nfa.epsilon.len());
+        let mut set = vec![nfa.start];
+        let mut target: Vec<u32> = Vec::new();
+        nfa.closure(&mut set, &mut marks);
+        for c in text.chars() {
+            let at = alphabet.starts.partition_point(|&s| s <= u32::from(c)) - 1;
+            let symbol = alphabet.symbols[at];
+            target.clear();
+            for &s in &set {
+                let edges = nfa.edges[s as usize].iter();
+                target.extend(edges.filter(|e| e.0 == symbol).map(|e| e.1));
+            }
+            if target.is_empty() {
+                return false;
+            }
+            nfa.closure(&mut target, &mut marks);
+            std::mem::swap(&mut set, &mut target);
+        }
+        set.binary_search(&nfa.accept).is_ok()
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod international;
 pub(crate) mod lengths;
 pub(crate) mod number_formats;
 pub(crate) mod numbers;
+pub(crate) mod pairs;
 pub(crate) mod pattern;
 pub(crate) mod re;
 pub(crate) mod spell;

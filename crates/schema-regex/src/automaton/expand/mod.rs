@@ -4,18 +4,21 @@
 
 mod atoms;
 mod collect;
+mod distinct;
+mod done;
 mod status;
 
 use self::atoms::{add_count, array, decimal_of, object};
 use self::collect::new_collector;
-use std::collections::HashSet;
+use self::distinct::Distinct;
+use self::done::Done;
 
 use serde_json::Value;
 
 use super::compile::{Compiler, ConjId};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
 use crate::validate;
 
@@ -26,10 +29,10 @@ pub(super) enum What {
     Atom(NodeId, u16, bool),
     /// The node holds but for its unevaluated members or items.
     AllButUnevaluated(NodeId),
-    Require(String),
-    Forbid(String),
+    Require(Name),
+    Forbid(Name),
     /// The member is there, and so.
-    Member(String, Signed),
+    Member(Name, Signed),
     /// The item is there, and so.
     Item(u64, Signed),
     Count(Count),
@@ -64,7 +67,7 @@ struct Partial {
     allowed: Option<Vec<Value>>,
     pending: Vec<Term>,
     branches: Vec<Branch>,
-    done: HashSet<Term>,
+    done: Done,
     collectors: Vec<Collector>,
 }
 
@@ -92,6 +95,11 @@ impl Compiler {
     /// the kind satisfies it.
     pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Vec<Shape>, Error> {
         let parts = self.conj(conj);
+        let at = parts.first().map_or(ALWAYS, |s| s.node);
+        if self.is_ruled_out(&parts, kind) {
+            self.spend(at)?;
+            return Ok(Vec::new());
+        }
         let first = Partial {
             shape: Shape::any(kind),
             allowed: None,
@@ -101,14 +109,13 @@ impl Compiler {
                 .map(|s| node_term(s.node, s.positive, None))
                 .collect(),
             branches: Vec::new(),
-            done: HashSet::new(),
+            done: Done::default(),
             collectors: Vec::new(),
         };
-        let at = parts.first().map_or(ALWAYS, |s| s.node);
-        let mut out: Vec<Shape> = Vec::new();
-        let mut seen: HashSet<Shape> = HashSet::new();
-        let mut todo = vec![first];
-        while let Some(mut partial) = todo.pop() {
+        let mut out = Distinct::default();
+        let mut todo: Vec<Partial> = Vec::new();
+        let mut next = Some(first);
+        while let Some(mut partial) = next.take().or_else(|| todo.pop()) {
             self.spend(at)?;
             if !self.settle(&mut partial, kind)? {
                 continue;
@@ -121,24 +128,37 @@ impl Compiler {
             match shapes {
                 Some(shapes) => {
                     for shape in shapes {
-                        if seen.insert(shape.clone()) {
-                            out.push(shape);
-                        }
+                        out.push(shape);
                     }
                 }
                 None => match self.choose(&mut partial, kind) {
                     Some(branch) => {
-                        for alternative in branch.into_iter().rev() {
-                            let mut next = partial.clone();
-                            next.pending = alternative;
-                            todo.push(next);
+                        // Nothing is pending in a settled partial.
+                        let mut alternatives = branch.into_iter();
+                        let first = alternatives.next();
+                        for alternative in alternatives.rev() {
+                            let mut other = partial.clone();
+                            other.pending = alternative;
+                            todo.push(other);
+                        }
+                        if let Some(alternative) = first {
+                            partial.pending = alternative;
+                            todo.push(partial);
                         }
                     }
                     None => {
-                        if self.finish(&mut partial, kind)? && seen.insert(partial.shape.clone()) {
+                        let is_open = |p: &Partial| !p.pending.is_empty() || !p.branches.is_empty();
+                        if !self.finish(&mut partial, kind)? {
+                            if is_open(&partial) {
+                                todo.push(partial);
+                            }
+                        } else if is_open(&partial) {
+                            let shape = partial.shape.clone();
+                            if !out.push(shape) {
+                                todo.push(partial);
+                            }
+                        } else {
                             out.push(partial.shape);
-                        } else if !partial.pending.is_empty() || !partial.branches.is_empty() {
-                            todo.push(partial);
                         }
                     }
                 },
@@ -153,17 +173,61 @@ impl Compiler {
                     ),
                 ));
             }
-            if kind < Kind::Number && !out.is_empty() {
+            if kind < Kind::Number && out.len() > 0 {
                 break;
             }
         }
-        Ok(out)
+        Ok(out.into_list())
+    }
+
+    /// Whether a type, or a list of values, plainly leaves no value of a kind, before
+    /// anything is met that leads elsewhere or may be refused.
+    fn is_ruled_out(&self, parts: &[Signed], kind: Kind) -> bool {
+        for part in parts {
+            let atoms = match &self.schema.node(part.node).body {
+                _ if !part.positive => return false,
+                Body::Always => continue,
+                Body::Never => return true,
+                Body::Atoms(atoms) => atoms,
+            };
+            for atom in atoms {
+                match &atom.kind {
+                    AtomKind::Type { kinds, integer } => {
+                        let has = kinds.has(bits(kind)) || (*integer && kind == Kind::Number);
+                        if !has {
+                            return true;
+                        }
+                    }
+                    AtomKind::Values(values) => {
+                        if !values.iter().any(|v| Kinds::of(v) == bits(kind)) {
+                            return true;
+                        }
+                    }
+                    other if !concerns(other, kind) => {}
+                    AtomKind::Members(_)
+                    | AtomKind::Required(_)
+                    | AtomKind::Items(_)
+                    | AtomKind::MinLength(_)
+                    | AtomKind::MaxLength(_)
+                    | AtomKind::Minimum { .. }
+                    | AtomKind::Maximum { .. }
+                    | AtomKind::MultipleOf(_)
+                    | AtomKind::MinItems(_)
+                    | AtomKind::MaxItems(_)
+                    | AtomKind::UniqueItems
+                    | AtomKind::MinProperties(_)
+                    | AtomKind::MaxProperties(_) => {}
+                    _ => return false,
+                }
+            }
+        }
+        false
     }
 
     /// Applies all that is certain; `false` where it contradicts itself.
     fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
         while let Some(next) = partial.pending.pop() {
-            if !partial.done.insert(next.clone()) {
+            if !partial.done.insert(&next) {
                 continue;
             }
             if let What::Node(s) = next.what {
@@ -414,7 +478,7 @@ impl Compiler {
     /// Whether a shape is not plainly empty.
     fn plausible(&mut self, shape: &Shape) -> bool {
         let Shape::Object(o) = shape else { return true };
-        let required: Vec<String> = o.required.iter().cloned().collect();
+        let required: Vec<Name> = o.required.iter().cloned().collect();
         for name in required {
             let conj = self.member_conj_of(shape, &name);
             if self.candidates(conj).is_some_and(|c| c.is_empty()) {

@@ -1,12 +1,12 @@
 //! What is known of a term without splitting.
 
+use super::done::Done;
 use super::{Partial, What, bits, concerns};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
-use crate::ir::{AtomKind, Body, NodeId};
+use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::shape::Signed;
 use crate::validate;
-use std::collections::HashSet;
 
 impl Compiler {
     pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
@@ -15,7 +15,7 @@ impl Compiler {
             allowed: None,
             pending: Vec::new(),
             branches: Vec::new(),
-            done: HashSet::new(),
+            done: Done::default(),
             collectors: Vec::new(),
         };
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
@@ -110,7 +110,7 @@ impl Compiler {
                 let Shape::Object(o) = &p.shape else {
                     return None;
                 };
-                let listed: Vec<(String, NodeId)> = o
+                let listed: Vec<(Name, NodeId)> = o
                     .required
                     .iter()
                     .filter_map(|n| members.names.get(n).map(|v| (n.clone(), *v)))
@@ -169,7 +169,7 @@ impl Compiler {
                     let members = self.members(*node, *atom);
                     parts.extend(members.names.get(name).map(|n| Signed::yes(*n)));
                 }
-                MemberRule::Name(n, s) if n == name => parts.push(*s),
+                MemberRule::Name(n, s) if **n == *name => parts.push(*s),
                 _ => {}
             }
         }

@@ -1,0 +1,155 @@
+//! The names that an object's keywords mention, each with its number, and what is said
+//! of members by number.
+
+use super::compile::Compiler;
+use super::shape::{MemberRule, ObjectShape};
+use crate::hash::{FxMap, FxSet};
+use crate::ir::{Name, NodeId};
+
+/// Names in the order of their bytes, and the numbers they were given.
+pub(super) struct Declared {
+    sorted: Vec<Name>,
+    number: Vec<u32>,
+    /// By number.
+    order: Vec<Name>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Declared {
+    /// The names, each once, without numbers.
+    pub(super) fn new(mut names: Vec<Name>) -> Declared {
+        names.sort_unstable();
+        names.dedup();
+        Declared {
+            number: vec![NONE; names.len()],
+            order: Vec::with_capacity(names.len()),
+            sorted: names,
+        }
+    }
+
+    /// The number of a name, the next one if it is one of these and has none yet.
+    pub(super) fn give(&mut self, name: &str) -> Option<u32> {
+        let at = self.find(name)?;
+        if self.number[at] == NONE {
+            self.number[at] = self.order.len() as u32;
+            self.order.push(self.sorted[at].clone());
+        }
+        Some(self.number[at])
+    }
+
+    /// Gives numbers to all names that have none, in the order of their bytes.
+    pub(super) fn give_rest(&mut self) {
+        for (name, number) in self.sorted.iter().zip(&mut self.number) {
+            if *number == NONE {
+                *number = self.order.len() as u32;
+                self.order.push(name.clone());
+            }
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let found = self.sorted.binary_search_by(|known| (**known).cmp(name));
+        found.ok()
+    }
+
+    /// The number of a name.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.find(name).map(|at| self.number[at])
+    }
+
+    /// The names by number.
+    pub(super) fn order(&self) -> &[Name] {
+        &self.order
+    }
+
+    /// The names in the order of their bytes, with their numbers.
+    pub(super) fn sorted(&self) -> impl Iterator<Item = (&Name, u32)> {
+        self.sorted.iter().zip(self.number.iter().copied())
+    }
+}
+
+/// What the `Members` atom of a location says, by number.
+pub(super) struct Properties {
+    /// The numbers of its names in the order of the schema.
+    pub(super) order: Vec<u32>,
+    /// By number the location of a declared name; the names behind are not declared.
+    values: Vec<Option<NodeId>>,
+}
+
+impl Properties {
+    /// The location of a name.
+    pub(super) fn value(&self, number: u32) -> Option<NodeId> {
+        self.values.get(number as usize).copied().flatten()
+    }
+}
+
+/// A location, and which of its atoms is of `Members`.
+pub(super) type MembersAt = (NodeId, u16);
+
+/// The properties of the `Members` atoms that the alternatives of an object consist of.
+pub(super) type AllProperties = FxMap<MembersAt, Properties>;
+
+impl Compiler {
+    pub(super) fn all_properties(
+        &self,
+        shapes: &[(u32, &ObjectShape)],
+        names: &Declared,
+    ) -> AllProperties {
+        let mut all = AllProperties::default();
+        for rule in shapes.iter().flat_map(|(_, o)| &o.rules) {
+            let MemberRule::Members { node, atom, .. } = rule else {
+                continue;
+            };
+            all.entry((*node, *atom)).or_insert_with(|| {
+                let members = self.members(*node, *atom);
+                let order = members.order.iter().filter_map(|name| names.number(name));
+                let order: Vec<u32> = order.collect();
+                let count = order.iter().max().map_or(0, |most| *most as usize + 1);
+                let mut values = vec![None; count];
+                for (name, number) in members.order.iter().zip(&order) {
+                    values[*number as usize] = members.names.get(name).copied();
+                }
+                Properties { order, values }
+            });
+        }
+        all
+    }
+}
+
+/// Sets of the names of one alternative, by number.
+pub(super) struct Numbers {
+    pub(super) required: Vec<u32>,
+    pub(super) forbidden: FxSet<u32>,
+}
+
+impl Numbers {
+    pub(super) fn new(shape: &ObjectShape, names: &Declared) -> Numbers {
+        let number = |name: &Name| names.number(name);
+        Numbers {
+            required: shape.required.iter().filter_map(number).collect(),
+            forbidden: shape.forbidden.iter().filter_map(number).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Declared;
+
+    #[test]
+    fn numbers_are_given_in_order_and_then_by_bytes() {
+        let names = ["b", "d", "a", "b", "c", "e"].map(Into::into);
+        let mut declared = Declared::new(names.to_vec());
+        for name in ["d", "x", "b", "d"] {
+            declared.give(name);
+        }
+        declared.give_rest();
+        let order: Vec<&str> = declared.order().iter().map(|n| &**n).collect();
+        assert_eq!(order, ["d", "b", "a", "c", "e"]);
+        assert_eq!(declared.number("x"), None);
+        let sorted: Vec<(&str, u32)> = declared.sorted().map(|(n, i)| (&**n, i)).collect();
+        assert_eq!(sorted, [("a", 2), ("b", 1), ("c", 3), ("d", 0), ("e", 4)]);
+        assert!(sorted.iter().all(|(n, i)| declared.number(n) == Some(*i)));
+    }
+}
