@@ -17,6 +17,8 @@ pub(crate) struct Walker {
     /// The same of a second state.
     other: Vec<Cursor>,
     memo: Memo,
+    /// Where texts of a list ended.
+    ends: Vec<End>,
     /// Nodes of all walks that nobody has asked for yet.
     visited: u64,
 }
@@ -376,7 +378,8 @@ impl Walker {
 
     /// As [`Walker::difference`], where all differences lie behind the texts of
     /// a list, or on the way to them if `known` is dead. The subtrees behind the last
-    /// bytes of the texts are left to the caller: they are put into `ends`.
+    /// bytes of the texts are left to the caller: see
+    /// [`Walker::take_ends`].
     pub(crate) fn differ_behind<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
@@ -384,10 +387,9 @@ impl Walker {
         scratch: &mut A::Scratch,
         trie: &Trie,
         differences: &Differences,
-        ends: &mut Vec<End>,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
-        ends.clear();
+        self.ends.clear();
         fresh(&mut self.path, trie, cursor);
         fresh(&mut self.other, trie, known);
         // The nodes that the text before led to, and up to where the cursors
@@ -445,7 +447,7 @@ impl Walker {
                         cursors.map(|cursor| self.memo.step(automaton, cursor, byte, scratch));
                     visited += 1;
                     if cursors[0] != cursors[1] {
-                        ends.push(End { node, cursors });
+                        self.ends.push(End { node, cursors });
                     }
                 }
                 match next {
@@ -458,6 +460,16 @@ impl Walker {
         }
         self.visited += visited;
         visited
+    }
+
+    /// Where the texts of the last list end, as far as that is in the trie; to be put
+    /// back afterwards.
+    pub(crate) fn take_ends(&mut self) -> Vec<End> {
+        std::mem::take(&mut self.ends)
+    }
+
+    pub(crate) fn put_back(&mut self, ends: Vec<End>) {
+        self.ends = ends;
     }
 
     /// The differences in a subtree at whose first node two texts end.

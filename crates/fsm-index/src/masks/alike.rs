@@ -1,0 +1,176 @@
+//! Rows from those that are nearly alike, and of texts that are listed.
+
+use std::sync::Arc;
+
+use super::on_top::{OWN, WORTH_A_KEY};
+use super::{Masks, Thing, WORTH_A_ROW, Work, clear};
+use crate::budget::Watch;
+use crate::cache::Generation;
+use crate::changed::Bits;
+use crate::part::Part;
+use crate::row::Row;
+use crate::{ByteAutomaton, Cursor, Error};
+
+impl<A: ByteAutomaton> Masks<'_, A> {
+    /// From the row of a cursor at which nearly the same may come.
+    pub(super) fn patch(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let row = match self.find(like, Thing::Likeness, work, known) {
+            Some(row) => row,
+            None => {
+                let horizon = self.vocabulary.trie().horizon();
+                let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
+                if self.tells_on_top(like, text, work) {
+                    let before = work.walker.visited();
+                    let part = self.part_on_top(like, text, work, known, watch)?;
+                    if work.walker.visited() - before > WORTH_A_ROW {
+                        let row = self.row_on_top(part.clone(), false, work);
+                        self.keep(like, Thing::Likeness, row, work, known);
+                    }
+                    return self.patch_on_top((cursor, like), part, accepting, work, known, watch);
+                }
+                // That one may in turn be patched from another.
+                let row = self.compute(like, false, work, known, watch)?;
+                self.keep(like, Thing::Likeness, row, work, known)
+            }
+        };
+        if let Row::Changed(changed) = &*row {
+            work.changes.clone_from(changed.changes());
+            let part = changed.part().clone();
+            return self.patch_on_top((cursor, like), part, accepting, work, known, watch);
+        }
+        let mut words = std::mem::take(&mut work.words);
+        words.resize(self.vocabulary.width().div_ceil(32), 0);
+        row.lay_out(self.vocabulary, &mut words);
+        let visited = self.differ(cursor, like, work, known, watch, words.as_mut_slice());
+        work.words = words;
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
+    }
+
+    /// From the part of `like` and its changes in the working memory.
+    pub(super) fn patch_on_top(
+        &self,
+        (cursor, like): (Cursor, Cursor),
+        part: Arc<Part>,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let mut changes = std::mem::take(&mut work.changes);
+        let visited = self.differ(cursor, like, work, known, watch, &mut changes);
+        work.changes = changes;
+        watch.walked(visited)?;
+        Ok(self.row_on_top(part, accepting, work))
+    }
+
+    /// From the texts that may come, which are listed.
+    pub(super) fn spell(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            changes,
+            differences,
+            ..
+        } = work;
+        changes.clear();
+        let both = (cursor, Cursor::DEAD);
+        let trie = self.vocabulary.trie();
+        let before = walker.visited();
+        walker.differ_behind(self.automaton, both, scratch, trie, differences, changes);
+        let mut changes = std::mem::take(&mut work.changes);
+        self.differ_at_ends(work, known, &mut changes);
+        work.changes = changes;
+        watch.walked(work.walker.visited() - before)?;
+        if let Some(row) = self.row_of_few(&[], accepting, work) {
+            return Ok(row);
+        }
+        clear(&mut work.words, self.vocabulary.width());
+        work.changes.apply(&mut work.words);
+        Ok(self.row_of_words(accepting, work))
+    }
+
+    /// Turns the bits of `like` into those of `cursor`; how many nodes that took.
+    pub(super) fn differ(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+        bits: &mut (impl Bits + ?Sized),
+    ) -> u64 {
+        let Work {
+            scratch,
+            walker,
+            differences,
+            ..
+        } = work;
+        let trie = self.vocabulary.trie();
+        let both = (cursor, like);
+        differences.clear();
+        let before = walker.visited();
+        if self.automaton.differences(cursor, scratch, differences) {
+            walker.differ_behind(self.automaton, both, scratch, trie, differences, bits);
+            self.differ_at_ends(work, known, bits);
+        } else {
+            walker.difference(self.automaton, both, scratch, trie, watch, bits);
+        }
+        work.walker.visited() - before
+    }
+
+    /// The differences behind the texts of a list, as many as end at a node of the
+    /// trie.
+    pub(super) fn differ_at_ends(
+        &self,
+        work: &mut Work<A>,
+        known: &Generation,
+        bits: &mut (impl Bits + ?Sized),
+    ) {
+        let trie = self.vocabulary.trie();
+        let ends = work.walker.take_ends();
+        for end in &ends {
+            let Work {
+                scratch, walker, ..
+            } = work;
+            let first = end.node as u32;
+            if trie.nodes()[end.node].end - first < WORTH_A_KEY {
+                walker.difference_at(self.automaton, end, scratch, trie, bits);
+                continue;
+            }
+            let [tokens, before] = end.cursors.map(|cursor| match cursor.is_dead() {
+                true => Arc::default(),
+                false => self.below((OWN, trie), first, cursor, work, known),
+            });
+            // Both are in the order of the trie.
+            let ranks = self.vocabulary.ranks();
+            let mut tokens = tokens.iter().copied().peekable();
+            for &other in before.iter() {
+                let rank = ranks[other as usize];
+                while let Some(token) = tokens.next_if(|&t| ranks[t as usize] < rank) {
+                    bits.allow(token);
+                }
+                if tokens.next_if_eq(&other).is_none() {
+                    bits.forbid(other);
+                }
+            }
+            tokens.for_each(|token| bits.allow(token));
+        }
+        work.walker.put_back(ends);
+    }
+}

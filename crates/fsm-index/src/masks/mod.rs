@@ -1,0 +1,335 @@
+//! How a row is computed where none is known: from what the topmost level of the
+//! stack tells (`on_top.rs`), from the vocabulary cut by a class of characters
+//! (`texts.rs`), from texts that are listed or a row nearly like it (`alike.rs`), or
+//! by a walk.
+
+mod alike;
+mod on_top;
+mod texts;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::budget::Watch;
+use crate::cache::Generation;
+use crate::changed::{Bits, Changed, Changes};
+use crate::part::Part;
+use crate::row::Row;
+use crate::suffixes::{Known, MAX_DEPTH};
+use crate::vocabulary::Cutter;
+use crate::walk::Walker;
+use crate::{ByteAutomaton, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
+
+/// Everything that rows are computed from.
+pub(crate) struct Masks<'a, A> {
+    pub(crate) automaton: &'a A,
+    pub(crate) vocabulary: &'a Vocabulary,
+    pub(crate) text_runs: TextRuns,
+    /// Who makes cuts that pay.
+    pub(crate) cutter: Cutter,
+    /// Rows of at most so many tokens are packed.
+    pub(crate) sparse: usize,
+    /// Cursors from which the vocabulary cannot spell any way on.
+    pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
+}
+
+/// Working memory of one thread.
+pub(crate) struct Work<A: ByteAutomaton> {
+    pub(crate) scratch: A::Scratch,
+    walker: Walker,
+    pub(crate) key: Vec<u32>,
+    tokens: Vec<u32>,
+    words: Vec<u32>,
+    /// In what a row differs from the part that the topmost level tells.
+    changes: Changes,
+    differences: Differences,
+    /// How many levels of the stack were looked at for what was remembered and
+    /// is now a part of something else.
+    remembered: usize,
+}
+
+impl<A: ByteAutomaton> Work<A> {
+    pub(crate) fn new(automaton: &A) -> Work<A> {
+        Work {
+            scratch: automaton.scratch(),
+            walker: Walker::default(),
+            key: Vec::new(),
+            tokens: Vec::new(),
+            words: Vec::new(),
+            changes: Changes::default(),
+            differences: Differences::default(),
+            remembered: 0,
+        }
+    }
+
+    /// The nodes that were visited since this was asked last.
+    pub(crate) fn take_visited(&mut self) -> u64 {
+        self.walker.take_visited()
+    }
+}
+
+/// A row with more changes than this is kept as a mask: it would not be smaller.
+const MAX_CHANGES: usize = 2_048;
+
+/// A row is remembered for those that resemble it if this many nodes were
+/// visited behind its part.
+const WORTH_A_ROW: u64 = 200;
+
+/// What a key is the key of. Keys of different things never meet.
+#[derive(Clone, Copy)]
+enum Thing {
+    /// The row of a state.
+    Row = 0,
+    /// A row whose end tokens mean nothing, because it was computed for a
+    /// cursor that is no state's.
+    Likeness = 1,
+    /// The rests that may come, for a class.
+    Rests = 2,
+    /// What the topmost level says of a row.
+    Part = 3,
+    /// What the topmost level says of rests.
+    RestsOnTop = 4,
+    /// The tokens of a subtree.
+    Below = 5,
+}
+
+impl<A: ByteAutomaton> Masks<'_, A> {
+    /// The row at `cursor`, which the scratch has just entered: remembered, or
+    /// computed and remembered.
+    pub(crate) fn row(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<Row>, Error> {
+        if let Some(row) = self.find(cursor, Thing::Row, work, known) {
+            return Ok(row);
+        }
+        work.remembered = 0;
+        work.walker.begin::<A>();
+        let row = self.compute(cursor, accepting, work, known, watch)?;
+        Ok(self.keep(cursor, Thing::Row, row, work, known))
+    }
+
+    fn find(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Option<Arc<Row>> {
+        for depth in 1..=MAX_DEPTH {
+            if !self.key(cursor, thing as u32, depth, work) {
+                return None;
+            }
+            match known.rows.get(&work.key) {
+                Known::Value(row) => {
+                    work.remembered = work.remembered.max(depth);
+                    return Some(row);
+                }
+                Known::Deeper => {}
+                Known::Nothing => return None,
+            }
+        }
+        None
+    }
+
+    fn keep(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        row: Row,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Arc<Row> {
+        let row = known.pool(row);
+        let used = self.depth_used(work);
+        for depth in 1..=used.min(MAX_DEPTH) {
+            if !self.key(cursor, thing as u32, depth, work) {
+                break;
+            }
+            let value = (depth == used).then(|| row.clone());
+            known.rows.add(&work.key, value);
+        }
+        row
+    }
+
+    /// How many levels what was just computed can depend on.
+    fn depth_used(&self, work: &Work<A>) -> usize {
+        let looked = self.automaton.depth_used(&work.scratch);
+        looked.max(work.remembered).max(1)
+    }
+
+    /// Puts the key of a thing into the working memory.
+    fn key(&self, cursor: Cursor, thing: u32, depth: usize, work: &mut Work<A>) -> bool {
+        work.key.clear();
+        work.key.push(thing << 16 | depth as u32);
+        let horizon = self.vocabulary.trie().horizon();
+        let Work { scratch, key, .. } = work;
+        self.automaton
+            .mask_key(cursor, depth, horizon, scratch, key)
+    }
+
+    fn compute(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        if let Some(dead_ends) = self.dead_ends {
+            return self.walk_around(cursor, accepting, dead_ends, work, watch);
+        }
+        if self.text_runs != TextRuns::Never {
+            let horizon = self.vocabulary.trie().horizon();
+            let text = self.automaton.text_loop(cursor, horizon, &mut work.scratch);
+            if self.tells_on_top(cursor, text, work) {
+                let part = self.part_on_top(cursor, text, work, known, watch)?;
+                return Ok(self.row_on_top(part, accepting, work));
+            }
+            if let Some(text) = text
+                && self.put_together(cursor, text, work, known, watch)?
+            {
+                return Ok(self.row_of_words(accepting, work));
+            }
+            work.differences.clear();
+            let Work {
+                scratch,
+                differences,
+                ..
+            } = work;
+            if self.automaton.spells(cursor, scratch, differences) {
+                return self.spell(cursor, accepting, work, known, watch);
+            }
+            if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
+                return self.patch(cursor, like, accepting, work, known, watch);
+            }
+            return self.walk(cursor, text, accepting, work, watch);
+        }
+        self.walk(cursor, None, accepting, work, watch)
+    }
+
+    fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
+        Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
+    }
+
+    /// The row of a part and of the changes in the working memory.
+    fn row_on_top(&self, part: Arc<Part>, accepting: bool, work: &mut Work<A>) -> Row {
+        if let Some(few) = part.few()
+            && let Some(row) = self.row_of_few(few, accepting, work)
+        {
+            return row;
+        }
+        let Work { changes, words, .. } = work;
+        if changes.len() > MAX_CHANGES {
+            clear(words, self.vocabulary.width());
+            part.lay_out(words);
+            changes.apply(words);
+            return self.row_of_words(accepting, work);
+        }
+        Row::Changed(Changed::new(part, changes, accepting))
+    }
+
+    /// The row of some tokens and of the changes in the working memory, if the
+    /// changes only add to them and all are few.
+    fn row_of_few(&self, few: &[u32], accepting: bool, work: &mut Work<A>) -> Option<Row> {
+        let Work {
+            changes, tokens, ..
+        } = work;
+        let more = changes.allowed()?;
+        if few.len() + changes.len() > self.sparse {
+            return None;
+        }
+        tokens.clear();
+        tokens.extend(few);
+        tokens.extend(more);
+        Some(Row::from_tokens(tokens, accepting, self.vocabulary))
+    }
+
+    /// By a walk over the whole vocabulary, which a cut by the class of `text`
+    /// would have spared.
+    fn walk(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        accepting: bool,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            tokens,
+            words,
+            ..
+        } = work;
+        tokens.clear();
+        let mut many = false;
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, _| {
+            if many {
+                words.allow(token);
+                return;
+            }
+            tokens.push(token);
+            if tokens.len() > self.sparse {
+                many = true;
+                clear(words, self.vocabulary.width());
+                for token in tokens.iter() {
+                    words.allow(*token);
+                }
+            }
+        };
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
+        watch.walked(visited)?;
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            self.vocabulary.spend(class, visited);
+        }
+        Ok(match many {
+            true => self.row_of_words(accepting, work),
+            false => Row::from_tokens(&work.tokens, accepting, self.vocabulary),
+        })
+    }
+
+    /// By a walk that leaves out the tokens that lead to where no token leads
+    /// on.
+    fn walk_around(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        dead_ends: &HashSet<Cursor>,
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, to: Cursor| {
+            if !dead_ends.contains(&to) {
+                words.allow(token);
+            }
+        };
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
+        watch.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
+    }
+}
+
+/// Whether no token leaves a loop by its length.
+fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
+    text.next == cursor || text.steady as usize >= longest
+}
+
+fn clear(words: &mut Vec<u32>, width: usize) {
+    words.clear();
+    words.resize(width.div_ceil(32), 0);
+}
