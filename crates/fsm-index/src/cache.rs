@@ -5,7 +5,6 @@
 //! from it: nothing is ever taken from under a reader, and readers take no
 //! lock.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +33,7 @@ pub(crate) struct Generation {
     pub(crate) rests_on_top: Suffixes<Arc<RestsOnTop>>,
     pool: RowPool,
     /// Equal lists of rests once.
-    lists: Mutex<HashSet<Arc<[u32]>>>,
+    lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
     /// Of what is pooled.
     bytes: AtomicUsize,
 }

@@ -425,28 +425,32 @@ fn refused_tokens<A: ByteAutomaton>(
     let automaton = index.automaton();
     let mut refused = Vec::new();
     let mut suspects: Vec<u32> = Vec::new();
-    automaton.exceptions(state, &mut |exception| match exception {
-        Exception::Begins(text) => refused.extend(vocabulary.beginning(text)),
-        Exception::Contains(text) => {
-            suspects.extend(vocabulary.having(Having::Text(text.into())).iter());
-        }
-        Exception::InOrder(order) => {
-            suspects.extend(vocabulary.having(Having::InOrder(order.into())).iter());
-        }
-        Exception::Often { byte, times } => {
-            suspects.extend(vocabulary.having(Having::Often(byte, times)).iter());
-        }
+    let mut lists = 0;
+    automaton.exceptions(state, &mut |exception| {
+        let what = match exception {
+            Exception::Begins(text) => {
+                refused.extend(vocabulary.beginning(text));
+                return;
+            }
+            Exception::Contains(text) => Having::Text(text.into()),
+            Exception::InOrder(order) => Having::InOrder(order.into()),
+            Exception::Often { byte, times } => Having::Often(byte, times),
+        };
+        lists += 1;
+        suspects.extend(vocabulary.having(what).iter().filter(|&&token| {
+            let bytes = || vocabulary.token_bytes(TokenId::new(token));
+            mask.allows(TokenId::new(token))
+                && automaton.is_suspect(state, bytes().unwrap_or_default())
+        }));
     });
-    suspects.sort_unstable();
-    suspects.dedup();
-    suspects.retain(|&token| mask.allows(TokenId::new(token)));
+    if lists > 1 {
+        suspects.sort_unstable();
+        suspects.dedup();
+    }
     for token in suspects {
         let bytes = vocabulary
             .token_bytes(TokenId::new(token))
             .unwrap_or_default();
-        if !automaton.is_suspect(state, bytes) {
-            continue;
-        }
         let mut after = state.clone();
         if automaton
             .advance(&mut after, bytes, &mut work.scratch)

@@ -56,7 +56,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// From the part of `like` and its changes in the working memory.
-    pub(super) fn patch_on_top(
+    fn patch_on_top(
         &self,
         (cursor, like): (Cursor, Cursor),
         part: Arc<Part>,
@@ -106,7 +106,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Turns the bits of `like` into those of `cursor`; how many nodes that took.
-    pub(super) fn differ(
+    fn differ(
         &self,
         cursor: Cursor,
         like: Cursor,
@@ -136,7 +136,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The differences behind the texts of a list, as many as end at a node of the
     /// trie.
-    pub(super) fn differ_at_ends(
+    fn differ_at_ends(
         &self,
         work: &mut Work<A>,
         known: &Generation,

@@ -88,7 +88,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// Puts the tokens of a subtree that was left open, and that may come, into the
     /// changes of the working memory.
-    pub(super) fn open_below(
+    fn open_below(
         &self,
         (which, trie): (u32, &Trie),
         open: &Open,
@@ -178,7 +178,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The part at `cursor`, which is not known to this index yet: another one
     /// with the same vocabulary may know it.
-    pub(super) fn fresh_part(
+    fn fresh_part(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
@@ -205,7 +205,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// The part of the row at `cursor` that the topmost level tells: from the
     /// vocabulary cut by a class of characters where text is read in a loop, or
     /// else by a walk.
-    pub(super) fn part(
+    fn part(
         &self,
         cursor: Cursor,
         text: Option<TextLoop>,
@@ -293,7 +293,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The part of the row at `cursor` that the topmost level tells, in a text whose
     /// characters are counted: see [`Masks::put_together`].
-    pub(super) fn counted_part(
+    fn counted_part(
         &self,
         cursor: Cursor,
         text: TextLoop,
@@ -347,7 +347,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// What need not be stepped through, where text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
-    pub(super) fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+    fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
         let kinds = |class| Kinds::within(self.automaton.text_class(class));
         let text = text.map(|text| Free {
             kinds: kinds(text.class),

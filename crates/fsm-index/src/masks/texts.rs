@@ -118,7 +118,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// The rests that may come at a cursor, in the order of their trie.
-    pub(super) fn rests(
+    fn rests(
         &self,
         cursor: Cursor,
         class: ClassId,

@@ -83,10 +83,10 @@ struct Inner {
     fingerprint: u128,
     /// The place of each token in the order of the trie.
     ranks: Box<[u32]>,
-    /// The text tokens with two quotes or more.
-    quoting: Box<[u32]>,
+    /// For each of the [`MARKS`] the text tokens that have it, ascending.
+    marked: [Box<[u32]>; MARKS.len()],
     /// The tokens that have something in them, where that was asked for.
-    having: Mutex<HashMap<Having, Arc<[u32]>>>,
+    having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
@@ -108,6 +108,15 @@ pub(crate) enum Having {
 }
 
 impl Having {
+    /// What a token must have for it, at least.
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Having::Text(bytes) | Having::InOrder(bytes) => bytes,
+            Having::Often(_, 0) => &[],
+            Having::Often(byte, _) => std::slice::from_ref(byte),
+        }
+    }
+
     fn is_in(&self, token: &[u8]) -> bool {
         match self {
             Having::Text(text) => token.windows(text.len().max(1)).any(|part| part == &**text),
@@ -119,6 +128,9 @@ impl Having {
         }
     }
 }
+
+/// Bytes that stand in few tokens, and in most of what is looked for in them.
+const MARKS: [u8; 8] = *b"\",:\\[]{}";
 
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
@@ -363,6 +375,12 @@ impl Vocabulary {
             + self.0.kinds.len()
             + self.0.trie.memory()
             + self.0.ranks.len() * 4
+            + self
+                .0
+                .marked
+                .iter()
+                .map(|marked| marked.len() * 4)
+                .sum::<usize>()
             + cuts.map(Cut::memory).sum::<usize>()
             + whole(&self.0.common).memory()
             + whole(&self.0.common_rests).memory()
@@ -406,9 +424,9 @@ impl Vocabulary {
         tokens
     }
 
-    /// The tokens that have something in them. A text with a quote at both ends
-    /// is looked for in the few tokens that have two; anything else in all of
-    /// them, the first time that it is asked for.
+    /// The tokens that have something in them: looked for the first time that it is
+    /// asked for, where one of the [`MARKS`] is in it in the few tokens that have it
+    /// too, and otherwise in all.
     pub(crate) fn having(&self, what: Having) -> Arc<[u32]> {
         // A panic elsewhere leaves the map whole: it changes by one insert.
         let mut known = self.0.having.lock().unwrap_or_else(PoisonError::into_inner);
@@ -416,11 +434,11 @@ impl Vocabulary {
             return tokens.clone();
         }
         let has = |token: &u32| what.is_in(self.0.raw(*token as usize));
-        let tokens: Arc<[u32]> = match &what {
-            Having::Text(text) if matches!(**text, [b'"', .., b'"']) => {
-                self.0.quoting.iter().copied().filter(has).collect()
-            }
-            _ => self.texts().map(|t| t.0.get()).filter(has).collect(),
+        let marks = MARKS.iter().zip(&self.0.marked);
+        let marked = marks.filter(|(mark, _)| what.bytes().contains(mark));
+        let tokens: Arc<[u32]> = match marked.map(|marked| marked.1).min_by_key(|m| m.len()) {
+            Some(marked) => marked.iter().copied().filter(has).collect(),
+            None => self.texts().map(|t| t.0.get()).filter(has).collect(),
         };
         if known.len() >= MAX_HAVING {
             known.clear();
@@ -671,11 +689,15 @@ impl VocabularyBuilder {
             (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
         };
         let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
-        let quotes = |t: usize| self.tokens[t].iter().filter(|&&b| b == b'"').count();
-        let quoting = (0..self.kinds.len())
-            .filter(|&t| self.kinds[t] == TokenKind::Text && quotes(t) >= 2)
-            .map(|t| t as u32)
-            .collect();
+        let mut marked: [Vec<u32>; MARKS.len()] = Default::default();
+        let texts = (0u32..).zip(self.tokens.iter().zip(&self.kinds));
+        for (token, (bytes, _)) in texts.filter(|(_, (_, kind))| **kind == TokenKind::Text) {
+            for (mark, marked) in MARKS.iter().zip(&mut marked) {
+                if bytes.contains(mark) {
+                    marked.push(token);
+                }
+            }
+        }
         let mut ranks = vec![NO_TOKEN; self.kinds.len()];
         for (&token, rank) in trie.order().iter().zip(0..) {
             ranks[token as usize] = rank;
@@ -693,7 +715,7 @@ impl VocabularyBuilder {
             single_bytes,
             fingerprint: fingerprint.0,
             ranks: ranks.into(),
-            quoting,
+            marked: marked.map(Vec::into),
             having: Mutex::default(),
             cuts: Mutex::default(),
             common: Mutex::default(),
