@@ -781,3 +781,33 @@ impl Fnv128 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_looked_for_where_their_marks_are() {
+        let words = [
+            "\"a\"", "a,b", "[,", ",[", "\\n", "ab", "\"\"\"", ":{}", "a\":\"b",
+        ];
+        let tokens = words.iter().zip((0..).map(TokenId::new));
+        let vocabulary = Vocabulary::new(tokens, [TokenId::new(99)]).unwrap();
+        let text = |text: &str| Having::Text(text.as_bytes().into());
+        let in_order = |text: &str| Having::InOrder(text.as_bytes().into());
+        for (what, found) in [
+            (text("\"a\""), vec![0]),
+            (text("a"), vec![0, 1, 5, 8]),
+            (text("\":\""), vec![8]),
+            (in_order("[,"), vec![2]),
+            (in_order("ab"), vec![1, 5, 8]),
+            (in_order("\"b"), vec![8]),
+            (Having::Often(b'"', 1), vec![0, 6, 8]),
+            (Having::Often(b'"', 3), vec![6]),
+            (Having::Often(b'"', 0), (0..9).collect()),
+            (Having::Often(b'n', 1), vec![4]),
+        ] {
+            assert_eq!(*vocabulary.having(what.clone()), *found, "{what:?}");
+        }
+    }
+}
