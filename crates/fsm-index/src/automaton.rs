@@ -245,6 +245,20 @@ pub trait ByteAutomaton: Send + Sync {
         Some(self.step(cursor, byte, scratch))
     }
 
+    /// The bytes with which a text can go on at `cursor`, and perhaps others: what is
+    /// not among them leads to [`Cursor::DEAD`]. For walks, which then need not take
+    /// all steps. [`depth_used`](Self::depth_used) changes as by a step.
+    fn next_bytes(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> ByteSet {
+        ByteSet::ALL
+    }
+
+    /// As [`next_bytes`](Self::next_bytes), as far as
+    /// [`step_on_top`](Self::step_on_top) looks: where it gives `None`, the byte is among
+    /// them.
+    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> ByteSet {
+        self.next_bytes(cursor, scratch)
+    }
+
     /// Begins to count anew how many levels are looked at, from `cursor` on:
     /// [`depth_used`](Self::depth_used) then speaks of the levels of its stack. `None`
     /// if that cannot be counted.
@@ -460,12 +474,64 @@ pub trait ReadText {
     /// Reads one byte more.
     fn step(&self, at: TextAt, byte: u8) -> TextStep;
 
+    /// Readers of one automaton with equal numbers take the same steps from equal
+    /// places, so that what one has read need not be read again. `None` where nothing
+    /// is promised.
+    fn language(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the same may come as at the beginning.
     fn is_back(&self, at: TextAt) -> bool;
 }
 
-/// A place in a text: whatever its reader means by it.
+/// A set of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    /// No byte.
+    pub const NONE: ByteSet = ByteSet([0; 4]);
+    /// Every byte.
+    pub const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+
+    /// The set of some bytes.
+    pub const fn of(bytes: &[u8]) -> ByteSet {
+        let mut set = ByteSet::NONE;
+        let mut at = 0;
+        while at < bytes.len() {
+            set.0[bytes[at] as usize / 64] |= 1 << (bytes[at] % 64);
+            at += 1;
+        }
+        set
+    }
+
+    /// The bytes from one to another, both included.
+    pub const fn range(from: u8, to: u8) -> ByteSet {
+        let mut set = ByteSet::NONE;
+        let mut byte = from as usize;
+        while byte <= to as usize {
+            set.0[byte / 64] |= 1 << (byte % 64);
+            byte += 1;
+        }
+        set
+    }
+
+    /// The bytes of either set.
+    pub const fn or(self, other: ByteSet) -> ByteSet {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        ByteSet([a | e, b | f, c | g, d | h])
+    }
+
+    /// Whether it has a byte.
+    #[inline]
+    pub const fn has(&self, byte: u8) -> bool {
+        self.0[byte as usize / 64] >> (byte % 64) & 1 != 0
+    }
+}
+
+/// A place in a text: whatever its reader means by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextAt(pub [u32; 4]);
 
 /// Where a byte of a text leads.

@@ -39,7 +39,8 @@ impl Default for Effort {
 ///   use all hints, none, no memory, and a vocabulary that nobody has used before,
 ///   also where each is written over the one before it into one [`MaskBuffer`];
 /// - what [`ByteAutomaton::advance`] says with what
-///   [`ByteAutomaton::step`] says, byte by byte;
+///   [`ByteAutomaton::step`] says, byte by byte, and both with
+///   [`ByteAutomaton::next_bytes`];
 /// - masks under the same [`ByteAutomaton::mask_key`] with each other;
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
@@ -245,12 +246,35 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
 /// Special tokens that a completion may need.
 const MAX_SPECIALS: usize = 1_000;
 
+/// No step by a byte that cannot come next leads anywhere.
+fn names_next_bytes<A: ByteAutomaton>(
+    automaton: &A,
+    cursor: Cursor,
+    scratch: &mut A::Scratch,
+) -> Result<(), String> {
+    let next = automaton.next_bytes(cursor, scratch);
+    let next_on_top = automaton.next_bytes_on_top(cursor, scratch);
+    for byte in 0..=u8::MAX {
+        let on_top = automaton.step_on_top(cursor, byte, scratch);
+        if !next_on_top.has(byte) && on_top.is_none_or(|to| !to.is_dead()) {
+            return Err(format!(
+                "byte {byte} is not among the next ones of the topmost level"
+            ));
+        }
+        if !next.has(byte) && !automaton.step(cursor, byte, scratch).is_dead() {
+            return Err(format!("byte {byte} is not among the next ones"));
+        }
+    }
+    Ok(())
+}
+
 /// Committing bytes at once, one by one, and stepping agree.
 fn stepwise<A: ByteAutomaton>(automaton: &A, state: &A::State, bytes: &[u8]) -> Result<(), String> {
     let mut scratch = automaton.scratch();
     let mut one_by_one = state.clone();
     for (at, &byte) in bytes.iter().enumerate() {
         let cursor = automaton.enter(&one_by_one, &mut scratch);
+        names_next_bytes(automaton, cursor, &mut scratch)?;
         if automaton.step(cursor, byte, &mut scratch).is_dead() {
             return Err(format!(
                 "step refuses byte {at} of {bytes:?}, which advance takes"

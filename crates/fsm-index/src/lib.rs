@@ -28,6 +28,7 @@ mod masks;
 #[cfg(feature = "regex")]
 mod nfa;
 mod part;
+mod reading;
 mod row;
 mod spelling;
 mod suffixes;
@@ -37,8 +38,8 @@ mod vocabulary;
 mod walk;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
-    KeyLanguage, Place, Reach, ReadText, TextAt, TextLoop, TextStep,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText,
+    Horizon, KeyLanguage, Place, Reach, ReadText, TextAt, TextLoop, TextStep,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;

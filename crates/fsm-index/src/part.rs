@@ -74,19 +74,9 @@ impl Part {
         open: Vec<Open>,
         open_rests: Option<(CutRef, Vec<OpenRest>)>,
     ) -> Part {
-        let count: u32 = words.iter().map(|word| word.count_ones()).sum();
-        let sure = if count as usize > FEW {
-            Sure::Many(words.into())
-        } else {
-            let mut tokens = Vec::with_capacity(count as usize);
-            for (at, &word) in words.iter().enumerate() {
-                let mut left = word;
-                while left != 0 {
-                    tokens.push(at as u32 * 32 + left.trailing_zeros());
-                    left &= left - 1;
-                }
-            }
-            Sure::Few(tokens.into())
+        let sure = match few(words) {
+            Some(tokens) => Sure::Few(tokens.into()),
+            None => Sure::Many(words.into()),
         };
         Part {
             sure,
@@ -140,6 +130,31 @@ impl Part {
         size_of::<Part>() + sure.len() * 4 + open.sum::<usize>()
     }
 }
+
+/// The tokens whose bits are set, in ascending order, if they are few.
+fn few(words: &[u32]) -> Option<Vec<u32>> {
+    let mut tokens = Vec::new();
+    for (chunk, words) in words.chunks(CHUNK).enumerate() {
+        // Most are empty, which many words at once tell quickly.
+        if words.iter().fold(0, |all, word| all | word) == 0 {
+            continue;
+        }
+        for (at, &word) in words.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                tokens.push((chunk * CHUNK + at) as u32 * 32 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+        if tokens.len() > FEW {
+            return None;
+        }
+    }
+    Some(tokens)
+}
+
+/// Words that are looked at together.
+const CHUNK: usize = 16;
 
 impl Open {
     /// Bytes of memory.

@@ -4,10 +4,9 @@
 use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
-use crate::vocabulary::{Kinds, NO_TOKEN, Trie};
-use crate::{
-    ByteAutomaton, Cursor, Differences, Horizon, ReadText, TextAt, TextStep, TokenMask, Vocabulary,
-};
+use crate::reading::{Readings, Text};
+use crate::vocabulary::{Kinds, NO_TOKEN, Node, Trie};
+use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TextStep, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -16,7 +15,10 @@ pub(crate) struct Walker {
     path: Vec<Cursor>,
     /// The same of a second state.
     other: Vec<Cursor>,
+    next: NextBytes,
     memo: Memo,
+    /// What texts on the way have read.
+    readings: Readings,
     /// Where texts of a list ended.
     ends: Vec<End>,
     /// Nodes of all walks that nobody has asked for yet.
@@ -33,7 +35,7 @@ struct Memo {
 }
 
 /// Steps that are remembered.
-const MEMO: usize = 1 << 12;
+const MEMO: usize = 1 << 10;
 
 impl Memo {
     #[inline]
@@ -88,6 +90,39 @@ impl Memo {
     }
 }
 
+/// The bytes that may come behind each node on the way.
+#[derive(Debug, Default)]
+struct NextBytes(Vec<ByteSet>);
+
+impl NextBytes {
+    /// Room for the depths of a trie. What stands in them is of walks before, until
+    /// a node is put there.
+    fn fresh(&mut self, trie: &Trie) -> &mut Self {
+        let depths = self.0.len().max(trie.max_depth() + 1);
+        self.0.resize(depths, ByteSet::ALL);
+        self
+    }
+
+    /// Whether a step from the node in the depth above can lead anywhere.
+    #[inline]
+    fn have(&self, depth: usize, byte: u8) -> bool {
+        self.0[depth - 1].has(byte)
+    }
+
+    /// The bytes behind a node, which are worth asking for if there are many nodes
+    /// below it.
+    #[inline]
+    fn put(&mut self, at: usize, node: &Node, bytes: impl FnOnce() -> ByteSet) {
+        self.0[usize::from(node.depth)] = match node.end as usize - at > WORTH_ASKING {
+            true => bytes(),
+            false => ByteSet::ALL,
+        };
+    }
+}
+
+/// Below fewer nodes each step is taken.
+const WORTH_ASKING: usize = 2;
+
 impl Walker {
     /// To be called when the automaton has been entered anew: cursors of
     /// before mean nothing any more.
@@ -127,6 +162,8 @@ impl Walker {
         mut hit: impl FnMut(u32, Cursor),
     ) -> u64 {
         let path = fresh(&mut self.path, trie, start);
+        let next = self.next.fresh(trie);
+        next.0[0] = automaton.next_bytes(start, scratch);
         let memo = &mut self.memo;
         let nodes = trie.nodes();
         let mut skips = skip.iter().copied();
@@ -147,12 +184,17 @@ impl Walker {
                 break;
             }
             visited += 1;
+            if !next.have(depth, node.byte) {
+                at = node.end as usize;
+                continue;
+            }
             let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
             if cursor.is_dead() {
                 at = node.end as usize;
                 continue;
             }
             path[depth] = cursor;
+            next.put(at, node, || automaton.next_bytes(cursor, scratch));
             if node.token != NO_TOKEN {
                 hit(node.token, cursor);
             }
@@ -177,6 +219,8 @@ impl Walker {
         // Steps that looked deeper may be remembered.
         self.begin::<A>();
         let path = fresh(&mut self.path, trie, start);
+        let next = self.next.fresh(trie);
+        next.0[0] = automaton.next_bytes_on_top(start, scratch);
         let memo = &mut self.memo;
         let nodes = trie.nodes();
         let mut bytes = vec![0; trie.max_depth()];
@@ -186,7 +230,8 @@ impl Walker {
             None => &[],
         };
         let horizon = trie.horizon();
-        let mut text = Text::at(automaton, (start, 0), horizon, scratch);
+        let readings = &mut self.readings;
+        let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
         // The depth of the node on the way behind which nothing is free.
         let mut text_ends = usize::MAX;
         // The same of the class of what is free.
@@ -219,7 +264,9 @@ impl Walker {
                         From::ItsClass => class_ends == usize::MAX,
                         From::Start => {
                             path[depth - 1] == start
-                                || text.as_ref().is_some_and(|text| text.is_back(depth))
+                                || text
+                                    .as_ref()
+                                    .is_some_and(|text| text.is_back(depth, readings))
                         }
                     };
                     // A character begins here, so that nothing is open.
@@ -242,15 +289,15 @@ impl Walker {
             if let Some(read) = &mut text {
                 if read.depth >= depth {
                     text = None;
-                } else if let Some(place) = read.place(depth - 1) {
-                    match read.reader.step(place, node.byte) {
+                } else if let Some(step) = read.step(depth, node.byte, readings) {
+                    match step {
                         TextStep::Dead => {
                             at = node.end as usize;
                             continue;
                         }
-                        TextStep::To(next) => {
-                            read.put(depth, next);
+                        TextStep::To(_) => {
                             path[depth] = IN_TEXT;
+                            next.put(at, node, || ByteSet::ALL);
                             bytes[depth - 1] = node.byte;
                             if node.token != NO_TOKEN {
                                 hit(node.token);
@@ -259,11 +306,18 @@ impl Walker {
                             continue;
                         }
                         TextStep::Leaves if path[depth - 1] == IN_TEXT => {
-                            path[depth - 1] = automaton.text_cursor(read.cursor, place, scratch);
+                            path[depth - 1] = {
+                                let place = read.place(depth - 1, readings);
+                                automaton.text_cursor(read.cursor, place, scratch)
+                            };
                         }
                         TextStep::Leaves => {}
                     }
                 }
+            }
+            if !next.have(depth, node.byte) {
+                at = node.end as usize;
+                continue;
             }
             match memo.step_on_top(automaton, path[depth - 1], node.byte, scratch) {
                 None => {
@@ -276,11 +330,13 @@ impl Walker {
                 Some(cursor) if cursor.is_dead() => at = node.end as usize,
                 Some(cursor) => {
                     path[depth] = cursor;
+                    next.put(at, node, || automaton.next_bytes_on_top(cursor, scratch));
                     bytes[depth - 1] = node.byte;
                     match &mut text {
                         Some(text) => text.leave(depth),
                         None if node.byte == b'"' => {
-                            text = Text::at(automaton, (cursor, depth), horizon, scratch);
+                            let here = (cursor, depth);
+                            text = Text::at(automaton, here, horizon, scratch, readings);
                         }
                         None => {}
                     }
@@ -319,10 +375,12 @@ impl Walker {
         mut hit: impl FnMut(u32),
     ) -> u64 {
         let path = fresh(&mut self.path, trie, Cursor::DEAD);
+        let next = self.next.fresh(trie);
         let memo = &mut self.memo;
         let nodes = trie.nodes();
         let first = &nodes[node];
         path[first.depth as usize] = cursor;
+        next.put(node, first, || automaton.next_bytes(cursor, scratch));
         if first.token != NO_TOKEN {
             hit(first.token);
         }
@@ -333,12 +391,17 @@ impl Walker {
             let node = &nodes[at];
             let depth = node.depth as usize;
             visited += 1;
+            if !next.have(depth, node.byte) {
+                at = node.end as usize;
+                continue;
+            }
             let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
             if cursor.is_dead() {
                 at = node.end as usize;
                 continue;
             }
             path[depth] = cursor;
+            next.put(at, node, || automaton.next_bytes(cursor, scratch));
             if node.token != NO_TOKEN {
                 hit(node.token);
             }
@@ -511,15 +574,33 @@ impl Walker {
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         let Walker {
-            path, other, memo, ..
+            path,
+            other,
+            next,
+            memo,
+            ..
         } = self;
         let nodes = trie.nodes();
+        let Some(first) = nodes.get(range.start).filter(|_| !range.is_empty()) else {
+            return 0;
+        };
+        let both = |cursors: [Cursor; 2], scratch: &mut A::Scratch| {
+            let [a, b] = cursors.map(|cursor| automaton.next_bytes(cursor, scratch));
+            a.or(b)
+        };
+        let above = usize::from(first.depth) - 1;
+        let next = next.fresh(trie);
+        next.0[above] = both([path[above], other[above]], scratch);
         let mut visited = 0;
         let mut at = range.start;
         while at < range.end {
             let node = &nodes[at];
             let depth = node.depth as usize;
             visited += 1;
+            if !next.have(depth, node.byte) {
+                at = node.end as usize;
+                continue;
+            }
             let cursor = memo.step(automaton, path[depth - 1], node.byte, scratch);
             let before = memo.step(automaton, other[depth - 1], node.byte, scratch);
             let end = node.end as usize;
@@ -533,6 +614,7 @@ impl Walker {
             } else {
                 path[depth] = cursor;
                 other[depth] = before;
+                next.put(at, node, || both([cursor, before], scratch));
                 if node.token != NO_TOKEN {
                     bits.allow(node.token);
                 }
@@ -545,57 +627,6 @@ impl Walker {
 
 /// In the place of a cursor that only the reader of a text knows.
 const IN_TEXT: Cursor = Cursor(u32::MAX);
-
-/// Text on the way of a walk that is read without cursors.
-struct Text<'a> {
-    reader: Box<dyn ReadText + 'a>,
-    /// Where it begins, and how deep in the trie that is.
-    cursor: Cursor,
-    depth: usize,
-    /// The places before the first byte and after each.
-    places: Vec<TextAt>,
-}
-
-impl<'a> Text<'a> {
-    fn at<A: ByteAutomaton>(
-        automaton: &'a A,
-        (cursor, depth): (Cursor, usize),
-        horizon: Horizon<'_>,
-        scratch: &mut A::Scratch,
-    ) -> Option<Self> {
-        let reader = automaton.text_reader(cursor, horizon, scratch)?;
-        Some(Text {
-            places: vec![reader.start()],
-            reader,
-            cursor,
-            depth,
-        })
-    }
-
-    /// The place of the node on the way in this depth, if the text has not been left.
-    #[inline]
-    fn place(&self, depth: usize) -> Option<TextAt> {
-        self.places.get(depth - self.depth).copied()
-    }
-
-    /// The text has gone on.
-    #[inline]
-    fn put(&mut self, depth: usize, place: TextAt) {
-        self.places.truncate(depth - self.depth);
-        self.places.push(place);
-    }
-
-    /// The text has been left.
-    fn leave(&mut self, depth: usize) {
-        self.places.truncate(depth - self.depth);
-    }
-
-    /// Whether the text before a node leads back to where the whole walk began.
-    fn is_back(&self, depth: usize) -> bool {
-        let is_back = |place| self.reader.is_back(place);
-        self.depth == 0 && self.place(depth - 1).is_some_and(is_back)
-    }
-}
 
 /// Where a text of a list ends: the node of its last byte, and the two cursors
 /// behind that.
@@ -626,10 +657,11 @@ pub(crate) enum From {
     ItsClass,
 }
 
-/// A path as long as the longest token, with its first cursor.
+/// A path as long as the longest token, with its first cursor. What stands behind
+/// that is of walks before, until a node is put there.
 fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -> &'a mut [Cursor] {
-    path.clear();
-    path.resize(trie.max_depth() + 1, Cursor::DEAD);
+    let depths = path.len().max(trie.max_depth() + 1);
+    path.resize(depths, Cursor::DEAD);
     path[0] = start;
     path
 }

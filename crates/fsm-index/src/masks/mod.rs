@@ -330,6 +330,7 @@ fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
 }
 
 fn clear(words: &mut Vec<u32>, width: usize) {
-    words.clear();
+    // Most often it has the length already, and filling it is quick.
     words.resize(width.div_ceil(32), 0);
+    words.fill(0);
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use kinds::Kinds;
-pub(crate) use trie::{NO_TOKEN, Trie};
+pub(crate) use trie::{NO_TOKEN, Node, Trie};
 
 use common::Common;
 

@@ -4,8 +4,10 @@
 //! What is asked is told by a fingerprint of the machines of its node. Two nodes
 //! with one fingerprint have the same machines but for collisions of 128 bits.
 
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{BuildHasher, Hasher};
+use std::sync::OnceLock;
 
+use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
 use super::SchemaAutomaton;
@@ -17,6 +19,7 @@ use super::node::{
 };
 use super::scratch::{Gap, Scratch, Top, UNKNOWN, is_kept};
 use super::space::Space;
+use crate::hash::pair;
 use crate::options::Escapes;
 
 /// What is asked of a value.
@@ -27,6 +30,10 @@ pub(super) struct Print {
     tallest: u32,
 }
 
+/// The machines of one node, without those of the nodes below.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnPrint([u64; 2]);
+
 /// With what keys begin that have fingerprints in them, and no others.
 const PRINTED: u32 = 32;
 
@@ -36,25 +43,21 @@ const MAX_WORDS: usize = 1 << 14;
 /// The most nodes below one another.
 const MAX_NODES: usize = 64;
 
-/// Two hashes of the same numbers, by which they are known.
+/// Two hashes of the same numbers, by which they are known. Each process has its
+/// own, so that no schema can be written to look like another.
 struct Printer {
-    hashes: [DefaultHasher; 2],
+    hashes: [FoldHasher<'static>; 2],
     words: usize,
-    nodes: usize,
-    tallest: u32,
 }
 
 impl Printer {
     fn new() -> Printer {
-        let mut printer = Printer {
-            hashes: [DefaultHasher::new(), DefaultHasher::new()],
+        static SEEDS: OnceLock<[RandomState; 2]> = OnceLock::new();
+        let seeds = SEEDS.get_or_init(Default::default);
+        Printer {
+            hashes: seeds.each_ref().map(BuildHasher::build_hasher),
             words: 0,
-            nodes: 0,
-            tallest: 0,
-        };
-        // They would be one hash otherwise.
-        printer.hashes[1].write_u64(u64::MAX);
-        printer
+        }
     }
 
     fn add(&mut self, word: u64) {
@@ -80,7 +83,11 @@ impl Printer {
     }
 
     fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
-        self.list(numbers.iter().map(|&n| u64::from(n)))
+        self.add(numbers.len() as u64);
+        let (pairs, last) = numbers.as_chunks();
+        self.list(pairs.iter().map(|&[a, b]| pair(a, b)))?;
+        last.iter().for_each(|&n| self.add(u64::from(n)));
+        Some(())
     }
 
     fn words(&mut self, words: &Words) -> Option<()> {
@@ -143,17 +150,16 @@ impl Printer {
         m.dfas.iter().try_for_each(|dfa| self.chars(dfa))
     }
 
-    fn member(&mut self, member: &Member, all: &[Node]) -> Option<()> {
+    fn member(&mut self, member: &Member) {
         let choices = member.options.iter();
         self.add(member.options.len() as u64);
         for choice in choices {
             self.add(u64::from(choice.thread) | u64::from(choice.goal) << 32);
             self.add(u64::from(choice.take));
         }
-        self.node(member.node, all)
     }
 
-    fn array(&mut self, m: &ArrayMachine, all: &[Node]) -> Option<()> {
+    fn array(&mut self, m: &ArrayMachine) -> Option<()> {
         // The values of unique items are too much to tell.
         if m.unique {
             return None;
@@ -171,8 +177,8 @@ impl Printer {
             }
         }
         self.add(m.members.len() as u64);
-        let mut members = m.members.iter();
-        members.try_for_each(|member| self.member(member, all))
+        m.members.iter().for_each(|member| self.member(member));
+        Some(())
     }
 
     fn keys(&mut self, keys: Option<&KeyMachine>) -> Option<()> {
@@ -186,7 +192,7 @@ impl Printer {
         Some(())
     }
 
-    fn object(&mut self, m: &ObjectMachine, all: &[Node]) -> Option<()> {
+    fn object(&mut self, m: &ObjectMachine) -> Option<()> {
         self.add(u64::from(m.ordered));
         self.add(u64::from(m.cap));
         self.numbers(&m.tracked)?;
@@ -214,25 +220,15 @@ impl Printer {
         self.add(m.classes.len() as u64);
         for ExtraClass { member, count } in &m.classes {
             self.option(*count);
-            self.member(member, all)?;
+            self.member(member);
         }
         self.add(m.declared.len() as u64);
-        let mut declared = m.declared.iter();
-        declared.try_for_each(|member| self.member(member, all))
+        m.declared.iter().for_each(|member| self.member(member));
+        Some(())
     }
 
-    /// A node and what is below it; `None` if that is much, or has no end: but
-    /// for values of which nothing is asked.
-    fn node(&mut self, id: u32, all: &[Node]) -> Option<()> {
-        let node = all.get(id as usize)?;
-        self.nodes += 1;
-        if self.nodes > MAX_NODES || self.words > MAX_WORDS {
-            return None;
-        }
-        let heights = node.heights.iter();
-        let tallest = heights.copied().filter(|h| *h != super::node::EMPTY).max();
-        self.tallest = self.tallest.max(tallest.unwrap_or(0));
-        let is_any = node.is_any(id);
+    /// A node without what is below it; `None` if that is much.
+    fn own(&mut self, node: &Node, is_any: bool) -> Option<()> {
         self.add(u64::from(is_any));
         self.add(node.goals.len() as u64);
         self.numbers(&node.heights)?;
@@ -252,21 +248,67 @@ impl Printer {
         }
         self.add(u64::from(node.array.is_some()));
         if let Some(m) = &node.array {
-            self.array(m, all)?;
+            self.array(m)?;
         }
         self.add(u64::from(node.object.is_some()));
         if let Some(m) = &node.object {
-            self.object(m, all)?;
+            self.object(m)?;
         }
         Some(())
     }
 
-    fn finish(self) -> Print {
-        let [a, b] = self.hashes.map(|hash| hash.finish());
+    fn hashes(self) -> [u64; 2] {
+        self.hashes.map(|hash| hash.finish())
+    }
+
+    fn finish(self, tallest: u32) -> Print {
+        let [a, b] = self.hashes();
         Print {
             words: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32],
-            tallest: self.tallest,
+            tallest,
         }
+    }
+}
+
+/// The fingerprint of a node and of all below it, of those of the single nodes.
+struct Below<'a> {
+    all: &'a [Node],
+    printer: Printer,
+    nodes: usize,
+    tallest: u32,
+}
+
+impl Below<'_> {
+    /// `None` if there is much, or has no end: but for values of which nothing is asked.
+    fn node(&mut self, id: u32) -> Option<()> {
+        let node = self.all.get(id as usize)?;
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return None;
+        }
+        let heights = node.heights.iter();
+        let tallest = heights.copied().filter(|h| *h != super::node::EMPTY).max();
+        self.tallest = self.tallest.max(tallest.unwrap_or(0));
+        let is_any = node.is_any(id);
+        let own = node.own_print.get_or_init(|| {
+            let mut printer = Printer::new();
+            printer.own(node, is_any)?;
+            Some(Box::new(OwnPrint(printer.hashes())))
+        });
+        let OwnPrint(own) = own.as_deref()?;
+        own.iter().for_each(|word| self.printer.add(*word));
+        if is_any {
+            return Some(());
+        }
+        // How many there are of each is told by the node's own print.
+        let arrays = node.array.iter().flat_map(|m| &m.members);
+        let classes = node.object.iter().flat_map(|m| &m.classes);
+        let declared = node.object.iter().flat_map(|m| &m.declared);
+        let members = arrays
+            .chain(classes.map(|class| &class.member))
+            .chain(declared);
+        let mut nodes = members.map(|member| member.node);
+        nodes.try_for_each(|node| self.node(node))
     }
 }
 
@@ -313,16 +355,21 @@ pub(super) fn dialect(space: &Space, escapes: Escapes) -> Option<Print> {
     printer.add(u64::from(space.after_separator));
     printer.add(u64::from(space.elsewhere));
     printer.add(escapes as u64);
-    Some(printer.finish())
+    Some(printer.finish(0))
 }
 
 impl SchemaAutomaton {
     /// The fingerprint of a node.
     fn print(&self, node: u32) -> Option<Print> {
         let print = self.node(node).print.get_or_init(|| {
-            let mut printer = Printer::new();
-            printer.node(node, &self.nodes)?;
-            Some(Box::new(printer.finish()))
+            let mut below = Below {
+                all: &self.nodes,
+                printer: Printer::new(),
+                nodes: 0,
+                tallest: 0,
+            };
+            below.node(node)?;
+            Some(Box::new(below.printer.finish(below.tallest)))
         });
         print.as_deref().copied()
     }
@@ -333,7 +380,7 @@ impl SchemaAutomaton {
         let print = self.node(node).names_print.get_or_init(|| {
             let mut printer = Printer::new();
             printer.keys(m.keys.as_ref())?;
-            Some(Box::new(printer.finish()))
+            Some(Box::new(printer.finish(0)))
         });
         print.as_deref().copied()
     }

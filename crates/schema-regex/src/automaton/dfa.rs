@@ -463,9 +463,6 @@ const MAX_FREE: usize = 2_048;
 /// The same of what may come alone.
 const MAX_ALONE: usize = 256;
 
-/// The most states and lengths of which it is asked whether texts may go on.
-const MAX_OPEN: u64 = 1 << 18;
-
 /// The most bits that [`Lengths`] keeps.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
 
@@ -595,7 +592,6 @@ impl Lengths {
     /// Texts of fewer characters may go on, whatever state they have led to.
     pub(super) fn open(&self) -> u64 {
         *self.open.get_or_init(|| {
-            let states = self.longest.len() as u64;
             let Some(max) = self.max else {
                 return if self.longest.iter().all(Option::is_none) {
                     u64::MAX
@@ -603,14 +599,38 @@ impl Lengths {
                     0
                 };
             };
-            let most = max.min(MAX_OPEN / states.max(1));
             // A state without any text is one that no text leads to.
-            let exact = (0..).zip(&self.exact);
-            let met = exact.filter(|(_, bits)| bits.iter().any(|word| *word != 0));
-            let met: Vec<u32> = met.map(|(state, _)| state).collect();
-            let all_live = |length: &u64| met.iter().all(|s| self.live(*s, *length));
-            (0..most).take_while(all_live).count() as u64
+            let met = self.exact.iter();
+            let met = met.filter(|bits| bits.iter().any(|word| *word != 0));
+            let firsts = met.map(|bits| self.first_dead(bits, max));
+            firsts.min().unwrap_or(max).min(max)
         })
+    }
+
+    /// The least length after which a text does not go on from a state with these
+    /// numbers of characters to come: from `min` to `max` characters would be left,
+    /// less the length, and no number that the state has is among them.
+    fn first_dead(&self, bits: &[u64], max: u64) -> u64 {
+        let mut first = u64::MAX;
+        // Between two numbers of the state lies a gap.
+        let mut after = None;
+        let numbers = (0..).zip(bits).flat_map(|(at, &word)| {
+            let bits = (0..64).filter(move |bit| word >> bit & 1 != 0);
+            bits.map(move |bit| at * 64 + bit)
+        });
+        for number in numbers {
+            // All that is left is less than this number, and more than the one before.
+            let length = (max + 1).saturating_sub(number);
+            if after.is_none_or(|after| length + after < self.min) {
+                first = first.min(length);
+            }
+            after = Some(number);
+        }
+        // More than the greatest.
+        if after.is_some_and(|after| after < self.min) {
+            first = 0;
+        }
+        first
     }
 
     /// Whether `more` characters behind `length` ones meet no bound.

@@ -21,6 +21,7 @@ mod endless;
 mod equality;
 mod expand;
 mod finish;
+mod following;
 mod heights;
 mod hints;
 mod leaves;
@@ -44,8 +45,8 @@ mod unique;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon, KeyLanguage,
-    Place, ReadText, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
+    KeyLanguage, Place, ReadText, TextAt, TextLoop,
 };
 use serde_json::Value;
 
@@ -471,6 +472,21 @@ impl ByteAutomaton for SchemaAutomaton {
         let on_top = x.least_depth == x.base_depth;
         x.least_depth = least;
         on_top.then_some(to)
+    }
+
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.bytes_at(cursor, x)
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        let least = std::mem::replace(&mut x.least_depth, x.base_depth);
+        let bytes = self.bytes_at(cursor, x);
+        let on_top = x.least_depth == x.base_depth;
+        x.least_depth = least;
+        match on_top {
+            true => bytes,
+            false => ByteSet::ALL,
+        }
     }
 
     fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::common::Print;
+use super::common::{OwnPrint, Print};
 use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
 use super::unique::Values;
@@ -29,6 +29,8 @@ pub(super) struct Node {
     pub(super) alias: u32,
     /// What is asked of the value, once that was wanted.
     pub(super) print: OnceLock<Option<Box<Print>>>,
+    /// The same without what is asked of the values in it.
+    pub(super) own_print: OnceLock<Option<Box<OwnPrint>>>,
     /// The same of what tells further names apart.
     pub(super) names_print: OnceLock<Option<Box<Print>>>,
 }

@@ -115,6 +115,12 @@ trait Rules {
 
     /// Whether the number of characters makes a difference.
     fn counts(&self) -> bool;
+
+    /// Whether it does so anywhere, be it behind the longest token.
+    fn is_bounded(&self) -> bool;
+
+    /// Whether every text may come, and end anywhere.
+    fn is_free(&self) -> bool;
 }
 
 /// Strings of one alternative, of which none is listed or left out.
@@ -211,6 +217,17 @@ impl Rules for StringRules<'_> {
     fn counts(&self) -> bool {
         self.counts
     }
+
+    fn is_bounded(&self) -> bool {
+        match self.dfa {
+            Some(_) => self.lengths.is_some(),
+            None => self.counts,
+        }
+    }
+
+    fn is_free(&self) -> bool {
+        self.dfa.is_none() && !self.counts
+    }
 }
 
 /// Names that are neither declared nor used.
@@ -254,6 +271,14 @@ impl Rules for NameRules<'_> {
     fn counts(&self) -> bool {
         false
     }
+
+    fn is_bounded(&self) -> bool {
+        false
+    }
+
+    fn is_free(&self) -> bool {
+        self.keys.is_none()
+    }
 }
 
 struct Reader<R> {
@@ -272,7 +297,8 @@ impl<R: Rules> Sink for Follow<'_, R> {
     fn put(&mut self, place: Place, c: u32) -> Option<Place> {
         let next = Place {
             state: self.0.next(place.state, c),
-            length: place.length + 1,
+            // Places that mean the same are to be one.
+            length: place.length + u32::from(self.0.is_bounded()),
         };
         self.0.lives(next).then_some(next)
     }
@@ -301,6 +327,10 @@ impl<R: Rules> ReadText for Reader<R> {
             Some((partial, place)) => TextStep::To(pack(place, partial)),
             None => TextStep::Dead,
         }
+    }
+
+    fn language(&self) -> Option<u32> {
+        self.rules.is_free().then_some(self.escapes as u32)
     }
 
     fn is_back(&self, at: TextAt) -> bool {

@@ -109,11 +109,15 @@ impl SchemaAutomaton {
                 if let Some(state) = self.number_step(node, set, state, byte, x) {
                     return Some((Top::Number { node, set, state }, stack));
                 }
+                // The byte is not part of the number: it may only be what comes
+                // behind a value in an array or object.
+                if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}') {
+                    return None;
+                }
                 let set = self.number_goals(node, set, state, x);
                 if set == EMPTY_LIST || stack == 0 {
                     return None;
                 }
-                // The byte is not part of the number.
                 let before = if is_kept(item) {
                     x.text_before(item)
                 } else {
@@ -379,6 +383,15 @@ impl SchemaAutomaton {
         let top = x.frame(stack);
         let mut frame = top.frame;
         let node = self.node(frame.node);
+        if frame.threads == FIRST_THREAD
+            && let Some(m) = node.object.as_ref().filter(|_| frame.is_object)
+            && let [thread] = &*m.threads
+            && thread.simple
+        {
+            // The name was let in by this thread alone.
+            frame.member = 0;
+            return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
+        }
         let room = self.room(stack, x);
         let live = self.live(room);
         let held = x.list(set);
@@ -389,31 +402,26 @@ impl SchemaAutomaton {
             let m = node.object.as_ref()?;
             let member = m.member(frame.member);
             gap = Gap::AfterMember;
-            if frame.threads == FIRST_THREAD && m.threads.len() == 1 && m.threads[0].simple {
-                // The name was let in by this thread alone.
-                next.push((0, 0));
-            } else {
-                let used = x.list(frame.used);
-                let extras = self.extras(m, frame.seen, x);
-                let at = ObjectAt {
-                    last: frame.pos,
-                    count: frame.count,
-                    used: &used,
-                    extras: &extras,
-                    ..ObjectAt::START
-                };
-                for pair in threads.chunks_exact(2) {
-                    for c in member.of(pair[0]) {
-                        let ext = pair[1] | c.take;
-                        if held.contains(&c.goal) && live.object(m, pair[0], ext, &at) {
-                            next.push((pair[0], ext));
-                        }
+            let used = x.list(frame.used);
+            let extras = self.extras(m, frame.seen, x);
+            let at = ObjectAt {
+                last: frame.pos,
+                count: frame.count,
+                used: &used,
+                extras: &extras,
+                ..ObjectAt::START
+            };
+            for pair in threads.chunks_exact(2) {
+                for c in member.of(pair[0]) {
+                    let ext = pair[1] | c.take;
+                    if held.contains(&c.goal) && live.object(m, pair[0], ext, &at) {
+                        next.push((pair[0], ext));
                     }
                 }
-                let all = next.clone();
-                // Of two that differ in what they have found, more is better.
-                next.retain(|(t, e)| !all.iter().any(|(u, f)| u == t && f != e && f & e == *e));
             }
+            let all = next.clone();
+            // Of two that differ in what they have found, more is better.
+            next.retain(|(t, e)| !all.iter().any(|(u, f)| u == t && f != e && f & e == *e));
             frame.member = 0;
         } else {
             let m = node.array.as_ref()?;
