@@ -252,9 +252,9 @@ pub trait ByteAutomaton: Send + Sync {
         ByteSet::ALL
     }
 
-    /// As [`next_bytes`](Self::next_bytes), as far as
-    /// [`step_on_top`](Self::step_on_top) looks: where it gives `None`, the byte is among
-    /// them.
+    /// As [`next_bytes`](Self::next_bytes), of what the topmost level tells alone: see
+    /// [`step_on_top`](Self::step_on_top). [`depth_used`](Self::depth_used) does not
+    /// change.
     fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> ByteSet {
         self.next_bytes(cursor, scratch)
     }
@@ -358,10 +358,12 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Adds `text` and `last` behind it. Texts that begin alike should come one
-    /// after another.
-    pub fn add(&mut self, text: &[u8], last: u8) {
-        self.bytes.extend_from_slice(text);
+    /// Adds the text of some pieces and `last` behind it. Texts that begin alike should
+    /// come one after another.
+    pub fn add(&mut self, pieces: &[&[u8]], last: u8) {
+        for piece in pieces {
+            self.bytes.extend_from_slice(piece);
+        }
         self.bytes.push(last);
         self.ends.push(self.bytes.len());
     }
@@ -477,8 +479,14 @@ pub trait ReadText {
     /// Readers of one automaton with equal numbers take the same steps from equal
     /// places, so that what one has read need not be read again. `None` where nothing
     /// is promised.
-    fn language(&self) -> Option<u32> {
+    fn language(&self) -> Option<[u64; 4]> {
         None
+    }
+
+    /// Whether no byte beyond ASCII leads on from a place: then none is tried. Saying
+    /// `false` is always right.
+    fn is_ascii_next(&self, _at: TextAt) -> bool {
+        false
     }
 
     /// Whether the same may come as at the beginning.

@@ -106,18 +106,18 @@ impl Generation {
     pub(crate) fn part(&self, key: &[u32]) -> Option<Arc<Part>> {
         match self.parts.get(key) {
             Known::Value(part) => Some(part),
-            Known::Deeper | Known::Nothing => None,
+            Known::Deeper(_) | Known::Nothing => None,
         }
     }
 
     pub(crate) fn add_part(&self, key: &[u32], part: Arc<Part>) {
         self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
-        self.parts.add(key, Some(part));
+        self.parts.add(key, part);
     }
 
     pub(crate) fn add_rests_on_top(&self, key: &[u32], rests: Arc<RestsOnTop>) {
         self.bytes.fetch_add(rests.memory(), Ordering::Relaxed);
-        self.rests_on_top.add(key, Some(rests));
+        self.rests_on_top.add(key, rests);
     }
 
     /// How many different rows there are.
@@ -146,7 +146,7 @@ mod tests {
         let first = cache.newest();
         assert!(cache.is_current(&first));
         let row = first.pool(Row::Dense(TokenMask::none(32 * 1_000)));
-        first.rows.add(&[1], Some(row));
+        first.rows.add(&[1], row);
         assert!(!cache.is_current(&first), "it is over the limit");
         let second = cache.newest();
         assert!(cache.is_current(&second) && !cache.is_current(&first));

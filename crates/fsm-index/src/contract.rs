@@ -255,13 +255,8 @@ fn names_next_bytes<A: ByteAutomaton>(
     let next = automaton.next_bytes(cursor, scratch);
     let next_on_top = automaton.next_bytes_on_top(cursor, scratch);
     for byte in 0..=u8::MAX {
-        let on_top = automaton.step_on_top(cursor, byte, scratch);
-        if !next_on_top.has(byte) && on_top.is_none_or(|to| !to.is_dead()) {
-            return Err(format!(
-                "byte {byte} is not among the next ones of the topmost level"
-            ));
-        }
-        if !next.has(byte) && !automaton.step(cursor, byte, scratch).is_dead() {
+        let all = next.has(byte) && next_on_top.has(byte);
+        if !all && !automaton.step(cursor, byte, scratch).is_dead() {
             return Err(format!("byte {byte} is not among the next ones"));
         }
     }

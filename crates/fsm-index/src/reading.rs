@@ -1,10 +1,11 @@
 //! Text on the way of a walk, read without cursors: by a [`ReadText`], of which a
-//! table keeps the steps where many are taken.
+//! table keeps the steps, as a lazy automaton does.
 
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
+use crate::vocabulary::Node;
 use crate::{ByteAutomaton, Cursor, Horizon, ReadText, TextAt, TextStep};
 
 /// A text, on the way to the current node of a walk.
@@ -15,54 +16,51 @@ pub(crate) struct Text<'a> {
     pub(crate) depth: usize,
     /// The depth of the last node on the way that is inside.
     inside: usize,
-    /// Steps that were taken without the table.
-    steps: u32,
 }
 
 /// Working memory of texts: that of the last one counts.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// The places before the first byte and after each.
-    way: Vec<Stop>,
+    /// The numbers of the places before the first byte and after each.
+    way: Vec<u32>,
     table: Table,
 }
 
-/// A place on the way, and its number in the table if it is known.
-#[derive(Clone, Copy, Debug)]
-struct Stop {
-    place: TextAt,
-    number: u32,
-}
-
-/// The steps from places by each byte, as a lazy automaton keeps them.
+/// The steps from places by each byte.
 #[derive(Debug, Default)]
 struct Table {
     /// By number.
-    places: Vec<(TextAt, Option<Row>)>,
+    places: Vec<Place>,
     numbers: HashMap<TextAt, u32, FixedState>,
     rows: Vec<[u32; 256]>,
     /// Whose steps these are, if others take the same.
-    language: Option<u32>,
+    language: Option<[u64; 4]>,
 }
 
-/// The number of a row.
 #[derive(Clone, Copy, Debug)]
-struct Row(u32);
+struct Place {
+    at: TextAt,
+    /// The number of its row, [`NO_ROW`] if it has none.
+    row: u32,
+    /// Steps that were taken before it had one.
+    steps: u32,
+}
 
-/// No number of a place.
-const NO_NUMBER: u32 = u32::MAX;
+const NO_ROW: u32 = u32::MAX;
 
 /// What a row holds instead of the number of a place.
 const UNKNOWN: u32 = u32::MAX;
 const DEAD: u32 = u32::MAX - 1;
 const LEAVES: u32 = u32::MAX - 2;
 
-/// So many steps of a text are taken without the table: most texts of a walk are
-/// left before it would pay.
-const FEW_STEPS: u32 = 16;
+/// A place has a row once so many steps were taken from it: most are left at once.
+const FEW_STEPS: u32 = 2;
 
 /// No more rows than these, 1 KiB each, are kept.
 const MAX_ROWS: usize = 1 << 10;
+
+/// A table with more places is emptied for the next text.
+const MAX_PLACES: usize = 1 << 16;
 
 impl<'a> Text<'a> {
     /// The text that begins at a cursor in some depth of the trie, if there is one
@@ -75,65 +73,70 @@ impl<'a> Text<'a> {
         readings: &mut Readings,
     ) -> Option<Self> {
         let reader = automaton.text_reader(cursor, horizon, scratch)?;
-        let start = Stop {
-            place: reader.start(),
-            number: NO_NUMBER,
-        };
-        let longest = horizon.bytes();
+        let Readings { way, table } = readings;
+        table.begin(reader.language());
         // What stands further on is put there before it is looked at.
-        let length = readings.way.len().max(longest + 1);
-        readings.way.resize(length, start);
-        readings.way[0] = start;
-        readings.table.begin(reader.language());
-        let known = !readings.table.places.is_empty();
+        way.resize(way.len().max(horizon.bytes() + 1), UNKNOWN);
+        way[0] = table.number(reader.start());
         Some(Text {
             reader,
             cursor,
             depth,
             inside: depth,
-            steps: if known { FEW_STEPS } else { 0 },
         })
     }
 
-    /// Reads the byte of a node of this depth: `None` if the text was left before.
+    /// Whether the byte of a node of this depth is read by the text: it was not left
+    /// before.
     #[inline]
-    pub(crate) fn step(
+    pub(crate) fn reads(&self, depth: usize) -> bool {
+        self.inside >= depth - 1
+    }
+
+    /// Reads the bytes of nodes from `at` on, up to one that may leave the text, lies
+    /// in no deeper depth than where it begins or at the root, or is `end`: the number
+    /// of that one. Calls `inside` with each node that is in the text.
+    #[inline]
+    pub(crate) fn run(
         &mut self,
-        depth: usize,
-        byte: u8,
+        nodes: &[Node],
+        (mut at, end): (usize, usize),
         readings: &mut Readings,
-    ) -> Option<TextStep> {
-        if self.inside < depth - 1 {
-            return None;
-        }
+        mut inside: impl FnMut(&Node),
+    ) -> (usize, u64) {
         let Readings { way, table } = readings;
-        self.inside = depth - 1;
-        let at = depth - 1 - self.depth;
-        let stop = &mut way[at];
-        // The bytes behind the first of a character come from too many places.
-        let next = if self.steps < FEW_STEPS || matches!(byte, 0x80..=0xBF) {
-            self.steps = self.steps.saturating_add(1);
-            match self.reader.step(stop.place, byte) {
-                TextStep::To(place) => Stop {
-                    place,
-                    number: NO_NUMBER,
-                },
-                other => return Some(other),
+        let first = at;
+        let mut visited = 0;
+        while let Some(node) = nodes.get(at).filter(|_| at < end) {
+            let depth = usize::from(node.depth);
+            if at != first && depth <= self.depth.max(1) {
+                break;
             }
-        } else {
-            match table.step(&*self.reader, stop, byte) {
-                Ok(next) => next,
-                Err(other) => return Some(other),
+            let above = depth - 1 - self.depth;
+            let next = match table.known(way[above], node.byte) {
+                UNKNOWN => table.fresh_step(&*self.reader, way[above], node.byte),
+                next => next,
+            };
+            self.inside = depth - 1;
+            match next {
+                LEAVES => break,
+                DEAD => at = node.end as usize,
+                next => {
+                    way[above + 1] = next;
+                    self.inside = depth;
+                    inside(node);
+                    at += 1;
+                }
             }
-        };
-        way[at + 1] = next;
-        self.inside = depth;
-        Some(TextStep::To(next.place))
+            visited += 1;
+        }
+        (at, visited)
     }
 
     /// The place of the node on the way in this depth, which is inside.
     pub(crate) fn place(&self, depth: usize, readings: &Readings) -> TextAt {
-        readings.way[depth - self.depth].place
+        let number = readings.way[depth - self.depth];
+        readings.table.places[number as usize].at
     }
 
     /// The text has been left.
@@ -151,8 +154,9 @@ impl<'a> Text<'a> {
 
 impl Table {
     /// Forgets all steps but those that the next text takes too.
-    fn begin(&mut self, language: Option<u32>) {
-        if language.is_some() && language == self.language {
+    fn begin(&mut self, language: Option<[u64; 4]>) {
+        let same = language.is_some() && language == self.language;
+        if same && self.places.len() <= MAX_PLACES {
             return;
         }
         self.language = language;
@@ -161,62 +165,51 @@ impl Table {
         self.rows.clear();
     }
 
-    /// The next stop, or what else the step leads to.
+    /// What a row says of a step.
     #[inline]
-    fn step(&mut self, reader: &dyn ReadText, from: &mut Stop, byte: u8) -> Result<Stop, TextStep> {
-        if from.number == NO_NUMBER {
-            from.number = self.number(from.place);
-        }
-        if let Some(row) = self.places[from.number as usize].1 {
-            let next = self.rows[row.0 as usize][usize::from(byte)];
-            if let Some((place, _)) = self.places.get(next as usize) {
-                return Ok(Stop {
-                    place: *place,
-                    number: next,
-                });
-            }
-            match next {
-                DEAD => return Err(TextStep::Dead),
-                LEAVES => return Err(TextStep::Leaves),
-                _ => {}
-            }
-        }
-        self.fresh_step(reader, *from, byte)
+    fn known(&self, from: u32, byte: u8) -> u32 {
+        let row = self.places[from as usize].row;
+        let row = self.rows.get(row as usize);
+        row.map_or(UNKNOWN, |row| row[usize::from(byte)])
     }
 
     #[cold]
-    fn fresh_step(
-        &mut self,
-        reader: &dyn ReadText,
-        from: Stop,
-        byte: u8,
-    ) -> Result<Stop, TextStep> {
-        let step = reader.step(from.place, byte);
-        let (known, next) = match step {
-            TextStep::Dead => (DEAD, Err(step)),
-            TextStep::Leaves => (LEAVES, Err(step)),
-            TextStep::To(place) => {
-                let number = self.number(place);
-                (number, Ok(Stop { place, number }))
+    fn fresh_step(&mut self, reader: &dyn ReadText, from: u32, byte: u8) -> u32 {
+        let place = &mut self.places[from as usize];
+        place.steps += 1;
+        let at = place.at;
+        // The bytes behind the first of a character come from too many places.
+        let is_first = !matches!(byte, 0x80..=0xBF);
+        if place.row == NO_ROW && place.steps > FEW_STEPS && is_first && self.rows.len() < MAX_ROWS
+        {
+            place.row = self.rows.len() as u32;
+            let mut row = [UNKNOWN; 256];
+            if reader.is_ascii_next(at) {
+                row[0x80..].fill(DEAD);
             }
-        };
-        let mut row = self.places[from.number as usize].1;
-        if row.is_none() && self.rows.len() < MAX_ROWS {
-            row = Some(Row(self.rows.len() as u32));
-            self.rows.push([UNKNOWN; 256]);
-            self.places[from.number as usize].1 = row;
+            self.rows.push(row);
         }
-        if let Some(row) = row {
-            self.rows[row.0 as usize][usize::from(byte)] = known;
+        let row = place.row;
+        let next = match reader.step(at, byte) {
+            TextStep::Dead => DEAD,
+            TextStep::Leaves => LEAVES,
+            TextStep::To(at) => self.number(at),
+        };
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row[usize::from(byte)] = next;
         }
         next
     }
 
-    fn number(&mut self, place: TextAt) -> u32 {
+    fn number(&mut self, at: TextAt) -> u32 {
         let fresh = self.places.len() as u32;
-        let number = *self.numbers.entry(place).or_insert(fresh);
+        let number = *self.numbers.entry(at).or_insert(fresh);
         if number == fresh {
-            self.places.push((place, None));
+            self.places.push(Place {
+                at,
+                row: NO_ROW,
+                steps: 0,
+            });
         }
         number
     }

@@ -27,6 +27,8 @@ struct Node<V> {
     key: Box<[u32]>,
     /// `None`: it depends on more levels than this key tells.
     value: Option<V>,
+    /// On how many at least; what was added later may depend on fewer.
+    least: AtomicUsize,
     children: [OnceLock<Box<Node<V>>>; 4],
 }
 
@@ -35,8 +37,8 @@ struct Node<V> {
 pub(crate) enum Known<V> {
     /// The value.
     Value(V),
-    /// The value depends on more levels.
-    Deeper,
+    /// The value depends on more levels, as many as this at least.
+    Deeper(usize),
     /// Nothing.
     Nothing,
 }
@@ -61,7 +63,7 @@ impl<V: Clone> Suffixes<V> {
             if node.hash == hash && *node.key == *key {
                 return match &node.value {
                     Some(value) => Known::Value(value.clone()),
-                    None => Known::Deeper,
+                    None => Known::Deeper(node.least.load(Ordering::Relaxed)),
                 };
             }
             slot = &node.children[path as usize & 3];
@@ -70,13 +72,23 @@ impl<V: Clone> Suffixes<V> {
         Known::Nothing
     }
 
-    /// Adds a value, or that it lies deeper. What is known already stays.
-    pub(crate) fn add(&self, key: &[u32], value: Option<V>) {
+    /// Adds a value. What is known already stays.
+    pub(crate) fn add(&self, key: &[u32], value: V) {
+        self.put(key, Some(value), 0);
+    }
+
+    /// Adds that a value depends on so many levels, more than the key tells.
+    pub(crate) fn add_deeper(&self, key: &[u32], depth: usize) {
+        self.put(key, None, depth);
+    }
+
+    fn put(&self, key: &[u32], value: Option<V>, least: usize) {
         let hash = self.hasher.hash_one(key);
         let mut node = Box::new(Node {
             hash,
             key: key.into(),
             value,
+            least: AtomicUsize::new(least),
             children: Default::default(),
         });
         let mut slot = &self.root;
@@ -91,6 +103,7 @@ impl<V: Clone> Suffixes<V> {
             // The slot is taken, so it can be read.
             let Some(there) = slot.get() else { return };
             if there.hash == hash && there.key == node.key {
+                there.least.fetch_min(least, Ordering::Relaxed);
                 return;
             }
             slot = &there.children[path as usize & 3];
@@ -113,12 +126,14 @@ mod tests {
         let table = Suffixes::default();
         for n in 0..2_000u32 {
             assert_eq!(table.get(&[1, n]), Known::Nothing);
-            table.add(&[1, n], (!n.is_multiple_of(3)).then_some(n));
-            table.add(&[1, n], Some(0));
+            match n % 3 {
+                0 => [7, 5, 6].map(|depth| table.add_deeper(&[1, n], depth)),
+                _ => [n, 0, 0].map(|value| table.add(&[1, n], value)),
+            };
         }
         for n in 0..2_000u32 {
             let known = match n % 3 {
-                0 => Known::Deeper,
+                0 => Known::Deeper(5),
                 _ => Known::Value(n),
             };
             assert_eq!(table.get(&[1, n]), known);
@@ -136,7 +151,7 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..1_000u32 {
                         let n = (n * 37 + thread * 101) % 1_000;
-                        table.add(&[n], Some(n));
+                        table.add(&[n], n);
                         assert_eq!(table.get(&[n]), Known::Value(n));
                     }
                 });

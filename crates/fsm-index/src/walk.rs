@@ -6,7 +6,7 @@ use crate::changed::Bits;
 use crate::part::Open;
 use crate::reading::{Readings, Text};
 use crate::vocabulary::{Kinds, NO_TOKEN, Node, Trie};
-use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TextStep, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -289,29 +289,31 @@ impl Walker {
             if let Some(read) = &mut text {
                 if read.depth >= depth {
                     text = None;
-                } else if let Some(step) = read.step(depth, node.byte, readings) {
-                    match step {
-                        TextStep::Dead => {
-                            at = node.end as usize;
-                            continue;
+                } else if read.reads(depth) {
+                    // What is free has to be looked for at each node.
+                    let end = match free {
+                        Some(_) => at + 1,
+                        None => skip.0 as usize,
+                    };
+                    let inside = |node: &Node| {
+                        let depth = usize::from(node.depth);
+                        path[depth] = IN_TEXT;
+                        bytes[depth - 1] = node.byte;
+                        if node.token != NO_TOKEN {
+                            hit(node.token);
                         }
-                        TextStep::To(_) => {
-                            path[depth] = IN_TEXT;
-                            next.put(at, node, || ByteSet::ALL);
-                            bytes[depth - 1] = node.byte;
-                            if node.token != NO_TOKEN {
-                                hit(node.token);
-                            }
-                            at += 1;
-                            continue;
-                        }
-                        TextStep::Leaves if path[depth - 1] == IN_TEXT => {
-                            path[depth - 1] = {
-                                let place = read.place(depth - 1, readings);
-                                automaton.text_cursor(read.cursor, place, scratch)
-                            };
-                        }
-                        TextStep::Leaves => {}
+                    };
+                    let (to, read_on) = read.run(nodes, (at, end), readings, inside);
+                    if to != at {
+                        visited += read_on - 1;
+                        at = to;
+                        continue;
+                    }
+                    if path[depth - 1] == IN_TEXT {
+                        let place = read.place(depth - 1, readings);
+                        let cursor = automaton.text_cursor(read.cursor, place, scratch);
+                        path[depth - 1] = cursor;
+                        next.0[depth - 1] = automaton.next_bytes_on_top(cursor, scratch);
                     }
                 }
             }

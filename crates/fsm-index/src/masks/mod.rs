@@ -15,7 +15,7 @@ use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
 use crate::part::Part;
 use crate::row::Row;
-use crate::suffixes::{Known, MAX_DEPTH};
+use crate::suffixes::{Known, MAX_DEPTH, Suffixes};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
@@ -120,20 +120,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
         known: &Generation,
     ) -> Option<Arc<Row>> {
-        for depth in 1..=MAX_DEPTH {
-            if !self.key(cursor, thing as u32, depth, work) {
-                return None;
-            }
-            match known.rows.get(&work.key) {
-                Known::Value(row) => {
-                    work.remembered = work.remembered.max(depth);
-                    return Some(row);
-                }
-                Known::Deeper => {}
-                Known::Nothing => return None,
-            }
-        }
-        None
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
+        let (row, depth) = self.look_up(&known.rows, work, key)?;
+        work.remembered = work.remembered.max(depth);
+        Some(row)
     }
 
     fn keep(
@@ -146,14 +136,50 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     ) -> Arc<Row> {
         let row = known.pool(row);
         let used = self.depth_used(work);
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
+        self.remember(&known.rows, &row, used, work, key);
+        row
+    }
+
+    /// What a table holds by ever deeper keys, and how many levels of the stack it
+    /// depends on. `key` puts the one of a depth into the working memory, if there is
+    /// one.
+    fn look_up<V: Clone>(
+        &self,
+        table: &Suffixes<V>,
+        work: &mut Work<A>,
+        key: impl Fn(usize, &mut Work<A>) -> bool,
+    ) -> Option<(V, usize)> {
+        let mut depth = 1;
+        while depth <= MAX_DEPTH && key(depth, work) {
+            match table.get(&work.key) {
+                Known::Value(value) => return Some((value, depth)),
+                Known::Deeper(least) => depth = least.max(depth + 1),
+                Known::Nothing => break,
+            }
+        }
+        None
+    }
+
+    /// Puts what depends on so many levels of the stack where
+    /// [`look_up`](Masks::look_up) finds it.
+    fn remember<V: Clone>(
+        &self,
+        table: &Suffixes<V>,
+        value: &V,
+        used: usize,
+        work: &mut Work<A>,
+        key: impl Fn(usize, &mut Work<A>) -> bool,
+    ) {
         for depth in 1..=used.min(MAX_DEPTH) {
-            if !self.key(cursor, thing as u32, depth, work) {
+            if !key(depth, work) {
                 break;
             }
-            let value = (depth == used).then(|| row.clone());
-            known.rows.add(&work.key, value);
+            match depth == used {
+                true => table.add(&work.key, value.clone()),
+                false => table.add_deeper(&work.key, used),
+            }
         }
-        row
     }
 
     /// How many levels what was just computed can depend on.

@@ -8,7 +8,6 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
-use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::{CutRef, Kinds, Trie};
 use crate::walk::{Free, From};
 use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
@@ -138,20 +137,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             keyed
         };
         let counted = self.automaton.count_depth(cursor, &mut work.scratch);
-        for depth in 1..=MAX_DEPTH {
-            if counted.is_none() || !key(depth, work) {
-                break;
-            }
-            match known.rests.get(&work.key) {
-                Known::Value(tokens) => {
-                    if let Some(before) = counted {
-                        self.automaton.count_on(before, depth, &mut work.scratch);
-                    }
-                    return tokens;
-                }
-                Known::Deeper => {}
-                Known::Nothing => break,
-            }
+        if let Some(before) = counted
+            && let Some((tokens, depth)) = self.look_up(&known.rests, work, key)
+        {
+            self.automaton.count_on(before, depth, &mut work.scratch);
+            return tokens;
         }
         let mut tokens = Vec::new();
         let Work {
@@ -164,13 +154,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let tokens = known.pool_rests(tokens);
         if let Some(before) = counted {
             let used = self.automaton.depth_used(scratch).max(1);
-            for depth in 1..=used.min(MAX_DEPTH) {
-                if !key(depth, work) {
-                    break;
-                }
-                let value = (depth == used).then(|| tokens.clone());
-                known.rests.add(&work.key, value);
-            }
+            self.remember(&known.rests, &tokens, used, work, key);
             self.automaton.count_on(before, used, &mut work.scratch);
         }
         tokens

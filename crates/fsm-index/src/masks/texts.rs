@@ -7,7 +7,7 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::Bits;
 use crate::part::RestsOnTop;
-use crate::suffixes::{Known, MAX_DEPTH};
+use crate::suffixes::Known;
 use crate::vocabulary::Cut;
 use crate::{ByteAutomaton, ClassId, Cursor, Error, JSON_TEXT, TextLoop};
 
@@ -127,20 +127,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<[u32]>, Error> {
-        let thing = Thing::Rests as u32;
-        for depth in 1..=MAX_DEPTH {
-            if !self.key(cursor, thing, depth, work) {
-                break;
-            }
+        let key = |depth, work: &mut Work<A>| {
+            let keyed = self.key(cursor, Thing::Rests as u32, depth, work);
             work.key.push(class.0);
-            match known.rests.get(&work.key) {
-                Known::Value(rests) => {
-                    work.remembered = work.remembered.max(depth);
-                    return Ok(rests);
-                }
-                Known::Deeper => {}
-                Known::Nothing => break,
-            }
+            keyed
+        };
+        if let Some((rests, depth)) = self.look_up(&known.rests, work, key) {
+            work.remembered = work.remembered.max(depth);
+            return Ok(rests);
         }
         let rests = match self.automaton.top_tells(cursor, &mut work.scratch) {
             true => {
@@ -178,14 +172,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
-        for depth in 1..=used.min(MAX_DEPTH) {
-            if !self.key(cursor, thing, depth, work) {
-                break;
-            }
-            work.key.push(class.0);
-            let value = (depth == used).then(|| rests.clone());
-            known.rests.add(&work.key, value);
-        }
+        self.remember(&known.rests, &rests, used, work, key);
         Ok(rests)
     }
 

@@ -10,6 +10,7 @@ use super::node::{Leaf, ObjectMachine, Span, StringMachine};
 use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::strings::{leaf_live, leaf_state, string_live};
 use super::text::Partial;
+use crate::options::Escapes;
 
 /// More names than an object is ever given.
 const MANY_NAMES: u64 = 1 << 24;
@@ -349,6 +350,7 @@ impl SchemaAutomaton {
             }
             _ => return false,
         };
+        let mut escapes = false;
         for before in before {
             let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
             let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
@@ -362,11 +364,21 @@ impl SchemaAutomaton {
                 if m.keys.is_some() && !String::from_utf8_lossy(text).chars().all(is_plain) {
                     return false;
                 }
-                out.add(&[before.as_slice(), text].concat(), b'"');
+                escapes |= self.may_escape(text);
+                out.add(&[&before, text], b'"');
             }
         }
-        out.branch_everywhere(b'\\');
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
         true
+    }
+
+    /// Whether some character of a name may be written as an escape: where none may,
+    /// an escape leads away from the name.
+    fn may_escape(&self, name: &[u8]) -> bool {
+        let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        self.escapes == Escapes::All || name.iter().any(escaped)
     }
 
     /// What may stand before a name up to its quotation mark, if that is not
@@ -375,7 +387,7 @@ impl SchemaAutomaton {
         let mut before = self.space.few(space)?;
         for white in &mut before {
             if gap == Gap::ObjectStart {
-                out.add(white, b'}');
+                out.add(&[white], b'}');
             }
             white.push(b'"');
         }
@@ -418,16 +430,20 @@ impl SchemaAutomaton {
             return false;
         }
         let hi = span.hi.min(m.names.list.len() as u32);
+        let mut escapes = false;
         for before in before {
             for word in &m.names.list[span.lo as usize..hi as usize] {
                 let n = word.listed[0];
                 if usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
                     let tail = &word.text.as_bytes()[span.read as usize..];
-                    out.add(&[before.as_slice(), tail].concat(), b'"');
+                    escapes |= self.may_escape(tail);
+                    out.add(&[&before, tail], b'"');
                 }
             }
         }
-        out.branch_everywhere(b'\\');
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
         true
     }
 

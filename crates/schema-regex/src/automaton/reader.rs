@@ -119,8 +119,8 @@ trait Rules {
     /// Whether it does so anywhere, be it behind the longest token.
     fn is_bounded(&self) -> bool;
 
-    /// Whether every text may come, and end anywhere.
-    fn is_free(&self) -> bool;
+    /// Numbers that tell these rules from others of the same automaton.
+    fn name(&self) -> [u64; 4];
 }
 
 /// Strings of one alternative, of which none is listed or left out.
@@ -225,8 +225,20 @@ impl Rules for StringRules<'_> {
         }
     }
 
-    fn is_free(&self) -> bool {
-        self.dfa.is_none() && !self.counts
+    /// What the rules are made of lives as long as the automaton, so that its
+    /// address is a name.
+    fn name(&self) -> [u64; 4] {
+        let dfa = self.dfa.map_or(0, |dfa| std::ptr::from_ref(dfa).addr());
+        let lengths = self
+            .lengths
+            .map_or(0, |lengths| std::ptr::from_ref(lengths).addr());
+        let bounds = match self.is_bounded() {
+            true => [self.min, self.max],
+            false => [0, u64::MAX],
+        };
+        // The last bit tells strings from names.
+        let counts = 2 * u64::from(self.counts);
+        [dfa as u64 ^ counts, lengths as u64, bounds[0], bounds[1]]
     }
 }
 
@@ -276,8 +288,15 @@ impl Rules for NameRules<'_> {
         false
     }
 
-    fn is_free(&self) -> bool {
-        self.keys.is_none()
+    fn name(&self) -> [u64; 4] {
+        match self.keys {
+            Some(keys) => {
+                let keys = std::ptr::from_ref(keys).addr();
+                [keys as u64 | 1, self.classes, 0, 0]
+            }
+            // Any name may come, as any string may.
+            None => [0, 0, 0, u64::MAX],
+        }
     }
 }
 
@@ -329,8 +348,19 @@ impl<R: Rules> ReadText for Reader<R> {
         }
     }
 
-    fn language(&self) -> Option<u32> {
-        self.rules.is_free().then_some(self.escapes as u32)
+    fn language(&self) -> Option<[u64; 4]> {
+        let [first, others @ ..] = self.rules.name();
+        // No address goes as far as that.
+        let escapes = (self.escapes as u64) << 60;
+        let [a, b, c] = others;
+        Some([first ^ escapes, a, b, c])
+    }
+
+    fn is_ascii_next(&self, at: TextAt) -> bool {
+        let (place, partial) = unpack(at);
+        let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
+        let reads = |(lo, hi)| self.rules.some(place, lo, hi);
+        partial == Partial::None && !beyond.into_iter().any(reads)
     }
 
     fn is_back(&self, at: TextAt) -> bool {
