@@ -57,10 +57,13 @@ const LEAVES: u32 = u32::MAX - 2;
 const FEW_STEPS: u32 = 2;
 
 /// No more rows than these, 1 KiB each, are kept.
-const MAX_ROWS: usize = 1 << 10;
+const MAX_ROWS: usize = 1 << 8;
+
+/// As many are kept for a text that takes other steps.
+const FEW_ROWS: usize = 16;
 
 /// A table with more places is emptied for the next text.
-const MAX_PLACES: usize = 1 << 16;
+const MAX_PLACES: usize = 1 << 12;
 
 impl<'a> Text<'a> {
     /// The text that begins at a cursor in some depth of the trie, if there is one
@@ -163,6 +166,7 @@ impl Table {
         self.places.clear();
         self.numbers.clear();
         self.rows.clear();
+        self.rows.shrink_to(FEW_ROWS);
     }
 
     /// What a row says of a step.

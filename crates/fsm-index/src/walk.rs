@@ -26,16 +26,32 @@ pub(crate) struct Walker {
 }
 
 /// Steps of the automaton that were taken since it was last entered: a table
-/// without chains, in which a newer step takes the place of an older.
+/// without chains, in which a newer step takes the place of an older; and of cursors
+/// from which many are taken, all.
 #[derive(Debug, Default)]
 struct Memo {
     /// What was stepped from, by which byte and in which walk; and where to.
     steps: Vec<(u64, Cursor)>,
     walk: u64,
+    /// By cursor: how many steps were asked for, or [`FIRST_ROW`] and the number of its
+    /// row.
+    asked: Vec<u32>,
+    /// By byte, [`UNKNOWN`] where no step was taken yet.
+    rows: Vec<[Cursor; 256]>,
 }
 
 /// Steps that are remembered.
 const MEMO: usize = 1 << 10;
+
+/// So many steps from one cursor are worth a row.
+const MANY_STEPS: u32 = 32;
+/// No more rows than these, 1 KiB each, are kept.
+const MAX_ROWS: usize = 1 << 8;
+/// As many are kept for the next walk.
+const FEW_ROWS: usize = 16;
+const FIRST_ROW: u32 = 1 << 31;
+/// No cursor.
+const UNKNOWN: Cursor = Cursor(u32::MAX);
 
 impl Memo {
     #[inline]
@@ -49,6 +65,13 @@ impl Memo {
         if A::STEPS_ARE_CHEAP {
             return automaton.step(cursor, byte, scratch);
         }
+        if let Some(row) = self.row(cursor) {
+            let known = &mut row[usize::from(byte)];
+            if *known == UNKNOWN {
+                *known = automaton.step(cursor, byte, scratch);
+            }
+            return *known;
+        }
         let (key, place) = self.place(cursor, byte);
         let known = &mut self.steps[place];
         if known.0 != key {
@@ -56,9 +79,7 @@ impl Memo {
         }
         known.1
     }
-}
 
-impl Memo {
     /// As [`Memo::step`], on the topmost level; what looks deeper is not
     /// remembered.
     #[inline]
@@ -72,12 +93,45 @@ impl Memo {
         if A::STEPS_ARE_CHEAP {
             return automaton.step_on_top(cursor, byte, scratch);
         }
+        if let Some(row) = self.row(cursor) {
+            let known = &mut row[usize::from(byte)];
+            if *known == UNKNOWN {
+                *known = automaton.step_on_top(cursor, byte, scratch)?;
+            }
+            return Some(*known);
+        }
         let (key, place) = self.place(cursor, byte);
         let known = &mut self.steps[place];
         if known.0 != key {
             *known = (key, automaton.step_on_top(cursor, byte, scratch)?);
         }
         Some(known.1)
+    }
+
+    /// The row of a cursor from which many steps are taken; this one is counted.
+    #[inline]
+    fn row(&mut self, cursor: Cursor) -> Option<&mut [Cursor; 256]> {
+        let at = cursor.0 as usize;
+        if at >= self.asked.len() {
+            self.asked.resize(at + 1, 0);
+        }
+        let asked = &mut self.asked[at];
+        if *asked < FIRST_ROW {
+            *asked += 1;
+            if *asked < MANY_STEPS || self.rows.len() >= MAX_ROWS {
+                return None;
+            }
+            *asked = FIRST_ROW + self.rows.len() as u32;
+            self.rows.push([UNKNOWN; 256]);
+        }
+        self.rows.get_mut((*asked - FIRST_ROW) as usize)
+    }
+
+    /// Whether a cursor has a row: then a step that was taken before costs nothing.
+    #[inline]
+    fn has_row(&self, cursor: Cursor) -> bool {
+        let asked = self.asked.get(cursor.0 as usize);
+        asked.is_some_and(|asked| *asked >= FIRST_ROW)
     }
 
     /// The key of a step, and where it is remembered.
@@ -130,6 +184,10 @@ impl Walker {
         if A::STEPS_ARE_CHEAP {
             return;
         }
+        self.memo.asked.clear();
+        // A giant walk is rare, and need not keep its memory.
+        self.memo.rows.clear();
+        self.memo.rows.shrink_to(FEW_ROWS);
         self.memo.walk = (self.memo.walk + 1) % (1 << 24);
         if self.memo.walk == 0 || self.memo.steps.is_empty() {
             self.memo.walk = 1;
@@ -194,7 +252,10 @@ impl Walker {
                 continue;
             }
             path[depth] = cursor;
-            next.put(at, node, || automaton.next_bytes(cursor, scratch));
+            next.put(at, node, || match memo.has_row(cursor) {
+                true => ByteSet::ALL,
+                false => automaton.next_bytes(cursor, scratch),
+            });
             if node.token != NO_TOKEN {
                 hit(node.token, cursor);
             }
@@ -403,7 +464,10 @@ impl Walker {
                 continue;
             }
             path[depth] = cursor;
-            next.put(at, node, || automaton.next_bytes(cursor, scratch));
+            next.put(at, node, || match memo.has_row(cursor) {
+                true => ByteSet::ALL,
+                false => automaton.next_bytes(cursor, scratch),
+            });
             if node.token != NO_TOKEN {
                 hit(node.token);
             }

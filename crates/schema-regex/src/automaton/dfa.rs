@@ -250,9 +250,10 @@ impl CharDfa {
         for (symbol, is) in class.iter_mut().enumerate() {
             *is = good(self.next[state as usize * self.width + symbol]);
         }
+        let weights = self.weights();
         // One symbol at least is left out each time.
         for _ in 0..=self.width {
-            match self.first_conflict(state, steps, &class, good) {
+            match self.first_conflict(state, steps, (&class, &weights), good) {
                 Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
                 Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
                 Err(TooBig) => break,
@@ -267,11 +268,10 @@ impl CharDfa {
         &self,
         state: u32,
         steps: usize,
-        class: &[bool],
+        (class, weights): (&[bool], &[usize]),
         good: impl Fn(u32) -> bool,
     ) -> Result<Option<Vec<usize>>, TooBig> {
         let symbols = || (0..self.width).filter(|symbol| class[*symbol]);
-        let weights = self.weights();
         let mut met = vec![false; self.states()];
         met[state as usize] = true;
         // Each with the symbol that led there.
