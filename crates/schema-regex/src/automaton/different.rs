@@ -87,7 +87,7 @@ impl SchemaAutomaton {
     /// array whose items must differ, if any string may come there; and the
     /// items before it.
     pub(super) fn open_item<'s>(&self, state: &'s State) -> Option<(&'s [u8], &'s [Arc<str>])> {
-        let item = state.item.as_ref()?;
+        let item = state.item()?;
         let Top::String { node, text, .. } = state.top else {
             return None;
         };
@@ -113,14 +113,15 @@ impl SchemaAutomaton {
     #[cold]
     pub(super) fn advance_apart(
         &self,
-        state: &State,
+        state: &mut State,
         bytes: &[u8],
         x: &mut Scratch,
-    ) -> Option<Result<State, usize>> {
-        let item = state.item.as_ref().filter(|item| item.differs)?;
+    ) -> Option<Result<(), usize>> {
+        let item = state.item().filter(|item| item.differs)?;
         let array = state.below.frames.iter().rposition(|f| self.is_unique(f))?;
         let depth = array as u32 + 1;
-        let mut config = self.load(state, x, Load::Apart);
+        let before = self.load(state, x, Load::Apart);
+        let mut config = before;
         for (i, byte) in bytes.iter().enumerate() {
             let Some(next) = self.next(config, *byte, x) else {
                 return Some(Err(i));
@@ -133,19 +134,18 @@ impl SchemaAutomaton {
             }
             config = next;
         }
-        let mut after = self.store(config, state, x);
         let mut text = Vec::with_capacity(item.text.len() + bytes.len());
         text.extend_from_slice(&item.text);
         text.extend_from_slice(bytes);
         let differs = true;
-        after.item = Some(Box::new(Item { text, differs }));
-        Some(Ok(after))
+        self.store_apart(config, &before, Item { text, differs }, state, x);
+        Some(Ok(()))
     }
 
     /// Tokens that go on with further items behind the open one.
     #[cold]
     pub(super) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.item.is_none() || !state.below.frames.iter().all(|f| self.only_compares(f)) {
+        if state.item().is_none() || !state.below.frames.iter().all(|f| self.only_compares(f)) {
             return;
         }
         if let Some((begun, seen)) = self.open_item(state) {
@@ -197,7 +197,7 @@ impl SchemaAutomaton {
     /// Whether a token could be refused because of a further item, or because an
     /// item is spelled with escapes.
     pub(super) fn may_double(&self, state: &State, token: &[u8]) -> bool {
-        if state.item.is_none() {
+        if state.item().is_none() {
             return false;
         }
         let comma = token.iter().position(|&byte| byte == b',');

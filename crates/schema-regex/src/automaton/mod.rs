@@ -31,6 +31,7 @@ mod names;
 mod node;
 mod objects;
 mod reader;
+mod runs;
 mod scratch;
 mod shape;
 mod sources;
@@ -329,17 +330,17 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
         x.tidy();
-        if state.item.is_some()
-            && let Some(after) = self.advance_apart(state, bytes, x)
+        if state.item().is_some()
+            && let Some(done) = self.advance_apart(state, bytes, x)
         {
-            *state = after?;
-            return Ok(());
+            return done;
         }
-        let mut config = self.load(state, x, Load::Text);
-        for (i, byte) in bytes.iter().enumerate() {
-            config = self.next(config, *byte, x).ok_or(i)?;
+        let before = self.load(state, x, Load::Text);
+        let config = self.read_on(before, bytes, x)?;
+        // Text that makes no difference leaves all as it is.
+        if config != before || !state.is_in(x) {
+            self.store(config, &before, state, x);
         }
-        *state = self.store(config, state, x);
         Ok(())
     }
 
@@ -424,13 +425,13 @@ impl ByteAutomaton for SchemaAutomaton {
                 times: 3,
             });
         }
-        if state.item.is_some() {
+        if state.item().is_some() {
             self.item_exceptions(state, each);
         }
     }
 
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && state.may_come_again(token)) || self.may_double(state, token)
+        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
     }
 
     fn mask_key(

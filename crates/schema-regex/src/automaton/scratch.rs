@@ -73,6 +73,14 @@ impl Texts {
             }
         }
     }
+
+    /// As [`Texts::add`] without looking whether the text is there already: for texts
+    /// that no cursor is told apart by.
+    pub(super) fn append(&mut self, text: u32, value: u32) -> u32 {
+        let length = self.nodes[text as usize].2 + 1;
+        self.nodes.push((text, value, length));
+        self.nodes.len() as u32 - 1
+    }
 }
 
 /// The configurations of a walk by number, 0 the dead one. Most are found again
@@ -141,8 +149,11 @@ impl Configs {
 pub(super) struct Tag(u64);
 
 impl Tag {
+    /// That of no scratch.
+    pub(super) const NONE: Tag = Tag(0);
+
     fn new() -> Tag {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Tag(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -236,7 +247,8 @@ pub(super) struct Key {
     /// Among the further names that were used.
     pub(super) used: Span,
     pub(super) partial: Partial,
-    /// The name so far: a text, or [`UNKNOWN`] where it began before the walk.
+    /// The name so far: a text, [`NAMED`], or [`UNKNOWN`] where it began before the
+    /// walk.
     pub(super) text: u32,
 }
 
@@ -249,6 +261,9 @@ impl Key {
 }
 
 pub(super) const UNKNOWN: u32 = 0;
+/// A name that is, as far as it was read, what the declared names of its span begin with:
+/// nothing has to remember it.
+pub(super) const NAMED: u32 = u32::MAX;
 pub(super) const NO_TEXT: u32 = 0;
 pub(super) const EMPTY_TEXT: u32 = 1;
 /// An item that differs from those before it, or whose text is not compared for
@@ -473,13 +488,12 @@ impl Scratch {
 
     /// The values of a text from `start` on.
     pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
-        let mut out = Vec::new();
+        let length = self.texts.nodes[text as usize].2.saturating_sub(start);
+        let mut out = vec![0; length as usize];
         let mut at = text;
-        while at > EMPTY_TEXT && self.texts.nodes[at as usize].2 > start {
-            out.push(self.texts.nodes[at as usize].1);
-            at = self.texts.nodes[at as usize].0;
+        for place in out.iter_mut().rev() {
+            (at, *place, _) = self.texts.nodes[at as usize];
         }
-        out.reverse();
         out
     }
 

@@ -8,8 +8,8 @@ use super::equality;
 use super::live::{Live, ObjectAt};
 use super::node::{Node, Span};
 use super::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NO_TEXT, Scratch, Seen,
-    Str, Top, UNKNOWN_ITEM, is_kept,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
+    Seen, Str, Top, UNKNOWN_ITEM, is_kept,
 };
 use super::space::NO_SPACE;
 use super::strings::{StringSink, string_goals, string_live, string_start};
@@ -138,7 +138,13 @@ impl SchemaAutomaton {
                 text.partial = partial;
                 Some((Top::String { node, set, text }, stack))
             }
-            Top::Key(key) => self.key_step(key, stack, byte, x),
+            Top::Key(key) => {
+                let key = match key.text {
+                    NAMED => self.spelt_for(byte, key, stack, x),
+                    _ => key,
+                };
+                self.key_step(key, stack, byte, x)
+            }
             Top::Gap { gap, space } => {
                 if let Some(space) = self.space.step(space, byte) {
                     return Some((Top::Gap { gap, space }, stack));
