@@ -30,6 +30,7 @@ mod loops;
 mod names;
 mod node;
 mod objects;
+mod plain;
 mod reader;
 mod runs;
 mod scratch;

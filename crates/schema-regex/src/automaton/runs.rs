@@ -4,7 +4,8 @@
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
 use super::node::{ObjectMachine, StringMachine};
-use super::scratch::{Config, EMPTY_TEXT, Key, NAMED, Scratch, Str, Top, UNKNOWN, Usable, is_kept};
+use super::plain::name_lives;
+use super::scratch::{Config, EMPTY_TEXT, Key, NAMED, Scratch, Str, Top, UNKNOWN, is_kept};
 use super::strings::string_live;
 use super::text::Partial;
 
@@ -60,7 +61,6 @@ impl SchemaAutomaton {
             Top::Key(key) => {
                 let frame = x.frame(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                let usable = self.usable(config.stack, x);
                 let state = match &m.keys {
                     Some(keys) => state_behind(&keys.dfa, key.state, run),
                     None => 0,
@@ -74,7 +74,7 @@ impl SchemaAutomaton {
                     used,
                     ..key
                 };
-                if !name_lives(m, &usable, &next) {
+                if !self.plainly_lives(m, &next, config.stack, x) {
                     return None;
                 }
                 let text = match (key.text, names.is_none()) {
@@ -90,6 +90,20 @@ impl SchemaAutomaton {
             }
             _ => None,
         }
+    }
+
+    /// Whether some name that may come begins like an open one, as far as that is plain.
+    fn plainly_lives(&self, m: &ObjectMachine, key: &Key, stack: u32, x: &mut Scratch) -> bool {
+        let known = x.usable.get(stack as usize).is_some_and(Option::is_some);
+        let lives = match self.plain(stack, x).filter(|_| !known) {
+            Some(plain) => plain.lives(key, x),
+            None => {
+                let usable = self.usable(stack, x);
+                let declared = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
+                name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
+            }
+        };
+        lives == Some(true)
     }
 
     /// The inside of a name in front of a byte that is read alone: what reads it adds to
@@ -162,23 +176,5 @@ fn string_behind(m: &StringMachine, text: Str, run: &str) -> Option<Str> {
         words: text.words.go_on(run.as_bytes(), |i| &m.words.list[i].text),
         length,
         partial: Partial::None,
-    })
-}
-
-/// Whether some name that may come begins so, as far as that is plain.
-fn name_lives(m: &ObjectMachine, usable: &Usable, key: &Key) -> bool {
-    if m.keys.is_none() && usable.classes != 0 {
-        return true;
-    }
-    let declared = &m.names.list[key.names.lo as usize..key.names.hi as usize];
-    let is_usable = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
-    if declared.iter().any(|word| is_usable(word.listed[0])) {
-        return true;
-    }
-    let Some(keys) = m.keys.as_ref().filter(|_| key.state != DEAD) else {
-        return false;
-    };
-    keys.counts.iter().enumerate().any(|(class, counts)| {
-        usable.classes & (1 << class) != 0 && counts[key.state as usize].is_none()
     })
 }

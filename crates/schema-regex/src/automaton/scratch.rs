@@ -1,6 +1,7 @@
 //! The working memory of one walk: everything that a cursor stands for, each
 //! thing once and by number.
 
+use std::borrow::Borrow;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,28 +15,69 @@ use crate::hash::{Fx, FxMap, pair};
 #[derive(Debug)]
 pub(super) struct Interner<T> {
     items: Vec<T>,
-    ids: FxMap<T, u32>,
+    /// One more than the number of an item where its hash says, or behind that; 0 where
+    /// there is none. Half of them at least are free, so that few are looked at.
+    places: Vec<u32>,
 }
 
-impl<T: Clone + Eq + Hash> Interner<T> {
+impl<T: Eq + Hash> Interner<T> {
     fn new() -> Self {
         Interner {
             items: Vec::new(),
-            ids: FxMap::default(),
+            places: vec![0; 64],
         }
     }
 
-    pub(super) fn add(&mut self, item: T) -> u32 {
-        let fresh = self.items.len() as u32;
-        match self.ids.entry(item) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                self.items.push(place.key().clone());
-                *place.insert(fresh)
+    /// The number of an item, or the place that is free for it.
+    fn find<Q: Eq + Hash + ?Sized>(&self, item: &Q) -> Result<u32, usize>
+    where
+        T: Borrow<Q>,
+    {
+        let mut place = self.place(item);
+        loop {
+            match self.places[place].checked_sub(1) {
+                None => return Err(place),
+                Some(id) if self.items[id as usize].borrow() == item => return Ok(id),
+                Some(_) => place = (place + 1) & (self.places.len() - 1),
             }
         }
     }
 
+    fn place<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+        let mut hasher = Fx::default();
+        item.hash(&mut hasher);
+        hasher.finish() as usize & (self.places.len() - 1)
+    }
+
+    pub(super) fn add(&mut self, item: T) -> u32 {
+        match self.find(&item) {
+            Ok(id) => id,
+            Err(place) => {
+                self.items.push(item);
+                self.places[place] = self.items.len() as u32;
+                if self.items.len() * 2 > self.places.len() {
+                    self.grow();
+                }
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let count = self.places.len() * 4;
+        self.places.clear();
+        self.places.resize(count, 0);
+        for id in 0..self.items.len() {
+            let mut place = self.place(&self.items[id]);
+            while self.places[place] != 0 {
+                place = (place + 1) & (count - 1);
+            }
+            self.places[place] = id as u32 + 1;
+        }
+    }
+
+    #[inline]
     pub(super) fn get(&self, id: u32) -> &T {
         &self.items[id as usize]
     }
@@ -159,7 +201,7 @@ impl Tag {
 }
 
 /// An open array or object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) node: u32,
     pub(super) is_object: bool,
@@ -290,6 +332,16 @@ impl Hash for Config {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.top.hash(hasher);
         hasher.write_u64(pair(self.stack, self.item));
+    }
+}
+
+impl Hash for Frame {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let node = self.node << 1 | u32::from(self.is_object);
+        hasher.write_u64(pair(node, self.threads));
+        hasher.write_u64(pair(self.pos, self.count));
+        hasher.write_u64(pair(self.used, self.seen));
+        hasher.write_u64(pair(self.member, self.start));
     }
 }
 
@@ -439,10 +491,8 @@ impl Scratch {
             [0] => FIRST,
             [0, 0] => FIRST_THREAD,
             other => {
-                if let Some(id) = self.lists.ids.get(other) {
-                    return *id;
-                }
-                self.lists.add(Arc::from(other))
+                let known = self.lists.find::<[u32]>(other);
+                known.unwrap_or_else(|_| self.lists.add(Arc::from(other)))
             }
         }
     }

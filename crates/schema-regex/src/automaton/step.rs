@@ -139,6 +139,13 @@ impl SchemaAutomaton {
                 Some((Top::String { node, set, text }, stack))
             }
             Top::Key(key) => {
+                let ends = byte == b'"' && key.partial == Partial::None;
+                if ends
+                    && !key.names.is_none()
+                    && let Some(next) = self.behind_plain_name(&key, stack, x)
+                {
+                    return next;
+                }
                 let key = match key.text {
                     NAMED => self.spelt_for(byte, key, stack, x),
                     _ => key,
@@ -387,6 +394,15 @@ impl SchemaAutomaton {
         let node = self.node(frame.node);
         let room = self.room(stack, x);
         let live = self.live(room);
+        if frame.is_object && frame.threads == FIRST_THREAD {
+            let m = node.object.as_ref()?;
+            if m.threads.len() == 1 && m.threads[0].simple {
+                // The name was let in by this thread alone.
+                frame.member = 0;
+                let stack = x.push(frame, top.below);
+                return Some((self.gap(Gap::AfterMember), stack));
+            }
+        }
         let held = x.list(set);
         let threads = x.list(frame.threads);
         let mut next: Vec<(u32, u32)> = Vec::new();
@@ -395,31 +411,26 @@ impl SchemaAutomaton {
             let m = node.object.as_ref()?;
             let member = m.member(frame.member);
             gap = Gap::AfterMember;
-            if frame.threads == FIRST_THREAD && m.threads.len() == 1 && m.threads[0].simple {
-                // The name was let in by this thread alone.
-                next.push((0, 0));
-            } else {
-                let used = x.list(frame.used);
-                let extras = self.extras(m, frame.seen, x);
-                let at = ObjectAt {
-                    last: frame.pos,
-                    count: frame.count,
-                    used: &used,
-                    extras: &extras,
-                    ..ObjectAt::START
-                };
-                for pair in threads.chunks_exact(2) {
-                    for c in member.of(pair[0]) {
-                        let ext = pair[1] | c.take;
-                        if held.contains(&c.goal) && live.object(m, pair[0], ext, &at) {
-                            next.push((pair[0], ext));
-                        }
+            let used = x.list(frame.used);
+            let extras = self.extras(m, frame.seen, x);
+            let at = ObjectAt {
+                last: frame.pos,
+                count: frame.count,
+                used: &used,
+                extras: &extras,
+                ..ObjectAt::START
+            };
+            for pair in threads.chunks_exact(2) {
+                for c in member.of(pair[0]) {
+                    let ext = pair[1] | c.take;
+                    if held.contains(&c.goal) && live.object(m, pair[0], ext, &at) {
+                        next.push((pair[0], ext));
                     }
                 }
-                let all = next.clone();
-                // Of two that differ in what they have found, more is better.
-                next.retain(|(t, e)| !all.iter().any(|(u, f)| u == t && f != e && f & e == *e));
             }
+            let all = next.clone();
+            // Of two that differ in what they have found, more is better.
+            next.retain(|(t, e)| !all.iter().any(|(u, f)| u == t && f != e && f & e == *e));
             frame.member = 0;
         } else {
             let m = node.array.as_ref()?;
@@ -489,8 +500,7 @@ impl SchemaAutomaton {
         match (gap, byte) {
             (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
                 let top = x.frame(stack);
-                let usable = self.usable(stack, x);
-                if !usable.some {
+                if !self.some_name_may_come(stack, x) {
                     return None;
                 }
                 let m = self.node(top.frame.node).object.as_ref()?;
@@ -527,14 +537,17 @@ impl SchemaAutomaton {
             }
             (Gap::AfterMember, b',') => {
                 x.frame(stack);
-                let usable = self.usable(stack, x);
-                usable.some.then(|| (self.gap(Gap::BeforeKey), stack))
+                let some = self.some_name_may_come(stack, x);
+                some.then(|| (self.gap(Gap::BeforeKey), stack))
             }
             (Gap::Colon, b':') => {
                 let top = x.peek(stack);
                 let m = self.node(top.frame.node).object.as_ref()?;
                 let member = m.member(top.frame.member);
-                let set = self.member_goals(stack, top.frame.member, x);
+                let set = match self.plain_goals(stack, x) {
+                    Some(set) => set,
+                    None => self.member_goals(stack, top.frame.member, x),
+                };
                 let value = Top::Value {
                     node: member.node,
                     set,
@@ -564,17 +577,17 @@ impl SchemaAutomaton {
         let frame = x.frame(stack).frame;
         let node = self.node(frame.node);
         let live = self.live(self.room(stack, x));
-        let threads = x.list(frame.threads);
+        let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         if frame.is_object {
             let Some(m) = node.object.as_ref() else {
                 return EMPTY_LIST;
             };
-            let used = x.list(frame.used);
+            let used = x.lists.get(frame.used);
             let at = ObjectAt {
                 last: frame.pos,
                 count: frame.count,
-                used: &used,
+                used,
                 extras: &[],
                 ..ObjectAt::START
             };
@@ -619,7 +632,7 @@ impl SchemaAutomaton {
         } else {
             frame.pos
         };
-        let threads = x.list(frame.threads);
+        let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {
             for c in member.of(pair[0]) {
