@@ -24,6 +24,7 @@ mod finish;
 mod heights;
 mod hints;
 mod leaves;
+mod levels;
 mod live;
 mod location;
 mod loops;

@@ -393,6 +393,8 @@ pub(super) struct Usable {
     pub(super) values: u32,
 }
 
+/// Lists from this number on have another number in each scratch.
+pub(super) const FIXED_LISTS: u32 = 3;
 pub(super) const EMPTY_LIST: u32 = 0;
 /// The list `[0]`.
 pub(super) const FIRST: u32 = 1;
@@ -410,6 +412,8 @@ pub struct Scratch {
     pub(super) texts: Texts,
     /// By stack.
     pub(super) usable: Vec<Option<Arc<Usable>>>,
+    /// The upper part of a stack, while it is taken apart.
+    pub(super) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
     pub(super) fresh: FxMap<Config, bool>,
     /// While that is found out, it is not asked.
@@ -437,6 +441,7 @@ impl Scratch {
             configs: Configs::new(),
             texts: Texts::new(),
             usable: Vec::new(),
+            path: Vec::new(),
             fresh: FxMap::default(),
             searching: false,
             forgets: false,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
+use super::levels::Levels;
 use super::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NAMED, NO_TEXT, Scratch, Seen, Str, Tag, Top,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Scratch, Str, Tag, Top,
     UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
 
@@ -16,23 +17,13 @@ use super::scratch::{
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) top: Top,
-    pub(super) below: Arc<Below>,
+    pub(super) below: Levels,
     more: Option<Arc<More>>,
     /// The scratch that has it as it is, which spares reading it on there, and the
     /// stack there.
     tag: Tag,
     stack: u32,
     pub(super) accepting: bool,
-}
-
-/// The arrays and objects that are open: most tokens leave them as they are.
-#[derive(Debug, Default)]
-pub(super) struct Below {
-    pub(super) frames: Vec<Frame>,
-    /// Lists and seen things that `frames` refer to, by number from
-    /// [`FIXED_LISTS`] and 1 on.
-    lists: Vec<Arc<[u32]>>,
-    pub(super) seen: Vec<Seen>,
 }
 
 /// What else there may be to a state.
@@ -68,15 +59,12 @@ pub(super) enum Load {
     Walk,
 }
 
-/// Lists that have the same number everywhere.
-const FIXED_LISTS: u32 = 3;
-
 impl State {
     /// A state without anything to refer to.
     pub(super) fn of(config: Config) -> State {
         State {
             top: config.top,
-            below: Arc::default(),
+            below: Levels::default(),
             more: None,
             tag: Tag::NONE,
             stack: 0,
@@ -101,7 +89,7 @@ impl State {
 
     /// How many arrays and objects are open.
     pub fn depth(&self) -> usize {
-        self.below.frames.len()
+        self.below.depth() as usize
     }
 }
 
@@ -152,22 +140,7 @@ impl SchemaAutomaton {
 
     /// The configuration of a state, the item that is open aside.
     fn read(&self, state: &State, x: &mut Scratch) -> Config {
-        let below = &*state.below;
-        let lists: Vec<u32> = below.lists.iter().map(|l| x.add_list(l)).collect();
-        let list = |id: u32| match id.checked_sub(FIXED_LISTS) {
-            Some(i) => lists[i as usize],
-            None => id,
-        };
-        let mut stack = 0;
-        for frame in &below.frames {
-            let mut frame = *frame;
-            frame.threads = list(frame.threads);
-            frame.used = list(frame.used);
-            if let Some(i) = frame.seen.checked_sub(1) {
-                frame.seen = x.seen.add(below.seen[i as usize].clone());
-            }
-            stack = x.push(frame, stack);
-        }
+        let stack = state.below.stack(x);
         let nothing = More {
             lists: Vec::new(),
             key: Vec::new(),
@@ -195,7 +168,7 @@ impl SchemaAutomaton {
     /// state was loaded.
     pub(super) fn store(&self, config: Config, from: &Config, state: &mut State, x: &mut Scratch) {
         if config.stack != from.stack {
-            state.below = Arc::new(below(config.stack, x));
+            state.below = state.below.of_stack(from.stack, config.stack, x);
         }
         state.tag = x.tag;
         state.stack = config.stack;
@@ -204,6 +177,7 @@ impl SchemaAutomaton {
         let mut key = Vec::new();
         if let Top::Key(k) = &mut top
             && k.text != NAMED
+            && k.text != EMPTY_TEXT
         {
             key = x.text(k.text, 0);
             k.text = EMPTY_TEXT;
@@ -213,7 +187,7 @@ impl SchemaAutomaton {
             differs: self.is_different(&config, x),
         });
         state.top = top;
-        state.more = match lists.lists.is_empty() && top == config.top && item.is_none() {
+        state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
             true => None,
             false => Some(Arc::new(More {
                 lists: lists.lists,
@@ -268,9 +242,9 @@ impl SchemaAutomaton {
     /// What follows the name that is open, as far as it was read, if a text begins with
     /// that.
     fn behind_name<'t>(&self, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
-        match (state.top, state.below.frames.last()) {
-            (Top::Key(key), Some(frame)) if key.text == NAMED => {
-                let m = self.node(frame.node).object.as_ref()?;
+        match (state.top, state.below.iter().next()) {
+            (Top::Key(key), Some(level)) if key.text == NAMED => {
+                let m = self.node(level.frame.node).object.as_ref()?;
                 text.strip_prefix(key.names.begun(&m.names).as_bytes())
             }
             _ => {
@@ -363,31 +337,5 @@ impl Numbered {
             self.ids.len() - 1
         });
         at as u32 + FIXED_LISTS
-    }
-}
-
-/// The open arrays and objects of a stack.
-fn below(stack: u32, x: &Scratch) -> Below {
-    let mut lists = Numbered::default();
-    let mut frames: Vec<Frame> = Vec::with_capacity(x.depth(stack) as usize);
-    let mut seen: Vec<Seen> = Vec::new();
-    let mut at = stack;
-    while at != 0 {
-        let node = x.stacks.get(at);
-        let mut frame = node.frame;
-        frame.threads = lists.number(frame.threads, x);
-        frame.used = lists.number(frame.used, x);
-        if frame.seen != 0 {
-            seen.push(x.seen.get(frame.seen).clone());
-            frame.seen = seen.len() as u32;
-        }
-        frames.push(frame);
-        at = node.below;
-    }
-    frames.reverse();
-    Below {
-        frames,
-        lists: lists.lists,
-        seen,
     }
 }

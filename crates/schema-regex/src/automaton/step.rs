@@ -63,6 +63,11 @@ impl SchemaAutomaton {
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
+        if item == NO_TEXT {
+            // Outside of all such arrays only one that was just opened counts.
+            let opened = stack != 0 && self.is_unique(&x.peek(stack).frame);
+            return if opened { EMPTY_TEXT } else { NO_TEXT };
+        }
         let mut at = stack;
         let mut inside = false;
         while at != 0 && !inside {
@@ -70,11 +75,7 @@ impl SchemaAutomaton {
             inside = self.is_unique(&node.frame);
             at = node.below;
         }
-        match (inside, item) {
-            (false, _) => NO_TEXT,
-            (true, NO_TEXT) => EMPTY_TEXT,
-            (true, item) => item,
-        }
+        if inside { item } else { NO_TEXT }
     }
 
     fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
