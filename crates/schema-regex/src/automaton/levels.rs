@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_opened_closed_and_dropped() {
-        let options = Options::default().max_nesting(200_000);
+        let options = Options::default().max_nesting(40_000);
         let automaton = SchemaAutomaton::new(&json!({}), &options).unwrap();
-        let depth = 100_000;
+        let depth = 30_000;
         let mut x = automaton.scratch();
         let mut state = automaton.start();
         automaton

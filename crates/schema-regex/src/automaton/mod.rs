@@ -331,6 +331,9 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        if self.is_free_text(state, bytes) {
+            return Ok(());
+        }
         x.tidy();
         if state.item().is_some()
             && let Some(done) = self.advance_apart(state, bytes, x)
@@ -339,7 +342,6 @@ impl ByteAutomaton for SchemaAutomaton {
         }
         let before = self.load(state, x, Load::Text);
         let config = self.read_on(before, bytes, x)?;
-        // Text that makes no difference leaves all as it is.
         if config != before || !state.is_in(x) {
             self.store(config, &before, state, x);
         }

@@ -6,10 +6,23 @@ use super::dfa::{CharDfa, DEAD};
 use super::node::{ObjectMachine, StringMachine};
 use super::plain::name_lives;
 use super::scratch::{Config, EMPTY_TEXT, Key, NAMED, Scratch, Str, Top, UNKNOWN, is_kept};
+use super::state::State;
 use super::strings::string_live;
 use super::text::Partial;
 
 impl SchemaAutomaton {
+    /// Whether bytes are text inside a string that may be any, which they leave as it is.
+    pub(super) fn is_free_text(&self, state: &State, bytes: &[u8]) -> bool {
+        let Top::String { node, text, .. } = state.top else {
+            return false;
+        };
+        let string = self.node(node).string.as_ref();
+        text.partial == Partial::None
+            && string.is_some_and(|m| m.free.is_some())
+            && state.item().is_none()
+            && run(bytes).len() == bytes.len()
+    }
+
     /// Where bytes lead to.
     ///
     /// # Errors

@@ -172,12 +172,24 @@ impl SchemaAutomaton {
         }
         state.tag = x.tag;
         state.stack = config.stack;
+        state.accepting = self.ends_at(config, x);
+        match is_kept(config.item) || !is_same_everywhere(&config.top) {
+            true => self.store_more(config, state, x),
+            false => {
+                state.top = config.top;
+                state.more = None;
+            }
+        }
+    }
+
+    /// Gives a state what its top refers to.
+    #[inline(never)]
+    fn store_more(&self, config: Config, state: &mut State, x: &mut Scratch) {
         let mut lists = Numbered::default();
         let mut top = self.relocated(config.top, &mut |id| lists.number(id, x));
         let mut key = Vec::new();
         if let Top::Key(k) = &mut top
             && k.text != NAMED
-            && k.text != EMPTY_TEXT
         {
             key = x.text(k.text, 0);
             k.text = EMPTY_TEXT;
@@ -196,7 +208,6 @@ impl SchemaAutomaton {
                 there: config.top,
             })),
         };
-        state.accepting = self.ends_at(config, x);
     }
 
     /// As [`SchemaAutomaton::store`], where the text of the item is not in the scratch.
@@ -315,6 +326,18 @@ impl SchemaAutomaton {
             Top::Key(key) => Top::Key(Key { ..key }),
             other => other,
         }
+    }
+}
+
+/// Whether all that a top refers to has the same number in every scratch, as far as that is
+/// plain: what may be a list or the state of an automaton counts as a list.
+fn is_same_everywhere(top: &Top) -> bool {
+    match *top {
+        Top::Value { set, .. } | Top::Unit { set, .. } => set < FIXED_LISTS,
+        Top::Number { set, state, .. } => set.max(state) < FIXED_LISTS,
+        Top::String { set, text, .. } => set.max(text.state) < FIXED_LISTS,
+        Top::Key(key) => key.text == NAMED || key.text == EMPTY_TEXT,
+        Top::Gap { .. } | Top::End => true,
     }
 }
 
