@@ -2,33 +2,52 @@
 
 use std::sync::Arc;
 
-/// States, the newest on top. A clone is O(1) and shares everything.
+/// States, the newest last. A clone shares all but the last few.
+#[derive(Clone, Debug)]
+pub(crate) struct History<S> {
+    /// At most [`CHUNK`].
+    newest: Vec<S>,
+    earlier: Chunks<S>,
+}
+
+/// Full chunks of states, the newest on top.
 #[derive(Debug)]
-pub(crate) struct History<S>(Option<Arc<Taken<S>>>);
+struct Chunks<S>(Option<Arc<Chunk<S>>>);
 
 #[derive(Debug)]
-struct Taken<S> {
-    before: S,
+struct Chunk<S> {
+    states: Vec<S>,
+    /// How many states there are, earlier ones included.
     len: usize,
-    earlier: History<S>,
+    earlier: Chunks<S>,
 }
+
+/// States of a chunk: enough that taking a token seldom asks for memory, and few enough
+/// that a fork copies little.
+const CHUNK: usize = 16;
 
 impl<S> History<S> {
     pub(crate) fn new() -> Self {
-        History(None)
+        History {
+            newest: Vec::new(),
+            earlier: Chunks(None),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |taken| taken.len)
+        self.newest.len() + self.earlier.0.as_ref().map_or(0, |chunk| chunk.len)
     }
 
     pub(crate) fn push(&mut self, before: S) {
-        let earlier = History(self.0.take());
-        self.0 = Some(Arc::new(Taken {
-            before,
-            len: earlier.len() + 1,
-            earlier,
-        }));
+        if self.newest.len() == CHUNK {
+            let states = std::mem::replace(&mut self.newest, Vec::with_capacity(CHUNK));
+            self.earlier = Chunks(Some(Arc::new(Chunk {
+                len: self.earlier.0.as_ref().map_or(0, |chunk| chunk.len) + states.len(),
+                states,
+                earlier: Chunks(self.earlier.0.take()),
+            })));
+        }
+        self.newest.push(before);
     }
 }
 
@@ -36,28 +55,33 @@ impl<S: Clone> History<S> {
     /// Takes the last `n` states off and gives the oldest of them; `None`, and
     /// nothing taken, if there are fewer or `n` is 0. O(n).
     pub(crate) fn pop(&mut self, n: usize) -> Option<S> {
-        let mut at = self.0.as_ref();
-        for _ in 1..n {
-            at = at?.earlier.0.as_ref();
+        let left = self.len().checked_sub(n).filter(|_| n > 0)?;
+        loop {
+            let shared = self.len() - self.newest.len();
+            if let Some(place) = left.checked_sub(shared) {
+                let mut taken = self.newest.drain(place..);
+                return taken.next();
+            }
+            let chunk = self.earlier.0.take()?;
+            self.newest.clear();
+            self.newest.extend_from_slice(&chunk.states);
+            self.earlier = chunk.earlier.clone();
         }
-        let taken = at.filter(|_| n > 0)?.clone();
-        *self = taken.earlier.clone();
-        Some(taken.before.clone())
     }
 }
 
-impl<S> Clone for History<S> {
+impl<S> Clone for Chunks<S> {
     fn clone(&self) -> Self {
-        History(self.0.clone())
+        Chunks(self.0.clone())
     }
 }
 
-impl<S> Drop for History<S> {
+impl<S> Drop for Chunks<S> {
     /// One after another: a long history must not nest a drop in each drop.
     fn drop(&mut self) {
         let mut next = self.0.take();
-        while let Some(mut taken) = next.and_then(Arc::into_inner) {
-            next = taken.earlier.0.take();
+        while let Some(mut chunk) = next.and_then(Arc::into_inner) {
+            next = chunk.earlier.0.take();
         }
     }
 }
@@ -87,5 +111,43 @@ mod tests {
         let fork = history.clone();
         drop(history);
         assert_eq!(fork.len(), 1_000_000);
+    }
+
+    /// A plain list is what a history is like.
+    #[test]
+    fn a_history_is_a_list() {
+        let mut histories = vec![(History::new(), Vec::new())];
+        let mut chance = 1u64;
+        for n in 0..20_000u64 {
+            chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            let draw = (chance >> 33) as usize;
+            let at = draw % histories.len();
+            let (history, list) = &mut histories[at];
+            match draw / 64 % 32 {
+                0 => {
+                    let fork = (history.clone(), list.clone());
+                    histories.truncate(7);
+                    histories.push(fork);
+                }
+                1..=3 => {
+                    let back = draw / 2048 % 50;
+                    let taken = match list.len().checked_sub(back) {
+                        Some(left) if back > 0 => {
+                            let taken = list[left];
+                            list.truncate(left);
+                            Some(taken)
+                        }
+                        _ => None,
+                    };
+                    assert_eq!(history.pop(back), taken);
+                }
+                _ => {
+                    history.push(n);
+                    list.push(n);
+                }
+            }
+            let (history, list) = &histories[at];
+            assert_eq!(history.len(), list.len());
+        }
     }
 }

@@ -7,6 +7,7 @@ mod kinds;
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
+mod tokens;
 mod trie;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ pub(crate) use kinds::Kinds;
 pub(crate) use trie::{NO_TOKEN, Node, Trie};
 
 use common::Common;
+use tokens::Tokens;
 
 use crate::part::{Part, RestsOnTop};
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
@@ -72,11 +74,7 @@ pub enum AddedTokens {
 pub struct Vocabulary(Arc<Inner>);
 
 struct Inner {
-    /// `bytes[offsets[t]..offsets[t + 1]]` are token t's bytes, or its name if
-    /// it is no text.
-    offsets: Vec<u32>,
-    bytes: Vec<u8>,
-    kinds: Vec<TokenKind>,
+    tokens: Tokens,
     ends: Vec<TokenId>,
     trie: Trie,
     single_bytes: [bool; 256],
@@ -305,20 +303,19 @@ impl Vocabulary {
     fn to_builder(&self) -> VocabularyBuilder {
         VocabularyBuilder {
             tokens: (0..self.width()).map(|t| self.0.raw(t).into()).collect(),
-            kinds: self.0.kinds.clone(),
+            kinds: (0..self.width()).map(|t| self.0.tokens.kind(t)).collect(),
         }
     }
 
     /// How many bits a mask has: one more than the largest token number, or
     /// the width of the logits.
     pub fn width(&self) -> usize {
-        self.0.kinds.len()
+        self.0.tokens.width()
     }
 
     /// What a token is. Outside the width: [`TokenKind::Absent`].
     pub fn kind(&self, token: TokenId) -> TokenKind {
-        let kind = self.0.kinds.get(token.index());
-        kind.copied().unwrap_or(TokenKind::Absent)
+        self.0.tokens.kind(token.index())
     }
 
     /// The bytes that a text token stands for; `None` for any other token.
@@ -370,9 +367,7 @@ impl Vocabulary {
         // A panic elsewhere leaves the map whole: it changes by one insert.
         let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         let cuts = cuts.values().filter_map(|slot| slot.cut.get());
-        self.0.offsets.len() * 4
-            + self.0.bytes.len()
-            + self.0.kinds.len()
+        self.0.tokens.memory()
             + self.0.trie.memory()
             + self.0.ranks.len() * 4
             + self
@@ -604,7 +599,7 @@ impl std::ops::Deref for CutRef {
 
 impl Inner {
     fn raw(&self, token: usize) -> &[u8] {
-        &self.bytes[self.offsets[token] as usize..self.offsets[token + 1] as usize]
+        self.tokens.bytes(token)
     }
 }
 
@@ -667,17 +662,11 @@ impl VocabularyBuilder {
     ///
     /// The tokens have more than 4 GiB of bytes.
     pub fn build(self) -> Result<Vocabulary, Error> {
-        let mut offsets = Vec::with_capacity(self.tokens.len() + 1);
-        let mut bytes = Vec::new();
+        let tokens = self.kinds.iter().zip(&self.tokens);
+        let tokens = Tokens::new(tokens.map(|(kind, bytes)| (*kind, bytes.as_ref())))?;
         let mut single_bytes = [false; 256];
         let mut fingerprint = Fnv128::default();
-        offsets.push(0);
         for (token, &kind) in self.tokens.iter().zip(&self.kinds) {
-            bytes.extend_from_slice(token);
-            let Ok(offset) = u32::try_from(bytes.len()) else {
-                return Err(limit("4 GiB of token bytes"));
-            };
-            offsets.push(offset);
             if let ([byte], TokenKind::Text) = (token.as_ref(), kind) {
                 single_bytes[*byte as usize] = true;
             }
@@ -707,9 +696,7 @@ impl VocabularyBuilder {
             .map(|t| TokenId::new(t as u32))
             .collect();
         Ok(Vocabulary(Arc::new(Inner {
-            offsets,
-            bytes,
-            kinds: self.kinds,
+            tokens,
             ends,
             trie,
             single_bytes,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fsm_index::Exception;
 
 use super::SchemaAutomaton;
+use super::levels::Level;
 use super::node::ArrayMachine;
 use super::scratch::{Config, Frame, Gap, Scratch, Top, UNKNOWN_ITEM};
 use super::state::{Item, Load, State};
@@ -87,25 +88,22 @@ impl SchemaAutomaton {
     /// array whose items must differ, if any string may come there; and the
     /// items before it.
     pub(super) fn open_item<'s>(&self, state: &'s State) -> Option<(&'s [u8], &'s [Arc<str>])> {
-        let item = state.item.as_ref()?;
+        let item = state.item()?;
         let Top::String { node, text, .. } = state.top else {
             return None;
         };
-        let (last, below) = state.below.frames.split_last()?;
-        let m = self.unique_array(last)?;
-        let alone = !below.iter().any(|frame| self.is_unique(frame));
+        let mut levels = state.below.iter();
+        let last = levels.next()?;
+        let m = self.unique_array(&last.frame)?;
+        let alone = !levels.any(|level| self.is_unique(&level.frame));
         let differ = m.values.is_empty() && m.threads.iter().all(|t| t.unique);
         let free = self.node(node).string.as_ref()?.free.is_some();
         if !alone || !differ || !free || text.partial != Partial::None {
             return None;
         }
-        let begun = item.text.get(last.start as usize..)?;
+        let begun = item.text.get(last.frame.start as usize..)?;
         let begun = begun.trim_ascii_start().strip_prefix(b"\"")?;
-        let seen = match last.seen.checked_sub(1) {
-            Some(at) => &*state.below.seen.get(at as usize)?.list,
-            None => &[],
-        };
-        (!begun.contains(&b'\\')).then_some((begun, seen))
+        (!begun.contains(&b'\\')).then_some((begun, last.seen()))
     }
 
     /// Commits text within an item that differs: `None` if more than that
@@ -113,14 +111,15 @@ impl SchemaAutomaton {
     #[cold]
     pub(super) fn advance_apart(
         &self,
-        state: &State,
+        state: &mut State,
         bytes: &[u8],
         x: &mut Scratch,
-    ) -> Option<Result<State, usize>> {
-        let item = state.item.as_ref().filter(|item| item.differs)?;
-        let array = state.below.frames.iter().rposition(|f| self.is_unique(f))?;
-        let depth = array as u32 + 1;
-        let mut config = self.load(state, x, Load::Apart);
+    ) -> Option<Result<(), usize>> {
+        let item = state.item().filter(|item| item.differs)?;
+        let is_unique = |level: &&Level| self.is_unique(&level.frame);
+        let depth = state.below.iter().find(is_unique)?.depth;
+        let before = self.load(state, x, Load::Apart);
+        let mut config = before;
         for (i, byte) in bytes.iter().enumerate() {
             let Some(next) = self.next(config, *byte, x) else {
                 return Some(Err(i));
@@ -133,19 +132,19 @@ impl SchemaAutomaton {
             }
             config = next;
         }
-        let mut after = self.store(config, state, x);
         let mut text = Vec::with_capacity(item.text.len() + bytes.len());
         text.extend_from_slice(&item.text);
         text.extend_from_slice(bytes);
         let differs = true;
-        after.item = Some(Box::new(Item { text, differs }));
-        Some(Ok(after))
+        self.store_apart(config, &before, Item { text, differs }, state, x);
+        Some(Ok(()))
     }
 
     /// Tokens that go on with further items behind the open one.
     #[cold]
     pub(super) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.item.is_none() || !state.below.frames.iter().all(|f| self.only_compares(f)) {
+        let mut levels = state.below.iter();
+        if state.item().is_none() || !levels.all(|level| self.only_compares(&level.frame)) {
             return;
         }
         if let Some((begun, seen)) = self.open_item(state) {
@@ -169,13 +168,14 @@ impl SchemaAutomaton {
             });
             return;
         }
-        let Some(array) = state.below.frames.iter().rposition(|f| self.is_unique(f)) else {
+        let is_unique = |level: &&Level| self.is_unique(&level.frame);
+        if !state.below.iter().any(|level| is_unique(&level)) {
             return;
-        };
+        }
         // What must be closed first, and then the comma before the next item.
         let mut order: Vec<u8> = Vec::new();
-        for frame in state.below.frames[array + 1..].iter().rev() {
-            order.push(if frame.is_object { b'}' } else { b']' });
+        for level in state.below.iter().take_while(|level| !is_unique(level)) {
+            order.push(if level.frame.is_object { b'}' } else { b']' });
         }
         if order.is_empty() {
             match state.top {
@@ -197,7 +197,7 @@ impl SchemaAutomaton {
     /// Whether a token could be refused because of a further item, or because an
     /// item is spelled with escapes.
     pub(super) fn may_double(&self, state: &State, token: &[u8]) -> bool {
-        if state.item.is_none() {
+        if state.item().is_none() {
             return false;
         }
         let comma = token.iter().position(|&byte| byte == b',');

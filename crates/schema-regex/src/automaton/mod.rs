@@ -25,13 +25,16 @@ mod following;
 mod heights;
 mod hints;
 mod leaves;
+mod levels;
 mod live;
 mod location;
 mod loops;
 mod names;
 mod node;
 mod objects;
+mod plain;
 mod reader;
+mod runs;
 mod scratch;
 mod shape;
 mod sources;
@@ -329,18 +332,20 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
-        x.tidy();
-        if state.item.is_some()
-            && let Some(after) = self.advance_apart(state, bytes, x)
-        {
-            *state = after?;
+        if self.is_free_text(state, bytes) {
             return Ok(());
         }
-        let mut config = self.load(state, x, Load::Text);
-        for (i, byte) in bytes.iter().enumerate() {
-            config = self.next(config, *byte, x).ok_or(i)?;
+        x.tidy();
+        if state.item().is_some()
+            && let Some(done) = self.advance_apart(state, bytes, x)
+        {
+            return done;
         }
-        *state = self.store(config, state, x);
+        let before = self.load(state, x, Load::Text);
+        let config = self.read_on(before, bytes, x)?;
+        if config != before || !state.is_in(x) {
+            self.store(config, &before, state, x);
+        }
         Ok(())
     }
 
@@ -425,13 +430,13 @@ impl ByteAutomaton for SchemaAutomaton {
                 times: 3,
             });
         }
-        if state.item.is_some() {
+        if state.item().is_some() {
             self.item_exceptions(state, each);
         }
     }
 
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && state.may_come_again(token)) || self.may_double(state, token)
+        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
     }
 
     fn mask_key(

@@ -123,11 +123,17 @@ impl Span {
         if self.is_none() {
             return Span::NONE;
         }
-        let Some(c) = char::from_u32(c) else {
+        match char::from_u32(c) {
+            Some(c) => self.go_on(c.encode_utf8(&mut [0; 4]).as_bytes(), text),
+            None => Span::NONE,
+        }
+    }
+
+    /// The texts of the span that go on with whole characters.
+    pub(super) fn go_on<'t>(self, bytes: &[u8], text: impl Fn(usize) -> &'t str) -> Span {
+        if self.is_none() {
             return Span::NONE;
-        };
-        let mut buffer = [0; 4];
-        let bytes = c.encode_utf8(&mut buffer).as_bytes();
+        }
         let read = self.read as usize;
         let tail = |i: usize| -> &[u8] {
             let t = text(i).as_bytes();
@@ -144,6 +150,13 @@ impl Span {
             hi: hi as u32,
             read: (read + bytes.len()) as u32,
         }
+    }
+
+    /// What the texts of the span begin with, as far as it was read.
+    pub(super) fn begun(self, words: &Words) -> &str {
+        let first = words.list.get(self.lo as usize);
+        let begun = first.and_then(|word| word.text.get(..self.read as usize));
+        begun.unwrap_or_default()
     }
 
     /// The first text of the span, if it ends here.

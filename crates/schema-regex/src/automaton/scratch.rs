@@ -1,6 +1,7 @@
 //! The working memory of one walk: everything that a cursor stands for, each
 //! thing once and by number.
 
+use std::borrow::Borrow;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -14,28 +15,69 @@ use crate::hash::{Fx, FxMap, pair};
 #[derive(Debug)]
 pub(super) struct Interner<T> {
     items: Vec<T>,
-    ids: FxMap<T, u32>,
+    /// One more than the number of an item where its hash says, or behind that; 0 where
+    /// there is none. Half of them at least are free, so that few are looked at.
+    places: Vec<u32>,
 }
 
-impl<T: Clone + Eq + Hash> Interner<T> {
+impl<T: Eq + Hash> Interner<T> {
     fn new() -> Self {
         Interner {
             items: Vec::new(),
-            ids: FxMap::default(),
+            places: vec![0; 64],
         }
     }
 
-    pub(super) fn add(&mut self, item: T) -> u32 {
-        let fresh = self.items.len() as u32;
-        match self.ids.entry(item) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(place) => {
-                self.items.push(place.key().clone());
-                *place.insert(fresh)
+    /// The number of an item, or the place that is free for it.
+    fn find<Q: Eq + Hash + ?Sized>(&self, item: &Q) -> Result<u32, usize>
+    where
+        T: Borrow<Q>,
+    {
+        let mut place = self.place(item);
+        loop {
+            match self.places[place].checked_sub(1) {
+                None => return Err(place),
+                Some(id) if self.items[id as usize].borrow() == item => return Ok(id),
+                Some(_) => place = (place + 1) & (self.places.len() - 1),
             }
         }
     }
 
+    fn place<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+        let mut hasher = Fx::default();
+        item.hash(&mut hasher);
+        hasher.finish() as usize & (self.places.len() - 1)
+    }
+
+    pub(super) fn add(&mut self, item: T) -> u32 {
+        match self.find(&item) {
+            Ok(id) => id,
+            Err(place) => {
+                self.items.push(item);
+                self.places[place] = self.items.len() as u32;
+                if self.items.len() * 2 > self.places.len() {
+                    self.grow();
+                }
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let count = self.places.len() * 4;
+        self.places.clear();
+        self.places.resize(count, 0);
+        for id in 0..self.items.len() {
+            let mut place = self.place(&self.items[id]);
+            while self.places[place] != 0 {
+                place = (place + 1) & (count - 1);
+            }
+            self.places[place] = id as u32 + 1;
+        }
+    }
+
+    #[inline]
     pub(super) fn get(&self, id: u32) -> &T {
         &self.items[id as usize]
     }
@@ -72,6 +114,14 @@ impl Texts {
                 *place.insert(fresh)
             }
         }
+    }
+
+    /// As [`Texts::add`] without looking whether the text is there already: for texts
+    /// that no cursor is told apart by.
+    pub(super) fn append(&mut self, text: u32, value: u32) -> u32 {
+        let length = self.nodes[text as usize].2 + 1;
+        self.nodes.push((text, value, length));
+        self.nodes.len() as u32 - 1
     }
 }
 
@@ -141,14 +191,17 @@ impl Configs {
 pub(super) struct Tag(u64);
 
 impl Tag {
+    /// That of no scratch.
+    pub(super) const NONE: Tag = Tag(0);
+
     fn new() -> Tag {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Tag(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
 /// An open array or object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) node: u32,
     pub(super) is_object: bool,
@@ -236,7 +289,8 @@ pub(super) struct Key {
     /// Among the further names that were used.
     pub(super) used: Span,
     pub(super) partial: Partial,
-    /// The name so far: a text, or [`UNKNOWN`] where it began before the walk.
+    /// The name so far: a text, [`NAMED`], or [`UNKNOWN`] where it began before the
+    /// walk.
     pub(super) text: u32,
 }
 
@@ -249,6 +303,9 @@ impl Key {
 }
 
 pub(super) const UNKNOWN: u32 = 0;
+/// A name that is, as far as it was read, what the declared names of its span begin with:
+/// nothing has to remember it.
+pub(super) const NAMED: u32 = u32::MAX;
 pub(super) const NO_TEXT: u32 = 0;
 pub(super) const EMPTY_TEXT: u32 = 1;
 /// An item that differs from those before it, or whose text is not compared for
@@ -275,6 +332,16 @@ impl Hash for Config {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.top.hash(hasher);
         hasher.write_u64(pair(self.stack, self.item));
+    }
+}
+
+impl Hash for Frame {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let node = self.node << 1 | u32::from(self.is_object);
+        hasher.write_u64(pair(node, self.threads));
+        hasher.write_u64(pair(self.pos, self.count));
+        hasher.write_u64(pair(self.used, self.seen));
+        hasher.write_u64(pair(self.member, self.start));
     }
 }
 
@@ -326,6 +393,8 @@ pub(super) struct Usable {
     pub(super) values: u32,
 }
 
+/// Lists from this number on have another number in each scratch.
+pub(super) const FIXED_LISTS: u32 = 3;
 pub(super) const EMPTY_LIST: u32 = 0;
 /// The list `[0]`.
 pub(super) const FIRST: u32 = 1;
@@ -343,6 +412,8 @@ pub struct Scratch {
     pub(super) texts: Texts,
     /// By stack.
     pub(super) usable: Vec<Option<Arc<Usable>>>,
+    /// The upper part of a stack, while it is taken apart.
+    pub(super) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
     pub(super) fresh: FxMap<Config, bool>,
     /// While that is found out, it is not asked.
@@ -370,6 +441,7 @@ impl Scratch {
             configs: Configs::new(),
             texts: Texts::new(),
             usable: Vec::new(),
+            path: Vec::new(),
             fresh: FxMap::default(),
             searching: false,
             forgets: false,
@@ -424,10 +496,8 @@ impl Scratch {
             [0] => FIRST,
             [0, 0] => FIRST_THREAD,
             other => {
-                if let Some(id) = self.lists.ids.get(other) {
-                    return *id;
-                }
-                self.lists.add(Arc::from(other))
+                let known = self.lists.find::<[u32]>(other);
+                known.unwrap_or_else(|_| self.lists.add(Arc::from(other)))
             }
         }
     }
@@ -473,13 +543,12 @@ impl Scratch {
 
     /// The values of a text from `start` on.
     pub(super) fn text(&self, text: u32, start: u32) -> Vec<u32> {
-        let mut out = Vec::new();
+        let length = self.texts.nodes[text as usize].2.saturating_sub(start);
+        let mut out = vec![0; length as usize];
         let mut at = text;
-        while at > EMPTY_TEXT && self.texts.nodes[at as usize].2 > start {
-            out.push(self.texts.nodes[at as usize].1);
-            at = self.texts.nodes[at as usize].0;
+        for place in out.iter_mut().rev() {
+            (at, *place, _) = self.texts.nodes[at as usize];
         }
-        out.reverse();
         out
     }
 

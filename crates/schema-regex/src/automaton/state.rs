@@ -3,36 +3,40 @@
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
+use super::levels::Levels;
 use super::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, Frame, Key, NO_TEXT, Scratch, Seen, Str, Tag, Top, UNKNOWN,
-    UNKNOWN_ITEM, is_kept,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Scratch, Str, Tag, Top,
+    UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
 
 /// Where a text stands: self-contained, and as large as the text is nested,
 /// plus the names used in open objects.
+///
+/// Small, because a guide keeps one for each token: what most texts do not have at most
+/// of their places is kept apart.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) top: Top,
-    /// Lists that `top` refers to, by number from [`FIXED_LISTS`] on.
-    lists: Vec<Arc<[u32]>>,
-    pub(super) below: Arc<Below>,
-    /// The name that is open.
-    key: Arc<[u32]>,
-    /// The item that is open, where items must differ.
-    pub(super) item: Option<Box<Item>>,
+    pub(super) below: Levels,
+    more: Option<Arc<More>>,
+    /// The scratch that has it as it is, which spares reading it on there, and the
+    /// stack there.
+    tag: Tag,
+    stack: u32,
     pub(super) accepting: bool,
-    /// Where a scratch has it, which spares reading it on there.
-    place: Option<(Tag, Config)>,
 }
 
-/// The arrays and objects that are open: most tokens leave them as they are.
-#[derive(Debug, Default)]
-pub(super) struct Below {
-    pub(super) frames: Vec<Frame>,
-    /// Lists and seen things that `frames` refer to, by number from
-    /// [`FIXED_LISTS`] and 1 on.
+/// What else there may be to a state.
+#[derive(Clone, Debug)]
+struct More {
+    /// Lists that the top refers to, by number from [`FIXED_LISTS`] on.
     lists: Vec<Arc<[u32]>>,
-    pub(super) seen: Vec<Seen>,
+    /// The name that is open, if it is not the beginning of a declared one.
+    key: Vec<u32>,
+    /// The item that is open, where items must differ.
+    item: Option<Item>,
+    /// The top by the numbers of the scratch that the state was made in.
+    there: Top,
 }
 
 /// The outermost item that is open and must differ from others.
@@ -55,20 +59,16 @@ pub(super) enum Load {
     Walk,
 }
 
-/// Lists that have the same number everywhere.
-const FIXED_LISTS: u32 = 3;
-
 impl State {
     /// A state without anything to refer to.
     pub(super) fn of(config: Config) -> State {
         State {
             top: config.top,
-            lists: Vec::new(),
-            below: Arc::default(),
-            key: Arc::default(),
-            item: None,
+            below: Levels::default(),
+            more: None,
+            tag: Tag::NONE,
+            stack: 0,
             accepting: false,
-            place: None,
         }
     }
 
@@ -77,35 +77,19 @@ impl State {
         matches!(self.top, Top::Key(_))
     }
 
-    /// Whether the name that is open, ended by the token's first quotation mark,
-    /// may stand in the token once more.
-    pub(super) fn may_come_again(&self, token: &[u8]) -> bool {
-        if token.contains(&b'\\') {
-            return true;
-        }
-        let Some(end) = token.iter().position(|&byte| byte == b'"') else {
-            return false;
-        };
-        let ended = &token[..=end];
-        let quotes = (end..token.len()).filter(|&at| token[at] == b'"');
-        quotes.into_iter().any(|quote| {
-            let mut rest = &token[quote + 1..];
-            for &c in &*self.key {
-                let Some(c) = char::from_u32(c) else {
-                    return true;
-                };
-                match rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes()) {
-                    Some(behind) => rest = behind,
-                    None => return false,
-                }
-            }
-            rest.starts_with(ended)
-        })
+    /// Whether a scratch has the state as it is.
+    pub(super) fn is_in(&self, x: &Scratch) -> bool {
+        self.tag == x.tag
+    }
+
+    /// The item that is open, where items must differ.
+    pub(super) fn item(&self) -> Option<&Item> {
+        self.more.as_ref()?.item.as_ref()
     }
 
     /// How many arrays and objects are open.
     pub fn depth(&self) -> usize {
-        self.below.frames.len()
+        self.below.depth() as usize
     }
 }
 
@@ -114,10 +98,18 @@ impl SchemaAutomaton {
     /// unknown, and so does an item that differs, so that cursors do not depend
     /// on them.
     pub(super) fn load(&self, state: &State, x: &mut Scratch, how: Load) -> Config {
-        let known = state.place.filter(|(tag, _)| *tag == x.tag);
-        let mut config = match known {
+        let mut config = match (state.tag == x.tag, &state.more) {
+            (true, None) => Config {
+                top: state.top,
+                stack: state.stack,
+                item: NO_TEXT,
+            },
             // An item is read on in several ways.
-            Some((_, config)) if state.item.is_none() => config,
+            (true, Some(more)) if more.item.is_none() => Config {
+                top: more.there,
+                stack: state.stack,
+                item: NO_TEXT,
+            },
             _ => self.read(state, x),
         };
         if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
@@ -125,8 +117,8 @@ impl SchemaAutomaton {
         }
         x.base_depth = x.depth(config.stack);
         x.least_depth = x.base_depth;
-        x.forgets = how == Load::Walk && state.item.is_some();
-        let Some(item) = &state.item else {
+        x.forgets = how == Load::Walk && state.item().is_some();
+        let Some(item) = state.item() else {
             return config;
         };
         if x.forgets {
@@ -148,28 +140,22 @@ impl SchemaAutomaton {
 
     /// The configuration of a state, the item that is open aside.
     fn read(&self, state: &State, x: &mut Scratch) -> Config {
-        let below = &*state.below;
-        let lists: Vec<u32> = below.lists.iter().map(|l| x.add_list(l)).collect();
-        let list = |id: u32| match id.checked_sub(FIXED_LISTS) {
-            Some(i) => lists[i as usize],
-            None => id,
+        let stack = state.below.stack(x);
+        let nothing = More {
+            lists: Vec::new(),
+            key: Vec::new(),
+            item: None,
+            there: Top::End,
         };
-        let mut stack = 0;
-        for frame in &below.frames {
-            let mut frame = *frame;
-            frame.threads = list(frame.threads);
-            frame.used = list(frame.used);
-            if let Some(i) = frame.seen.checked_sub(1) {
-                frame.seen = x.seen.add(below.seen[i as usize].clone());
-            }
-            stack = x.push(frame, stack);
-        }
+        let more = state.more.as_deref().unwrap_or(&nothing);
         let mut top = self.relocated(state.top, &mut |id| match id.checked_sub(FIXED_LISTS) {
-            Some(i) => x.add_list(&state.lists[i as usize]),
+            Some(i) => x.add_list(&more.lists[i as usize]),
             None => id,
         });
-        if let Top::Key(key) = &mut top {
-            key.text = state.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
+        if let Top::Key(key) = &mut top
+            && key.text != NAMED
+        {
+            key.text = more.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
         }
         Config {
             top,
@@ -178,36 +164,107 @@ impl SchemaAutomaton {
         }
     }
 
-    /// The state of a configuration that did not begin with a walk: that of a text
-    /// which goes on behind `before`.
-    pub(super) fn store(&self, config: Config, before: &State, x: &mut Scratch) -> State {
-        let same = |place: &(Tag, Config)| place.0 == x.tag && place.1.stack == config.stack;
-        let below = match before.place.as_ref().is_some_and(same) {
-            true => before.below.clone(),
-            false => Arc::new(below(config.stack, x)),
-        };
+    /// Makes a state that of a configuration which a text leads to from `from`, as that
+    /// state was loaded.
+    pub(super) fn store(&self, config: Config, from: &Config, state: &mut State, x: &mut Scratch) {
+        if config.stack != from.stack {
+            state.below = state.below.of_stack(from.stack, config.stack, x);
+        }
+        state.tag = x.tag;
+        state.stack = config.stack;
+        state.accepting = self.ends_at(config, x);
+        match is_kept(config.item) || !is_same_everywhere(&config.top) {
+            true => self.store_more(config, state, x),
+            false => {
+                state.top = config.top;
+                state.more = None;
+            }
+        }
+    }
+
+    /// Gives a state what its top refers to.
+    #[inline(never)]
+    fn store_more(&self, config: Config, state: &mut State, x: &mut Scratch) {
         let mut lists = Numbered::default();
         let mut top = self.relocated(config.top, &mut |id| lists.number(id, x));
-        let mut key: Arc<[u32]> = Arc::default();
-        if let Top::Key(k) = &mut top {
-            key = x.text(k.text, 0).into();
+        let mut key = Vec::new();
+        if let Top::Key(k) = &mut top
+            && k.text != NAMED
+        {
+            key = x.text(k.text, 0);
             k.text = EMPTY_TEXT;
         }
-        let item = is_kept(config.item).then(|| {
-            Box::new(Item {
-                text: x.bytes(config.item, 0),
-                differs: self.is_different(&config, x),
-            })
+        let item = is_kept(config.item).then(|| Item {
+            text: x.bytes(config.item, 0),
+            differs: self.is_different(&config, x),
         });
-        let accepting = self.ends_at(config, x);
-        State {
-            top,
-            lists: lists.lists,
-            below,
-            key,
-            item,
-            accepting,
-            place: Some((x.tag, config)),
+        state.top = top;
+        state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
+            true => None,
+            false => Some(Arc::new(More {
+                lists: lists.lists,
+                key,
+                item,
+                there: config.top,
+            })),
+        };
+    }
+
+    /// As [`SchemaAutomaton::store`], where the text of the item is not in the scratch.
+    pub(super) fn store_apart(
+        &self,
+        config: Config,
+        from: &Config,
+        item: Item,
+        state: &mut State,
+        x: &mut Scratch,
+    ) {
+        self.store(config, from, state, x);
+        let mut more = More {
+            lists: Vec::new(),
+            key: Vec::new(),
+            item: None,
+            there: config.top,
+        };
+        if let Some(known) = state.more.take() {
+            more = Arc::unwrap_or_clone(known);
+        }
+        more.item = Some(item);
+        state.more = Some(Arc::new(more));
+    }
+
+    /// Whether the name that is open, ended by the token's first quotation mark,
+    /// may stand in the token once more.
+    pub(super) fn may_come_again(&self, state: &State, token: &[u8]) -> bool {
+        if token.contains(&b'\\') {
+            return true;
+        }
+        let Some(end) = token.iter().position(|&byte| byte == b'"') else {
+            return false;
+        };
+        let ended = &token[..=end];
+        let mut quotes = (end..token.len()).filter(|&at| token[at] == b'"');
+        quotes.any(|quote| {
+            let rest = self.behind_name(state, &token[quote + 1..]);
+            rest.is_some_and(|rest| rest.starts_with(ended))
+        })
+    }
+
+    /// What follows the name that is open, as far as it was read, if a text begins with
+    /// that.
+    fn behind_name<'t>(&self, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
+        match (state.top, state.below.iter().next()) {
+            (Top::Key(key), Some(level)) if key.text == NAMED => {
+                let m = self.node(level.frame.node).object.as_ref()?;
+                text.strip_prefix(key.names.begun(&m.names).as_bytes())
+            }
+            _ => {
+                let key = state.more.iter().flat_map(|more| &more.key);
+                let mut chars = key.filter_map(|c| char::from_u32(*c));
+                chars.try_fold(text, |rest, c| {
+                    rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes())
+                })
+            }
         }
     }
 
@@ -272,6 +329,18 @@ impl SchemaAutomaton {
     }
 }
 
+/// Whether all that a top refers to has the same number in every scratch, as far as that is
+/// plain: what may be a list or the state of an automaton counts as a list.
+fn is_same_everywhere(top: &Top) -> bool {
+    match *top {
+        Top::Value { set, .. } | Top::Unit { set, .. } => set < FIXED_LISTS,
+        Top::Number { set, state, .. } => set.max(state) < FIXED_LISTS,
+        Top::String { set, text, .. } => set.max(text.state) < FIXED_LISTS,
+        Top::Key(key) => key.text == NAMED || key.text == EMPTY_TEXT,
+        Top::Gap { .. } | Top::End => true,
+    }
+}
+
 /// Lists by the numbers that a state has for them.
 #[derive(Default)]
 struct Numbered {
@@ -291,31 +360,5 @@ impl Numbered {
             self.ids.len() - 1
         });
         at as u32 + FIXED_LISTS
-    }
-}
-
-/// The open arrays and objects of a stack.
-fn below(stack: u32, x: &Scratch) -> Below {
-    let mut lists = Numbered::default();
-    let mut frames: Vec<Frame> = Vec::with_capacity(x.depth(stack) as usize);
-    let mut seen: Vec<Seen> = Vec::new();
-    let mut at = stack;
-    while at != 0 {
-        let node = x.stacks.get(at);
-        let mut frame = node.frame;
-        frame.threads = lists.number(frame.threads, x);
-        frame.used = lists.number(frame.used, x);
-        if frame.seen != 0 {
-            seen.push(x.seen.get(frame.seen).clone());
-            frame.seen = seen.len() as u32;
-        }
-        frames.push(frame);
-        at = node.below;
-    }
-    frames.reverse();
-    Below {
-        frames,
-        lists: lists.lists,
-        seen,
     }
 }

@@ -8,8 +8,8 @@ use super::equality;
 use super::live::{Live, ObjectAt};
 use super::node::{Node, Span};
 use super::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NO_TEXT, Scratch, Seen,
-    Str, Top, UNKNOWN_ITEM, is_kept,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
+    Seen, Str, Top, UNKNOWN_ITEM, is_kept,
 };
 use super::space::NO_SPACE;
 use super::strings::{StringSink, string_goals, string_live, string_start};
@@ -63,6 +63,11 @@ impl SchemaAutomaton {
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
+        if item == NO_TEXT {
+            // Outside of all such arrays only one that was just opened counts.
+            let opened = stack != 0 && self.is_unique(&x.peek(stack).frame);
+            return if opened { EMPTY_TEXT } else { NO_TEXT };
+        }
         let mut at = stack;
         let mut inside = false;
         while at != 0 && !inside {
@@ -70,11 +75,7 @@ impl SchemaAutomaton {
             inside = self.is_unique(&node.frame);
             at = node.below;
         }
-        match (inside, item) {
-            (false, _) => NO_TEXT,
-            (true, NO_TEXT) => EMPTY_TEXT,
-            (true, item) => item,
-        }
+        if inside { item } else { NO_TEXT }
     }
 
     fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
@@ -142,7 +143,20 @@ impl SchemaAutomaton {
                 text.partial = partial;
                 Some((Top::String { node, set, text }, stack))
             }
-            Top::Key(key) => self.key_step(key, stack, byte, x),
+            Top::Key(key) => {
+                let ends = byte == b'"' && key.partial == Partial::None;
+                if ends
+                    && !key.names.is_none()
+                    && let Some(next) = self.behind_plain_name(&key, stack, x)
+                {
+                    return next;
+                }
+                let key = match key.text {
+                    NAMED => self.spelt_for(byte, key, stack, x),
+                    _ => key,
+                };
+                self.key_step(key, stack, byte, x)
+            }
             Top::Gap { gap, space } => {
                 if let Some(space) = self.space.step(space, byte) {
                     return Some((Top::Gap { gap, space }, stack));
@@ -491,8 +505,7 @@ impl SchemaAutomaton {
         match (gap, byte) {
             (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
                 let top = x.frame(stack);
-                let usable = self.usable(stack, x);
-                if !usable.some {
+                if !self.some_name_may_come(stack, x) {
                     return None;
                 }
                 let m = self.node(top.frame.node).object.as_ref()?;
@@ -529,14 +542,17 @@ impl SchemaAutomaton {
             }
             (Gap::AfterMember, b',') => {
                 x.frame(stack);
-                let usable = self.usable(stack, x);
-                usable.some.then(|| (self.gap(Gap::BeforeKey), stack))
+                let some = self.some_name_may_come(stack, x);
+                some.then(|| (self.gap(Gap::BeforeKey), stack))
             }
             (Gap::Colon, b':') => {
                 let top = x.peek(stack);
                 let m = self.node(top.frame.node).object.as_ref()?;
                 let member = m.member(top.frame.member);
-                let set = self.member_goals(stack, top.frame.member, x);
+                let set = match self.plain_goals(stack, x) {
+                    Some(set) => set,
+                    None => self.member_goals(stack, top.frame.member, x),
+                };
                 let value = Top::Value {
                     node: member.node,
                     set,
@@ -566,17 +582,17 @@ impl SchemaAutomaton {
         let frame = x.frame(stack).frame;
         let node = self.node(frame.node);
         let live = self.live(self.room(stack, x));
-        let threads = x.list(frame.threads);
+        let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         if frame.is_object {
             let Some(m) = node.object.as_ref() else {
                 return EMPTY_LIST;
             };
-            let used = x.list(frame.used);
+            let used = x.lists.get(frame.used);
             let at = ObjectAt {
                 last: frame.pos,
                 count: frame.count,
-                used: &used,
+                used,
                 extras: &[],
                 ..ObjectAt::START
             };
@@ -621,7 +637,7 @@ impl SchemaAutomaton {
         } else {
             frame.pos
         };
-        let threads = x.list(frame.threads);
+        let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {
             for c in member.of(pair[0]) {
