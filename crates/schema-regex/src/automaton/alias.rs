@@ -19,8 +19,8 @@ pub(super) fn solve(nodes: &mut [Node]) {
         for goals in &node.units {
             list(goals, &mut key);
         }
-        number(node.number.as_ref(), &mut key);
-        string(node.string.as_ref(), &mut key);
+        number(node.number.as_deref(), &mut key);
+        string(node.string.as_deref(), &mut key);
         node.alias = *first.entry(key).or_insert(id);
     }
 }

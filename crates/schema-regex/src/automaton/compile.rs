@@ -2,17 +2,20 @@
 //! and items, and the nodes that schemas imply without writing them.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::declared::AllProperties;
+use super::expand::bits;
 use super::leaves::LeafCache;
 use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, NEVER, Name, Node, NodeId, PatternId,
+    Schema,
 };
 use crate::options::Options;
 use crate::shape::Signed;
@@ -28,14 +31,56 @@ pub(super) const ANY: ConjId = ConjId(0);
 pub(super) const NONE: ConjId = ConjId(1);
 
 /// The alternatives of a conjunction for one kind.
-pub(super) type Shapes = Arc<[Shape]>;
+pub(super) type Shapes = Rc<[Shape]>;
+
+/// Conjunctions by number.
+#[derive(Debug, Default)]
+pub(super) struct Conjs {
+    /// The parts of all, one conjunction after the other.
+    parts: Vec<Signed>,
+    /// Where the parts of each end.
+    ends: Vec<u32>,
+}
+
+impl Conjs {
+    /// The parts of a conjunction, in order.
+    pub(super) fn of(&self, id: ConjId) -> &[Signed] {
+        let at = id.0 as usize;
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.parts[from as usize..self.ends[at] as usize]
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn add(&mut self, list: &[Signed]) -> ConjId {
+        self.parts.extend_from_slice(list);
+        self.ends.push(self.parts.len() as u32);
+        ConjId(self.ends.len() as u32 - 1)
+    }
+}
+
+/// What was found of a conjunction: by kind the number of its alternatives.
+#[derive(Clone, Copy)]
+struct Found {
+    /// Of which kinds no value satisfies it, as far as that is plain; once that was asked.
+    ruled_out: Option<Kinds>,
+    shapes: [u32; KINDS],
+}
+
+/// The number of alternatives that were not asked for yet.
+const UNKNOWN: u32 = u32::MAX;
+/// The number of no alternatives.
+const NO_SHAPES: u32 = 0;
 
 pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
-    conjs: Vec<Arc<[Signed]>>,
+    pub(super) conjs: Conjs,
     /// Those of two parts and more.
-    conj_ids: FxMap<Arc<[Signed]>, ConjId>,
+    conj_ids: FxMap<Box<[Signed]>, ConjId>,
     /// Those of one part, by its node: negative and positive.
     singles: Vec<[Option<ConjId>; 2]>,
     candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
@@ -43,9 +88,9 @@ pub(super) struct Compiler {
     unions: FxMap<(NodeId, Vec<NodeId>), NodeId>,
     evaluates: FxMap<NodeId, bool>,
     excluding: FxMap<(NodeId, NodeId, Kind), bool>,
-    /// By conjunction and kind.
-    shapes: Vec<[Option<Shapes>; KINDS]>,
-    no_shapes: Shapes,
+    /// By conjunction.
+    found: Vec<Found>,
+    shapes: Vec<Shapes>,
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -60,7 +105,7 @@ impl Compiler {
         let mut compiler = Compiler {
             schema,
             options,
-            conjs: Vec::new(),
+            conjs: Conjs::default(),
             conj_ids: FxMap::default(),
             singles: Vec::new(),
             candidates: FxMap::default(),
@@ -68,21 +113,22 @@ impl Compiler {
             unions: FxMap::default(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
-            shapes: Vec::new(),
-            no_shapes: Arc::new([]),
+            found: Vec::new(),
+            shapes: vec![Rc::new([])],
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
             parts: Vec::new(),
         };
         // `ANY` and `NONE`.
-        compiler.add(Arc::new([]));
-        compiler.add(Arc::new([Signed::yes(NEVER)]));
+        compiler.conjs.add(&[]);
+        compiler.conjs.add(&[Signed::yes(NEVER)]);
         compiler
     }
 
-    pub(super) fn conj(&self, id: ConjId) -> Arc<[Signed]> {
-        Arc::clone(&self.conjs[id.0 as usize])
+    /// The parts of a conjunction, in order.
+    pub(super) fn conj(&self, id: ConjId) -> &[Signed] {
+        self.conjs.of(id)
     }
 
     /// The conjunction of some parts: each once, without those that say
@@ -110,9 +156,8 @@ impl Compiler {
         if let Some(id) = self.conj_ids.get(list.as_slice()) {
             return *id;
         }
-        let list: Arc<[Signed]> = list.into();
-        let id = self.add(Arc::clone(&list));
-        self.conj_ids.insert(list, id);
+        let id = self.conjs.add(&list);
+        self.conj_ids.insert(list.into(), id);
         id
     }
 
@@ -130,7 +175,7 @@ impl Compiler {
         if let Some(known) = self.singles[at][sign] {
             return known;
         }
-        let id = self.add(Arc::new([part]));
+        let id = self.conjs.add(&[part]);
         self.singles[at][sign] = Some(id);
         id
     }
@@ -144,21 +189,14 @@ impl Compiler {
         }
     }
 
-    fn add(&mut self, list: Arc<[Signed]>) -> ConjId {
-        self.conjs.push(list);
-        ConjId(self.conjs.len() as u32 - 1)
-    }
-
     pub(super) fn pointer(&self, node: NodeId) -> String {
         self.schema.node(node).pointer.to_string()
     }
 
     /// Where an error about a conjunction points.
     pub(super) fn pointer_of(&self, conj: ConjId) -> String {
-        let parts = self.conj(conj);
-        parts
-            .first()
-            .map_or(String::new(), |s| self.pointer(s.node))
+        let parts = self.conj(conj).first();
+        parts.map_or(String::new(), |s| self.pointer(s.node))
     }
 
     pub(super) fn spend(&mut self, at: NodeId) -> Result<(), Error> {
@@ -194,24 +232,61 @@ impl Compiler {
 
     /// The alternatives of a conjunction for one kind, computed once.
     pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
-        if let Some(known) = self.known_shapes(conj, kind) {
-            return Ok(Arc::clone(known));
-        }
-        let shapes: Shapes = match self.expand(conj, kind)? {
-            none if none.is_empty() => Arc::clone(&self.no_shapes),
-            some => some.into(),
-        };
+        let number = self.number_of_shapes(conj, kind)?;
+        Ok(Rc::clone(&self.shapes[number as usize]))
+    }
+
+    /// Whether there are alternatives of a conjunction for one kind.
+    pub(super) fn has_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<bool, Error> {
+        Ok(self.number_of_shapes(conj, kind)? != NO_SHAPES)
+    }
+
+    fn number_of_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<u32, Error> {
         let at = conj.0 as usize;
-        if at >= self.shapes.len() {
-            self.shapes.resize_with(self.conjs.len(), Default::default);
+        if at >= self.found.len() {
+            let nothing = Found {
+                ruled_out: None,
+                shapes: [UNKNOWN; KINDS],
+            };
+            self.found.resize(self.conjs.count(), nothing);
         }
-        self.shapes[at][kind as usize] = Some(Arc::clone(&shapes));
-        Ok(shapes)
+        let known = self.found[at].shapes[kind as usize];
+        if known != UNKNOWN {
+            return Ok(known);
+        }
+        let ruled_out = match self.found[at].ruled_out {
+            Some(kinds) => kinds,
+            None => {
+                let kinds = self.ruled_out(conj);
+                self.found[at].ruled_out = Some(kinds);
+                kinds
+            }
+        };
+        let number = if ruled_out.has(bits(kind)) {
+            self.spend(self.first_of(conj))?;
+            NO_SHAPES
+        } else {
+            let shapes = self.expand(conj, kind)?;
+            if shapes.is_empty() {
+                NO_SHAPES
+            } else {
+                self.shapes.push(shapes);
+                self.shapes.len() as u32 - 1
+            }
+        };
+        self.found[at].shapes[kind as usize] = number;
+        Ok(number)
     }
 
     /// The alternatives of a conjunction for one kind, where they were asked for.
     pub(super) fn known_shapes(&self, conj: ConjId, kind: Kind) -> Option<&Shapes> {
-        self.shapes.get(conj.0 as usize)?[kind as usize].as_ref()
+        let number = self.found.get(conj.0 as usize)?.shapes[kind as usize];
+        self.shapes.get(number as usize)
+    }
+
+    /// The location that an error about a conjunction names.
+    pub(super) fn first_of(&self, conj: ConjId) -> NodeId {
+        self.conj(conj).first().map_or(ALWAYS, |s| s.node)
     }
 
     /// The values of a conjunction, where an `enum` or `const` lists them.
@@ -226,12 +301,11 @@ impl Compiler {
         let mut listed: Option<Vec<Value>> = None;
         if conj == NONE {
             listed = Some(Vec::new());
+        } else if !parts.iter().any(|s| s.positive && self.may_list(s.node)) {
+            return None;
         }
-        let mut todo: Vec<NodeId> = parts
-            .iter()
-            .filter(|s| s.positive)
-            .map(|s| s.node)
-            .collect();
+        let positive = parts.iter().filter(|s| s.positive);
+        let mut todo: Vec<NodeId> = positive.map(|s| s.node).collect();
         let mut seen: Vec<NodeId> = Vec::new();
         while let Some(node) = todo.pop() {
             if seen.contains(&node) || seen.len() > 64 || listed.is_some() {
@@ -252,7 +326,7 @@ impl Compiler {
         let mut kept = listed.is_some().then(Vec::new);
         if let (Some(values), Some(out)) = (listed, &mut kept) {
             for value in values {
-                match validate::conj_holds(&self.schema, &self.options, &parts, &value) {
+                match validate::conj_holds(&self.schema, &self.options, parts, &value) {
                     Ok(true) => out.push(value),
                     Ok(false) => {}
                     Err(_) => {
@@ -265,6 +339,19 @@ impl Compiler {
         let answer = kept.map(Arc::new);
         self.candidates.insert(conj, answer.clone());
         answer
+    }
+
+    /// Whether a location lists values, or leads in place to one that may.
+    fn may_list(&self, node: NodeId) -> bool {
+        match &self.schema.node(node).body {
+            Body::Atoms(atoms) => atoms.iter().any(|atom| {
+                matches!(
+                    atom.kind,
+                    AtomKind::Values(_) | AtomKind::Ref(_) | AtomKind::AllOf(_)
+                )
+            }),
+            _ => false,
+        }
     }
 
     /// A location whose values are just this one.
@@ -736,7 +823,7 @@ impl Compiler {
         let mut seen: FxSet<NodeId> = FxSet::default();
         let mut todo: Vec<NodeId> = Vec::new();
         for conj in conjs.iter().rev() {
-            todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));
+            todo.extend(self.conj(*conj).iter().rev().map(|s| s.node));
         }
         while let Some(node) = todo.pop() {
             if !seen.insert(node) {

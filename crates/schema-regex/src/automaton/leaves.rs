@@ -5,22 +5,60 @@ use std::sync::{Arc, OnceLock};
 
 use super::compile::Compiler;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::few::Few;
+use super::node::{Leaf, NumberMachine, StringMachine, Words};
 use super::shape::{NumberShape, StringShape};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::ir::{NodeId, PatternId};
+use crate::hash::FxMap;
+use crate::ir::{Name, NodeId, PatternId};
 use crate::options::IntegerSpelling;
 use crate::strings::automaton::TooBig;
 use crate::strings::formats::{self, Format};
 use crate::strings::numbers::{self, Fraction};
 use crate::strings::re::Re;
 
-type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<String>);
+type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
 #[derive(Default)]
 pub(super) struct LeafCache {
     strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+}
+
+/// The machines of one leaf, which serves the first goal.
+#[derive(Default)]
+pub(super) struct Machines {
+    numbers: FxMap<*const NumberDfa, Arc<NumberMachine>>,
+    free_string: Option<Arc<StringMachine>>,
+}
+
+impl Machines {
+    pub(super) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
+        let known = self.numbers.entry(Arc::as_ptr(&dfa));
+        let machine = known.or_insert_with(|| {
+            Arc::new(NumberMachine {
+                leaves: Few::One((0, 0)),
+                dfas: Few::One(dfa),
+            })
+        });
+        Arc::clone(machine)
+    }
+
+    /// The machine of a leaf that any string satisfies.
+    pub(super) fn free_string(&mut self, leaf: Vec<Leaf>) -> Arc<StringMachine> {
+        let machine = self.free_string.get_or_insert_with(|| {
+            Arc::new(StringMachine {
+                leaves: leaf.into(),
+                dfas: Few::default(),
+                loops: Few::default(),
+                words: Words::default(),
+                cap: 0,
+                free: Some(0),
+            })
+        });
+        Arc::clone(machine)
+    }
 }
 
 /// What one alternative demands of a string, but for the texts that it lists.

@@ -20,6 +20,7 @@ mod different;
 mod endless;
 mod equality;
 mod expand;
+mod few;
 mod finish;
 mod heights;
 mod hints;
@@ -87,7 +88,8 @@ pub struct SchemaAutomaton {
     narrowed: Arc<Narrowed>,
     /// With what the schema overrides.
     options: Arc<Options>,
-    locations: location::Locations,
+    /// What the goals of nodes stand for.
+    conjs: Arc<compile::Conjs>,
 }
 
 impl SchemaAutomaton {
@@ -143,7 +145,7 @@ impl SchemaAutomaton {
             pattern.forget();
         }
         let mut automaton = SchemaAutomaton {
-            locations: location::locations(&nodes, &builder.compiler),
+            conjs: Arc::new(builder.compiler.conjs),
             tallest: 0,
             bounded: false,
             loops: Arc::new(builder.loops),

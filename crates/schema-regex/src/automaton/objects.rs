@@ -1,10 +1,13 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
+use std::sync::Arc;
+
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
 use super::declared::{AllProperties, Declared, MembersAt, Numbers};
 use super::dfa::CharDfa;
+use super::few::Few;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
@@ -85,7 +88,7 @@ impl Builder {
                     .collect();
                 for s in &alternatives {
                     let texts = s.allowed.iter().flatten().chain(&s.excluded);
-                    named.extend(texts.map(|text| Name::from(text.as_str())));
+                    named.extend(texts.cloned());
                 }
                 tests.insert(names, alternatives);
             }
@@ -144,11 +147,7 @@ impl Builder {
             .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
-        let at = self
-            .compiler
-            .conj(goals[0])
-            .first()
-            .map_or(NodeId(0), |s| s.node);
+        let at = self.compiler.first_of(goals[0]);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
         let patterns: Vec<Vec<PatternId>> = shapes
@@ -228,9 +227,9 @@ impl Builder {
         let words: Vec<Word> = names
             .sorted()
             .map(|(name, number)| Word {
-                text: (**name).into(),
-                listed: Box::new([number]),
-                excluded: Box::default(),
+                text: Arc::clone(name),
+                listed: Few::One(number),
+                excluded: Few::default(),
             })
             .collect();
         // Remembered is what a thread lets come at any time.

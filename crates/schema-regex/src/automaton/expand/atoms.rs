@@ -10,7 +10,7 @@ use crate::automaton::shape::{
 };
 use crate::decimal::Decimal;
 use crate::error::Error;
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
 use crate::options::{Formats, OpenObjects};
 use crate::parse::Draft;
 use crate::shape::Signed;
@@ -69,7 +69,7 @@ impl Compiler {
                     Shape::String(s) => {
                         s.at = Some(at);
                         let texts = excluded.iter().filter_map(Value::as_str);
-                        s.excluded.extend(texts.map(str::to_owned));
+                        s.excluded.extend(texts.map(Name::from));
                     }
                     Shape::Array(_) | Shape::Object(_) => {
                         for value in &excluded {

@@ -13,12 +13,14 @@ use self::collect::new_collector;
 use self::distinct::Distinct;
 use self::done::Done;
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
-use super::compile::{Compiler, ConjId};
+use super::compile::{Compiler, ConjId, Shapes};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
+use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
 use crate::validate;
 
@@ -71,6 +73,20 @@ struct Partial {
     collectors: Vec<Collector>,
 }
 
+impl Partial {
+    /// Any value of a kind.
+    fn new(kind: Kind) -> Partial {
+        Partial {
+            shape: Shape::any(kind),
+            allowed: None,
+            pending: Vec::new(),
+            branches: Vec::new(),
+            done: Done::default(),
+            collectors: Vec::new(),
+        }
+    }
+}
+
 enum Flow {
     On,
     Dead,
@@ -93,25 +109,13 @@ fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
 impl Compiler {
     /// The alternatives of a conjunction for one kind; none where no value of
     /// the kind satisfies it.
-    pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Vec<Shape>, Error> {
-        let parts = self.conj(conj);
-        let at = parts.first().map_or(ALWAYS, |s| s.node);
-        if self.is_ruled_out(&parts, kind) {
-            self.spend(at)?;
-            return Ok(Vec::new());
-        }
-        let first = Partial {
-            shape: Shape::any(kind),
-            allowed: None,
-            pending: parts
-                .iter()
-                .rev()
-                .map(|s| node_term(s.node, s.positive, None))
-                .collect(),
-            branches: Vec::new(),
-            done: Done::default(),
-            collectors: Vec::new(),
-        };
+    pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
+        let at = self.first_of(conj);
+        let mut first = Partial::new(kind);
+        let parts = self.conj(conj).iter().rev();
+        first
+            .pending
+            .extend(parts.map(|s| node_term(s.node, s.positive, None)));
         let mut out = Distinct::default();
         let mut todo: Vec<Partial> = Vec::new();
         let mut next = Some(first);
@@ -157,6 +161,9 @@ impl Compiler {
                             if !out.push(shape) {
                                 todo.push(partial);
                             }
+                        } else if todo.is_empty() && out.len() == 0 {
+                            // Mostly there is nothing to choose.
+                            return Ok(Rc::new([partial.shape]));
                         } else {
                             out.push(partial.shape);
                         }
@@ -177,33 +184,31 @@ impl Compiler {
                 break;
             }
         }
-        Ok(out.into_list())
+        Ok(out.into_list().into())
     }
 
-    /// Whether a type, or a list of values, plainly leaves no value of a kind, before
+    /// The kinds of which a type, or a list of values, plainly leaves no value, before
     /// anything is met that leads elsewhere or may be refused.
-    fn is_ruled_out(&self, parts: &[Signed], kind: Kind) -> bool {
-        for part in parts {
+    pub(super) fn ruled_out(&self, conj: ConjId) -> Kinds {
+        let mut open = Kinds::ALL;
+        let mut out = Kinds::NONE;
+        for part in self.conj(conj) {
             let atoms = match &self.schema.node(part.node).body {
-                _ if !part.positive => return false,
+                _ if !part.positive => break,
                 Body::Always => continue,
-                Body::Never => return true,
+                Body::Never => return out.or(open),
                 Body::Atoms(atoms) => atoms,
             };
             for atom in atoms {
-                match &atom.kind {
-                    AtomKind::Type { kinds, integer } => {
-                        let has = kinds.has(bits(kind)) || (*integer && kind == Kind::Number);
-                        if !has {
-                            return true;
-                        }
-                    }
+                let left = match &atom.kind {
+                    AtomKind::Type { kinds, integer } => match integer {
+                        true => kinds.or(Kinds::NUMBER),
+                        false => *kinds,
+                    },
                     AtomKind::Values(values) => {
-                        if !values.iter().any(|v| Kinds::of(v) == bits(kind)) {
-                            return true;
-                        }
+                        let kinds = values.iter().map(Kinds::of);
+                        kinds.fold(Kinds::NONE, Kinds::or)
                     }
-                    other if !concerns(other, kind) => {}
                     AtomKind::Members(_)
                     | AtomKind::Required(_)
                     | AtomKind::Items(_)
@@ -216,18 +221,25 @@ impl Compiler {
                     | AtomKind::MaxItems(_)
                     | AtomKind::UniqueItems
                     | AtomKind::MinProperties(_)
-                    | AtomKind::MaxProperties(_) => {}
-                    _ => return false,
-                }
+                    | AtomKind::MaxProperties(_) => continue,
+                    other => {
+                        open = open.without(concerned(other));
+                        continue;
+                    }
+                };
+                out = out.or(open.without(left));
+                open = open.and(left);
             }
         }
-        false
+        out
     }
 
     /// Applies all that is certain; `false` where it contradicts itself.
     fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
         while let Some(next) = partial.pending.pop() {
-            if !partial.done.insert(&next) {
+            // Atoms that hold come from their location, which is applied once.
+            let is_from_location = matches!(next.what, What::Atom(_, _, true));
+            if !is_from_location && !partial.done.insert(&next) {
                 continue;
             }
             if let What::Node(s) = next.what {
@@ -291,10 +303,9 @@ impl Compiler {
         let Some(values) = partial.allowed.take() else {
             return Ok(None);
         };
-        let parts = self.conj(conj);
         let mut held = Vec::new();
         for value in &values {
-            match validate::conj_holds(&self.schema, &self.options, &parts, value) {
+            match validate::conj_holds(&self.schema, &self.options, self.conj(conj), value) {
                 Ok(true) => held.push(value.clone()),
                 Ok(false) => {}
                 Err(e) if kind < Kind::Array => return Err(e),
@@ -323,7 +334,7 @@ impl Compiler {
                 n.allowed = Some(list.collect());
             }
             Shape::String(s) => {
-                let list = held.iter().filter_map(|v| v.as_str().map(str::to_owned));
+                let list = held.iter().filter_map(|v| v.as_str().map(Name::from));
                 s.allowed = Some(list.collect());
             }
             Shape::Array(_) | Shape::Object(_) => {
@@ -331,7 +342,7 @@ impl Compiler {
                 for value in &held {
                     let node = self.container(value);
                     let conj = self.intern(&[Signed::yes(node)]);
-                    out.extend(self.expand(conj, kind)?);
+                    out.extend(self.expand(conj, kind)?.iter().cloned());
                 }
                 return Ok(Some(out));
             }
@@ -347,8 +358,7 @@ impl Compiler {
             }
             What::AllButUnevaluated(node) => {
                 let collector = new_collector(p, node, None, true);
-                self.push_atoms(p, node, collector, false);
-                Ok(Flow::On)
+                self.apply_atoms(p, node, collector, kind)
             }
             What::Require(name) => Ok(object(p, |o| {
                 o.required.insert(name.clone());
@@ -377,18 +387,57 @@ impl Compiler {
         }
     }
 
-    fn push_atoms(&self, p: &mut Partial, node: NodeId, collector: Option<u16>, all: bool) {
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
-            return;
-        };
-        for (i, atom) in atoms.iter().enumerate().rev() {
-            if all || !is_unevaluated(&atom.kind) {
-                p.pending.push(Term {
-                    what: What::Atom(node, i as u16, true),
+    /// Applies the atoms of a location in order, but for its unevaluated members and
+    /// items: at once, until one of them leads elsewhere; what that leads to comes
+    /// before the atoms behind it.
+    fn apply_atoms(
+        &mut self,
+        p: &mut Partial,
+        node: NodeId,
+        collector: Option<u16>,
+        kind: Kind,
+    ) -> Result<Flow, Error> {
+        let below = p.pending.len();
+        let mut index = 0;
+        while let Some(concerns) = self.atom_concerns(node, index, kind) {
+            if concerns {
+                if let Flow::Dead = self.apply_atom(p, node, index as u16, true, collector, kind)? {
+                    return Ok(Flow::Dead);
+                }
+                if p.pending.len() > below {
+                    break;
+                }
+            }
+            index += 1;
+        }
+        if p.pending.len() == below {
+            return Ok(Flow::On);
+        }
+        let elsewhere = p.pending.split_off(below);
+        let mut rest = Vec::new();
+        let mut at = index + 1;
+        while let Some(concerns) = self.atom_concerns(node, at, kind) {
+            if concerns {
+                rest.push(Term {
+                    what: What::Atom(node, at as u16, true),
                     collector,
                 });
             }
+            at += 1;
         }
+        p.pending.extend(rest.into_iter().rev());
+        p.pending.extend(elsewhere);
+        Ok(Flow::On)
+    }
+
+    /// Whether an atom, but for the unevaluated ones, says anything of a kind; `None`
+    /// behind the last one.
+    fn atom_concerns(&self, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
+        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+            return None;
+        };
+        let atom = &atoms.get(index)?.kind;
+        Some(concerns(atom, kind) && !is_unevaluated(atom))
     }
 
     fn apply_node(
@@ -412,8 +461,7 @@ impl Compiler {
             } else {
                 collector
             };
-            self.push_atoms(p, s.node, collector, false);
-            return Ok(Flow::On);
+            return self.apply_atoms(p, s.node, collector, kind);
         }
         let mut branch: Branch = Vec::new();
         for (i, atom) in atoms.iter().enumerate() {
@@ -478,9 +526,8 @@ impl Compiler {
     /// Whether a shape is not plainly empty.
     fn plausible(&mut self, shape: &Shape) -> bool {
         let Shape::Object(o) = shape else { return true };
-        let required: Vec<Name> = o.required.iter().cloned().collect();
-        for name in required {
-            let conj = self.member_conj_of(shape, &name);
+        for name in &o.required {
+            let conj = self.member_conj_of(shape, name);
             if self.candidates(conj).is_some_and(|c| c.is_empty()) {
                 return false;
             }
@@ -541,21 +588,26 @@ fn is_unevaluated(kind: &AtomKind) -> bool {
 
 /// Whether an atom says anything of values of a kind.
 pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
+    concerned(atom).has(bits(kind))
+}
+
+/// The kinds of values of which an atom says anything.
+fn concerned(atom: &AtomKind) -> Kinds {
     match atom {
         AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
-            kind == Kind::Number
+            Kinds::NUMBER
         }
         AtomKind::MinLength(_)
         | AtomKind::MaxLength(_)
         | AtomKind::Pattern(_)
         | AtomKind::Format(_)
-        | AtomKind::UnknownFormat(_) => kind == Kind::String,
+        | AtomKind::UnknownFormat(_) => Kinds::STRING,
         AtomKind::Items(_)
         | AtomKind::MinItems(_)
         | AtomKind::MaxItems(_)
         | AtomKind::UniqueItems
         | AtomKind::Contains { .. }
-        | AtomKind::UnevaluatedItems(_) => kind == Kind::Array,
+        | AtomKind::UnevaluatedItems(_) => Kinds::ARRAY,
         AtomKind::Members(_)
         | AtomKind::Required(_)
         | AtomKind::MinProperties(_)
@@ -563,8 +615,8 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
         | AtomKind::PropertyNames(_)
         | AtomKind::DependentRequired(_)
         | AtomKind::DependentSchemas(_)
-        | AtomKind::UnevaluatedProperties(_) => kind == Kind::Object,
-        AtomKind::Refused { kinds, .. } => kinds.has(bits(kind)),
+        | AtomKind::UnevaluatedProperties(_) => Kinds::OBJECT,
+        AtomKind::Refused { kinds, .. } => *kinds,
         AtomKind::Type { .. }
         | AtomKind::Values(_)
         | AtomKind::AllOf(_)
@@ -572,6 +624,6 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
         | AtomKind::OneOf(_)
         | AtomKind::Not(_)
         | AtomKind::If { .. }
-        | AtomKind::Ref(_) => true,
+        | AtomKind::Ref(_) => Kinds::ALL,
     }
 }

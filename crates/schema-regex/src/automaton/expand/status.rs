@@ -1,6 +1,5 @@
 //! What is known of a term without splitting.
 
-use super::done::Done;
 use super::{Partial, What, bits, concerns};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
@@ -10,14 +9,7 @@ use crate::validate;
 
 impl Compiler {
     pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
-        let empty = Partial {
-            shape: Shape::any(kind),
-            allowed: None,
-            pending: Vec::new(),
-            branches: Vec::new(),
-            done: Done::default(),
-            collectors: Vec::new(),
-        };
+        let empty = Partial::new(kind);
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
     }
 
