@@ -1,7 +1,7 @@
 //! Reads a JSON Schema into its intermediate form.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -13,6 +13,7 @@ use crate::ir::{
     PatternId, Schema,
 };
 use crate::ledger::{self, Status};
+use crate::named::Named;
 use crate::options::{ParseOptions, Settings};
 use crate::pointer::{Last, Pointer};
 use crate::refs::{Place, Resolver, ScopeId, lookup};
@@ -297,7 +298,7 @@ impl<'a> Reader<'a> {
             place,
             map,
             atoms: Vec::new(),
-            notes: Vec::new(),
+            notes: Vec::with_capacity(map.len()),
             members_read: false,
             items_read: false,
         };
@@ -638,8 +639,7 @@ impl<'a> Reader<'a> {
         }
         here.members_read = true;
         let mut members = Members {
-            names: BTreeMap::new(),
-            order: Vec::new(),
+            names: Named::default(),
             patterns: Vec::new(),
             additional: ALWAYS,
             additional_said: false,
@@ -651,13 +651,14 @@ impl<'a> Reader<'a> {
                     &format!("must be an object, not {}", name_of(list)),
                 ));
             };
+            let mut names = Vec::with_capacity(map.len());
             for (name, schema) in map {
                 let name = Name::from(name.as_str());
                 let last = Last::Name(Name::clone(&name));
                 let node = self.child(here, schema, "properties", last)?;
-                members.order.push(Name::clone(&name));
-                members.names.insert(name, node);
+                names.push((name, node));
             }
+            members.names = Named::new(names);
         }
         if let Some(list) = lookup(here.map, "patternProperties") {
             let Some(map) = list.as_object() else {

@@ -74,7 +74,7 @@ impl Builder {
     }
 
     /// The number of the node with these goals, to be built later.
-    fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
+    pub(super) fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
         let known = match goals {
             [one] => self.singles.get(one.0 as usize).copied(),
             _ => self.ids.get(goals).copied(),
@@ -460,7 +460,10 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        let machine = self.object_machine(goals, &shapes)?;
+        let machine = match self.plain_object(goals, &shapes)? {
+            Some(machine) => machine,
+            None => self.object_machine(goals, &shapes)?,
+        };
         Ok(Some(Box::new(machine)))
     }
 

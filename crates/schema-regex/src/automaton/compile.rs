@@ -17,6 +17,7 @@ use crate::ir::{
     ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, NEVER, Name, Node, NodeId, PatternId,
     Schema,
 };
+use crate::named::Named;
 use crate::options::Options;
 use crate::shape::Signed;
 use crate::validate;
@@ -91,6 +92,9 @@ pub(super) struct Compiler {
     /// By conjunction.
     found: Vec<Found>,
     shapes: Vec<Shapes>,
+    pub(super) nothing: Shapes,
+    /// By kind the list of the shape that says nothing.
+    pub(super) plain: [Option<Shapes>; KINDS],
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -102,6 +106,7 @@ pub(super) struct Compiler {
 
 impl Compiler {
     pub(super) fn new(schema: Schema, options: Options) -> Compiler {
+        let nothing: Shapes = Rc::new([]);
         let mut compiler = Compiler {
             schema,
             options,
@@ -114,7 +119,9 @@ impl Compiler {
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
             found: Vec::new(),
-            shapes: vec![Rc::new([])],
+            shapes: vec![Rc::clone(&nothing)],
+            nothing,
+            plain: Default::default(),
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
@@ -380,16 +387,13 @@ impl Compiler {
             }
             Value::Object(map) => {
                 let order: Vec<Name> = map.keys().map(|k| k.as_str().into()).collect();
-                let names = map
-                    .iter()
-                    .map(|(k, v)| (k.as_str().into(), self.constant(v)))
-                    .collect();
+                let nodes = map.values().map(|v| self.constant(v));
+                let names = order.iter().cloned().zip(nodes).collect();
                 vec![
                     atom(
                         "const",
                         AtomKind::Members(Members {
-                            names,
-                            order: order.clone(),
+                            names: Named::new(names),
                             patterns: Vec::new(),
                             additional: NEVER,
                             additional_said: true,
@@ -547,7 +551,8 @@ impl Compiler {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
                 for atom in atoms {
                     if let AtomKind::Members(m) = &atom.kind {
-                        for (name, value) in &m.names {
+                        for at in m.names.sorted() {
+                            let (name, value) = &m.names.list()[*at as usize];
                             if self.lists(*value) {
                                 out.push((name.clone(), *value));
                             }
@@ -598,7 +603,7 @@ impl Compiler {
             Source::Members(node, atom) => {
                 let m = self.members(node, atom);
                 m.additional_said
-                    || name.is_some_and(|n| m.names.contains_key(n))
+                    || name.is_some_and(|n| m.names.has(n))
                     || m.patterns.iter().any(|(id, _)| matches(*id))
             }
         }
@@ -613,9 +618,7 @@ impl Compiler {
         name: Option<&str>,
         matches: &dyn Fn(PatternId) -> bool,
     ) -> ConjId {
-        self.member_conj_by(shape, name, matches, |members, _| {
-            members.names.get(name?).copied()
-        })
+        self.member_conj_by(shape, name, matches, |members, _| members.names.get(name?))
     }
 
     /// The same for a declared name, by its number.
@@ -747,7 +750,7 @@ impl Compiler {
             Scope::Pattern(id) => matches(*id),
             Scope::Additional(node, atom) => {
                 let m = self.members(*node, *atom);
-                !name.is_some_and(|n| m.names.contains_key(n))
+                !name.is_some_and(|n| m.names.has(n))
                     && !m.patterns.iter().any(|(id, _)| matches(*id))
             }
             Scope::Failing(names) => !name_holds(*names),
@@ -780,7 +783,12 @@ impl Compiler {
             if state[start] != 0 {
                 continue;
             }
-            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, self.inner(start))];
+            let inner = self.inner(start);
+            if inner.is_empty() {
+                state[start] = 2;
+                continue;
+            }
+            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, inner)];
             state[start] = 1;
             while let Some((at, rest)) = path.last_mut() {
                 let Some(next) = rest.pop() else {
@@ -808,6 +816,7 @@ impl Compiler {
         Ok(())
     }
 
+    /// The locations that a location applies to the same value.
     fn inner(&self, node: usize) -> Vec<NodeId> {
         match &self.schema.nodes[node].body {
             Body::Atoms(atoms) => atoms.iter().flat_map(|a| in_place(&a.kind, true)).collect(),

@@ -103,12 +103,12 @@ impl Compiler {
             };
             all.entry((*node, *atom)).or_insert_with(|| {
                 let members = self.members(*node, *atom);
-                let order = members.order.iter().filter_map(|name| names.number(name));
-                let order: Vec<u32> = order.collect();
+                let order = members.names.order();
+                let order: Vec<u32> = order.filter_map(|name| names.number(name)).collect();
                 let count = order.iter().max().map_or(0, |most| *most as usize + 1);
                 let mut values = vec![None; count];
-                for (name, number) in members.order.iter().zip(&order) {
-                    values[*number as usize] = members.names.get(name).copied();
+                for ((_, node), number) in members.names.list().iter().zip(&order) {
+                    values[*number as usize] = Some(*node);
                 }
                 Properties { order, values }
             });

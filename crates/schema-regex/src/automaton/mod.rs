@@ -31,6 +31,7 @@ mod loops;
 mod names;
 mod node;
 mod objects;
+mod plain;
 mod reader;
 mod scratch;
 mod shape;

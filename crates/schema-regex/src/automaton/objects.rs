@@ -134,7 +134,7 @@ impl Builder {
         let (walk, later) = self.compiler.walk(goals);
         let mut names = Declared::new(named);
         for (node, atom) in &walk {
-            for name in &self.compiler.members(*node, *atom).order {
+            for name in self.compiler.members(*node, *atom).names.order() {
                 names.give(name);
             }
         }
@@ -263,7 +263,7 @@ impl Builder {
     fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
         if met.insert(at) {
             let members = self.compiler.members(at.0, at.1);
-            named.extend(members.order.iter().cloned());
+            named.extend(members.names.order().cloned());
         }
     }
 

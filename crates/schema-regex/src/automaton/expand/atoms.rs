@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::collect::collect;
-use super::{Branch, Flow, Partial, What, bits, concerns, flow, node_term, split, term};
+use super::{Allowed, Branch, Flow, Partial, What, bits, concerns, flow, node_term, split, term};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{
     ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
@@ -51,15 +51,25 @@ impl Compiler {
             AtomKind::Values(values) => {
                 let of_kind = values.iter().filter(|v| Kinds::of(v) == bits(kind));
                 if positive {
-                    let listed: Vec<Value> = match &p.allowed {
-                        Some(known) => of_kind
-                            .filter(|v| known.iter().any(|k| validate::equal(k, v)))
-                            .cloned()
-                            .collect(),
-                        None => of_kind.cloned().collect(),
+                    let of_kind = (0..).zip(values.iter());
+                    let of_kind = of_kind.filter(|(_, v)| Kinds::of(v) == bits(kind));
+                    let places: Vec<u32> = match &p.allowed {
+                        Some(known) => {
+                            let is_known = |v: &Value| {
+                                let mut all = known.places.iter();
+                                all.any(|k| validate::equal(self.allowed_value(known, *k), v))
+                            };
+                            let both = of_kind.filter(|(_, v)| is_known(v));
+                            both.map(|(place, _)| place).collect()
+                        }
+                        None => of_kind.map(|(place, _)| place).collect(),
                     };
-                    let any = !listed.is_empty();
-                    p.allowed = Some(listed);
+                    let any = !places.is_empty();
+                    p.allowed = Some(Allowed {
+                        node,
+                        atom: index,
+                        places,
+                    });
                     return Ok(flow(any));
                 }
                 let excluded: Vec<Value> = of_kind.cloned().collect();
@@ -225,8 +235,8 @@ impl Compiler {
                     }));
                 }
                 let mut branch: Branch = Vec::new();
-                for name in &members.order {
-                    let value = Signed::no(members.names[name]);
+                for (name, value) in members.names.list() {
+                    let value = Signed::no(*value);
                     branch.push(vec![term(What::Member(name.clone(), value))]);
                 }
                 let mut witness = |scope: Scope, value: NodeId| {

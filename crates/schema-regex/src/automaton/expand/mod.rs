@@ -18,7 +18,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::compile::{Compiler, ConjId, Shapes};
-use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
+use super::shape::{Count, Kind, MemberRule, NumberShape, Shape, Source, StringShape, Witness};
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
@@ -62,11 +62,19 @@ struct Collector {
     contains: Vec<NodeId>,
 }
 
+/// Some of the values that an atom lists, by their places.
+#[derive(Clone)]
+struct Allowed {
+    node: NodeId,
+    atom: u16,
+    places: Vec<u32>,
+}
+
 #[derive(Clone)]
 struct Partial {
     shape: Shape,
     /// The values that `enum` leaves.
-    allowed: Option<Vec<Value>>,
+    allowed: Option<Allowed>,
     pending: Vec<Term>,
     branches: Vec<Branch>,
     done: Done,
@@ -112,18 +120,21 @@ impl Compiler {
     pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
         let at = self.first_of(conj);
         let mut first = Partial::new(kind);
-        let parts = self.conj(conj).iter().rev();
-        first
-            .pending
-            .extend(parts.map(|s| node_term(s.node, s.positive, None)));
+        self.spend(at)?;
+        for i in 0..self.conj(conj).len() {
+            let part = self.conj(conj)[i];
+            let part = node_term(part.node, part.positive, None);
+            if !self.settle_from(Some(part), &mut first, kind)? {
+                return Ok(Rc::clone(&self.nothing));
+            }
+        }
         let mut out = Distinct::default();
         let mut todo: Vec<Partial> = Vec::new();
         let mut next = Some(first);
-        while let Some(mut partial) = next.take().or_else(|| todo.pop()) {
-            self.spend(at)?;
-            if !self.settle(&mut partial, kind)? {
-                continue;
-            }
+        while let Some(mut partial) = match next.take() {
+            Some(first) => Some(first),
+            None => self.next_settled(&mut todo, (at, kind))?,
+        } {
             let shapes = if partial.allowed.is_some() {
                 self.listed(conj, &mut partial, kind)?
             } else {
@@ -163,7 +174,7 @@ impl Compiler {
                             }
                         } else if todo.is_empty() && out.len() == 0 {
                             // Mostly there is nothing to choose.
-                            return Ok(Rc::new([partial.shape]));
+                            return Ok(self.alone(partial.shape, kind));
                         } else {
                             out.push(partial.shape);
                         }
@@ -185,6 +196,36 @@ impl Compiler {
             }
         }
         Ok(out.into_list().into())
+    }
+
+    /// A list of one shape; those of the plainest shapes are shared.
+    fn alone(&mut self, shape: Shape, kind: Kind) -> Shapes {
+        let is_plain = match &shape {
+            Shape::Unit => true,
+            Shape::String(s) => *s == StringShape::default(),
+            Shape::Number(n) => *n == NumberShape::default(),
+            Shape::Array(_) | Shape::Object(_) => false,
+        };
+        if !is_plain {
+            return Rc::new([shape]);
+        }
+        let shapes = self.plain[kind as usize].get_or_insert_with(|| Rc::new([shape]));
+        Rc::clone(shapes)
+    }
+
+    /// The last of the partials that does not contradict itself, settled.
+    fn next_settled(
+        &mut self,
+        todo: &mut Vec<Partial>,
+        (at, kind): (NodeId, Kind),
+    ) -> Result<Option<Partial>, Error> {
+        while let Some(mut partial) = todo.pop() {
+            self.spend(at)?;
+            if self.settle(&mut partial, kind)? {
+                return Ok(Some(partial));
+            }
+        }
+        Ok(None)
     }
 
     /// The kinds of which a type, or a list of values, plainly leaves no value, before
@@ -236,7 +277,17 @@ impl Compiler {
 
     /// Applies all that is certain; `false` where it contradicts itself.
     fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
-        while let Some(next) = partial.pending.pop() {
+        self.settle_from(None, partial, kind)
+    }
+
+    /// The same, with something that comes before all that is pending.
+    fn settle_from(
+        &mut self,
+        mut first: Option<Term>,
+        partial: &mut Partial,
+        kind: Kind,
+    ) -> Result<bool, Error> {
+        while let Some(next) = first.take().or_else(|| partial.pending.pop()) {
             // Atoms that hold come from their location, which is applied once.
             let is_from_location = matches!(next.what, What::Atom(_, _, true));
             if !is_from_location && !partial.done.insert(&next) {
@@ -300,21 +351,23 @@ impl Compiler {
         partial: &mut Partial,
         kind: Kind,
     ) -> Result<Option<Vec<Shape>>, Error> {
-        let Some(values) = partial.allowed.take() else {
+        let Some(allowed) = partial.allowed.take() else {
             return Ok(None);
         };
-        let mut held = Vec::new();
-        for value in &values {
+        let mut held = Vec::with_capacity(allowed.places.len());
+        for place in &allowed.places {
+            let value = self.allowed_value(&allowed, *place);
             match validate::conj_holds(&self.schema, &self.options, self.conj(conj), value) {
-                Ok(true) => held.push(value.clone()),
+                Ok(true) => held.push(*place),
                 Ok(false) => {}
                 Err(e) if kind < Kind::Array => return Err(e),
                 Err(_) => {
                     // Only keywords that look at evaluation: by structure.
-                    let branch = values
-                        .iter()
-                        .map(|v| vec![node_term(self.container(v), true, None)])
-                        .collect();
+                    let mut branch = Branch::new();
+                    for place in &allowed.places {
+                        let value = self.allowed_value(&allowed, *place).clone();
+                        branch.push(vec![node_term(self.container(&value), true, None)]);
+                    }
                     partial.branches.push(branch);
                     return Ok(None);
                 }
@@ -327,20 +380,22 @@ impl Compiler {
         match &mut shape {
             Shape::Unit => {}
             Shape::Number(n) => {
-                let list = held.iter().filter_map(|v| {
+                let list = held.iter().filter_map(|place| {
+                    let v = self.allowed_value(&allowed, *place);
                     let written = v.as_number().is_some_and(|n| n.is_f64());
                     decimal_of(v).map(|d| (d, written))
                 });
                 n.allowed = Some(list.collect());
             }
             Shape::String(s) => {
-                let list = held.iter().filter_map(|v| v.as_str().map(Name::from));
-                s.allowed = Some(list.collect());
+                let values = held.iter().map(|at| self.allowed_value(&allowed, *at));
+                s.allowed = Some(values.filter_map(Value::as_str).map(Name::from).collect());
             }
             Shape::Array(_) | Shape::Object(_) => {
                 let mut out = Vec::new();
-                for value in &held {
-                    let node = self.container(value);
+                for place in held {
+                    let value = self.allowed_value(&allowed, place).clone();
+                    let node = self.container(&value);
                     let conj = self.intern(&[Signed::yes(node)]);
                     out.extend(self.expand(conj, kind)?.iter().cloned());
                 }
@@ -521,6 +576,17 @@ impl Compiler {
             }
         }
         Ok(branch)
+    }
+
+    fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
+        static NULL: Value = Value::Null;
+        match &self.schema.node(allowed.node).body {
+            Body::Atoms(atoms) => match &atoms[allowed.atom as usize].kind {
+                AtomKind::Values(values) => &values[place as usize],
+                _ => &NULL,
+            },
+            _ => &NULL,
+        }
     }
 
     /// Whether a shape is not plainly empty.

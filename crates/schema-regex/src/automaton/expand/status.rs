@@ -105,7 +105,7 @@ impl Compiler {
                 let listed: Vec<(Name, NodeId)> = o
                     .required
                     .iter()
-                    .filter_map(|n| members.names.get(n).map(|v| (n.clone(), *v)))
+                    .filter_map(|n| members.names.get(n).map(|v| (n.clone(), v)))
                     .collect();
                 for (name, value) in listed {
                     if self.member_status(p, &name, Signed::yes(value)) == Some(false) {
@@ -159,7 +159,7 @@ impl Compiler {
             match rule {
                 MemberRule::Members { node, atom, .. } => {
                     let members = self.members(*node, *atom);
-                    parts.extend(members.names.get(name).map(|n| Signed::yes(*n)));
+                    parts.extend(members.names.get(name).map(Signed::yes));
                 }
                 MemberRule::Name(n, s) if **n == *name => parts.push(*s),
                 _ => {}
