@@ -676,6 +676,16 @@ impl NumberDfa {
         }
     }
 
+    /// Where each state leads by each symbol, and whether it accepts; what no number
+    /// comes of leads nowhere.
+    pub(super) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+        }
+    }
+
     /// An automaton of which the dead states are cut off.
     pub(super) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
         let arrows = (0..).zip(&next).flat_map(|(from, row)| {

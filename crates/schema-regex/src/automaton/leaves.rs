@@ -7,6 +7,7 @@ use super::compile::Compiler;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
 use super::few::Few;
 use super::node::{Leaf, NumberMachine, StringMachine, Words};
+use super::ranges;
 use super::shape::{NumberShape, StringShape};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
@@ -276,8 +277,12 @@ impl Compiler {
             }
             return Ok(made);
         }
-        let range = numbers::range(shape.low.as_ref(), shape.high.as_ref(), fraction);
-        let mut parts = vec![(of_re(&range)?, true)];
+        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+        let range = match (low, high) {
+            (None, None) => of_re(&numbers::range(None, None, fraction))?,
+            _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
+        };
+        let mut parts = vec![(range, true)];
         for (divisor, positive) in &shape.multiples {
             let part = multiples(divisor, limit).ok_or(TooBig).map_err(too_big)?;
             parts.push((part, *positive));

@@ -32,6 +32,7 @@ mod names;
 mod node;
 mod objects;
 mod plain;
+mod ranges;
 mod reader;
 mod scratch;
 mod shape;

@@ -507,7 +507,7 @@ impl Product {
 /// The smallest automaton, its dead states cut off. The start is state 0 of the
 /// answer, unless no text is accepted: then there is no state. Time is
 /// O(w n log n) for n states and w symbols.
-fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
+pub(crate) fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
     let n = accept.len();
     let inverse = Inverse::new(next, n, width);
     let (block, count) = partition(accept, width, &inverse);

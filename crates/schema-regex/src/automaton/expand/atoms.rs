@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::collect::collect;
-use super::{Allowed, Branch, Flow, Partial, What, bits, concerns, flow, node_term, split, term};
+use super::{
+    Allowed, Branch, Flow, Partial, What, bits, choices, concerns, flow, node_term, split, term,
+};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{
     ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
@@ -310,7 +312,7 @@ impl Compiler {
                             vec![term(What::Forbid(name.clone()))],
                             vec![term(What::Require(name)), node_term(node, true, collector)],
                         ];
-                        p.branches.push(branch);
+                        p.branches.push(choices(branch));
                     }
                     return Ok(Flow::On);
                 }

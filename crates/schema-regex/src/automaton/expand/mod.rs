@@ -50,6 +50,13 @@ struct Term {
 
 type Branch = Vec<Vec<Term>>;
 
+/// The same once it is made: partials share it.
+type Choices = Rc<[Rc<[Term]>]>;
+
+fn choices(branch: Branch) -> Choices {
+    branch.into_iter().map(Into::into).collect()
+}
+
 /// A location with `unevaluatedProperties` or `unevaluatedItems`.
 #[derive(Clone)]
 struct Collector {
@@ -76,7 +83,7 @@ struct Partial {
     /// The values that `enum` leaves.
     allowed: Option<Allowed>,
     pending: Vec<Term>,
-    branches: Vec<Branch>,
+    branches: Vec<Choices>,
     done: Done,
     collectors: Vec<Collector>,
 }
@@ -149,15 +156,13 @@ impl Compiler {
                 None => match self.choose(&mut partial, kind) {
                     Some(branch) => {
                         // Nothing is pending in a settled partial.
-                        let mut alternatives = branch.into_iter();
-                        let first = alternatives.next();
-                        for alternative in alternatives.rev() {
-                            let mut other = partial.clone();
-                            other.pending = alternative;
-                            todo.push(other);
-                        }
-                        if let Some(alternative) = first {
-                            partial.pending = alternative;
+                        if let Some((first, others)) = branch.split_first() {
+                            for alternative in others.iter().rev() {
+                                let mut other = partial.clone();
+                                other.pending = alternative.to_vec();
+                                todo.push(other);
+                            }
+                            partial.pending.extend_from_slice(first);
                             todo.push(partial);
                         }
                     }
@@ -288,9 +293,13 @@ impl Compiler {
         kind: Kind,
     ) -> Result<bool, Error> {
         while let Some(next) = first.take().or_else(|| partial.pending.pop()) {
-            // Atoms that hold come from their location, which is applied once.
-            let is_from_location = matches!(next.what, What::Atom(_, _, true));
-            if !is_from_location && !partial.done.insert(&next) {
+            // Atoms that hold come from their location, which is applied once; to ask
+            // for a name twice, or to forbid it, is to do it once.
+            let may_come_again = matches!(
+                next.what,
+                What::Atom(_, _, true) | What::Require(_) | What::Forbid(_)
+            );
+            if !may_come_again && !partial.done.insert(&next) {
                 continue;
             }
             if let What::Node(s) = next.what {
@@ -307,33 +316,42 @@ impl Compiler {
     }
 
     /// The next choice to split on; settled ones are dropped on the way.
-    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Branch> {
+    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Choices> {
         let mut best: Option<(usize, usize)> = None;
         let mut i = 0;
         while i < partial.branches.len() {
-            let mut branch = std::mem::take(&mut partial.branches[i]);
+            let branch = Rc::clone(&partial.branches[i]);
             let mut settled = false;
-            branch.retain(|terms| {
-                if settled {
-                    return false;
-                }
+            let mut kept: Vec<&Rc<[Term]>> = Vec::with_capacity(branch.len());
+            for terms in branch.iter() {
                 let mut all = true;
-                for t in terms {
+                let mut dead = false;
+                for t in terms.iter() {
                     match self.status(partial, &t.what, kind, 0) {
-                        Some(false) => return false,
+                        Some(false) => {
+                            dead = true;
+                            break;
+                        }
                         Some(true) if t.collector.is_none() => {}
                         _ => all = false,
                     }
                 }
-                settled |= all;
-                true
-            });
+                if !dead {
+                    kept.push(terms);
+                    settled = all;
+                }
+                if settled {
+                    break;
+                }
+            }
             if settled {
                 partial.branches.swap_remove(i);
                 continue;
             }
-            let size = branch.len();
-            partial.branches[i] = branch;
+            let size = kept.len();
+            if size < branch.len() {
+                partial.branches[i] = kept.into_iter().cloned().collect();
+            }
             if best.is_none_or(|(n, _)| size < n) {
                 best = Some((size, i));
             }
@@ -368,7 +386,7 @@ impl Compiler {
                         let value = self.allowed_value(&allowed, *place).clone();
                         branch.push(vec![node_term(self.container(&value), true, None)]);
                     }
-                    partial.branches.push(branch);
+                    partial.branches.push(choices(branch));
                     return Ok(None);
                 }
             }
@@ -627,7 +645,7 @@ fn split(p: &mut Partial, mut branch: Branch) -> Flow {
             Flow::On
         }
         _ => {
-            p.branches.push(branch);
+            p.branches.push(choices(branch));
             Flow::On
         }
     }
