@@ -108,7 +108,8 @@ fn read_all(
         resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
         needs_scopes: false,
         nodes: vec![builtin(Body::Always), builtin(Body::Never)],
-        known: FxMap::default(),
+        places: Vec::new(),
+        known: None,
         todo: VecDeque::new(),
         patterns: Vec::new(),
         pattern_ids: HashMap::new(),
@@ -134,6 +135,9 @@ fn read_all(
     }))
 }
 
+/// How many nodes are at no place.
+const BUILTIN: usize = 2;
+
 fn builtin(body: Body) -> Node {
     Node {
         pointer: Pointer::default(),
@@ -151,8 +155,10 @@ struct Reader<'a> {
     /// A dynamic reference was met and dynamic scopes are not followed.
     needs_scopes: bool,
     nodes: Vec<Node>,
-    /// By address and dynamic scope.
-    known: FxMap<(*const Value, ScopeId), NodeId>,
+    /// The address and dynamic scope of each node, behind the builtin ones.
+    places: Vec<(*const Value, ScopeId)>,
+    /// The nodes by these, once a reference was met: without one no place is met twice.
+    known: Option<FxMap<(*const Value, ScopeId), NodeId>>,
     todo: VecDeque<(NodeId, Place<'a>)>,
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
@@ -202,10 +208,10 @@ impl<'a> Reader<'a> {
     /// The node of a place; it is read later, so that nothing here recurses.
     fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
         let address = (std::ptr::from_ref(place.value), place.scope);
-        if let Some(&id) = self.known.get(&address) {
+        if let Some(&id) = self.known.as_ref().and_then(|known| known.get(&address)) {
             return Ok(id);
         }
-        if self.nodes.len() - 2 >= self.max_nodes {
+        if self.nodes.len() - BUILTIN >= self.max_nodes {
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
                 &place.pointer,
@@ -216,7 +222,10 @@ impl<'a> Reader<'a> {
             ));
         }
         let id = NodeId(self.nodes.len() as u32);
-        self.known.insert(address, id);
+        self.places.push(address);
+        if let Some(known) = &mut self.known {
+            known.insert(address, id);
+        }
         self.nodes.push(Node {
             pointer: place.pointer.clone(),
             body: Body::Always,
@@ -523,6 +532,10 @@ impl<'a> Reader<'a> {
                         &format!("leads to {}, which is not a schema", name_of(target.value)),
                     ));
                 }
+                self.known.get_or_insert_with(|| {
+                    let ids = (BUILTIN as u32..).map(NodeId);
+                    self.places.iter().copied().zip(ids).collect()
+                });
                 let node = self.node(target)?;
                 here.push(keyword, AtomKind::Ref(node));
                 Ok(())

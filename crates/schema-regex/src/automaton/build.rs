@@ -233,6 +233,12 @@ impl Builder {
     }
 
     fn strings(&mut self, goals: &[ConjId]) -> Result<Option<Arc<StringMachine>>, Error> {
+        if let &[goal] = goals
+            && self.compiler.is_any_string(goal)?
+            && self.options().caps.max_length.is_none()
+        {
+            return Ok(Some(self.machines.free_string()));
+        }
         let shapes = self.shapes(goals, Kind::String)?;
         if shapes.is_empty() {
             return Ok(None);
@@ -295,9 +301,6 @@ impl Builder {
         }
         if leaves.is_empty() {
             return Ok(None);
-        }
-        if let ([Leaf { goal: 0, .. }], Some(0)) = (&leaves[..], free) {
-            return Ok(Some(self.machines.free_string(leaves)));
         }
         let list = words_of(words);
         let loops = dfas.iter().map(|d| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::declared::AllProperties;
-use super::expand::bits;
+use super::expand::{bits, concerned};
 use super::leaves::LeafCache;
 use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
 use crate::error::{Error, ErrorKind};
@@ -93,8 +93,8 @@ pub(super) struct Compiler {
     found: Vec<Found>,
     shapes: Vec<Shapes>,
     pub(super) nothing: Shapes,
-    /// By kind the list of the shape that says nothing.
-    pub(super) plain: [Option<Shapes>; KINDS],
+    /// The numbers of the shapes that say nothing, by kind, and that of integers.
+    plain: [u32; KINDS + 1],
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -121,7 +121,7 @@ impl Compiler {
             found: Vec::new(),
             shapes: vec![Rc::clone(&nothing)],
             nothing,
-            plain: Default::default(),
+            plain: [UNKNOWN; KINDS + 1],
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
@@ -272,6 +272,9 @@ impl Compiler {
         let number = if ruled_out.has(bits(kind)) {
             self.spend(self.first_of(conj))?;
             NO_SHAPES
+        } else if let Some(slot) = self.plain_slot(conj, kind) {
+            self.spend(self.first_of(conj))?;
+            self.plain_shape(slot, kind)
         } else {
             let shapes = self.expand(conj, kind)?;
             if shapes.is_empty() {
@@ -283,6 +286,47 @@ impl Compiler {
         };
         self.found[at].shapes[kind as usize] = number;
         Ok(number)
+    }
+
+    /// Where a conjunction says nothing of a kind but that it may be, or that numbers
+    /// are integers: the slot of that.
+    fn plain_slot(&self, conj: ConjId, kind: Kind) -> Option<usize> {
+        let kind_bits = bits(kind);
+        let mut slot = kind as usize;
+        for part in self.conj(conj) {
+            let atoms = match &self.schema.node(part.node).body {
+                Body::Always if part.positive => continue,
+                Body::Atoms(atoms) if part.positive => atoms,
+                _ => return None,
+            };
+            for atom in atoms {
+                match &atom.kind {
+                    AtomKind::Type { kinds, .. } if kinds.has(kind_bits) => {}
+                    AtomKind::Type { integer: true, .. } if kind == Kind::Number => slot = KINDS,
+                    other if concerned(other).has(kind_bits) => return None,
+                    _ => {}
+                }
+            }
+        }
+        Some(slot)
+    }
+
+    fn plain_shape(&mut self, slot: usize, kind: Kind) -> u32 {
+        if self.plain[slot] == UNKNOWN {
+            let mut shape = Shape::any(kind);
+            if let (Shape::Number(n), KINDS) = (&mut shape, slot) {
+                n.integer = Some(true);
+            }
+            self.plain[slot] = self.shapes.len() as u32;
+            self.shapes.push(Rc::new([shape]));
+        }
+        self.plain[slot]
+    }
+
+    /// Whether any string satisfies a conjunction, as far as that is plain.
+    pub(super) fn is_any_string(&mut self, conj: ConjId) -> Result<bool, Error> {
+        let number = self.number_of_shapes(conj, Kind::String)?;
+        Ok(number != NO_SHAPES && number == self.plain[Kind::String as usize])
     }
 
     /// The alternatives of a conjunction for one kind, where they were asked for.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::compile::{Compiler, ConjId, Shapes};
-use super::shape::{Count, Kind, MemberRule, NumberShape, Shape, Source, StringShape, Witness};
+use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
@@ -179,7 +179,7 @@ impl Compiler {
                             }
                         } else if todo.is_empty() && out.len() == 0 {
                             // Mostly there is nothing to choose.
-                            return Ok(self.alone(partial.shape, kind));
+                            return Ok(Rc::new([partial.shape]));
                         } else {
                             out.push(partial.shape);
                         }
@@ -201,21 +201,6 @@ impl Compiler {
             }
         }
         Ok(out.into_list().into())
-    }
-
-    /// A list of one shape; those of the plainest shapes are shared.
-    fn alone(&mut self, shape: Shape, kind: Kind) -> Shapes {
-        let is_plain = match &shape {
-            Shape::Unit => true,
-            Shape::String(s) => *s == StringShape::default(),
-            Shape::Number(n) => *n == NumberShape::default(),
-            Shape::Array(_) | Shape::Object(_) => false,
-        };
-        if !is_plain {
-            return Rc::new([shape]);
-        }
-        let shapes = self.plain[kind as usize].get_or_insert_with(|| Rc::new([shape]));
-        Rc::clone(shapes)
     }
 
     /// The last of the partials that does not contradict itself, settled.
@@ -676,7 +661,7 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
 }
 
 /// The kinds of values of which an atom says anything.
-fn concerned(atom: &AtomKind) -> Kinds {
+pub(super) fn concerned(atom: &AtomKind) -> Kinds {
     match atom {
         AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
             Kinds::NUMBER
