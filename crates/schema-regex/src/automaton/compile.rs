@@ -76,6 +76,15 @@ const UNKNOWN: u32 = u32::MAX;
 /// The number of no alternatives.
 const NO_SHAPES: u32 = 0;
 
+/// A name, or (without one) those of a class, and what is known of it.
+pub(super) struct Asked<'a> {
+    pub(super) name: Option<&'a str>,
+    /// Its location in the `Members` atom of a location, if that declares it.
+    pub(super) declared: &'a dyn Fn((NodeId, u16)) -> Option<NodeId>,
+    pub(super) matches: &'a dyn Fn(PatternId) -> bool,
+    pub(super) holds: &'a dyn Fn(Signed) -> bool,
+}
+
 pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
@@ -100,8 +109,9 @@ pub(super) struct Compiler {
     /// not refused.
     pub(super) as_enforced: bool,
     steps: usize,
-    /// Room for the parts of a conjunction.
+    /// Room for the parts of a conjunction, and for those of them that say something.
     parts: Vec<Signed>,
+    list: Vec<Signed>,
 }
 
 impl Compiler {
@@ -126,6 +136,7 @@ impl Compiler {
             as_enforced: false,
             steps: 0,
             parts: Vec::new(),
+            list: Vec::new(),
         };
         // `ANY` and `NONE`.
         compiler.conjs.add(&[]);
@@ -144,7 +155,15 @@ impl Compiler {
         if let [one] = parts {
             return self.intern_one(*one);
         }
-        let mut list: Vec<Signed> = Vec::with_capacity(parts.len());
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        let id = self.intern_by(parts, &mut list);
+        self.list = list;
+        id
+    }
+
+    /// The same for no part, or several, with room for a list.
+    fn intern_by(&mut self, parts: &[Signed], list: &mut Vec<Signed>) -> ConjId {
         for s in parts {
             match self.says(*s) {
                 Some(true) => {}
@@ -163,8 +182,8 @@ impl Compiler {
         if let Some(id) = self.conj_ids.get(list.as_slice()) {
             return *id;
         }
-        let id = self.conjs.add(&list);
-        self.conj_ids.insert(list.into(), id);
+        let id = self.conjs.add(list);
+        self.conj_ids.insert(list.as_slice().into(), id);
         id
     }
 
@@ -783,21 +802,20 @@ impl Compiler {
     }
 
     /// Whether a name lies in the scope of a witness.
-    pub(super) fn in_scope(
-        &self,
-        scope: &Scope,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        name_holds: &dyn Fn(Signed) -> bool,
-    ) -> bool {
+    pub(super) fn in_scope(&self, scope: &Scope, asked: &Asked<'_>) -> bool {
+        let Asked {
+            name,
+            declared,
+            matches,
+            holds,
+        } = *asked;
         match scope {
             Scope::Pattern(id) => matches(*id),
             Scope::Additional(node, atom) => {
                 let m = self.members(*node, *atom);
-                !name.is_some_and(|n| m.names.has(n))
-                    && !m.patterns.iter().any(|(id, _)| matches(*id))
+                declared((*node, *atom)).is_none() && !m.patterns.iter().any(|(id, _)| matches(*id))
             }
-            Scope::Failing(names) => !name_holds(*names),
+            Scope::Failing(names) => !holds(*names),
             Scope::Unevaluated(sources) => !sources
                 .iter()
                 .any(|s| self.source_evaluates(*s, matches, name)),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::build::{Builder, Wanted};
-use super::compile::{ConjId, NONE};
+use super::compile::{Asked, ConjId, NONE};
 use super::declared::{AllProperties, Declared, MembersAt, Numbers};
 use super::dfa::CharDfa;
 use super::few::Few;
@@ -174,8 +174,13 @@ impl Builder {
                         failing.push(*s);
                     }
                 }
-                let holds = |s: Signed| !failing.contains(&s);
-                self.choices(t as u32, o, conj, Some(name), &matches, &holds, &mut wanted);
+                let asked = Asked {
+                    name: Some(name),
+                    declared: &|at| properties.get(&at)?.value(number),
+                    matches: &matches,
+                    holds: &|s| !failing.contains(&s),
+                };
+                self.choices(t as u32, o, conj, &asked, &mut wanted);
             }
             declared.push(self.member(&wanted)?);
         }
@@ -268,31 +273,36 @@ impl Builder {
     }
 
     /// What a member may be for a thread: plainly, or as a witness too.
-    #[allow(clippy::too_many_arguments)]
     fn choices(
         &mut self,
         thread: u32,
         o: &ObjectShape,
         conj: ConjId,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        name_holds: &dyn Fn(Signed) -> bool,
+        asked: &Asked<'_>,
         out: &mut Wanted,
     ) {
         if conj == NONE {
             return;
         }
         out.push((thread, conj, 0));
-        let in_scope: Vec<usize> = (0..o.some.len())
-            .filter(|i| {
-                self.compiler
-                    .in_scope(&o.some[*i].scope, name, matches, name_holds)
-            })
-            .collect();
-        for subset in 1..1u32 << in_scope.len().min(8) {
-            let mut parts = self.compiler.conj(conj).to_vec();
+        if o.some.is_empty() {
+            return;
+        }
+        // The first eight; more are refused.
+        let mut in_scope = [0; 8];
+        let mut count = 0;
+        for (i, witness) in o.some.iter().enumerate() {
+            if count < in_scope.len() && self.compiler.in_scope(&witness.scope, asked) {
+                in_scope[count] = i;
+                count += 1;
+            }
+        }
+        let mut parts: Vec<Signed> = Vec::new();
+        for subset in 1..1u32 << count {
+            parts.clear();
+            parts.extend_from_slice(self.compiler.conj(conj));
             let mut take = 0;
-            for (bit, i) in in_scope.iter().enumerate() {
+            for (bit, i) in in_scope[..count].iter().enumerate() {
                 if subset & (1 << bit) != 0 {
                     parts.push(o.some[*i].value);
                     take |= 1 << *i;
@@ -358,9 +368,14 @@ impl Builder {
                     continue;
                 }
                 let matches = |id: PatternId| questions.pattern(id, verdict);
-                let holds = |s: Signed| test(&vec![s]);
                 let conj = self.compiler.member_conj(o, None, &matches);
-                self.choices(t as u32, o, conj, None, &matches, &holds, &mut wanted);
+                let asked = Asked {
+                    name: None,
+                    declared: &|_| None,
+                    matches: &matches,
+                    holds: &|s| test(&vec![s]),
+                };
+                self.choices(t as u32, o, conj, &asked, &mut wanted);
             }
             let class = match known.get(&wanted) {
                 Some(class) => *class,

@@ -3,7 +3,7 @@
 use crate::hash::{FxMap, pair};
 
 /// Up to so many pairs that there may be have a place each.
-const MANY: usize = 1 << 20;
+const MANY: usize = 1 << 16;
 
 /// Pairs, each with its number.
 pub(crate) struct Pairs {
