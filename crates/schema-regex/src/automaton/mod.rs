@@ -14,6 +14,7 @@ mod caps;
 mod common;
 mod compile;
 mod declared;
+mod demands;
 mod dfa;
 mod difference;
 mod different;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::build::{Builder, Wanted};
-use super::compile::{Asked, ConjId, NONE};
-use super::declared::{AllProperties, Declared, MembersAt, Numbers};
+use super::compile::{ConjId, NONE};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers, Properties};
+use super::demands::Asked;
 use super::dfa::CharDfa;
 use super::few::Few;
 use super::node::{
@@ -154,18 +155,29 @@ impl Builder {
             .iter()
             .map(|(_, o)| self.compiler.patterns_of(o))
             .collect();
+        let of_rules: Vec<Vec<Option<&Properties>>> = shapes
+            .iter()
+            .map(|(_, o)| properties_of_rules(o, &properties))
+            .collect();
+        let mut matched: Vec<PatternId> = Vec::new();
+        let mut wanted: Wanted = Vec::with_capacity(shapes.len());
         for (number, name) in (0..).zip(order) {
-            let mut wanted: Wanted = Vec::with_capacity(shapes.len());
+            wanted.clear();
             for (t, (_, o)) in shapes.iter().enumerate() {
-                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
+                let forbids = &numbers[t].forbidden;
+                if (!forbids.is_empty() && forbids.contains(&number))
+                    || !self.name_satisfies(&o.names, name)?
+                {
                     continue;
                 }
-                let matched = patterns[t].iter().copied();
-                let matched = matched.filter(|id| self.compiler.name_matches(*id, name));
-                let matched: Vec<PatternId> = matched.collect();
+                let of_shape = patterns[t].iter().copied();
+                matched.clear();
+                matched.extend(of_shape.filter(|id| self.compiler.name_matches(*id, name)));
                 let matches = |id: PatternId| matched.contains(&id);
                 let named = (&**name, number);
-                let conj = self.compiler.numbered_conj(o, named, &properties, &matches);
+                let conj = self
+                    .compiler
+                    .numbered_conj(o, named, &of_rules[t], &matches);
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -480,6 +492,18 @@ impl Builder {
         }
         q
     }
+}
+
+/// For each rule of a shape the properties of its location, if it has any.
+fn properties_of_rules<'p>(
+    o: &ObjectShape,
+    properties: &'p AllProperties,
+) -> Vec<Option<&'p Properties>> {
+    let of_rule = |rule: &MemberRule| match rule {
+        MemberRule::Members { node, atom, .. } => properties.get(&(*node, *atom)),
+        _ => None,
+    };
+    o.rules.iter().map(of_rule).collect()
 }
 
 /// The places of names in the order of one alternative: `properties` of the

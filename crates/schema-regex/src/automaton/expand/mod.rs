@@ -6,23 +6,22 @@ mod atoms;
 mod collect;
 mod distinct;
 mod done;
+mod listed;
 mod status;
 
-use self::atoms::{add_count, array, decimal_of, object};
+use self::atoms::{add_count, array, object};
 use self::collect::new_collector;
 use self::distinct::Distinct;
 use self::done::Done;
+use self::listed::Allowed;
 
 use std::rc::Rc;
-
-use serde_json::Value;
 
 use super::compile::{Compiler, ConjId, Shapes};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
-use crate::validate;
 
 /// Something that must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,14 +66,6 @@ struct Collector {
     prefix: u64,
     all_items: bool,
     contains: Vec<NodeId>,
-}
-
-/// Some of the values that an atom lists, by their places.
-#[derive(Clone)]
-struct Allowed {
-    node: NodeId,
-    atom: u16,
-    places: Vec<u32>,
 }
 
 #[derive(Clone)]
@@ -345,69 +336,6 @@ impl Compiler {
         best.map(|(_, i)| partial.branches.swap_remove(i))
     }
 
-    /// The shapes of a partial that lists its values: the listed ones that
-    /// satisfy the whole conjunction. `None` where that cannot be asked; the
-    /// values have then become a choice.
-    fn listed(
-        &mut self,
-        conj: ConjId,
-        partial: &mut Partial,
-        kind: Kind,
-    ) -> Result<Option<Vec<Shape>>, Error> {
-        let Some(allowed) = partial.allowed.take() else {
-            return Ok(None);
-        };
-        let mut held = Vec::with_capacity(allowed.places.len());
-        for place in &allowed.places {
-            let value = self.allowed_value(&allowed, *place);
-            match validate::conj_holds(&self.schema, &self.options, self.conj(conj), value) {
-                Ok(true) => held.push(*place),
-                Ok(false) => {}
-                Err(e) if kind < Kind::Array => return Err(e),
-                Err(_) => {
-                    // Only keywords that look at evaluation: by structure.
-                    let mut branch = Branch::new();
-                    for place in &allowed.places {
-                        let value = self.allowed_value(&allowed, *place).clone();
-                        branch.push(vec![node_term(self.container(&value), true, None)]);
-                    }
-                    partial.branches.push(choices(branch));
-                    return Ok(None);
-                }
-            }
-        }
-        if held.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let mut shape = Shape::any(kind);
-        match &mut shape {
-            Shape::Unit => {}
-            Shape::Number(n) => {
-                let list = held.iter().filter_map(|place| {
-                    let v = self.allowed_value(&allowed, *place);
-                    let written = v.as_number().is_some_and(|n| n.is_f64());
-                    decimal_of(v).map(|d| (d, written))
-                });
-                n.allowed = Some(list.collect());
-            }
-            Shape::String(s) => {
-                let values = held.iter().map(|at| self.allowed_value(&allowed, *at));
-                s.allowed = Some(values.filter_map(Value::as_str).map(Name::from).collect());
-            }
-            Shape::Array(_) | Shape::Object(_) => {
-                let mut out = Vec::new();
-                for place in held {
-                    let value = self.allowed_value(&allowed, place).clone();
-                    let node = self.container(&value);
-                    let conj = self.intern(&[Signed::yes(node)]);
-                    out.extend(self.expand(conj, kind)?.iter().cloned());
-                }
-                return Ok(Some(out));
-            }
-        }
-        Ok(Some(vec![shape]))
-    }
-
     fn apply(&mut self, p: &mut Partial, t: Term, kind: Kind) -> Result<Flow, Error> {
         match t.what {
             What::Node(s) => self.apply_node(p, s, t.collector, kind),
@@ -579,17 +507,6 @@ impl Compiler {
             }
         }
         Ok(branch)
-    }
-
-    fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
-        static NULL: Value = Value::Null;
-        match &self.schema.node(allowed.node).body {
-            Body::Atoms(atoms) => match &atoms[allowed.atom as usize].kind {
-                AtomKind::Values(values) => &values[place as usize],
-                _ => &NULL,
-            },
-            _ => &NULL,
-        }
     }
 
     /// Whether a shape is not plainly empty.
