@@ -552,8 +552,8 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::Members(members) => {
                 let mut out = Vec::new();
-                for name in &members.order {
-                    let node = members.names[name];
+                for (name, node) in members.names.list() {
+                    let node = *node;
                     if node == ALWAYS {
                         continue;
                     }
@@ -809,7 +809,7 @@ impl<'s> Normaliser<'s> {
             };
             let mut evaluated = false;
             if let Some(own) = members.names.get(name) {
-                parts.push(Signed::yes(*own));
+                parts.push(Signed::yes(own));
                 evaluated = true;
             }
             for (pattern, own) in &members.patterns {
@@ -965,7 +965,7 @@ impl<'s> Normaliser<'s> {
             let mut possible = BTreeSet::new();
             for node in &o.members {
                 if let Some(members) = self.members_of(*node) {
-                    possible.extend(members.order.iter().cloned());
+                    possible.extend(members.names.order().cloned());
                 }
             }
             let mut count = 0u64;

@@ -2,13 +2,13 @@
 //! reached, its keywords read and checked, references resolved.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use crate::decimal::Decimal;
 use crate::ledger::Status;
+use crate::named::Named;
 use crate::options::{Formats, Options};
 use crate::parse::Draft;
 use crate::pointer::Pointer;
@@ -218,9 +218,7 @@ impl Kinds {
 /// location.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Members {
-    pub(crate) names: BTreeMap<Name, NodeId>,
-    /// The names in order of appearance.
-    pub(crate) order: Vec<Name>,
+    pub(crate) names: Named,
     pub(crate) patterns: Vec<(PatternId, NodeId)>,
     /// `ALWAYS` where nothing is said.
     pub(crate) additional: NodeId,
@@ -317,7 +315,7 @@ impl AtomKind {
                 each(&mut items.rest);
             }
             AtomKind::Members(members) => {
-                members.names.values_mut().for_each(&mut each);
+                members.names.nodes_mut().for_each(&mut each);
                 for (id, n) in &mut members.patterns {
                     *id = pattern(*id);
                     each(n);

@@ -8,6 +8,7 @@ mod error;
 mod hash;
 mod ir;
 pub mod ledger;
+mod named;
 mod options;
 mod parse;
 mod pointer;

@@ -1,7 +1,7 @@
 //! Reads a JSON Schema into its intermediate form.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -13,6 +13,7 @@ use crate::ir::{
     PatternId, Schema,
 };
 use crate::ledger::{self, Status};
+use crate::named::Named;
 use crate::options::{ParseOptions, Settings};
 use crate::pointer::{Last, Pointer};
 use crate::refs::{Place, Resolver, ScopeId, lookup};
@@ -107,7 +108,8 @@ fn read_all(
         resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
         needs_scopes: false,
         nodes: vec![builtin(Body::Always), builtin(Body::Never)],
-        known: FxMap::default(),
+        places: Vec::new(),
+        known: None,
         todo: VecDeque::new(),
         patterns: Vec::new(),
         pattern_ids: HashMap::new(),
@@ -133,6 +135,9 @@ fn read_all(
     }))
 }
 
+/// How many nodes are at no place.
+const BUILTIN: usize = 2;
+
 fn builtin(body: Body) -> Node {
     Node {
         pointer: Pointer::default(),
@@ -150,8 +155,10 @@ struct Reader<'a> {
     /// A dynamic reference was met and dynamic scopes are not followed.
     needs_scopes: bool,
     nodes: Vec<Node>,
-    /// By address and dynamic scope.
-    known: FxMap<(*const Value, ScopeId), NodeId>,
+    /// The address and dynamic scope of each node, behind the builtin ones.
+    places: Vec<(*const Value, ScopeId)>,
+    /// The nodes by these, once a reference was met: without one no place is met twice.
+    known: Option<FxMap<(*const Value, ScopeId), NodeId>>,
     todo: VecDeque<(NodeId, Place<'a>)>,
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
@@ -201,10 +208,10 @@ impl<'a> Reader<'a> {
     /// The node of a place; it is read later, so that nothing here recurses.
     fn node(&mut self, place: Place<'a>) -> Result<NodeId, Error> {
         let address = (std::ptr::from_ref(place.value), place.scope);
-        if let Some(&id) = self.known.get(&address) {
+        if let Some(&id) = self.known.as_ref().and_then(|known| known.get(&address)) {
             return Ok(id);
         }
-        if self.nodes.len() - 2 >= self.max_nodes {
+        if self.nodes.len() - BUILTIN >= self.max_nodes {
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
                 &place.pointer,
@@ -215,7 +222,10 @@ impl<'a> Reader<'a> {
             ));
         }
         let id = NodeId(self.nodes.len() as u32);
-        self.known.insert(address, id);
+        self.places.push(address);
+        if let Some(known) = &mut self.known {
+            known.insert(address, id);
+        }
         self.nodes.push(Node {
             pointer: place.pointer.clone(),
             body: Body::Always,
@@ -297,7 +307,7 @@ impl<'a> Reader<'a> {
             place,
             map,
             atoms: Vec::new(),
-            notes: Vec::new(),
+            notes: Vec::with_capacity(map.len()),
             members_read: false,
             items_read: false,
         };
@@ -522,6 +532,10 @@ impl<'a> Reader<'a> {
                         &format!("leads to {}, which is not a schema", name_of(target.value)),
                     ));
                 }
+                self.known.get_or_insert_with(|| {
+                    let ids = (BUILTIN as u32..).map(NodeId);
+                    self.places.iter().copied().zip(ids).collect()
+                });
                 let node = self.node(target)?;
                 here.push(keyword, AtomKind::Ref(node));
                 Ok(())
@@ -638,8 +652,7 @@ impl<'a> Reader<'a> {
         }
         here.members_read = true;
         let mut members = Members {
-            names: BTreeMap::new(),
-            order: Vec::new(),
+            names: Named::default(),
             patterns: Vec::new(),
             additional: ALWAYS,
             additional_said: false,
@@ -651,13 +664,14 @@ impl<'a> Reader<'a> {
                     &format!("must be an object, not {}", name_of(list)),
                 ));
             };
+            let mut names = Vec::with_capacity(map.len());
             for (name, schema) in map {
                 let name = Name::from(name.as_str());
                 let last = Last::Name(Name::clone(&name));
                 let node = self.child(here, schema, "properties", last)?;
-                members.order.push(Name::clone(&name));
-                members.names.insert(name, node);
+                names.push((name, node));
             }
+            members.names = Named::new(names);
         }
         if let Some(list) = lookup(here.map, "patternProperties") {
             let Some(map) = list.as_object() else {

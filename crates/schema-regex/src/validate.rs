@@ -247,7 +247,7 @@ impl Check<'_> {
             let mut evaluated = false;
             if let Some(node) = members.names.get(name.as_str()) {
                 evaluated = true;
-                if !self.node(*node, member, depth)? {
+                if !self.node(node, member, depth)? {
                     return Ok(false);
                 }
             }

@@ -4,24 +4,42 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::hash::FxMap;
+
 use super::node::{Node, NumberMachine, StringMachine};
 
 /// Gives every node its [`Node::alias`]. Arrays and objects stand for
 /// themselves. O(size of the nodes).
 pub(super) fn solve(nodes: &mut [Node]) {
-    let mut first: HashMap<Vec<u64>, u32> = HashMap::new();
+    let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
+    // Of nodes without texts and bounds that a schema chose.
+    let mut plain: FxMap<Box<[u64]>, u32> = FxMap::default();
+    let mut key: Vec<u64> = Vec::new();
     for (id, node) in (0..).zip(nodes) {
         node.alias = id;
         if node.array.is_some() || node.object.is_some() {
             continue;
         }
-        let mut key = vec![node.goals.len() as u64];
+        key.clear();
+        key.push(node.goals.len() as u64);
         for goals in &node.units {
             list(goals, &mut key);
         }
-        number(node.number.as_ref(), &mut key);
-        string(node.string.as_ref(), &mut key);
-        node.alias = *first.entry(key).or_insert(id);
+        number(node.number.as_deref(), &mut key);
+        string(node.string.as_deref(), &mut key);
+        let is_plain = node.string.as_ref().is_none_or(|m| m.free.is_some());
+        let known = match is_plain {
+            true => plain.get(&*key),
+            false => first.get(&*key),
+        };
+        if let Some(known) = known {
+            node.alias = *known;
+            continue;
+        }
+        match is_plain {
+            true => plain.insert(key.as_slice().into(), id),
+            false => first.insert(key.as_slice().into(), id),
+        };
     }
 }
 

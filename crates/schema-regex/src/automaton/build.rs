@@ -1,30 +1,39 @@
 //! Builds the nodes that a schema reaches: for each kind the alternatives of
 //! each goal become threads and leaves of one machine.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use super::compile::{ANY, Compiler, ConjId, NONE, Shapes};
 use super::dfa::{CharDfa, NumberDfa};
-use super::leaves::StringLeaf;
+use super::few::Few;
+use super::leaves::{Machines, StringLeaf};
 use super::loops::Loops;
 use super::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
-    StringMachine, Word, Words,
+    ObjectMachine, StringMachine, Word, Words,
 };
 use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
-use crate::ir::NodeId;
+use crate::ir::Name;
 use crate::options::Options;
 use crate::print::Narrowed;
 use crate::shape::Signed;
 
 pub(super) struct Builder {
     pub(super) compiler: Compiler,
+    /// Those that are built.
     pub(super) nodes: Vec<Node>,
+    /// The goals of all nodes, but for those that are built.
+    asked: Vec<Few<ConjId>>,
+    /// The nodes of one goal, by goal.
+    singles: Vec<u32>,
+    /// Those of several goals.
     ids: FxMap<Box<[ConjId]>, u32>,
+    /// Machines that nodes share.
+    pub(super) machines: Machines,
     pub(super) loops: Loops,
     loops_of: FxMap<*const CharDfa, u32>,
     /// Where caps were applied: a location, a keyword, how.
@@ -39,7 +48,10 @@ impl Builder {
         Builder {
             compiler,
             nodes: Vec::new(),
+            asked: Vec::new(),
+            singles: Vec::new(),
             ids: FxMap::default(),
+            machines: Machines::default(),
             loops: Loops::default(),
             loops_of: FxMap::default(),
             narrowed: Narrowed::new(),
@@ -49,12 +61,10 @@ impl Builder {
     /// Builds everything that can be reached from a conjunction; it is node 0.
     pub(super) fn build(&mut self, root: ConjId) -> Result<(), Error> {
         self.node(&[root])?;
-        let mut i = 0;
-        while i < self.nodes.len() {
-            let goals = self.nodes[i].goals.clone();
+        while let Some(goals) = self.asked.get_mut(self.nodes.len()) {
+            let goals = std::mem::take(goals);
             let node = self.make(goals)?;
-            self.nodes[i] = node;
-            i += 1;
+            self.nodes.push(node);
         }
         Ok(())
     }
@@ -64,11 +74,15 @@ impl Builder {
     }
 
     /// The number of the node with these goals, to be built later.
-    fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
-        if let Some(id) = self.ids.get(goals) {
-            return Ok(*id);
+    pub(super) fn node(&mut self, goals: &[ConjId]) -> Result<u32, Error> {
+        let known = match goals {
+            [one] => self.singles.get(one.0 as usize).copied(),
+            _ => self.ids.get(goals).copied(),
+        };
+        if let Some(id) = known.filter(|id| *id != UNKNOWN) {
+            return Ok(id);
         }
-        if self.nodes.len() >= MAX_NODES {
+        if self.asked.len() >= MAX_NODES {
             let at = goals.first().copied().unwrap_or(ANY);
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
@@ -76,25 +90,43 @@ impl Builder {
                 format!("the schema asks more than {MAX_NODES} different things of values"),
             ));
         }
-        let id = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            goals: goals.into(),
-            ..Node::default()
-        });
-        self.ids.insert(goals.into(), id);
+        let id = self.asked.len() as u32;
+        self.asked.push(goals.into());
+        match goals {
+            [one] => {
+                let at = one.0 as usize;
+                if at >= self.singles.len() {
+                    let count = self.compiler.conjs.count();
+                    self.singles.resize(count, UNKNOWN);
+                }
+                self.singles[at] = id;
+            }
+            _ => {
+                self.ids.insert(goals.into(), id);
+            }
+        }
         Ok(id)
     }
 
     /// The member for what threads want; of those that want the impossible
     /// nothing is left.
     pub(super) fn member(&mut self, wanted: &Wanted) -> Result<Member, Error> {
+        if let [(thread, conj, take)] = wanted[..]
+            && conj != NONE
+        {
+            let goal = 0;
+            return Ok(Member {
+                node: self.node(&[conj])?,
+                options: Few::One(Choice { thread, goal, take }),
+            });
+        }
         let mut goals: Vec<ConjId> = wanted.iter().map(|w| w.1).filter(|c| *c != NONE).collect();
         goals.sort_unstable();
         goals.dedup();
         if goals.is_empty() {
             return Ok(Member {
                 node: u32::MAX,
-                options: Box::default(),
+                options: Few::default(),
             });
         }
         let mut options: Vec<Choice> = Vec::with_capacity(wanted.len());
@@ -115,47 +147,62 @@ impl Builder {
         })
     }
 
-    fn make(&mut self, goals: Box<[ConjId]>) -> Result<Node, Error> {
-        let mut node = Node {
-            heights: vec![EMPTY; goals.len()].into(),
-            ..Node::default()
-        };
-        for (slot, kind) in [Kind::Null, Kind::False, Kind::True]
-            .into_iter()
-            .enumerate()
-        {
-            let mut held = Vec::new();
-            for (g, conj) in goals.iter().enumerate() {
-                if !self.compiler.shapes_of(*conj, kind)?.is_empty() {
-                    held.push(g as u32);
+    fn make(&mut self, goals: Few<ConjId>) -> Result<Node, Error> {
+        Ok(Node {
+            heights: goals.iter().map(|_| EMPTY).collect(),
+            units: [
+                self.units(&goals, Kind::Null)?,
+                self.units(&goals, Kind::False)?,
+                self.units(&goals, Kind::True)?,
+            ],
+            number: self.numbers(&goals)?,
+            string: self.strings(&goals)?,
+            array: self.arrays(&goals)?,
+            object: self.objects(&goals)?,
+            goals,
+            alias: 0,
+            print: OnceLock::new(),
+            own_print: OnceLock::new(),
+            names_print: OnceLock::new(),
+        })
+    }
+
+    /// The goals that a value satisfies which is alone of its kind.
+    fn units(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<u32>, Error> {
+        let mut held = Vec::new();
+        for (g, conj) in goals.iter().enumerate() {
+            if self.compiler.has_shapes(*conj, kind)? {
+                if goals.len() == 1 {
+                    return Ok(Few::One(0));
                 }
+                held.push(g as u32);
             }
-            node.units[slot] = held.into();
         }
-        node.number = self.numbers(&goals)?;
-        node.string = self.strings(&goals)?;
-        node.array = self.arrays(&goals)?;
-        node.object = self.objects(&goals)?;
-        node.goals = goals;
-        Ok(node)
+        Ok(held.into())
     }
 
     /// The shapes of the goals that have any for a kind, each with its goal.
-    fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Vec<(u32, Shapes)>, Error> {
+    fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<(u32, Shapes)>, Error> {
         let mut out = Vec::new();
         for (g, conj) in goals.iter().enumerate() {
-            let shapes = self.compiler.shapes_of(*conj, kind)?;
-            if !shapes.is_empty() {
+            if self.compiler.has_shapes(*conj, kind)? {
+                let shapes = self.compiler.shapes_of(*conj, kind)?;
+                if goals.len() == 1 {
+                    return Ok(Few::One((0, shapes)));
+                }
                 out.push((g as u32, shapes));
             }
         }
-        Ok(out)
+        Ok(out.into())
     }
 
-    fn numbers(&mut self, goals: &[ConjId]) -> Result<Option<NumberMachine>, Error> {
+    fn numbers(&mut self, goals: &[ConjId]) -> Result<Option<Arc<NumberMachine>>, Error> {
+        let shapes = self.shapes(goals, Kind::Number)?;
+        if shapes.is_empty() {
+            return Ok(None);
+        }
         let mut dfas: Vec<Arc<NumberDfa>> = Vec::new();
         let mut leaves = Vec::new();
-        let shapes = self.shapes(goals, Kind::Number)?;
         for (goal, shape) in each(&shapes) {
             let Shape::Number(shape) = shape else {
                 continue;
@@ -163,6 +210,11 @@ impl Builder {
             let dfa = self.compiler.number_dfa(shape)?;
             if dfa.is_empty() {
                 continue;
+            }
+            if let [(0, one)] = &shapes[..]
+                && one.len() == 1
+            {
+                return Ok(Some(self.machines.number(dfa)));
             }
             let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
             let at = known.unwrap_or_else(|| {
@@ -173,19 +225,30 @@ impl Builder {
         }
         leaves.sort_unstable();
         leaves.dedup();
-        Ok((!leaves.is_empty()).then(|| NumberMachine {
-            leaves: leaves.into(),
-            dfas: dfas.into(),
+        Ok((!leaves.is_empty()).then(|| {
+            Arc::new(NumberMachine {
+                leaves: leaves.into(),
+                dfas: dfas.into(),
+            })
         }))
     }
 
-    fn strings(&mut self, goals: &[ConjId]) -> Result<Option<StringMachine>, Error> {
+    fn strings(&mut self, goals: &[ConjId]) -> Result<Option<Arc<StringMachine>>, Error> {
+        if let &[goal] = goals
+            && self.compiler.is_any_string(goal)?
+            && self.options().caps.max_length.is_none()
+        {
+            return Ok(Some(self.machines.free_string()));
+        }
+        let shapes = self.shapes(goals, Kind::String)?;
+        if shapes.is_empty() {
+            return Ok(None);
+        }
         let mut dfas: Vec<Arc<CharDfa>> = Vec::new();
         let mut leaves: Vec<Leaf> = Vec::new();
-        let mut words: Vec<(String, u32, Mention)> = Vec::new();
+        let mut words: Vec<(Name, u32, Mention)> = Vec::new();
         let mut cap = 0u64;
         let mut free = None;
-        let shapes = self.shapes(goals, Kind::String)?;
         for (goal, shape) in each(&shapes) {
             let Shape::String(shape) = shape else {
                 continue;
@@ -246,7 +309,7 @@ impl Builder {
             *known.or_insert_with(|| self.loops.reserve(d.states()))
         });
         let loops = loops.collect();
-        Ok(Some(StringMachine {
+        Ok(Some(Arc::new(StringMachine {
             loops,
             // One free leaf and no other: nothing has to be remembered.
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
@@ -254,11 +317,14 @@ impl Builder {
             leaves: leaves.into(),
             dfas: dfas.into(),
             words: Words { list: list.into() },
-        }))
+        })))
     }
 
-    fn arrays(&mut self, goals: &[ConjId]) -> Result<Option<ArrayMachine>, Error> {
+    fn arrays(&mut self, goals: &[ConjId]) -> Result<Option<Box<ArrayMachine>>, Error> {
         let known = self.shapes(goals, Kind::Array)?;
+        if known.is_empty() {
+            return Ok(None);
+        }
         let mut shapes: Vec<(u32, ArrayShape)> = each(&known)
             .filter_map(|(g, s)| match s {
                 Shape::Array(a) => Some((g, a.clone())),
@@ -285,11 +351,7 @@ impl Builder {
             }
             cap = cap.max(a.max.map_or(a.min, |m| m.saturating_add(1)));
         }
-        let at = self
-            .compiler
-            .conj(goals[0])
-            .first()
-            .map_or(NodeId(0), |s| s.node);
+        let at = self.compiler.first_of(goals[0]);
         if prefix > MAX_PREFIX {
             return Err(Error::new(
                 ErrorKind::Refused,
@@ -338,13 +400,13 @@ impl Builder {
                 unique: a.unique.is_some(),
             });
         }
-        Ok(Some(ArrayMachine {
+        Ok(Some(Box::new(ArrayMachine {
             unique: threads.iter().any(|t| t.unique),
             threads: threads.into(),
             members: members.into(),
             values: Vec::new(),
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
-        }))
+        })))
     }
 
     /// What an item may be: with each count raised or not.
@@ -388,8 +450,11 @@ impl Builder {
         Ok(())
     }
 
-    fn objects(&mut self, goals: &[ConjId]) -> Result<Option<super::node::ObjectMachine>, Error> {
+    fn objects(&mut self, goals: &[ConjId]) -> Result<Option<Box<ObjectMachine>>, Error> {
         let known = self.shapes(goals, Kind::Object)?;
+        if known.is_empty() {
+            return Ok(None);
+        }
         let shapes: Vec<(u32, &ObjectShape)> = each(&known)
             .filter_map(|(g, s)| match s {
                 Shape::Object(o) => Some((g, o)),
@@ -399,7 +464,11 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        self.object_machine(goals, &shapes).map(Some)
+        let machine = match self.plain_object(goals, &shapes)? {
+            Some(machine) => machine,
+            None => self.object_machine(goals, &shapes)?,
+        };
+        Ok(Some(Box::new(machine)))
     }
 
     /// Whether a name, as a string, satisfies some locations.
@@ -431,7 +500,7 @@ enum Mention {
 }
 
 /// The texts that leaves mention, in the order of their bytes.
-fn words_of(mut mentioned: Vec<(String, u32, Mention)>) -> Vec<Word> {
+fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
     // Those of one text stay in the order of the leaves.
     mentioned.sort_by(|a, b| a.0.cmp(&b.0));
     let mut list: Vec<Word> = Vec::new();
@@ -444,13 +513,16 @@ fn words_of(mut mentioned: Vec<(String, u32, Mention)>) -> Vec<Word> {
         }
         let [listed, excluded] = leaves;
         list.push(Word {
-            text: text.into(),
+            text,
             listed: listed.into(),
             excluded: excluded.into(),
         });
     }
     list
 }
+
+/// The number of a node that nobody has asked for.
+const UNKNOWN: u32 = u32::MAX;
 
 /// The most nodes of one automaton.
 const MAX_NODES: usize = 200_000;

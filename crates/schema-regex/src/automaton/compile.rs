@@ -2,18 +2,20 @@
 //! and items, and the nodes that schemas imply without writing them.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::declared::AllProperties;
+use super::expand::{bits, concerned};
 use super::leaves::LeafCache;
-use super::shape::{ArrayShape, KINDS, Kind, MemberRule, ObjectShape, Scope, Shape, Source};
+use super::shape::{KINDS, Kind, Shape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, NEVER, Name, Node, NodeId, Schema,
 };
+use crate::named::Named;
 use crate::options::Options;
 use crate::shape::Signed;
 use crate::validate;
@@ -28,14 +30,56 @@ pub(super) const ANY: ConjId = ConjId(0);
 pub(super) const NONE: ConjId = ConjId(1);
 
 /// The alternatives of a conjunction for one kind.
-pub(super) type Shapes = Arc<[Shape]>;
+pub(super) type Shapes = Rc<[Shape]>;
+
+/// Conjunctions by number.
+#[derive(Debug, Default)]
+pub(super) struct Conjs {
+    /// The parts of all, one conjunction after the other.
+    parts: Vec<Signed>,
+    /// Where the parts of each end.
+    ends: Vec<u32>,
+}
+
+impl Conjs {
+    /// The parts of a conjunction, in order.
+    pub(super) fn of(&self, id: ConjId) -> &[Signed] {
+        let at = id.0 as usize;
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.parts[from as usize..self.ends[at] as usize]
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn add(&mut self, list: &[Signed]) -> ConjId {
+        self.parts.extend_from_slice(list);
+        self.ends.push(self.parts.len() as u32);
+        ConjId(self.ends.len() as u32 - 1)
+    }
+}
+
+/// What was found of a conjunction: by kind the number of its alternatives.
+#[derive(Clone, Copy)]
+struct Found {
+    /// Of which kinds no value satisfies it, as far as that is plain; once that was asked.
+    ruled_out: Option<Kinds>,
+    shapes: [u32; KINDS],
+}
+
+/// The number of alternatives that were not asked for yet.
+const UNKNOWN: u32 = u32::MAX;
+/// The number of no alternatives.
+const NO_SHAPES: u32 = 0;
 
 pub(super) struct Compiler {
     pub(super) schema: Schema,
     pub(super) options: Options,
-    conjs: Vec<Arc<[Signed]>>,
+    pub(super) conjs: Conjs,
     /// Those of two parts and more.
-    conj_ids: FxMap<Arc<[Signed]>, ConjId>,
+    conj_ids: FxMap<Box<[Signed]>, ConjId>,
     /// Those of one part, by its node: negative and positive.
     singles: Vec<[Option<ConjId>; 2]>,
     candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
@@ -43,24 +87,29 @@ pub(super) struct Compiler {
     unions: FxMap<(NodeId, Vec<NodeId>), NodeId>,
     evaluates: FxMap<NodeId, bool>,
     excluding: FxMap<(NodeId, NodeId, Kind), bool>,
-    /// By conjunction and kind.
-    shapes: Vec<[Option<Shapes>; KINDS]>,
-    no_shapes: Shapes,
+    /// By conjunction.
+    found: Vec<Found>,
+    shapes: Vec<Shapes>,
+    pub(super) nothing: Shapes,
+    /// The numbers of the shapes that say nothing, by kind, and that of integers.
+    plain: [u32; KINDS + 1],
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
     pub(super) as_enforced: bool,
     steps: usize,
-    /// Room for the parts of a conjunction.
-    parts: Vec<Signed>,
+    /// Room for the parts of a conjunction, and for those of them that say something.
+    pub(super) parts: Vec<Signed>,
+    list: Vec<Signed>,
 }
 
 impl Compiler {
     pub(super) fn new(schema: Schema, options: Options) -> Compiler {
+        let nothing: Shapes = Rc::new([]);
         let mut compiler = Compiler {
             schema,
             options,
-            conjs: Vec::new(),
+            conjs: Conjs::default(),
             conj_ids: FxMap::default(),
             singles: Vec::new(),
             candidates: FxMap::default(),
@@ -68,21 +117,25 @@ impl Compiler {
             unions: FxMap::default(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
-            shapes: Vec::new(),
-            no_shapes: Arc::new([]),
+            found: Vec::new(),
+            shapes: vec![Rc::clone(&nothing)],
+            nothing,
+            plain: [UNKNOWN; KINDS + 1],
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
             parts: Vec::new(),
+            list: Vec::new(),
         };
         // `ANY` and `NONE`.
-        compiler.add(Arc::new([]));
-        compiler.add(Arc::new([Signed::yes(NEVER)]));
+        compiler.conjs.add(&[]);
+        compiler.conjs.add(&[Signed::yes(NEVER)]);
         compiler
     }
 
-    pub(super) fn conj(&self, id: ConjId) -> Arc<[Signed]> {
-        Arc::clone(&self.conjs[id.0 as usize])
+    /// The parts of a conjunction, in order.
+    pub(super) fn conj(&self, id: ConjId) -> &[Signed] {
+        self.conjs.of(id)
     }
 
     /// The conjunction of some parts: each once, without those that say
@@ -91,7 +144,15 @@ impl Compiler {
         if let [one] = parts {
             return self.intern_one(*one);
         }
-        let mut list: Vec<Signed> = Vec::with_capacity(parts.len());
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        let id = self.intern_by(parts, &mut list);
+        self.list = list;
+        id
+    }
+
+    /// The same for no part, or several, with room for a list.
+    fn intern_by(&mut self, parts: &[Signed], list: &mut Vec<Signed>) -> ConjId {
         for s in parts {
             match self.says(*s) {
                 Some(true) => {}
@@ -110,9 +171,8 @@ impl Compiler {
         if let Some(id) = self.conj_ids.get(list.as_slice()) {
             return *id;
         }
-        let list: Arc<[Signed]> = list.into();
-        let id = self.add(Arc::clone(&list));
-        self.conj_ids.insert(list, id);
+        let id = self.conjs.add(list);
+        self.conj_ids.insert(list.as_slice().into(), id);
         id
     }
 
@@ -130,7 +190,7 @@ impl Compiler {
         if let Some(known) = self.singles[at][sign] {
             return known;
         }
-        let id = self.add(Arc::new([part]));
+        let id = self.conjs.add(&[part]);
         self.singles[at][sign] = Some(id);
         id
     }
@@ -144,21 +204,14 @@ impl Compiler {
         }
     }
 
-    fn add(&mut self, list: Arc<[Signed]>) -> ConjId {
-        self.conjs.push(list);
-        ConjId(self.conjs.len() as u32 - 1)
-    }
-
     pub(super) fn pointer(&self, node: NodeId) -> String {
         self.schema.node(node).pointer.to_string()
     }
 
     /// Where an error about a conjunction points.
     pub(super) fn pointer_of(&self, conj: ConjId) -> String {
-        let parts = self.conj(conj);
-        parts
-            .first()
-            .map_or(String::new(), |s| self.pointer(s.node))
+        let parts = self.conj(conj).first();
+        parts.map_or(String::new(), |s| self.pointer(s.node))
     }
 
     pub(super) fn spend(&mut self, at: NodeId) -> Result<(), Error> {
@@ -194,24 +247,105 @@ impl Compiler {
 
     /// The alternatives of a conjunction for one kind, computed once.
     pub(super) fn shapes_of(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
-        if let Some(known) = self.known_shapes(conj, kind) {
-            return Ok(Arc::clone(known));
-        }
-        let shapes: Shapes = match self.expand(conj, kind)? {
-            none if none.is_empty() => Arc::clone(&self.no_shapes),
-            some => some.into(),
-        };
+        let number = self.number_of_shapes(conj, kind)?;
+        Ok(Rc::clone(&self.shapes[number as usize]))
+    }
+
+    /// Whether there are alternatives of a conjunction for one kind.
+    pub(super) fn has_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<bool, Error> {
+        Ok(self.number_of_shapes(conj, kind)? != NO_SHAPES)
+    }
+
+    fn number_of_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<u32, Error> {
         let at = conj.0 as usize;
-        if at >= self.shapes.len() {
-            self.shapes.resize_with(self.conjs.len(), Default::default);
+        if at >= self.found.len() {
+            let nothing = Found {
+                ruled_out: None,
+                shapes: [UNKNOWN; KINDS],
+            };
+            self.found.resize(self.conjs.count(), nothing);
         }
-        self.shapes[at][kind as usize] = Some(Arc::clone(&shapes));
-        Ok(shapes)
+        let known = self.found[at].shapes[kind as usize];
+        if known != UNKNOWN {
+            return Ok(known);
+        }
+        let ruled_out = match self.found[at].ruled_out {
+            Some(kinds) => kinds,
+            None => {
+                let kinds = self.ruled_out(conj);
+                self.found[at].ruled_out = Some(kinds);
+                kinds
+            }
+        };
+        let number = if ruled_out.has(bits(kind)) {
+            self.spend(self.first_of(conj))?;
+            NO_SHAPES
+        } else if let Some(slot) = self.plain_slot(conj, kind) {
+            self.spend(self.first_of(conj))?;
+            self.plain_shape(slot, kind)
+        } else {
+            let shapes = self.expand(conj, kind)?;
+            if shapes.is_empty() {
+                NO_SHAPES
+            } else {
+                self.shapes.push(shapes);
+                self.shapes.len() as u32 - 1
+            }
+        };
+        self.found[at].shapes[kind as usize] = number;
+        Ok(number)
+    }
+
+    /// Where a conjunction says nothing of a kind but that it may be, or that numbers
+    /// are integers: the slot of that.
+    fn plain_slot(&self, conj: ConjId, kind: Kind) -> Option<usize> {
+        let kind_bits = bits(kind);
+        let mut slot = kind as usize;
+        for part in self.conj(conj) {
+            let atoms = match &self.schema.node(part.node).body {
+                Body::Always if part.positive => continue,
+                Body::Atoms(atoms) if part.positive => atoms,
+                _ => return None,
+            };
+            for atom in atoms {
+                match &atom.kind {
+                    AtomKind::Type { kinds, .. } if kinds.has(kind_bits) => {}
+                    AtomKind::Type { integer: true, .. } if kind == Kind::Number => slot = KINDS,
+                    other if concerned(other).has(kind_bits) => return None,
+                    _ => {}
+                }
+            }
+        }
+        Some(slot)
+    }
+
+    fn plain_shape(&mut self, slot: usize, kind: Kind) -> u32 {
+        if self.plain[slot] == UNKNOWN {
+            let mut shape = Shape::any(kind);
+            if let (Shape::Number(n), KINDS) = (&mut shape, slot) {
+                n.integer = Some(true);
+            }
+            self.plain[slot] = self.shapes.len() as u32;
+            self.shapes.push(Rc::new([shape]));
+        }
+        self.plain[slot]
+    }
+
+    /// Whether any string satisfies a conjunction, as far as that is plain.
+    pub(super) fn is_any_string(&mut self, conj: ConjId) -> Result<bool, Error> {
+        let number = self.number_of_shapes(conj, Kind::String)?;
+        Ok(number != NO_SHAPES && number == self.plain[Kind::String as usize])
     }
 
     /// The alternatives of a conjunction for one kind, where they were asked for.
     pub(super) fn known_shapes(&self, conj: ConjId, kind: Kind) -> Option<&Shapes> {
-        self.shapes.get(conj.0 as usize)?[kind as usize].as_ref()
+        let number = self.found.get(conj.0 as usize)?.shapes[kind as usize];
+        self.shapes.get(number as usize)
+    }
+
+    /// The location that an error about a conjunction names.
+    pub(super) fn first_of(&self, conj: ConjId) -> NodeId {
+        self.conj(conj).first().map_or(ALWAYS, |s| s.node)
     }
 
     /// The values of a conjunction, where an `enum` or `const` lists them.
@@ -226,12 +360,11 @@ impl Compiler {
         let mut listed: Option<Vec<Value>> = None;
         if conj == NONE {
             listed = Some(Vec::new());
+        } else if !parts.iter().any(|s| s.positive && self.may_list(s.node)) {
+            return None;
         }
-        let mut todo: Vec<NodeId> = parts
-            .iter()
-            .filter(|s| s.positive)
-            .map(|s| s.node)
-            .collect();
+        let positive = parts.iter().filter(|s| s.positive);
+        let mut todo: Vec<NodeId> = positive.map(|s| s.node).collect();
         let mut seen: Vec<NodeId> = Vec::new();
         while let Some(node) = todo.pop() {
             if seen.contains(&node) || seen.len() > 64 || listed.is_some() {
@@ -252,7 +385,7 @@ impl Compiler {
         let mut kept = listed.is_some().then(Vec::new);
         if let (Some(values), Some(out)) = (listed, &mut kept) {
             for value in values {
-                match validate::conj_holds(&self.schema, &self.options, &parts, &value) {
+                match validate::conj_holds(&self.schema, &self.options, parts, &value) {
                     Ok(true) => out.push(value),
                     Ok(false) => {}
                     Err(_) => {
@@ -265,6 +398,19 @@ impl Compiler {
         let answer = kept.map(Arc::new);
         self.candidates.insert(conj, answer.clone());
         answer
+    }
+
+    /// Whether a location lists values, or leads in place to one that may.
+    fn may_list(&self, node: NodeId) -> bool {
+        match &self.schema.node(node).body {
+            Body::Atoms(atoms) => atoms.iter().any(|atom| {
+                matches!(
+                    atom.kind,
+                    AtomKind::Values(_) | AtomKind::Ref(_) | AtomKind::AllOf(_)
+                )
+            }),
+            _ => false,
+        }
     }
 
     /// A location whose values are just this one.
@@ -293,16 +439,13 @@ impl Compiler {
             }
             Value::Object(map) => {
                 let order: Vec<Name> = map.keys().map(|k| k.as_str().into()).collect();
-                let names = map
-                    .iter()
-                    .map(|(k, v)| (k.as_str().into(), self.constant(v)))
-                    .collect();
+                let nodes = map.values().map(|v| self.constant(v));
+                let names = order.iter().cloned().zip(nodes).collect();
                 vec![
                     atom(
                         "const",
                         AtomKind::Members(Members {
-                            names,
-                            order: order.clone(),
+                            names: Named::new(names),
                             patterns: Vec::new(),
                             additional: NEVER,
                             additional_said: true,
@@ -460,7 +603,8 @@ impl Compiler {
             if let Body::Atoms(atoms) = &self.schema.node(n).body {
                 for atom in atoms {
                     if let AtomKind::Members(m) = &atom.kind {
-                        for (name, value) in &m.names {
+                        for at in m.names.sorted() {
+                            let (name, value) = &m.names.list()[*at as usize];
                             if self.lists(*value) {
                                 out.push((name.clone(), *value));
                             }
@@ -495,195 +639,6 @@ impl Compiler {
         out
     }
 
-    /// Whether a name matches a pattern of the schema.
-    pub(super) fn name_matches(&self, id: PatternId, name: &str) -> bool {
-        self.schema.pattern(id).holds(name)
-    }
-
-    fn source_evaluates(
-        &self,
-        source: Source,
-        matches: &dyn Fn(PatternId) -> bool,
-        name: Option<&str>,
-    ) -> bool {
-        match source {
-            Source::All => true,
-            Source::Members(node, atom) => {
-                let m = self.members(node, atom);
-                m.additional_said
-                    || name.is_some_and(|n| m.names.contains_key(n))
-                    || m.patterns.iter().any(|(id, _)| matches(*id))
-            }
-        }
-    }
-
-    /// What a shape demands of the value of a member: of this name, or (with
-    /// `None`) of one that no keyword names. `matches` says which patterns the
-    /// name matches.
-    pub(super) fn member_conj(
-        &mut self,
-        shape: &ObjectShape,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-    ) -> ConjId {
-        self.member_conj_by(shape, name, matches, |members, _| {
-            members.names.get(name?).copied()
-        })
-    }
-
-    /// The same for a declared name, by its number.
-    pub(super) fn numbered_conj(
-        &mut self,
-        shape: &ObjectShape,
-        (name, number): (&str, u32),
-        properties: &AllProperties,
-        matches: &dyn Fn(PatternId) -> bool,
-    ) -> ConjId {
-        self.member_conj_by(shape, Some(name), matches, |_, at| {
-            properties.get(&at)?.value(number)
-        })
-    }
-
-    fn member_conj_by(
-        &mut self,
-        shape: &ObjectShape,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        value_of: impl Fn(&Members, (NodeId, u16)) -> Option<NodeId>,
-    ) -> ConjId {
-        let mut parts = std::mem::take(&mut self.parts);
-        for rule in &shape.rules {
-            match rule {
-                MemberRule::Members { node, atom, closed } => {
-                    let m = self.members(*node, *atom);
-                    let mut evaluated = false;
-                    if let Some(value) = value_of(m, (*node, *atom)) {
-                        parts.push(Signed::yes(value));
-                        evaluated = true;
-                    }
-                    for (id, value) in &m.patterns {
-                        if matches(*id) {
-                            parts.push(Signed::yes(*value));
-                            evaluated = true;
-                        }
-                    }
-                    if !evaluated {
-                        let further = if *closed { NEVER } else { m.additional };
-                        parts.push(Signed::yes(further));
-                    }
-                }
-                MemberRule::Name(n, value) => {
-                    if name == Some(&**n) {
-                        parts.push(*value);
-                    }
-                }
-                MemberRule::Unevaluated(sources, value) => {
-                    let evaluated = sources
-                        .iter()
-                        .any(|s| self.source_evaluates(*s, matches, name));
-                    if !evaluated {
-                        parts.push(*value);
-                    }
-                }
-            }
-        }
-        let conj = self.intern(&parts);
-        parts.clear();
-        self.parts = parts;
-        conj
-    }
-
-    /// The same for a name, its patterns asked one by one.
-    pub(super) fn member_conj_of(&mut self, shape: &Shape, name: &str) -> ConjId {
-        let Shape::Object(o) = shape else { return ANY };
-        if o.forbidden.contains(name) {
-            return NONE;
-        }
-        let matched = self.matches_of(o, name);
-        self.member_conj(o, Some(name), &|id| matched.contains(&id))
-    }
-
-    /// The patterns of a shape that a name matches.
-    pub(super) fn matches_of(&self, shape: &ObjectShape, name: &str) -> Vec<PatternId> {
-        let mut ids = self.patterns_of(shape);
-        ids.retain(|id| self.name_matches(*id, name));
-        ids
-    }
-
-    /// The patterns that a shape looks at.
-    pub(super) fn patterns_of(&self, shape: &ObjectShape) -> Vec<PatternId> {
-        let mut ids: Vec<PatternId> = Vec::new();
-        let of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
-            ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
-        };
-        for rule in &shape.rules {
-            match rule {
-                MemberRule::Members { node, atom, .. } => of_members(*node, *atom, &mut ids),
-                MemberRule::Unevaluated(sources, _) => {
-                    for s in sources {
-                        if let Source::Members(node, atom) = s {
-                            of_members(*node, *atom, &mut ids);
-                        }
-                    }
-                }
-                MemberRule::Name(..) => {}
-            }
-        }
-        for witness in &shape.some {
-            match &witness.scope {
-                Scope::Pattern(id) => ids.push(*id),
-                Scope::Additional(node, atom) => of_members(*node, *atom, &mut ids),
-                Scope::Unevaluated(sources) => {
-                    for s in sources {
-                        if let Source::Members(node, atom) = s {
-                            of_members(*node, *atom, &mut ids);
-                        }
-                    }
-                }
-                Scope::Failing(_) => {}
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
-
-    /// Whether a name lies in the scope of a witness.
-    pub(super) fn in_scope(
-        &self,
-        scope: &Scope,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        name_holds: &dyn Fn(Signed) -> bool,
-    ) -> bool {
-        match scope {
-            Scope::Pattern(id) => matches(*id),
-            Scope::Additional(node, atom) => {
-                let m = self.members(*node, *atom);
-                !name.is_some_and(|n| m.names.contains_key(n))
-                    && !m.patterns.iter().any(|(id, _)| matches(*id))
-            }
-            Scope::Failing(names) => !name_holds(*names),
-            Scope::Unevaluated(sources) => !sources
-                .iter()
-                .any(|s| self.source_evaluates(*s, matches, name)),
-        }
-    }
-
-    /// What a shape demands of the item at an index.
-    pub(super) fn item_conj(&mut self, shape: &ArrayShape, index: u64, more: &[Signed]) -> ConjId {
-        let mut parts: Vec<Signed> = more.to_vec();
-        for rule in &shape.rules {
-            parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
-        }
-        for (i, value) in &shape.single {
-            if *i == index {
-                parts.push(*value);
-            }
-        }
-        self.intern(&parts)
-    }
-
     /// Refuses references that come back to themselves without descending
     /// into a value: they say nothing.
     pub(super) fn refuse_cycles(&self) -> Result<(), Error> {
@@ -693,7 +648,12 @@ impl Compiler {
             if state[start] != 0 {
                 continue;
             }
-            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, self.inner(start))];
+            let inner = self.inner(start);
+            if inner.is_empty() {
+                state[start] = 2;
+                continue;
+            }
+            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, inner)];
             state[start] = 1;
             while let Some((at, rest)) = path.last_mut() {
                 let Some(next) = rest.pop() else {
@@ -721,6 +681,7 @@ impl Compiler {
         Ok(())
     }
 
+    /// The locations that a location applies to the same value.
     fn inner(&self, node: usize) -> Vec<NodeId> {
         match &self.schema.nodes[node].body {
             Body::Atoms(atoms) => atoms.iter().flat_map(|a| in_place(&a.kind, true)).collect(),
@@ -736,7 +697,7 @@ impl Compiler {
         let mut seen: FxSet<NodeId> = FxSet::default();
         let mut todo: Vec<NodeId> = Vec::new();
         for conj in conjs.iter().rev() {
-            todo.extend(self.conjs[conj.0 as usize].iter().rev().map(|s| s.node));
+            todo.extend(self.conj(*conj).iter().rev().map(|s| s.node));
         }
         while let Some(node) = todo.pop() {
             if !seen.insert(node) {

@@ -2,7 +2,7 @@
 //! of members by number.
 
 use super::compile::Compiler;
-use super::shape::{MemberRule, ObjectShape};
+use super::shape::{MemberRule, ObjectShape, Scope};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId};
 
@@ -97,18 +97,25 @@ impl Compiler {
         names: &Declared,
     ) -> AllProperties {
         let mut all = AllProperties::default();
-        for rule in shapes.iter().flat_map(|(_, o)| &o.rules) {
-            let MemberRule::Members { node, atom, .. } = rule else {
-                continue;
-            };
-            all.entry((*node, *atom)).or_insert_with(|| {
-                let members = self.members(*node, *atom);
-                let order = members.order.iter().filter_map(|name| names.number(name));
-                let order: Vec<u32> = order.collect();
+        let of_rules = shapes.iter().flat_map(|(_, o)| &o.rules);
+        let of_rules = of_rules.filter_map(|rule| match rule {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            _ => None,
+        });
+        let of_witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
+        let of_witnesses = of_witnesses.filter_map(|witness| match &witness.scope {
+            Scope::Additional(node, atom) => Some((*node, *atom)),
+            _ => None,
+        });
+        for (node, atom) in of_rules.chain(of_witnesses) {
+            all.entry((node, atom)).or_insert_with(|| {
+                let members = self.members(node, atom);
+                let order = members.names.order();
+                let order: Vec<u32> = order.filter_map(|name| names.number(name)).collect();
                 let count = order.iter().max().map_or(0, |most| *most as usize + 1);
                 let mut values = vec![None; count];
-                for (name, number) in members.order.iter().zip(&order) {
-                    values[*number as usize] = members.names.get(name).copied();
+                for ((_, node), number) in members.names.list().iter().zip(&order) {
+                    values[*number as usize] = Some(*node);
                 }
                 Properties { order, values }
             });

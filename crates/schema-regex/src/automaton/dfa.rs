@@ -696,6 +696,16 @@ impl NumberDfa {
         }
     }
 
+    /// Where each state leads by each symbol, and whether it accepts; what no number
+    /// comes of leads nowhere.
+    pub(super) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+        }
+    }
+
     /// An automaton of which the dead states are cut off.
     pub(super) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
         let arrows = (0..).zip(&next).flat_map(|(from, row)| {
@@ -746,22 +756,24 @@ impl NumberDfa {
     /// The numbers that this accepts and another does, or does not. Where it is wanted
     /// that it does, a state needs a state of it.
     fn meet(&self, other: &NumberDfa, wanted: bool, limit: usize) -> Option<NumberDfa> {
-        let mut pairs = Pairs::default();
-        pairs.number((0, if other.is_empty() { DEAD } else { 0 }));
+        // The last number of the second stands for none of its states.
+        let none = other.accept.len() as u32;
+        let mut pairs = Pairs::new(self.accept.len(), other.accept.len() + 1);
+        pairs.number((0, 0));
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accept = Vec::new();
         while next.len() < pairs.len() {
             let (a, b) = pairs.get(next.len());
-            let is_other = b != DEAD && other.accepts(b);
+            let is_other = b != none && other.accepts(b);
             accept.push(self.accepts(a) && is_other == wanted);
             let mut row = [DEAD; 16];
             for (symbol, slot) in row.iter_mut().enumerate() {
                 let to_a = self.next[a as usize][symbol];
-                let to_b = match b {
-                    DEAD => DEAD,
-                    b => other.next[b as usize][symbol],
+                let to_b = match b == none {
+                    true => none,
+                    false => other.next[b as usize][symbol].min(none),
                 };
-                if to_a != DEAD && (to_b != DEAD || !wanted) {
+                if to_a != DEAD && (to_b != none || !wanted) {
                     *slot = pairs.number((to_a, to_b));
                 }
             }

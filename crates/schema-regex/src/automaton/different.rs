@@ -19,7 +19,7 @@ impl SchemaAutomaton {
     fn unique_array(&self, frame: &Frame) -> Option<&ArrayMachine> {
         match frame.is_object {
             true => None,
-            false => self.node(frame.node).array.as_ref().filter(|m| m.unique),
+            false => self.node(frame.node).array.as_deref().filter(|m| m.unique),
         }
     }
 

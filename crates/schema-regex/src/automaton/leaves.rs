@@ -5,22 +5,90 @@ use std::sync::{Arc, OnceLock};
 
 use super::compile::Compiler;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::few::Few;
+use super::node::{Leaf, NumberMachine, StringMachine, Words};
+use super::ranges;
 use super::shape::{NumberShape, StringShape};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::ir::{NodeId, PatternId};
+use crate::hash::FxMap;
+use crate::ir::{Name, NodeId, PatternId};
 use crate::options::IntegerSpelling;
 use crate::strings::automaton::TooBig;
 use crate::strings::formats::{self, Format};
 use crate::strings::numbers::{self, Fraction};
 use crate::strings::re::Re;
 
-type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<String>);
+type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
 #[derive(Default)]
 pub(super) struct LeafCache {
     strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+    /// All numbers that are no integers.
+    no_integers: Option<Arc<NumberDfa>>,
+}
+
+impl NumberShape {
+    /// Whether all numbers of a kind are meant.
+    fn is_bare(&self) -> bool {
+        self.low.is_none()
+            && self.high.is_none()
+            && self.multiples.is_empty()
+            && self.excluded.is_empty()
+            && self.allowed.is_none()
+    }
+
+    fn fraction(&self, integers: IntegerSpelling) -> Fraction {
+        match self.integer {
+            Some(true) => Fraction::None(integers),
+            Some(false) => Fraction::Required,
+            None => Fraction::Any,
+        }
+    }
+}
+
+/// The machines of one leaf, which serves the first goal.
+#[derive(Default)]
+pub(super) struct Machines {
+    numbers: FxMap<*const NumberDfa, Arc<NumberMachine>>,
+    free_string: Option<Arc<StringMachine>>,
+}
+
+impl Machines {
+    pub(super) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
+        let known = self.numbers.entry(Arc::as_ptr(&dfa));
+        let machine = known.or_insert_with(|| {
+            Arc::new(NumberMachine {
+                leaves: Few::One((0, 0)),
+                dfas: Few::One(dfa),
+            })
+        });
+        Arc::clone(machine)
+    }
+
+    /// The machine of a leaf that any string satisfies.
+    pub(super) fn free_string(&mut self) -> Arc<StringMachine> {
+        let machine = self.free_string.get_or_insert_with(|| {
+            Arc::new(StringMachine {
+                leaves: Few::One(Leaf {
+                    goal: 0,
+                    listed: false,
+                    dfa: None,
+                    min: 0,
+                    max: None,
+                    lengths: None,
+                    excludes: false,
+                }),
+                dfas: Few::default(),
+                loops: Few::default(),
+                words: Words::default(),
+                cap: 0,
+                free: Some(0),
+            })
+        });
+        Arc::clone(machine)
+    }
 }
 
 /// What one alternative demands of a string, but for the texts that it lists.
@@ -171,6 +239,9 @@ impl Compiler {
 
     /// The automaton of a shape of numbers.
     pub(super) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        if shape.is_bare() {
+            return self.bare_number(shape);
+        }
         let mut key = shape.clone();
         key.at = None;
         if let Some(known) = self.leaves.numbers.get(&key) {
@@ -181,13 +252,48 @@ impl Compiler {
         Ok(made)
     }
 
+    /// The automaton of all numbers, or of all integers, or of all others: it is made
+    /// once in a process, but for the last one.
+    fn bare_number(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        let fraction = shape.fraction(self.options.integers);
+        let (common, cell) = match fraction {
+            Fraction::Any => (0, &ANY),
+            Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
+            Fraction::None(IntegerSpelling::ZeroFraction) => (2, &ZEROS),
+            Fraction::Required => {
+                if let Some(known) = &self.leaves.no_integers {
+                    return Ok(Arc::clone(known));
+                }
+                let made =
+                    Arc::new(self.number_of_re(shape, &numbers::range(None, None, fraction))?);
+                return Ok(Arc::clone(self.leaves.no_integers.insert(made)));
+            }
+        };
+        if let Some(known) = cell.get() {
+            return Ok(Arc::clone(known));
+        }
+        let re = match fraction {
+            Fraction::Any => numbers::any_number(),
+            _ => numbers::range(None, None, fraction),
+        };
+        let mut made = self.number_of_re(shape, &re)?;
+        made.common = Some(common);
+        Ok(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    }
+
+    fn number_of_re(&self, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
+        let limit = self.options.max_automaton_states.saturating_mul(20);
+        let dfa = CharDfa::new(&[(re, true)], limit)
+            .map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))?;
+        Ok(NumberDfa::new(&dfa))
+    }
+
     fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
         let limit = self.options.max_automaton_states.saturating_mul(20);
         let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
-        let of_re = |re: &Re| {
-            let dfa = CharDfa::new(&[(re, true)], limit).map_err(too_big)?;
-            Ok::<NumberDfa, Error>(NumberDfa::new(&dfa))
-        };
         let integers = self.options.integers;
         if let Some(list) = &shape.allowed {
             let re = Re::alt(list.iter().map(|(d, written)| {
@@ -201,45 +307,15 @@ impl Compiler {
                     _ => plain,
                 }
             }));
-            return of_re(&re).map(Arc::new);
+            return self.number_of_re(shape, &re).map(Arc::new);
         }
-        let bare = shape.low.is_none()
-            && shape.high.is_none()
-            && shape.multiples.is_empty()
-            && shape.excluded.is_empty();
-        let fraction = match shape.integer {
-            Some(true) => Fraction::None(integers),
-            Some(false) => Fraction::Required,
-            None => Fraction::Any,
+        let fraction = shape.fraction(integers);
+        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+        let range = match (low, high) {
+            (None, None) => self.number_of_re(shape, &numbers::range(None, None, fraction))?,
+            _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
         };
-        if bare {
-            static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-            static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-            static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-            let (common, cell) = match fraction {
-                Fraction::Any => (Some(0), Some(&ANY)),
-                Fraction::None(IntegerSpelling::Plain) => (Some(1), Some(&PLAIN)),
-                Fraction::None(IntegerSpelling::ZeroFraction) => (Some(2), Some(&ZEROS)),
-                Fraction::Required => (None, None),
-            };
-            if let Some(known) = cell.and_then(OnceLock::get) {
-                return Ok(Arc::clone(known));
-            }
-            let re = if fraction == Fraction::Any {
-                numbers::any_number()
-            } else {
-                numbers::range(None, None, fraction)
-            };
-            let mut made = of_re(&re)?;
-            made.common = common;
-            let made = Arc::new(made);
-            if let Some(cell) = cell {
-                return Ok(Arc::clone(cell.get_or_init(|| made)));
-            }
-            return Ok(made);
-        }
-        let range = numbers::range(shape.low.as_ref(), shape.high.as_ref(), fraction);
-        let mut parts = vec![(of_re(&range)?, true)];
+        let mut parts = vec![(range, true)];
         for (divisor, positive) in &shape.multiples {
             let part = multiples(divisor, limit).ok_or(TooBig).map_err(too_big)?;
             parts.push((part, *positive));
@@ -252,7 +328,7 @@ impl Compiler {
                 }
                 out
             }));
-            parts.push((of_re(&listed)?, false));
+            parts.push((self.number_of_re(shape, &listed)?, false));
         }
         if parts.len() == 1 {
             return Ok(Arc::new(parts.swap_remove(0).0));
@@ -298,7 +374,8 @@ fn multiples(divisor: &Decimal, limit: usize) -> Option<NumberDfa> {
         /// After the point, this many places read; from `scale` on zeros only.
         Place(usize, u64, bool),
     }
-    let mut known: HashMap<At, u32> = HashMap::from([(At::Start, 0)]);
+    let mut known: FxMap<At, u32> = FxMap::default();
+    known.insert(At::Start, 0);
     let mut states = vec![At::Start];
     let mut next: Vec<[u32; 16]> = Vec::new();
     let mut accept: Vec<bool> = Vec::new();

@@ -1,30 +1,12 @@
 //! Where in the schema a state stands: for traces and explanations.
 
-use std::sync::Arc;
-
 use fsm_index::Place;
 
 use super::SchemaAutomaton;
-use super::compile::Compiler;
-use super::node::Node;
 use super::scratch::{Config, Frame, Gap, Scratch, Top};
 use super::state::{Load, State};
 use super::step::UNITS;
 use crate::ir::NodeId;
-
-/// For each node and each goal of it the schema locations that it stands for.
-pub(super) type Locations = Arc<[Box<[Box<[NodeId]>]>]>;
-
-/// The locations of compiled nodes.
-pub(super) fn locations(nodes: &[Node], compiler: &Compiler) -> Locations {
-    let of_goals = |node: &Node| {
-        let goals = node.goals.iter();
-        goals
-            .map(|goal| compiler.conj(*goal).iter().map(|part| part.node).collect())
-            .collect()
-    };
-    nodes.iter().map(of_goals).collect()
-}
 
 impl SchemaAutomaton {
     /// What is being read at `state`, and the JSON Pointers of the schema
@@ -38,9 +20,11 @@ impl SchemaAutomaton {
         let config = self.load(state, &mut x, Load::Text);
         let (what, node, goals) = self.innermost(config, &x);
         let mut nodes: Vec<NodeId> = Vec::new();
-        if let Some(by_goal) = self.locations.get(node as usize) {
+        if let Some(asked) = self.nodes.get(node as usize) {
             for goal in goals {
-                nodes.extend(by_goal.get(goal as usize).into_iter().flatten());
+                let conj = asked.goals.get(goal as usize);
+                let parts = conj.map_or(&[][..], |conj| self.conjs.of(*conj));
+                nodes.extend(parts.iter().map(|part| part.node));
             }
         }
         nodes.sort_unstable();

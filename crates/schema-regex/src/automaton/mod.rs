@@ -14,12 +14,14 @@ mod caps;
 mod common;
 mod compile;
 mod declared;
+mod demands;
 mod dfa;
 mod difference;
 mod different;
 mod endless;
 mod equality;
 mod expand;
+mod few;
 mod finish;
 mod following;
 mod heights;
@@ -33,6 +35,8 @@ mod names;
 mod node;
 mod objects;
 mod plain;
+mod plain_object;
+mod ranges;
 mod reader;
 mod runs;
 mod scratch;
@@ -91,7 +95,8 @@ pub struct SchemaAutomaton {
     narrowed: Arc<Narrowed>,
     /// With what the schema overrides.
     options: Arc<Options>,
-    locations: location::Locations,
+    /// What the goals of nodes stand for.
+    conjs: Arc<compile::Conjs>,
 }
 
 impl SchemaAutomaton {
@@ -147,7 +152,7 @@ impl SchemaAutomaton {
             pattern.forget();
         }
         let mut automaton = SchemaAutomaton {
-            locations: location::locations(&nodes, &builder.compiler),
+            conjs: Arc::new(builder.compiler.conjs),
             tallest: 0,
             bounded: false,
             loops: Arc::new(builder.loops),

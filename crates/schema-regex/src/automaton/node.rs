@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use super::common::{OwnPrint, Print};
 use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::few::Few;
 use super::unique::Values;
+use crate::ir::Name;
 
 /// The height of what no value satisfies.
 pub(super) const EMPTY: u32 = u32::MAX;
@@ -14,16 +16,17 @@ pub(super) const EMPTY: u32 = u32::MAX;
 /// A set of conjunctions (the goals) asked of one value.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    pub(super) goals: Box<[ConjId]>,
+    pub(super) goals: Few<ConjId>,
     /// For each goal how deep its flattest value nests; [`EMPTY`] where there
     /// is none.
-    pub(super) heights: Box<[u32]>,
+    pub(super) heights: Few<u32>,
     /// The goals that `null`, `false` and `true` satisfy.
-    pub(super) units: [Box<[u32]>; 3],
-    pub(super) number: Option<NumberMachine>,
-    pub(super) string: Option<StringMachine>,
-    pub(super) array: Option<ArrayMachine>,
-    pub(super) object: Option<ObjectMachine>,
+    pub(super) units: [Few<u32>; 3],
+    /// Nodes that ask the same of numbers, or of strings, mostly share that.
+    pub(super) number: Option<Arc<NumberMachine>>,
+    pub(super) string: Option<Arc<StringMachine>>,
+    pub(super) array: Option<Box<ArrayMachine>>,
+    pub(super) object: Option<Box<ObjectMachine>>,
     /// The first node that reads the same texts in the same way; itself, if
     /// there is none before it.
     pub(super) alias: u32,
@@ -38,16 +41,16 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct NumberMachine {
     /// A goal, and the automaton that satisfies it.
-    pub(super) leaves: Box<[(u32, u32)]>,
-    pub(super) dfas: Box<[Arc<NumberDfa>]>,
+    pub(super) leaves: Few<(u32, u32)>,
+    pub(super) dfas: Few<Arc<NumberDfa>>,
 }
 
 #[derive(Debug)]
 pub(super) struct StringMachine {
-    pub(super) leaves: Box<[Leaf]>,
-    pub(super) dfas: Box<[Arc<CharDfa>]>,
+    pub(super) leaves: Few<Leaf>,
+    pub(super) dfas: Few<Arc<CharDfa>>,
     /// For each automaton the number of its first loop.
-    pub(super) loops: Box<[u32]>,
+    pub(super) loops: Few<u32>,
     pub(super) words: Words,
     /// Lengths are counted up to here; from here on they are alike.
     pub(super) cap: u32,
@@ -77,11 +80,11 @@ pub(super) struct Words {
 
 #[derive(Debug)]
 pub(super) struct Word {
-    pub(super) text: Box<str>,
+    pub(super) text: Name,
     /// For strings the leaves that list it; for names its number in order.
-    pub(super) listed: Box<[u32]>,
+    pub(super) listed: Few<u32>,
     /// The leaves that leave it out.
-    pub(super) excluded: Box<[u32]>,
+    pub(super) excluded: Few<u32>,
 }
 
 /// A range of sorted texts that begin with the same bytes.
@@ -184,7 +187,7 @@ fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usi
 pub(super) struct Member {
     pub(super) node: u32,
     /// By thread, ascending.
-    pub(super) options: Box<[Choice]>,
+    pub(super) options: Few<Choice>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -258,7 +261,7 @@ pub(super) struct ObjectMachine {
     pub(super) keys: Option<KeyMachine>,
     /// The declared names of which a frame remembers whether they were used,
     /// as bits: those that some thread lets come at any time.
-    pub(super) tracked: Box<[u32]>,
+    pub(super) tracked: Few<u32>,
     /// Members are counted up to here; 0 where nobody asks.
     pub(super) cap: u32,
 }

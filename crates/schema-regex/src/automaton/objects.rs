@@ -1,10 +1,14 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
+use std::sync::Arc;
+
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
-use super::declared::{AllProperties, Declared, MembersAt, Numbers};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers, Properties};
+use super::demands::Asked;
 use super::dfa::CharDfa;
+use super::few::Few;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
 };
@@ -85,7 +89,7 @@ impl Builder {
                     .collect();
                 for s in &alternatives {
                     let texts = s.allowed.iter().flatten().chain(&s.excluded);
-                    named.extend(texts.map(|text| Name::from(text.as_str())));
+                    named.extend(texts.cloned());
                 }
                 tests.insert(names, alternatives);
             }
@@ -131,7 +135,7 @@ impl Builder {
         let (walk, later) = self.compiler.walk(goals);
         let mut names = Declared::new(named);
         for (node, atom) in &walk {
-            for name in &self.compiler.members(*node, *atom).order {
+            for name in self.compiler.members(*node, *atom).names.order() {
                 names.give(name);
             }
         }
@@ -144,29 +148,36 @@ impl Builder {
             .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
-        let at = self
-            .compiler
-            .conj(goals[0])
-            .first()
-            .map_or(NodeId(0), |s| s.node);
+        let at = self.compiler.first_of(goals[0]);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
         let patterns: Vec<Vec<PatternId>> = shapes
             .iter()
             .map(|(_, o)| self.compiler.patterns_of(o))
             .collect();
+        let of_rules: Vec<Vec<Option<&Properties>>> = shapes
+            .iter()
+            .map(|(_, o)| properties_of_rules(o, &properties))
+            .collect();
+        let mut matched: Vec<PatternId> = Vec::new();
+        let mut wanted: Wanted = Vec::with_capacity(shapes.len());
         for (number, name) in (0..).zip(order) {
-            let mut wanted: Wanted = Vec::with_capacity(shapes.len());
+            wanted.clear();
             for (t, (_, o)) in shapes.iter().enumerate() {
-                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
+                let forbids = &numbers[t].forbidden;
+                if (!forbids.is_empty() && forbids.contains(&number))
+                    || !self.name_satisfies(&o.names, name)?
+                {
                     continue;
                 }
-                let matched = patterns[t].iter().copied();
-                let matched = matched.filter(|id| self.compiler.name_matches(*id, name));
-                let matched: Vec<PatternId> = matched.collect();
+                let of_shape = patterns[t].iter().copied();
+                matched.clear();
+                matched.extend(of_shape.filter(|id| self.compiler.name_matches(*id, name)));
                 let matches = |id: PatternId| matched.contains(&id);
                 let named = (&**name, number);
-                let conj = self.compiler.numbered_conj(o, named, &properties, &matches);
+                let conj = self
+                    .compiler
+                    .numbered_conj(o, named, &of_rules[t], &matches);
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -175,8 +186,13 @@ impl Builder {
                         failing.push(*s);
                     }
                 }
-                let holds = |s: Signed| !failing.contains(&s);
-                self.choices(t as u32, o, conj, Some(name), &matches, &holds, &mut wanted);
+                let asked = Asked {
+                    name: Some(name),
+                    declared: &|at| properties.get(&at)?.value(number),
+                    matches: &matches,
+                    holds: &|s| !failing.contains(&s),
+                };
+                self.choices(t as u32, o, conj, &asked, &mut wanted);
             }
             declared.push(self.member(&wanted)?);
         }
@@ -228,9 +244,9 @@ impl Builder {
         let words: Vec<Word> = names
             .sorted()
             .map(|(name, number)| Word {
-                text: (**name).into(),
-                listed: Box::new([number]),
-                excluded: Box::default(),
+                text: Arc::clone(name),
+                listed: Few::One(number),
+                excluded: Few::default(),
             })
             .collect();
         // Remembered is what a thread lets come at any time.
@@ -264,36 +280,41 @@ impl Builder {
     fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
         if met.insert(at) {
             let members = self.compiler.members(at.0, at.1);
-            named.extend(members.order.iter().cloned());
+            named.extend(members.names.order().cloned());
         }
     }
 
     /// What a member may be for a thread: plainly, or as a witness too.
-    #[allow(clippy::too_many_arguments)]
     fn choices(
         &mut self,
         thread: u32,
         o: &ObjectShape,
         conj: ConjId,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        name_holds: &dyn Fn(Signed) -> bool,
+        asked: &Asked<'_>,
         out: &mut Wanted,
     ) {
         if conj == NONE {
             return;
         }
         out.push((thread, conj, 0));
-        let in_scope: Vec<usize> = (0..o.some.len())
-            .filter(|i| {
-                self.compiler
-                    .in_scope(&o.some[*i].scope, name, matches, name_holds)
-            })
-            .collect();
-        for subset in 1..1u32 << in_scope.len().min(8) {
-            let mut parts = self.compiler.conj(conj).to_vec();
+        if o.some.is_empty() {
+            return;
+        }
+        // The first eight; more are refused.
+        let mut in_scope = [0; 8];
+        let mut count = 0;
+        for (i, witness) in o.some.iter().enumerate() {
+            if count < in_scope.len() && self.compiler.in_scope(&witness.scope, asked) {
+                in_scope[count] = i;
+                count += 1;
+            }
+        }
+        let mut parts: Vec<Signed> = Vec::new();
+        for subset in 1..1u32 << count {
+            parts.clear();
+            parts.extend_from_slice(self.compiler.conj(conj));
             let mut take = 0;
-            for (bit, i) in in_scope.iter().enumerate() {
+            for (bit, i) in in_scope[..count].iter().enumerate() {
                 if subset & (1 << bit) != 0 {
                     parts.push(o.some[*i].value);
                     take |= 1 << *i;
@@ -359,9 +380,14 @@ impl Builder {
                     continue;
                 }
                 let matches = |id: PatternId| questions.pattern(id, verdict);
-                let holds = |s: Signed| test(&vec![s]);
                 let conj = self.compiler.member_conj(o, None, &matches);
-                self.choices(t as u32, o, conj, None, &matches, &holds, &mut wanted);
+                let asked = Asked {
+                    name: None,
+                    declared: &|_| None,
+                    matches: &matches,
+                    holds: &|s| test(&vec![s]),
+                };
+                self.choices(t as u32, o, conj, &asked, &mut wanted);
             }
             let class = match known.get(&wanted) {
                 Some(class) => *class,
@@ -466,6 +492,18 @@ impl Builder {
         }
         q
     }
+}
+
+/// For each rule of a shape the properties of its location, if it has any.
+fn properties_of_rules<'p>(
+    o: &ObjectShape,
+    properties: &'p AllProperties,
+) -> Vec<Option<&'p Properties>> {
+    let of_rule = |rule: &MemberRule| match rule {
+        MemberRule::Members { node, atom, .. } => properties.get(&(*node, *atom)),
+        _ => None,
+    };
+    o.rules.iter().map(of_rule).collect()
 }
 
 /// The places of names in the order of one alternative: `properties` of the

@@ -67,8 +67,8 @@ pub(super) struct StringShape {
     pub(super) max: Option<u64>,
     pub(super) patterns: Vec<(PatternId, bool)>,
     pub(super) formats: Vec<(Format, bool)>,
-    pub(super) allowed: Option<Vec<String>>,
-    pub(super) excluded: BTreeSet<String>,
+    pub(super) allowed: Option<Vec<Name>>,
+    pub(super) excluded: BTreeSet<Name>,
     pub(super) at: Option<(NodeId, &'static str)>,
 }
 

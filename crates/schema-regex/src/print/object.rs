@@ -103,7 +103,7 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
             .normaliser
             .members_of(*node)
             .into_iter()
-            .flat_map(|m| &m.order)
+            .flat_map(|m| m.names.order())
         {
             wanted.insert(name);
         }
@@ -158,7 +158,7 @@ impl Order<'_> {
         for atom in atoms {
             match &atom.kind {
                 AtomKind::Members(members) => {
-                    self.properties.extend(members.order.iter().map(|n| &**n));
+                    self.properties.extend(members.names.order().map(|n| &**n));
                 }
                 AtomKind::Required(names) => self.others.extend(names.iter().map(|n| &**n)),
                 AtomKind::DependentRequired(lists) => {

@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-
+use super::nfa::{Alphabet, Marks, Nfa};
 use super::pairs::Pairs;
 use super::re::{CharSet, Re};
 use crate::hash::FxMap;
@@ -15,258 +14,6 @@ use crate::hash::FxMap;
 /// The automaton or the expression would pass its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooBig;
-
-/// Code points that no class of some expressions tells apart, numbered.
-#[derive(Debug)]
-struct Alphabet {
-    /// Starts of the intervals, ascending, the first 0.
-    starts: Vec<u32>,
-    /// The symbol of each interval.
-    symbols: Vec<u32>,
-    sets: Vec<CharSet>,
-}
-
-impl Alphabet {
-    fn new(parts: &[&Re]) -> Self {
-        let mut classes: Vec<&CharSet> = Vec::new();
-        for part in parts {
-            collect_classes(part, &mut classes);
-        }
-        let mut starts: Vec<u32> = vec![0, 0xD800, 0xE000];
-        for class in &classes {
-            for r in class.ranges() {
-                starts.push(u32::from(r.start()));
-                starts.push(u32::from(r.end()) + 1);
-            }
-        }
-        starts.retain(|&s| s <= 0x10_FFFF);
-        starts.sort_unstable();
-        starts.dedup();
-        let mut signatures: Vec<Vec<u32>> = vec![Vec::new(); starts.len()];
-        for (k, class) in classes.iter().enumerate() {
-            for r in class.ranges() {
-                let from = starts.partition_point(|&s| s < u32::from(r.start()));
-                let to = starts.partition_point(|&s| s <= u32::from(r.end()));
-                for signature in &mut signatures[from..to] {
-                    signature.push(k as u32);
-                }
-            }
-        }
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-        let mut ranges: Vec<Vec<ClassUnicodeRange>> = Vec::new();
-        let mut symbols = Vec::with_capacity(starts.len());
-        for (i, signature) in signatures.into_iter().enumerate() {
-            let end = starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-            let (Some(a), Some(b)) = (char::from_u32(starts[i]), char::from_u32(end)) else {
-                symbols.push(u32::MAX);
-                continue;
-            };
-            let symbol = *known.entry(signature).or_insert_with(|| {
-                ranges.push(Vec::new());
-                ranges.len() as u32 - 1
-            });
-            symbols.push(symbol);
-            ranges[symbol as usize].push(ClassUnicodeRange::new(a, b));
-        }
-        let sets = ranges.into_iter().map(ClassUnicode::new).collect();
-        Alphabet {
-            starts,
-            symbols,
-            sets,
-        }
-    }
-
-    fn symbols_of(&self, class: &CharSet) -> Vec<u32> {
-        let mut out = Vec::new();
-        for r in class.ranges() {
-            let from = self.starts.partition_point(|&s| s < u32::from(r.start()));
-            let to = self.starts.partition_point(|&s| s <= u32::from(r.end()));
-            out.extend(
-                self.symbols[from..to]
-                    .iter()
-                    .copied()
-                    .filter(|&s| s != u32::MAX),
-            );
-        }
-        out.sort_unstable();
-        out.dedup();
-        out
-    }
-}
-
-fn collect_classes<'a>(re: &'a Re, out: &mut Vec<&'a CharSet>) {
-    match re {
-        Re::Never | Re::Empty => {}
-        Re::Class(set) => {
-            if !out.contains(&set) {
-                out.push(set);
-            }
-        }
-        Re::Concat(parts) | Re::Alt(parts) => parts.iter().for_each(|p| collect_classes(p, out)),
-        Re::Repeat(inner, ..) => collect_classes(inner, out),
-    }
-}
-
-/// A nondeterministic automaton (Thompson, 1968).
-#[derive(Debug)]
-struct Nfa {
-    epsilon: Vec<Vec<u32>>,
-    edges: Vec<Vec<(u32, u32)>>,
-    start: u32,
-    accept: u32,
-}
-
-struct Builder<'a> {
-    nfa: Nfa,
-    alphabet: &'a Alphabet,
-    limit: usize,
-}
-
-impl Builder<'_> {
-    fn state(&mut self) -> Result<u32, TooBig> {
-        if self.nfa.epsilon.len() >= self.limit {
-            return Err(TooBig);
-        }
-        self.nfa.epsilon.push(Vec::new());
-        self.nfa.edges.push(Vec::new());
-        Ok(self.nfa.epsilon.len() as u32 - 1)
-    }
-
-    /// Adds `re` from `from`, answers where it ends.
-    fn add(&mut self, re: &Re, from: u32) -> Result<u32, TooBig> {
-        match re {
-            Re::Never => self.state(),
-            Re::Empty => Ok(from),
-            Re::Class(set) => {
-                let to = self.state()?;
-                for symbol in self.alphabet.symbols_of(set) {
-                    self.nfa.edges[from as usize].push((symbol, to));
-                }
-                Ok(to)
-            }
-            Re::Concat(parts) => parts.iter().try_fold(from, |at, part| self.add(part, at)),
-            Re::Alt(parts) => {
-                let end = self.state()?;
-                for part in parts {
-                    let begin = self.state()?;
-                    self.nfa.epsilon[from as usize].push(begin);
-                    let last = self.add(part, begin)?;
-                    self.nfa.epsilon[last as usize].push(end);
-                }
-                Ok(end)
-            }
-            Re::Repeat(inner, min, max) => {
-                let mut at = from;
-                for _ in 0..*min {
-                    at = self.add(inner, at)?;
-                }
-                match max {
-                    None => {
-                        let head = self.state()?;
-                        self.nfa.epsilon[at as usize].push(head);
-                        let body = self.state()?;
-                        self.nfa.epsilon[head as usize].push(body);
-                        let last = self.add(inner, body)?;
-                        self.nfa.epsilon[last as usize].push(head);
-                        let end = self.state()?;
-                        self.nfa.epsilon[head as usize].push(end);
-                        Ok(end)
-                    }
-                    Some(max) => {
-                        let end = self.state()?;
-                        self.nfa.epsilon[at as usize].push(end);
-                        for _ in *min..*max {
-                            let begin = self.state()?;
-                            self.nfa.epsilon[at as usize].push(begin);
-                            at = self.add(inner, begin)?;
-                            self.nfa.epsilon[at as usize].push(end);
-                        }
-                        Ok(end)
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl Nfa {
-    fn new(re: &Re, alphabet: &Alphabet, limit: usize) -> Result<Nfa, TooBig> {
-        let nfa = Nfa {
-            epsilon: Vec::new(),
-            edges: Vec::new(),
-            start: 0,
-            accept: 0,
-        };
-        let mut builder = Builder {
-            nfa,
-            alphabet,
-            limit,
-        };
-        let start = builder.state()?;
-        let accept = builder.add(re, start)?;
-        let mut nfa = builder.nfa;
-        nfa.start = start;
-        nfa.accept = accept;
-        Ok(nfa)
-    }
-
-    /// Adds what is reached from a set without reading; in order, each once.
-    fn closure(&self, set: &mut Vec<u32>, marks: &mut Marks) {
-        set.retain(|s| marks.add(*s));
-        let mut i = 0;
-        while i < set.len() {
-            for &t in &self.epsilon[set[i] as usize] {
-                if marks.add(t) {
-                    set.push(t);
-                }
-            }
-            i += 1;
-        }
-        marks.sort_and_clear(set);
-    }
-}
-
-/// The members of a set of states, as bits.
-struct Marks {
-    words: Vec<u64>,
-}
-
-impl Marks {
-    fn new(states: usize) -> Marks {
-        Marks {
-            words: vec![0; states.div_ceil(64)],
-        }
-    }
-
-    /// Whether the state is new.
-    fn add(&mut self, state: u32) -> bool {
-        let word = &mut self.words[state as usize / 64];
-        let bit = 1u64 << (state % 64);
-        let is_new = *word & bit == 0;
-        *word |= bit;
-        is_new
-    }
-
-    /// Sorts a list of all marked states, each once, and takes the marks away.
-    fn sort_and_clear(&mut self, list: &mut Vec<u32>) {
-        // The bits are in order; reading them all pays unless they are few.
-        if self.words.len() <= 2 * list.len() {
-            list.clear();
-            for (i, word) in self.words.iter_mut().enumerate() {
-                let mut bits = std::mem::take(word);
-                while bits != 0 {
-                    list.push(i as u32 * 64 + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-            }
-            return;
-        }
-        for state in list.iter() {
-            self.words[*state as usize / 64] = 0;
-        }
-        list.sort_unstable();
-    }
-}
 
 const DEAD: u32 = u32::MAX;
 
@@ -286,7 +33,7 @@ fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
         accept: Vec::new(),
         width,
     };
-    let mut mark = Marks::new(nfa.epsilon.len());
+    let mut mark = Marks::new(nfa.states());
     let mut first = vec![nfa.start];
     nfa.closure(&mut first, &mut mark);
     let first: Rc<[u32]> = first.into();
@@ -295,19 +42,30 @@ fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
     let mut i = 0;
     let mut work = 0usize;
     let mut targets: Vec<Vec<u32>> = vec![Vec::new(); width];
+    let mut read: Vec<u32> = Vec::new();
     while i < sets.len() {
         let set = Rc::clone(&sets[i]);
         table.accept.push(set.binary_search(&nfa.accept).is_ok());
         for &s in &*set {
-            for &(symbol, to) in &nfa.edges[s as usize] {
+            let (symbols, to) = nfa.reads(s);
+            for &symbol in symbols {
                 targets[symbol as usize].push(to);
             }
         }
+        // Symbols beside each other often lead to the same.
+        read.clear();
+        let mut before = DEAD;
         for target in &mut targets {
             if target.is_empty() {
                 table.next.push(DEAD);
                 continue;
             }
+            if *target == read {
+                target.clear();
+                table.next.push(before);
+                continue;
+            }
+            read.clone_from(target);
             nfa.closure(target, &mut mark);
             work += target.len();
             if work > limit.saturating_mul(2_000) {
@@ -328,6 +86,7 @@ fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
             };
             target.clear();
             table.next.push(id);
+            before = id;
         }
         i += 1;
     }
@@ -396,19 +155,41 @@ impl Labelled {
             }
             all = met;
         }
-        // One alone, or none, is numbered like a pair.
-        let trivial = Labelled {
+        let trivial = || Labelled {
             next: vec![0; width],
             verdicts: vec![0],
         };
-        match all.pop() {
-            Some(one) => one.beside(&trivial, width, limit),
-            None => Ok(trivial),
+        all.pop()
+            .map_or_else(|| Ok(trivial()), |one| one.numbered(width, limit))
+    }
+
+    /// What is reached, its states numbered breadth first, as those of pairs are.
+    fn numbered(&self, width: usize, limit: usize) -> Result<Labelled, TooBig> {
+        let mut number = vec![DEAD; self.verdicts.len()];
+        number[0] = 0;
+        let mut reached = vec![0u32];
+        let mut next = Vec::with_capacity(self.next.len());
+        let mut verdicts = Vec::with_capacity(self.verdicts.len());
+        while verdicts.len() < reached.len() {
+            let state = reached[verdicts.len()] as usize;
+            verdicts.push(self.verdicts[state]);
+            for &to in &self.next[state * width..][..width] {
+                let id = &mut number[to as usize];
+                if *id == DEAD {
+                    if reached.len() >= limit {
+                        return Err(TooBig);
+                    }
+                    *id = reached.len() as u32;
+                    reached.push(to);
+                }
+                next.push(*id);
+            }
         }
+        Ok(Labelled { next, verdicts })
     }
 
     fn beside(&self, other: &Labelled, width: usize, limit: usize) -> Result<Labelled, TooBig> {
-        let mut pairs = Pairs::default();
+        let mut pairs = Pairs::new(self.verdicts.len(), other.verdicts.len());
         pairs.number((0, 0));
         let mut next = Vec::new();
         let mut verdicts = Vec::new();
@@ -507,7 +288,7 @@ impl Product {
 /// The smallest automaton, its dead states cut off. The start is state 0 of the
 /// answer, unless no text is accepted: then there is no state. Time is
 /// O(w n log n) for n states and w symbols.
-fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
+pub(crate) fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
     let n = accept.len();
     let inverse = Inverse::new(next, n, width);
     let (block, count) = partition(accept, width, &inverse);
@@ -828,7 +609,7 @@ impl Matcher {
     /// Whether the whole of `text` is matched. Time is the product of both sizes.
     pub(crate) fn matches(&self, text: &str) -> bool {
         let Matcher { alphabet, nfa } = self;
-        let mut marks = Marks::new(nfa.epsilon.len());
+        let mut marks = Marks::new(nfa.states());
         let mut set = vec![nfa.start];
         let mut target: Vec<u32> = Vec::new();
         nfa.closure(&mut set, &mut marks);
@@ -837,8 +618,10 @@ impl Matcher {
             let symbol = alphabet.symbols[at];
             target.clear();
             for &s in &set {
-                let edges = nfa.edges[s as usize].iter();
-                target.extend(edges.filter(|e| e.0 == symbol).map(|e| e.1));
+                let (symbols, to) = nfa.reads(s);
+                if symbols.binary_search(&symbol).is_ok() {
+                    target.push(to);
+                }
             }
             if target.is_empty() {
                 return false;

@@ -7,6 +7,7 @@ mod encodings;
 pub(crate) mod formats;
 mod international;
 pub(crate) mod lengths;
+mod nfa;
 pub(crate) mod number_formats;
 pub(crate) mod numbers;
 pub(crate) mod pairs;

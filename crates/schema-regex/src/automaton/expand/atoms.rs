@@ -3,14 +3,16 @@
 use serde_json::Value;
 
 use super::collect::collect;
-use super::{Branch, Flow, Partial, What, bits, concerns, flow, node_term, split, term};
+use super::{
+    Allowed, Branch, Flow, Partial, What, bits, choices, concerns, flow, node_term, split, term,
+};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{
     ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
 use crate::decimal::Decimal;
 use crate::error::Error;
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
 use crate::options::{Formats, OpenObjects};
 use crate::parse::Draft;
 use crate::shape::Signed;
@@ -51,15 +53,25 @@ impl Compiler {
             AtomKind::Values(values) => {
                 let of_kind = values.iter().filter(|v| Kinds::of(v) == bits(kind));
                 if positive {
-                    let listed: Vec<Value> = match &p.allowed {
-                        Some(known) => of_kind
-                            .filter(|v| known.iter().any(|k| validate::equal(k, v)))
-                            .cloned()
-                            .collect(),
-                        None => of_kind.cloned().collect(),
+                    let of_kind = (0..).zip(values.iter());
+                    let of_kind = of_kind.filter(|(_, v)| Kinds::of(v) == bits(kind));
+                    let places: Vec<u32> = match &p.allowed {
+                        Some(known) => {
+                            let is_known = |v: &Value| {
+                                let mut all = known.places.iter();
+                                all.any(|k| validate::equal(self.allowed_value(known, *k), v))
+                            };
+                            let both = of_kind.filter(|(_, v)| is_known(v));
+                            both.map(|(place, _)| place).collect()
+                        }
+                        None => of_kind.map(|(place, _)| place).collect(),
                     };
-                    let any = !listed.is_empty();
-                    p.allowed = Some(listed);
+                    let any = !places.is_empty();
+                    p.allowed = Some(Allowed {
+                        node,
+                        atom: index,
+                        places,
+                    });
                     return Ok(flow(any));
                 }
                 let excluded: Vec<Value> = of_kind.cloned().collect();
@@ -69,7 +81,7 @@ impl Compiler {
                     Shape::String(s) => {
                         s.at = Some(at);
                         let texts = excluded.iter().filter_map(Value::as_str);
-                        s.excluded.extend(texts.map(str::to_owned));
+                        s.excluded.extend(texts.map(Name::from));
                     }
                     Shape::Array(_) | Shape::Object(_) => {
                         for value in &excluded {
@@ -225,8 +237,8 @@ impl Compiler {
                     }));
                 }
                 let mut branch: Branch = Vec::new();
-                for name in &members.order {
-                    let value = Signed::no(members.names[name]);
+                for (name, value) in members.names.list() {
+                    let value = Signed::no(*value);
                     branch.push(vec![term(What::Member(name.clone(), value))]);
                 }
                 let mut witness = |scope: Scope, value: NodeId| {
@@ -300,7 +312,7 @@ impl Compiler {
                             vec![term(What::Forbid(name.clone()))],
                             vec![term(What::Require(name)), node_term(node, true, collector)],
                         ];
-                        p.branches.push(branch);
+                        p.branches.push(choices(branch));
                     }
                     return Ok(Flow::On);
                 }

@@ -2,7 +2,7 @@
 //! say of the rest once a shape is settled.
 
 use super::atoms::add_count;
-use super::{Collector, Partial, What, term};
+use super::{Collector, Partial, What, choices, term};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness};
 use crate::error::Error;
@@ -40,7 +40,8 @@ impl Compiler {
                 for (name, needed) in std::mem::take(&mut o.implies) {
                     let mut with = vec![term(What::Require(name.clone()))];
                     with.extend(needed.into_iter().map(|n| term(What::Require(n))));
-                    p.branches.push(vec![vec![term(What::Forbid(name))], with]);
+                    p.branches
+                        .push(choices(vec![vec![term(What::Forbid(name))], with]));
                 }
                 return Ok(false);
             }

@@ -5,38 +5,41 @@ use std::collections::HashSet;
 use super::{Term, What};
 use crate::hash::FxSet;
 
-/// A term that only consists of numbers, packed: node, atom and tag, then the collector.
-type Key = (u64, u32);
+/// A term that only consists of numbers, packed: node, atom and tag, collector.
+type Key = [u32; 3];
 
 /// Up to so many packed terms are compared one by one.
-const FEW: usize = 16;
+const FEW: usize = 6;
 
 /// A set of terms. Most of them only have numbers: they are kept apart from those with
 /// names, which a schema chooses.
 #[derive(Clone, Default)]
 pub(super) struct Done {
-    few: Vec<Key>,
+    few: [Key; FEW],
+    /// How many there are of the few.
+    count: usize,
     /// All packed terms, once they are more than a few.
     many: FxSet<Key>,
-    named: HashSet<Term>,
+    named: Option<Box<HashSet<Term>>>,
 }
 
 impl Done {
     /// Whether the term is new.
     pub(super) fn insert(&mut self, term: &Term) -> bool {
         let Some(key) = packed(term) else {
-            return self.named.insert(term.clone());
+            return self.named.get_or_insert_default().insert(term.clone());
         };
         if !self.many.is_empty() {
             return self.many.insert(key);
         }
-        if self.few.contains(&key) {
+        if self.few[..self.count].contains(&key) {
             return false;
         }
-        if self.few.len() < FEW {
-            self.few.push(key);
+        if self.count < FEW {
+            self.few[self.count] = key;
+            self.count += 1;
         } else {
-            self.many.extend(self.few.drain(..));
+            self.many.extend(self.few);
             self.many.insert(key);
         }
         true
@@ -44,25 +47,22 @@ impl Done {
 
     pub(super) fn contains(&self, term: &Term) -> bool {
         match packed(term) {
-            Some(key) if self.many.is_empty() => self.few.contains(&key),
+            Some(key) if self.many.is_empty() => self.few[..self.count].contains(&key),
             Some(key) => self.many.contains(&key),
-            None => self.named.contains(term),
+            None => self.named.as_ref().is_some_and(|set| set.contains(term)),
         }
     }
 }
 
 fn packed(term: &Term) -> Option<Key> {
     let (node, atom, tag) = match &term.what {
-        What::Node(s) => (s.node, 0, u64::from(s.positive)),
-        What::Atom(node, atom, positive) => (*node, *atom, 2 + u64::from(*positive)),
+        What::Node(s) => (s.node, 0, u32::from(s.positive)),
+        What::Atom(node, atom, positive) => (*node, *atom, 2 + u32::from(*positive)),
         What::AllButUnevaluated(node) => (*node, 0, 4),
         _ => return None,
     };
     let collector = term.collector.map_or(0, |c| u32::from(c) + 1);
-    Some((
-        u64::from(node.0) | u64::from(atom) << 32 | tag << 48,
-        collector,
-    ))
+    Some([node.0, u32::from(atom) | tag << 16, collector])
 }
 
 #[cfg(test)]

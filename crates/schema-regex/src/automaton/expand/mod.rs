@@ -6,21 +6,22 @@ mod atoms;
 mod collect;
 mod distinct;
 mod done;
+mod listed;
 mod status;
 
-use self::atoms::{add_count, array, decimal_of, object};
+use self::atoms::{add_count, array, object};
 use self::collect::new_collector;
 use self::distinct::Distinct;
 use self::done::Done;
+use self::listed::Allowed;
 
-use serde_json::Value;
+use std::rc::Rc;
 
-use super::compile::{Compiler, ConjId};
+use super::compile::{Compiler, ConjId, Shapes};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
 use crate::error::{Error, ErrorKind};
-use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
+use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
 use crate::shape::Signed;
-use crate::validate;
 
 /// Something that must hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,13 @@ struct Term {
 
 type Branch = Vec<Vec<Term>>;
 
+/// The same once it is made: partials share it.
+type Choices = Rc<[Rc<[Term]>]>;
+
+fn choices(branch: Branch) -> Choices {
+    branch.into_iter().map(Into::into).collect()
+}
+
 /// A location with `unevaluatedProperties` or `unevaluatedItems`.
 #[derive(Clone)]
 struct Collector {
@@ -64,11 +72,25 @@ struct Collector {
 struct Partial {
     shape: Shape,
     /// The values that `enum` leaves.
-    allowed: Option<Vec<Value>>,
+    allowed: Option<Allowed>,
     pending: Vec<Term>,
-    branches: Vec<Branch>,
+    branches: Vec<Choices>,
     done: Done,
     collectors: Vec<Collector>,
+}
+
+impl Partial {
+    /// Any value of a kind.
+    fn new(kind: Kind) -> Partial {
+        Partial {
+            shape: Shape::any(kind),
+            allowed: None,
+            pending: Vec::new(),
+            branches: Vec::new(),
+            done: Done::default(),
+            collectors: Vec::new(),
+        }
+    }
 }
 
 enum Flow {
@@ -93,33 +115,24 @@ fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
 impl Compiler {
     /// The alternatives of a conjunction for one kind; none where no value of
     /// the kind satisfies it.
-    pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Vec<Shape>, Error> {
-        let parts = self.conj(conj);
-        let at = parts.first().map_or(ALWAYS, |s| s.node);
-        if self.is_ruled_out(&parts, kind) {
-            self.spend(at)?;
-            return Ok(Vec::new());
+    pub(super) fn expand(&mut self, conj: ConjId, kind: Kind) -> Result<Shapes, Error> {
+        let at = self.first_of(conj);
+        let mut first = Partial::new(kind);
+        self.spend(at)?;
+        for i in 0..self.conj(conj).len() {
+            let part = self.conj(conj)[i];
+            let part = node_term(part.node, part.positive, None);
+            if !self.settle_from(Some(part), &mut first, kind)? {
+                return Ok(Rc::clone(&self.nothing));
+            }
         }
-        let first = Partial {
-            shape: Shape::any(kind),
-            allowed: None,
-            pending: parts
-                .iter()
-                .rev()
-                .map(|s| node_term(s.node, s.positive, None))
-                .collect(),
-            branches: Vec::new(),
-            done: Done::default(),
-            collectors: Vec::new(),
-        };
         let mut out = Distinct::default();
         let mut todo: Vec<Partial> = Vec::new();
         let mut next = Some(first);
-        while let Some(mut partial) = next.take().or_else(|| todo.pop()) {
-            self.spend(at)?;
-            if !self.settle(&mut partial, kind)? {
-                continue;
-            }
+        while let Some(mut partial) = match next.take() {
+            Some(first) => Some(first),
+            None => self.next_settled(&mut todo, (at, kind))?,
+        } {
             let shapes = if partial.allowed.is_some() {
                 self.listed(conj, &mut partial, kind)?
             } else {
@@ -134,15 +147,13 @@ impl Compiler {
                 None => match self.choose(&mut partial, kind) {
                     Some(branch) => {
                         // Nothing is pending in a settled partial.
-                        let mut alternatives = branch.into_iter();
-                        let first = alternatives.next();
-                        for alternative in alternatives.rev() {
-                            let mut other = partial.clone();
-                            other.pending = alternative;
-                            todo.push(other);
-                        }
-                        if let Some(alternative) = first {
-                            partial.pending = alternative;
+                        if let Some((first, others)) = branch.split_first() {
+                            for alternative in others.iter().rev() {
+                                let mut other = partial.clone();
+                                other.pending = alternative.to_vec();
+                                todo.push(other);
+                            }
+                            partial.pending.extend_from_slice(first);
                             todo.push(partial);
                         }
                     }
@@ -157,6 +168,9 @@ impl Compiler {
                             if !out.push(shape) {
                                 todo.push(partial);
                             }
+                        } else if todo.is_empty() && out.len() == 0 {
+                            // Mostly there is nothing to choose.
+                            return Ok(Rc::new([partial.shape]));
                         } else {
                             out.push(partial.shape);
                         }
@@ -177,33 +191,46 @@ impl Compiler {
                 break;
             }
         }
-        Ok(out.into_list())
+        Ok(out.into_list().into())
     }
 
-    /// Whether a type, or a list of values, plainly leaves no value of a kind, before
+    /// The last of the partials that does not contradict itself, settled.
+    fn next_settled(
+        &mut self,
+        todo: &mut Vec<Partial>,
+        (at, kind): (NodeId, Kind),
+    ) -> Result<Option<Partial>, Error> {
+        while let Some(mut partial) = todo.pop() {
+            self.spend(at)?;
+            if self.settle(&mut partial, kind)? {
+                return Ok(Some(partial));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The kinds of which a type, or a list of values, plainly leaves no value, before
     /// anything is met that leads elsewhere or may be refused.
-    fn is_ruled_out(&self, parts: &[Signed], kind: Kind) -> bool {
-        for part in parts {
+    pub(super) fn ruled_out(&self, conj: ConjId) -> Kinds {
+        let mut open = Kinds::ALL;
+        let mut out = Kinds::NONE;
+        for part in self.conj(conj) {
             let atoms = match &self.schema.node(part.node).body {
-                _ if !part.positive => return false,
+                _ if !part.positive => break,
                 Body::Always => continue,
-                Body::Never => return true,
+                Body::Never => return out.or(open),
                 Body::Atoms(atoms) => atoms,
             };
             for atom in atoms {
-                match &atom.kind {
-                    AtomKind::Type { kinds, integer } => {
-                        let has = kinds.has(bits(kind)) || (*integer && kind == Kind::Number);
-                        if !has {
-                            return true;
-                        }
-                    }
+                let left = match &atom.kind {
+                    AtomKind::Type { kinds, integer } => match integer {
+                        true => kinds.or(Kinds::NUMBER),
+                        false => *kinds,
+                    },
                     AtomKind::Values(values) => {
-                        if !values.iter().any(|v| Kinds::of(v) == bits(kind)) {
-                            return true;
-                        }
+                        let kinds = values.iter().map(Kinds::of);
+                        kinds.fold(Kinds::NONE, Kinds::or)
                     }
-                    other if !concerns(other, kind) => {}
                     AtomKind::Members(_)
                     | AtomKind::Required(_)
                     | AtomKind::Items(_)
@@ -216,18 +243,39 @@ impl Compiler {
                     | AtomKind::MaxItems(_)
                     | AtomKind::UniqueItems
                     | AtomKind::MinProperties(_)
-                    | AtomKind::MaxProperties(_) => {}
-                    _ => return false,
-                }
+                    | AtomKind::MaxProperties(_) => continue,
+                    other => {
+                        open = open.without(concerned(other));
+                        continue;
+                    }
+                };
+                out = out.or(open.without(left));
+                open = open.and(left);
             }
         }
-        false
+        out
     }
 
     /// Applies all that is certain; `false` where it contradicts itself.
     fn settle(&mut self, partial: &mut Partial, kind: Kind) -> Result<bool, Error> {
-        while let Some(next) = partial.pending.pop() {
-            if !partial.done.insert(&next) {
+        self.settle_from(None, partial, kind)
+    }
+
+    /// The same, with something that comes before all that is pending.
+    fn settle_from(
+        &mut self,
+        mut first: Option<Term>,
+        partial: &mut Partial,
+        kind: Kind,
+    ) -> Result<bool, Error> {
+        while let Some(next) = first.take().or_else(|| partial.pending.pop()) {
+            // Atoms that hold come from their location, which is applied once; to ask
+            // for a name twice, or to forbid it, is to do it once.
+            let may_come_again = matches!(
+                next.what,
+                What::Atom(_, _, true) | What::Require(_) | What::Forbid(_)
+            );
+            if !may_come_again && !partial.done.insert(&next) {
                 continue;
             }
             if let What::Node(s) = next.what {
@@ -244,99 +292,48 @@ impl Compiler {
     }
 
     /// The next choice to split on; settled ones are dropped on the way.
-    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Branch> {
+    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Choices> {
         let mut best: Option<(usize, usize)> = None;
         let mut i = 0;
         while i < partial.branches.len() {
-            let mut branch = std::mem::take(&mut partial.branches[i]);
+            let branch = Rc::clone(&partial.branches[i]);
             let mut settled = false;
-            branch.retain(|terms| {
-                if settled {
-                    return false;
-                }
+            let mut kept: Vec<&Rc<[Term]>> = Vec::with_capacity(branch.len());
+            for terms in branch.iter() {
                 let mut all = true;
-                for t in terms {
+                let mut dead = false;
+                for t in terms.iter() {
                     match self.status(partial, &t.what, kind, 0) {
-                        Some(false) => return false,
+                        Some(false) => {
+                            dead = true;
+                            break;
+                        }
                         Some(true) if t.collector.is_none() => {}
                         _ => all = false,
                     }
                 }
-                settled |= all;
-                true
-            });
+                if !dead {
+                    kept.push(terms);
+                    settled = all;
+                }
+                if settled {
+                    break;
+                }
+            }
             if settled {
                 partial.branches.swap_remove(i);
                 continue;
             }
-            let size = branch.len();
-            partial.branches[i] = branch;
+            let size = kept.len();
+            if size < branch.len() {
+                partial.branches[i] = kept.into_iter().cloned().collect();
+            }
             if best.is_none_or(|(n, _)| size < n) {
                 best = Some((size, i));
             }
             i += 1;
         }
         best.map(|(_, i)| partial.branches.swap_remove(i))
-    }
-
-    /// The shapes of a partial that lists its values: the listed ones that
-    /// satisfy the whole conjunction. `None` where that cannot be asked; the
-    /// values have then become a choice.
-    fn listed(
-        &mut self,
-        conj: ConjId,
-        partial: &mut Partial,
-        kind: Kind,
-    ) -> Result<Option<Vec<Shape>>, Error> {
-        let Some(values) = partial.allowed.take() else {
-            return Ok(None);
-        };
-        let parts = self.conj(conj);
-        let mut held = Vec::new();
-        for value in &values {
-            match validate::conj_holds(&self.schema, &self.options, &parts, value) {
-                Ok(true) => held.push(value.clone()),
-                Ok(false) => {}
-                Err(e) if kind < Kind::Array => return Err(e),
-                Err(_) => {
-                    // Only keywords that look at evaluation: by structure.
-                    let branch = values
-                        .iter()
-                        .map(|v| vec![node_term(self.container(v), true, None)])
-                        .collect();
-                    partial.branches.push(branch);
-                    return Ok(None);
-                }
-            }
-        }
-        if held.is_empty() {
-            return Ok(Some(Vec::new()));
-        }
-        let mut shape = Shape::any(kind);
-        match &mut shape {
-            Shape::Unit => {}
-            Shape::Number(n) => {
-                let list = held.iter().filter_map(|v| {
-                    let written = v.as_number().is_some_and(|n| n.is_f64());
-                    decimal_of(v).map(|d| (d, written))
-                });
-                n.allowed = Some(list.collect());
-            }
-            Shape::String(s) => {
-                let list = held.iter().filter_map(|v| v.as_str().map(str::to_owned));
-                s.allowed = Some(list.collect());
-            }
-            Shape::Array(_) | Shape::Object(_) => {
-                let mut out = Vec::new();
-                for value in &held {
-                    let node = self.container(value);
-                    let conj = self.intern(&[Signed::yes(node)]);
-                    out.extend(self.expand(conj, kind)?);
-                }
-                return Ok(Some(out));
-            }
-        }
-        Ok(Some(vec![shape]))
     }
 
     fn apply(&mut self, p: &mut Partial, t: Term, kind: Kind) -> Result<Flow, Error> {
@@ -347,8 +344,7 @@ impl Compiler {
             }
             What::AllButUnevaluated(node) => {
                 let collector = new_collector(p, node, None, true);
-                self.push_atoms(p, node, collector, false);
-                Ok(Flow::On)
+                self.apply_atoms(p, node, collector, kind)
             }
             What::Require(name) => Ok(object(p, |o| {
                 o.required.insert(name.clone());
@@ -377,18 +373,57 @@ impl Compiler {
         }
     }
 
-    fn push_atoms(&self, p: &mut Partial, node: NodeId, collector: Option<u16>, all: bool) {
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
-            return;
-        };
-        for (i, atom) in atoms.iter().enumerate().rev() {
-            if all || !is_unevaluated(&atom.kind) {
-                p.pending.push(Term {
-                    what: What::Atom(node, i as u16, true),
+    /// Applies the atoms of a location in order, but for its unevaluated members and
+    /// items: at once, until one of them leads elsewhere; what that leads to comes
+    /// before the atoms behind it.
+    fn apply_atoms(
+        &mut self,
+        p: &mut Partial,
+        node: NodeId,
+        collector: Option<u16>,
+        kind: Kind,
+    ) -> Result<Flow, Error> {
+        let below = p.pending.len();
+        let mut index = 0;
+        while let Some(concerns) = self.atom_concerns(node, index, kind) {
+            if concerns {
+                if let Flow::Dead = self.apply_atom(p, node, index as u16, true, collector, kind)? {
+                    return Ok(Flow::Dead);
+                }
+                if p.pending.len() > below {
+                    break;
+                }
+            }
+            index += 1;
+        }
+        if p.pending.len() == below {
+            return Ok(Flow::On);
+        }
+        let elsewhere = p.pending.split_off(below);
+        let mut rest = Vec::new();
+        let mut at = index + 1;
+        while let Some(concerns) = self.atom_concerns(node, at, kind) {
+            if concerns {
+                rest.push(Term {
+                    what: What::Atom(node, at as u16, true),
                     collector,
                 });
             }
+            at += 1;
         }
+        p.pending.extend(rest.into_iter().rev());
+        p.pending.extend(elsewhere);
+        Ok(Flow::On)
+    }
+
+    /// Whether an atom, but for the unevaluated ones, says anything of a kind; `None`
+    /// behind the last one.
+    fn atom_concerns(&self, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
+        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+            return None;
+        };
+        let atom = &atoms.get(index)?.kind;
+        Some(concerns(atom, kind) && !is_unevaluated(atom))
     }
 
     fn apply_node(
@@ -412,8 +447,7 @@ impl Compiler {
             } else {
                 collector
             };
-            self.push_atoms(p, s.node, collector, false);
-            return Ok(Flow::On);
+            return self.apply_atoms(p, s.node, collector, kind);
         }
         let mut branch: Branch = Vec::new();
         for (i, atom) in atoms.iter().enumerate() {
@@ -478,9 +512,8 @@ impl Compiler {
     /// Whether a shape is not plainly empty.
     fn plausible(&mut self, shape: &Shape) -> bool {
         let Shape::Object(o) = shape else { return true };
-        let required: Vec<Name> = o.required.iter().cloned().collect();
-        for name in required {
-            let conj = self.member_conj_of(shape, &name);
+        for name in &o.required {
+            let conj = self.member_conj_of(shape, name);
             if self.candidates(conj).is_some_and(|c| c.is_empty()) {
                 return false;
             }
@@ -514,7 +547,7 @@ fn split(p: &mut Partial, mut branch: Branch) -> Flow {
             Flow::On
         }
         _ => {
-            p.branches.push(branch);
+            p.branches.push(choices(branch));
             Flow::On
         }
     }
@@ -541,21 +574,26 @@ fn is_unevaluated(kind: &AtomKind) -> bool {
 
 /// Whether an atom says anything of values of a kind.
 pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
+    concerned(atom).has(bits(kind))
+}
+
+/// The kinds of values of which an atom says anything.
+pub(super) fn concerned(atom: &AtomKind) -> Kinds {
     match atom {
         AtomKind::Minimum { .. } | AtomKind::Maximum { .. } | AtomKind::MultipleOf(_) => {
-            kind == Kind::Number
+            Kinds::NUMBER
         }
         AtomKind::MinLength(_)
         | AtomKind::MaxLength(_)
         | AtomKind::Pattern(_)
         | AtomKind::Format(_)
-        | AtomKind::UnknownFormat(_) => kind == Kind::String,
+        | AtomKind::UnknownFormat(_) => Kinds::STRING,
         AtomKind::Items(_)
         | AtomKind::MinItems(_)
         | AtomKind::MaxItems(_)
         | AtomKind::UniqueItems
         | AtomKind::Contains { .. }
-        | AtomKind::UnevaluatedItems(_) => kind == Kind::Array,
+        | AtomKind::UnevaluatedItems(_) => Kinds::ARRAY,
         AtomKind::Members(_)
         | AtomKind::Required(_)
         | AtomKind::MinProperties(_)
@@ -563,8 +601,8 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
         | AtomKind::PropertyNames(_)
         | AtomKind::DependentRequired(_)
         | AtomKind::DependentSchemas(_)
-        | AtomKind::UnevaluatedProperties(_) => kind == Kind::Object,
-        AtomKind::Refused { kinds, .. } => kinds.has(bits(kind)),
+        | AtomKind::UnevaluatedProperties(_) => Kinds::OBJECT,
+        AtomKind::Refused { kinds, .. } => *kinds,
         AtomKind::Type { .. }
         | AtomKind::Values(_)
         | AtomKind::AllOf(_)
@@ -572,6 +610,6 @@ pub(super) fn concerns(atom: &AtomKind, kind: Kind) -> bool {
         | AtomKind::OneOf(_)
         | AtomKind::Not(_)
         | AtomKind::If { .. }
-        | AtomKind::Ref(_) => true,
+        | AtomKind::Ref(_) => Kinds::ALL,
     }
 }

@@ -1,6 +1,5 @@
 //! What is known of a term without splitting.
 
-use super::done::Done;
 use super::{Partial, What, bits, concerns};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
@@ -10,14 +9,7 @@ use crate::validate;
 
 impl Compiler {
     pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
-        let empty = Partial {
-            shape: Shape::any(kind),
-            allowed: None,
-            pending: Vec::new(),
-            branches: Vec::new(),
-            done: Done::default(),
-            collectors: Vec::new(),
-        };
+        let empty = Partial::new(kind);
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
     }
 
@@ -113,7 +105,7 @@ impl Compiler {
                 let listed: Vec<(Name, NodeId)> = o
                     .required
                     .iter()
-                    .filter_map(|n| members.names.get(n).map(|v| (n.clone(), *v)))
+                    .filter_map(|n| members.names.get(n).map(|v| (n.clone(), v)))
                     .collect();
                 for (name, value) in listed {
                     if self.member_status(p, &name, Signed::yes(value)) == Some(false) {
@@ -167,7 +159,7 @@ impl Compiler {
             match rule {
                 MemberRule::Members { node, atom, .. } => {
                     let members = self.members(*node, *atom);
-                    parts.extend(members.names.get(name).map(|n| Signed::yes(*n)));
+                    parts.extend(members.names.get(name).map(Signed::yes));
                 }
                 MemberRule::Name(n, s) if **n == *name => parts.push(*s),
                 _ => {}

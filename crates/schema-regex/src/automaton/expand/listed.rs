@@ -1,0 +1,97 @@
+//! The values that `enum` and `const` leave of one kind.
+
+use serde_json::Value;
+
+use super::atoms::decimal_of;
+use super::{Branch, Partial, choices, node_term};
+use crate::automaton::compile::{Compiler, ConjId};
+use crate::automaton::shape::{Kind, Shape};
+use crate::error::Error;
+use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::shape::Signed;
+use crate::validate;
+
+/// Some of the values that an atom lists, by their places.
+#[derive(Clone)]
+pub(super) struct Allowed {
+    pub(super) node: NodeId,
+    pub(super) atom: u16,
+    pub(super) places: Vec<u32>,
+}
+
+impl Compiler {
+    /// The shapes of a partial that lists its values: the listed ones that
+    /// satisfy the whole conjunction. `None` where that cannot be asked; the
+    /// values have then become a choice.
+    pub(super) fn listed(
+        &mut self,
+        conj: ConjId,
+        partial: &mut Partial,
+        kind: Kind,
+    ) -> Result<Option<Vec<Shape>>, Error> {
+        let Some(allowed) = partial.allowed.take() else {
+            return Ok(None);
+        };
+        let mut held = Vec::with_capacity(allowed.places.len());
+        for place in &allowed.places {
+            let value = self.allowed_value(&allowed, *place);
+            match validate::conj_holds(&self.schema, &self.options, self.conj(conj), value) {
+                Ok(true) => held.push(*place),
+                Ok(false) => {}
+                Err(e) if kind < Kind::Array => return Err(e),
+                Err(_) => {
+                    // Only keywords that look at evaluation: by structure.
+                    let mut branch = Branch::new();
+                    for place in &allowed.places {
+                        let value = self.allowed_value(&allowed, *place).clone();
+                        branch.push(vec![node_term(self.container(&value), true, None)]);
+                    }
+                    partial.branches.push(choices(branch));
+                    return Ok(None);
+                }
+            }
+        }
+        if held.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let mut shape = Shape::any(kind);
+        match &mut shape {
+            Shape::Unit => {}
+            Shape::Number(n) => {
+                let list = held.iter().filter_map(|place| {
+                    let v = self.allowed_value(&allowed, *place);
+                    let written = v.as_number().is_some_and(|n| n.is_f64());
+                    decimal_of(v).map(|d| (d, written))
+                });
+                n.allowed = Some(list.collect());
+            }
+            Shape::String(s) => {
+                let values = held.iter().map(|at| self.allowed_value(&allowed, *at));
+                s.allowed = Some(values.filter_map(Value::as_str).map(Name::from).collect());
+            }
+            Shape::Array(_) | Shape::Object(_) => {
+                let mut out = Vec::new();
+                for place in held {
+                    let value = self.allowed_value(&allowed, place).clone();
+                    let node = self.container(&value);
+                    let conj = self.intern(&[Signed::yes(node)]);
+                    out.extend(self.expand(conj, kind)?.iter().cloned());
+                }
+                return Ok(Some(out));
+            }
+        }
+        Ok(Some(vec![shape]))
+    }
+
+    /// One of the values, by its place.
+    pub(super) fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
+        static NULL: Value = Value::Null;
+        match &self.schema.node(allowed.node).body {
+            Body::Atoms(atoms) => match &atoms[allowed.atom as usize].kind {
+                AtomKind::Values(values) => &values[place as usize],
+                _ => &NULL,
+            },
+            _ => &NULL,
+        }
+    }
+}
