@@ -30,6 +30,7 @@ mod location;
 mod loops;
 mod names;
 mod node;
+mod numbers;
 mod objects;
 mod plain;
 mod reader;
