@@ -33,6 +33,7 @@ mod location;
 mod loops;
 mod names;
 mod node;
+mod numbers;
 mod objects;
 mod plain;
 mod plain_object;
