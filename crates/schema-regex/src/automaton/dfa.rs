@@ -353,16 +353,24 @@ impl CharDfa {
     }
 
     /// For each state the next states, each once.
-    fn successors(&self) -> Vec<Vec<u32>> {
-        (0..self.states())
-            .map(|s| {
-                let row = &self.next[s * self.width..(s + 1) * self.width];
-                let mut out: Vec<u32> = row.iter().copied().filter(|t| *t != DEAD).collect();
-                out.sort_unstable();
-                out.dedup();
-                out
-            })
-            .collect()
+    fn successors(&self) -> Successors {
+        let mut all = Successors {
+            begin: Vec::with_capacity(self.states() + 1),
+            to: Vec::new(),
+        };
+        // For each state one more than the last one that led to it.
+        let mut met = vec![0u32; self.states()];
+        all.begin.push(0);
+        for s in 0..self.states() {
+            for &to in &self.next[s * self.width..(s + 1) * self.width] {
+                if to != DEAD && met[to as usize] != s as u32 + 1 {
+                    met[to as usize] = s as u32 + 1;
+                    all.to.push(to);
+                }
+            }
+            all.begin.push(all.to.len() as u32);
+        }
+        all
     }
 
     /// How many characters each symbol has.
@@ -389,10 +397,13 @@ impl CharDfa {
     /// How many texts lead from each state to a label that `good` admits;
     /// `None` where they are without end.
     pub(super) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
+        self.counts_by(&self.successors(), good)
+    }
+
+    fn counts_by(&self, next: &Successors, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
         let n = self.states();
-        let next = self.successors();
-        let arrows = (0..).zip(&next).flat_map(|(from, targets)| {
-            let to = targets.iter();
+        let arrows = (0..n as u32).flat_map(|from| {
+            let to = next.of(from).iter();
             to.map(move |to| (from, *to))
         });
         let sources = Sources::new(n, arrows);
@@ -400,10 +411,8 @@ impl CharDfa {
         let mut live: Vec<bool> = self.labels.iter().map(|&l| good(l)).collect();
         sources.spread(&mut live);
         // Peel from the end: what is left over lies on a way into a cycle.
-        let mut open: Vec<usize> = next
-            .iter()
-            .map(|targets| targets.iter().filter(|t| live[**t as usize]).count())
-            .collect();
+        let live_targets = |s| next.of(s).iter().filter(|t| live[**t as usize]).count();
+        let mut open: Vec<usize> = (0..n as u32).map(live_targets).collect();
         let sizes = self.symbol_sizes();
         let mut counts: Vec<Option<u64>> = vec![None; n];
         let mut todo: Vec<u32> = (0..n as u32).filter(|s| open[*s as usize] == 0).collect();
@@ -432,6 +441,20 @@ impl CharDfa {
             }
         }
         counts
+    }
+}
+
+/// The states that each state leads to.
+struct Successors {
+    /// Where the list of each state begins; behind the last one where it ends.
+    begin: Vec<u32>,
+    to: Vec<u32>,
+}
+
+impl Successors {
+    fn of(&self, state: u32) -> &[u32] {
+        let at = state as usize;
+        &self.to[self.begin[at] as usize..self.begin[at + 1] as usize]
     }
 }
 
@@ -493,28 +516,27 @@ impl Lengths {
         }
         let n = dfa.states();
         let next = dfa.successors();
-        let finite = dfa.counts(|l| l != 0);
+        let finite = dfa.counts_by(&next, |l| l != 0);
         let mut longest: Vec<Option<u64>> = vec![None; n];
         // States whose texts are finitely many form no cycle.
         let mut order: Vec<u32> = Vec::new();
         let mut seen = vec![false; n];
+        let mut todo: Vec<(u32, bool)> = Vec::new();
         for s in 0..n as u32 {
-            let mut todo = vec![(s, false)];
+            todo.push((s, false));
             while let Some((s, after)) = todo.pop() {
                 if after {
                     order.push(s);
                 } else if !seen[s as usize] && finite[s as usize].is_some() {
                     seen[s as usize] = true;
                     todo.push((s, true));
-                    todo.extend(next[s as usize].iter().map(|t| (*t, false)));
+                    todo.extend(next.of(s).iter().map(|t| (*t, false)));
                 }
             }
         }
         for s in order {
-            let below = next[s as usize]
-                .iter()
-                .filter_map(|t| longest[*t as usize])
-                .max();
+            let targets = next.of(s).iter();
+            let below = targets.filter_map(|t| longest[*t as usize]).max();
             let here = if dfa.accepts(s) { Some(0) } else { None };
             longest[s as usize] = below.map(|b| b + 1).max(here);
         }
@@ -532,8 +554,8 @@ impl Lengths {
             let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
             let mut then = vec![false; n];
             for k in 0..=max {
-                for (to, targets) in then.iter_mut().zip(&next) {
-                    *to = targets.iter().any(|t| now[*t as usize]);
+                for (to, state) in then.iter_mut().zip(0..) {
+                    *to = next.of(state).iter().any(|t| now[*t as usize]);
                 }
                 // From where nothing changes any more it stays so.
                 let settled = then == now;

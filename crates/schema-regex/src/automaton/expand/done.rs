@@ -20,7 +20,7 @@ pub(super) struct Done {
     count: usize,
     /// All packed terms, once they are more than a few.
     many: FxSet<Key>,
-    named: Option<Box<HashSet<Term>>>,
+    named: Option<HashSet<Term>>,
 }
 
 impl Done {
