@@ -54,7 +54,7 @@ const DEAD: u32 = u32::MAX - 1;
 const LEAVES: u32 = u32::MAX - 2;
 
 /// A place has a row once so many steps were taken from it: most are left at once.
-const FEW_STEPS: u32 = 2;
+const FEW_STEPS: u32 = 8;
 
 /// No more rows than these, 1 KiB each, are kept.
 const MAX_ROWS: usize = 1 << 8;

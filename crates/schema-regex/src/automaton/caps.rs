@@ -4,7 +4,7 @@
 
 use super::build::Builder;
 use super::compile::ConjId;
-use super::dfa::Lengths;
+use super::lengths::Lengths;
 use super::shape::{ArrayShape, StringShape};
 use crate::error::Error;
 use crate::print::{capped_items, capped_length};

@@ -11,8 +11,9 @@ use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
 use super::SchemaAutomaton;
-use super::dfa::{CharDfa, Lengths, NumberDfa};
+use super::dfa::{CharDfa, NumberDfa};
 use super::hints::{clamped, push_list, push_partial, push_span, push_state};
+use super::lengths::Lengths;
 use super::node::{
     ArrayMachine, ExtraClass, KeyMachine, Member, Node, NumberMachine, ObjectMachine,
     StringMachine, Words,

@@ -353,7 +353,7 @@ impl CharDfa {
     }
 
     /// For each state the next states, each once.
-    fn successors(&self) -> Successors {
+    pub(super) fn successors(&self) -> Successors {
         let mut all = Successors {
             begin: Vec::with_capacity(self.states() + 1),
             to: Vec::new(),
@@ -400,7 +400,11 @@ impl CharDfa {
         self.counts_by(&self.successors(), good)
     }
 
-    fn counts_by(&self, next: &Successors, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
+    pub(super) fn counts_by(
+        &self,
+        next: &Successors,
+        good: impl Fn(u64) -> bool,
+    ) -> Vec<Option<u64>> {
         let n = self.states();
         let arrows = (0..n as u32).flat_map(|from| {
             let to = next.of(from).iter();
@@ -445,31 +449,17 @@ impl CharDfa {
 }
 
 /// The states that each state leads to.
-struct Successors {
+pub(super) struct Successors {
     /// Where the list of each state begins; behind the last one where it ends.
     begin: Vec<u32>,
     to: Vec<u32>,
 }
 
 impl Successors {
-    fn of(&self, state: u32) -> &[u32] {
+    pub(super) fn of(&self, state: u32) -> &[u32] {
         let at = state as usize;
         &self.to[self.begin[at] as usize..self.begin[at + 1] as usize]
     }
-}
-
-/// Which numbers of further characters lead from each state to acceptance, as
-/// far as a bound on the length asks.
-#[derive(Debug)]
-pub(super) struct Lengths {
-    min: u64,
-    max: Option<u64>,
-    /// The longest text from each state; `None` where there is no longest.
-    longest: Vec<Option<u64>>,
-    /// For each state a bit for each number up to `max`.
-    exact: Vec<Vec<u64>>,
-    /// Below this many characters a text may go on from every state.
-    open: OnceLock<u64>,
 }
 
 /// How many texts can follow a state.
@@ -485,196 +475,6 @@ const MAX_FREE: usize = 2_048;
 
 /// The same of what may come alone.
 const MAX_ALONE: usize = 256;
-
-/// The most bits that [`Lengths`] keeps.
-const MAX_LENGTH_BITS: u64 = 1 << 26;
-
-/// Sets the bits from one to another, both included.
-fn set_bits(bits: &mut [u64], from: u64, to: u64) {
-    let (first, last) = ((from / 64) as usize, (to / 64) as usize);
-    for (i, word) in bits.iter_mut().enumerate().take(last + 1).skip(first) {
-        let mut mask = u64::MAX;
-        if i == first {
-            mask &= u64::MAX << (from % 64);
-        }
-        if i == last {
-            mask &= u64::MAX >> (63 - to % 64);
-        }
-        *word |= mask;
-    }
-}
-
-impl Lengths {
-    /// `None` where the bounds say nothing that the automaton does not.
-    pub(super) fn new(
-        dfa: &CharDfa,
-        min: u64,
-        max: Option<u64>,
-    ) -> Result<Option<Lengths>, TooBig> {
-        if min == 0 && max.is_none() {
-            return Ok(None);
-        }
-        let n = dfa.states();
-        let next = dfa.successors();
-        let finite = dfa.counts_by(&next, |l| l != 0);
-        let mut longest: Vec<Option<u64>> = vec![None; n];
-        // States whose texts are finitely many form no cycle.
-        let mut order: Vec<u32> = Vec::new();
-        let mut seen = vec![false; n];
-        let mut todo: Vec<(u32, bool)> = Vec::new();
-        for s in 0..n as u32 {
-            todo.push((s, false));
-            while let Some((s, after)) = todo.pop() {
-                if after {
-                    order.push(s);
-                } else if !seen[s as usize] && finite[s as usize].is_some() {
-                    seen[s as usize] = true;
-                    todo.push((s, true));
-                    todo.extend(next.of(s).iter().map(|t| (*t, false)));
-                }
-            }
-        }
-        for s in order {
-            let targets = next.of(s).iter();
-            let below = targets.filter_map(|t| longest[*t as usize]).max();
-            let here = if dfa.accepts(s) { Some(0) } else { None };
-            longest[s as usize] = below.map(|b| b + 1).max(here);
-        }
-        let max = max.filter(|m| longest.first().copied().flatten().is_none_or(|l| l > *m));
-        if max.is_none() && min == 0 {
-            return Ok(None);
-        }
-        let mut exact = Vec::new();
-        if let Some(max) = max {
-            if (max + 1).saturating_mul(n as u64) > MAX_LENGTH_BITS {
-                return Err(TooBig);
-            }
-            let words = (max / 64 + 1) as usize;
-            exact = vec![vec![0u64; words]; n];
-            let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
-            let mut then = vec![false; n];
-            for k in 0..=max {
-                for (to, state) in then.iter_mut().zip(0..) {
-                    *to = next.of(state).iter().any(|t| now[*t as usize]);
-                }
-                // From where nothing changes any more it stays so.
-                let settled = then == now;
-                for (bits, _) in exact.iter_mut().zip(&now).filter(|(_, yes)| **yes) {
-                    match settled {
-                        true => set_bits(bits, k, max),
-                        false => set_bits(bits, k, k),
-                    }
-                }
-                if settled {
-                    break;
-                }
-                std::mem::swap(&mut now, &mut then);
-            }
-        }
-        Ok(Some(Lengths {
-            min,
-            max,
-            longest,
-            exact,
-            open: OnceLock::new(),
-        }))
-    }
-
-    /// Whether a text may go on from `state` after `length` characters.
-    pub(super) fn live(&self, state: u32, length: u64) -> bool {
-        let need = self.min.saturating_sub(length);
-        let Some(max) = self.max else {
-            return self.longest[state as usize].is_none_or(|l| l >= need);
-        };
-        if length > max {
-            return false;
-        }
-        let room = max - length;
-        if need > room {
-            return false;
-        }
-        // Of the numbers from `need` to `room`, those of one word at a time.
-        let bits = &self.exact[state as usize];
-        let (first, last) = ((need / 64) as usize, (room / 64) as usize);
-        (first..=last).any(|at| {
-            let from = if at == first {
-                u64::MAX << (need % 64)
-            } else {
-                u64::MAX
-            };
-            let to = if at == last {
-                u64::MAX >> (63 - room % 64)
-            } else {
-                u64::MAX
-            };
-            bits[at] & from & to != 0
-        })
-    }
-
-    /// Texts of fewer characters may go on, whatever state they have led to.
-    pub(super) fn open(&self) -> u64 {
-        *self.open.get_or_init(|| {
-            let Some(max) = self.max else {
-                return if self.longest.iter().all(Option::is_none) {
-                    u64::MAX
-                } else {
-                    0
-                };
-            };
-            // A state without any text is one that no text leads to.
-            let met = self.exact.iter();
-            let met = met.filter(|bits| bits.iter().any(|word| *word != 0));
-            let firsts = met.map(|bits| self.first_dead(bits, max));
-            firsts.min().unwrap_or(max).min(max)
-        })
-    }
-
-    /// The least length after which a text does not go on from a state with these
-    /// numbers of characters to come: from `min` to `max` characters would be left,
-    /// less the length, and no number that the state has is among them.
-    fn first_dead(&self, bits: &[u64], max: u64) -> u64 {
-        let mut first = u64::MAX;
-        // Between two numbers of the state lies a gap.
-        let mut after = None;
-        let numbers = (0..).zip(bits).flat_map(|(at, &word)| {
-            let bits = (0..64).filter(move |bit| word >> bit & 1 != 0);
-            bits.map(move |bit| at * 64 + bit)
-        });
-        for number in numbers {
-            // All that is left is less than this number, and more than the one before.
-            let length = (max + 1).saturating_sub(number);
-            if after.is_none_or(|after| length + after < self.min) {
-                first = first.min(length);
-            }
-            after = Some(number);
-        }
-        // More than the greatest.
-        if after.is_some_and(|after| after < self.min) {
-            first = 0;
-        }
-        first
-    }
-
-    /// Whether `more` characters behind `length` ones meet no bound.
-    pub(super) fn are_far(&self, length: u64, more: u64) -> bool {
-        let behind = length.saturating_add(more);
-        behind < self.open() && (self.min <= length || behind < self.min)
-    }
-
-    pub(super) fn accepts(&self, length: u64) -> bool {
-        length >= self.min && self.max.is_none_or(|m| length <= m)
-    }
-
-    /// The least and the greatest length.
-    pub(super) fn bounds(&self) -> (u64, Option<u64>) {
-        (self.min, self.max)
-    }
-
-    /// From here on longer texts are alike.
-    pub(super) fn cap(&self) -> u64 {
-        self.max.map_or(self.min, |m| m + 1)
-    }
-}
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
 #[derive(Debug)]

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::compile::Compiler;
-use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::dfa::{CharDfa, DEAD, NumberDfa};
 use super::few::Few;
+use super::lengths::Lengths;
 use super::node::{Leaf, NumberMachine, StringMachine, Words};
 use super::ranges;
 use super::shape::{NumberShape, StringShape};

@@ -27,6 +27,7 @@ mod following;
 mod heights;
 mod hints;
 mod leaves;
+mod lengths;
 mod levels;
 mod live;
 mod location;

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::common::{OwnPrint, Print};
 use super::compile::ConjId;
-use super::dfa::{CharDfa, DEAD, Lengths, NumberDfa};
+use super::dfa::{CharDfa, DEAD, NumberDfa};
 use super::few::Few;
+use super::lengths::Lengths;
 use super::unique::Values;
 use crate::ir::Name;
 

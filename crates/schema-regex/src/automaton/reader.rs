@@ -4,7 +4,8 @@
 use fsm_index::{Cursor, Horizon, ReadText, TextAt, TextStep};
 
 use super::SchemaAutomaton;
-use super::dfa::{CharDfa, DEAD, Lengths};
+use super::dfa::{CharDfa, DEAD};
+use super::lengths::Lengths;
 use super::node::{KeyMachine, NO_CLASS, StringMachine};
 use super::scratch::{Config, Key, Scratch, Str, Top, UNKNOWN, is_kept};
 use super::text::{self, Partial, Sink};
