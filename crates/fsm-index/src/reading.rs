@@ -62,7 +62,7 @@ const MAX_ROWS: usize = 1 << 8;
 /// As many are kept for a text that takes other steps.
 const FEW_ROWS: usize = 16;
 
-/// A table with more places is emptied for the next text.
+/// A table with more places is emptied for the next text, and its memory given back.
 const MAX_PLACES: usize = 1 << 12;
 
 impl<'a> Text<'a> {
@@ -164,7 +164,9 @@ impl Table {
         }
         self.language = language;
         self.places.clear();
+        self.places.shrink_to(MAX_PLACES);
         self.numbers.clear();
+        self.numbers.shrink_to(MAX_PLACES);
         self.rows.clear();
         self.rows.shrink_to(FEW_ROWS);
     }

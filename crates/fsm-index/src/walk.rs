@@ -47,8 +47,9 @@ const MEMO: usize = 1 << 10;
 const MANY_STEPS: u32 = 32;
 /// No more rows than these, 1 KiB each, are kept.
 const MAX_ROWS: usize = 1 << 8;
-/// As many are kept for the next walk.
+/// As many are kept for the next walk, and memory for as many cursors.
 const FEW_ROWS: usize = 16;
+const FEW_CURSORS: usize = 1 << 14;
 const FIRST_ROW: u32 = 1 << 31;
 /// No cursor.
 const UNKNOWN: Cursor = Cursor(u32::MAX);
@@ -185,6 +186,7 @@ impl Walker {
             return;
         }
         self.memo.asked.clear();
+        self.memo.asked.shrink_to(FEW_CURSORS);
         // A giant walk is rare, and need not keep its memory.
         self.memo.rows.clear();
         self.memo.rows.shrink_to(FEW_ROWS);
