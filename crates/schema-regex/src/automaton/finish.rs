@@ -293,13 +293,7 @@ impl SchemaAutomaton {
         let threads = x.list(frame.threads);
         let first = threads.chunks_exact(2).next()?;
         let used = x.list(frame.used);
-        let at = ObjectAt {
-            last: frame.pos,
-            count: frame.count,
-            used: &used,
-            extras: &[],
-            ..ObjectAt::START
-        };
+        let at = ObjectAt::of(&frame, &used, &[]);
         let member = m.member(number);
         let heights = &self.nodes.get(member.node as usize)?.heights;
         member

@@ -5,6 +5,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::node::{ArrayMachine, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread};
+use super::scratch::Frame;
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,20 @@ pub(super) struct ObjectAt<'a> {
     /// used on trial.
     pub(super) also: Option<u32>,
     pub(super) also_class: Option<u32>,
+}
+
+impl<'a> ObjectAt<'a> {
+    /// Where a frame stands, with the lists that it names; `extras` are empty where no
+    /// further names are counted.
+    pub(super) fn of(frame: &Frame, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
+        ObjectAt {
+            last: frame.pos,
+            count: frame.count,
+            used,
+            extras,
+            ..ObjectAt::START
+        }
+    }
 }
 
 impl ObjectAt<'_> {

@@ -6,9 +6,7 @@ use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
 use super::node::{LOOSE, NO_CLASS, ObjectMachine, Span};
-use super::scratch::{
-    EMPTY_LIST, FIRST_THREAD, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable,
-};
+use super::scratch::{EMPTY_LIST, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable};
 use super::step::Next;
 use super::text::{self, Partial, Sink};
 
@@ -40,13 +38,7 @@ impl SchemaAutomaton {
         let threads = x.list(frame.threads);
         let used = x.list(frame.used);
         let extras = self.extras(m, frame.seen, x);
-        let at = ObjectAt {
-            last: frame.pos,
-            count: frame.count,
-            used: &used,
-            extras: &extras,
-            ..ObjectAt::START
-        };
+        let at = ObjectAt::of(&frame, &used, &extras);
         let mut goals: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {
             for c in member.of(pair[0]) {
@@ -151,20 +143,8 @@ impl SchemaAutomaton {
         let mut names = vec![0u32; m.declared.len().div_ceil(32)];
         let last = m.declared.len() as u32;
         let frame = x.peek(stack).frame;
-        if let ([t], true) = (&*m.threads, frame.threads == FIRST_THREAD)
-            && t.simple
-        {
-            // What is required can come, or the thread would be gone; so a name
-            // may come if it has a value and passes nothing required over.
-            let used = x.list(frame.used);
-            let at = ObjectAt {
-                last: frame.pos,
-                count: frame.count,
-                used: &used,
-                extras: &[],
-                ..ObjectAt::START
-            };
-            let live = self.live(self.room(stack, x));
+        if let Some(plain) = self.plain(stack, x) {
+            let t = plain.thread();
             let ordered = m.ordered && t.ranks.iter().all(|r| *r != LOOSE);
             let (from, to) = match ordered {
                 true => {
@@ -175,10 +155,7 @@ impl SchemaAutomaton {
                 false => (0, last),
             };
             for name in from..to {
-                let member = &m.declared[name as usize];
-                if live.in_order(t, &at, name)
-                    && member.of(0).iter().any(|c| live.fits(member, c.goal))
-                {
+                if plain.may_come(name, x) {
                     names[name as usize / 32] |= 1 << (name % 32);
                 }
             }
@@ -302,13 +279,7 @@ impl Naming<'_> {
         let (pos, count) = self.after(number);
         let tracked = self.tracked(number);
         self.threads.chunks_exact(2).filter_map(move |pair| {
-            let before = ObjectAt {
-                last: self.frame.pos,
-                count: self.frame.count,
-                used: &self.used,
-                extras: &[],
-                ..ObjectAt::START
-            };
+            let before = ObjectAt::of(&self.frame, &self.used, &[]);
             let after = ObjectAt {
                 last: pos,
                 count,

@@ -79,7 +79,12 @@ impl SchemaAutomaton {
     }
 }
 
-impl Plain<'_> {
+impl<'a> Plain<'a> {
+    /// Its only thread.
+    pub(super) fn thread(&self) -> &'a ObjectThread {
+        self.t
+    }
+
     /// Whether a member has a value that fits.
     fn has_value(&self, member: &Member) -> bool {
         let mut goals = member.of(0).iter();
@@ -88,17 +93,12 @@ impl Plain<'_> {
 
     /// Whether a declared name may come. What is required can come, or the thread would
     /// be gone; so it may if it has a value and passes nothing required over.
-    fn may_come(&self, name: u32, x: &Scratch) -> bool {
+    pub(super) fn may_come(&self, name: u32, x: &Scratch) -> bool {
         self.in_order(name, x) && self.has_value(&self.m.declared[name as usize])
     }
 
     fn in_order(&self, number: u32, x: &Scratch) -> bool {
-        let at = ObjectAt {
-            last: self.frame.pos,
-            count: self.frame.count,
-            used: x.lists.get(self.frame.used),
-            ..ObjectAt::START
-        };
+        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
         self.live.in_order(self.t, &at, number)
     }
 

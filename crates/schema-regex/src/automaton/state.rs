@@ -39,6 +39,18 @@ struct More {
     there: Top,
 }
 
+impl More {
+    /// Nothing but the top.
+    fn new(there: Top) -> More {
+        More {
+            lists: Vec::new(),
+            key: Vec::new(),
+            item: None,
+            there,
+        }
+    }
+}
+
 /// The outermost item that is open and must differ from others.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
@@ -141,12 +153,7 @@ impl SchemaAutomaton {
     /// The configuration of a state, the item that is open aside.
     fn read(&self, state: &State, x: &mut Scratch) -> Config {
         let stack = state.below.stack(x);
-        let nothing = More {
-            lists: Vec::new(),
-            key: Vec::new(),
-            item: None,
-            there: Top::End,
-        };
+        let nothing = More::new(Top::End);
         let more = state.more.as_deref().unwrap_or(&nothing);
         let mut top = self.relocated(state.top, &mut |id| match id.checked_sub(FIXED_LISTS) {
             Some(i) => x.add_list(&more.lists[i as usize]),
@@ -220,15 +227,10 @@ impl SchemaAutomaton {
         x: &mut Scratch,
     ) {
         self.store(config, from, state, x);
-        let mut more = More {
-            lists: Vec::new(),
-            key: Vec::new(),
-            item: None,
-            there: config.top,
+        let mut more = match state.more.take() {
+            Some(known) => Arc::unwrap_or_clone(known),
+            None => More::new(config.top),
         };
-        if let Some(known) = state.more.take() {
-            more = Arc::unwrap_or_clone(known);
-        }
         more.item = Some(item);
         state.more = Some(Arc::new(more));
     }

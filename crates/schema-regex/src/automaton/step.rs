@@ -339,11 +339,7 @@ impl SchemaAutomaton {
         let top = x.frame(stack);
         let mut frame = top.frame;
         let node = self.node(frame.node);
-        if frame.threads == FIRST_THREAD
-            && let Some(m) = node.object.as_ref().filter(|_| frame.is_object)
-            && let [thread] = &*m.threads
-            && thread.simple
-        {
+        if frame.is_object && self.plain(stack, x).is_some() {
             // The name was let in by this thread alone.
             frame.member = 0;
             return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
@@ -360,13 +356,7 @@ impl SchemaAutomaton {
             gap = Gap::AfterMember;
             let used = x.list(frame.used);
             let extras = self.extras(m, frame.seen, x);
-            let at = ObjectAt {
-                last: frame.pos,
-                count: frame.count,
-                used: &used,
-                extras: &extras,
-                ..ObjectAt::START
-            };
+            let at = ObjectAt::of(&frame, &used, &extras);
             for pair in threads.chunks_exact(2) {
                 for c in member.of(pair[0]) {
                     let ext = pair[1] | c.take;
@@ -531,13 +521,7 @@ impl SchemaAutomaton {
                 return EMPTY_LIST;
             };
             let used = x.lists.get(frame.used);
-            let at = ObjectAt {
-                last: frame.pos,
-                count: frame.count,
-                used,
-                extras: &[],
-                ..ObjectAt::START
-            };
+            let at = ObjectAt::of(&frame, used, &[]);
             for pair in threads.chunks_exact(2) {
                 let thread = &m.threads[pair[0] as usize];
                 if live.object_complete(m, pair[0], pair[1], &at) {
