@@ -192,6 +192,13 @@ pub trait ByteAutomaton: Send + Sync {
         true
     }
 
+    /// Whether two states are plainly one, as before and behind a character of a free
+    /// text: then the mask of one is that of the other. A quick look, for which `false`
+    /// is always right.
+    fn is_same(&self, _state: &Self::State, _other: &Self::State) -> bool {
+        false
+    }
+
     /// Appends a key of what the mask at `cursor` can depend on, if every token
     /// is within `horizon` and a walk looks at no more than the
     /// `depth` topmost levels of the automaton's stack (1 is the top alone).
@@ -302,6 +309,7 @@ pub struct Place {
 pub struct Horizon<'v> {
     bytes: usize,
     reach: Option<&'v [Reach; 256]>,
+    name_heads: Option<&'v ByteSet>,
 }
 
 /// What no token exceeds that has a byte in it.
@@ -317,7 +325,11 @@ pub struct Reach {
 impl<'v> Horizon<'v> {
     /// Tokens of at most so many bytes, whichever they are.
     pub fn of_bytes(bytes: usize) -> Horizon<'v> {
-        Horizon { bytes, reach: None }
+        Horizon {
+            bytes,
+            reach: None,
+            name_heads: None,
+        }
     }
 
     /// Tokens of at most `bytes` bytes that have each byte within its reach.
@@ -325,6 +337,17 @@ impl<'v> Horizon<'v> {
         Horizon {
             bytes,
             reach: Some(reach),
+            name_heads: None,
+        }
+    }
+
+    /// These tokens, of which each that has a comma, white space and a quotation mark in
+    /// it goes on with one of `heads`, and has no quotation mark with a colon, white
+    /// space aside, behind that: see [`name_heads`](Self::name_heads).
+    pub fn with_name_heads(self, heads: &'v ByteSet) -> Horizon<'v> {
+        Horizon {
+            name_heads: Some(heads),
+            ..self
         }
     }
 
@@ -345,6 +368,13 @@ impl<'v> Horizon<'v> {
     pub fn behind(self, byte: u8) -> usize {
         self.reach
             .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
+    }
+
+    /// With what the next name in an object may begin, as far as a token tells that ends
+    /// the member before it: names that begin in other ways are alike to such a token,
+    /// and it ends none that a value follows. `None` if that is not known.
+    pub fn name_heads(self) -> Option<ByteSet> {
+        self.name_heads.copied()
     }
 }
 
@@ -529,6 +559,12 @@ impl ByteSet {
     pub const fn or(self, other: ByteSet) -> ByteSet {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         ByteSet([a | e, b | f, c | g, d | h])
+    }
+
+    /// Whether they have a byte in common.
+    pub const fn meets(self, other: ByteSet) -> bool {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        a & e | b & f | c & g | d & h != 0
     }
 
     /// Whether it has a byte.

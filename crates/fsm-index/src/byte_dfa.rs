@@ -392,6 +392,10 @@ impl ByteAutomaton for ByteDfa {
         }
     }
 
+    fn is_same(&self, state: &Cursor, other: &Cursor) -> bool {
+        state == other
+    }
+
     fn enter(&self, state: &Cursor, _: &mut ()) -> Cursor {
         *state
     }

@@ -170,11 +170,14 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         let mut after = self.state.clone();
         let ends = self.step(&mut after, token)?;
+        let same = !ends && self.index.automaton().is_same(&self.state, &after);
         let before = std::mem::replace(&mut self.state, after);
         self.history.push(before);
         self.ended = ends;
-        self.row = None;
-        self.shown = None;
+        if !same {
+            self.row = None;
+            self.shown = None;
+        }
         Ok(())
     }
 

@@ -16,7 +16,8 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// Values by the topmost levels of a stack: as many as each depends on.
 #[derive(Debug)]
 pub(crate) struct Suffixes<V> {
-    root: OnceLock<Box<Node<V>>>,
+    /// By the lowest bits of a hash.
+    roots: Box<[OnceLock<Box<Node<V>>>; ROOTS]>,
     hasher: RandomState,
     bytes: AtomicUsize,
 }
@@ -32,6 +33,9 @@ struct Node<V> {
     children: [OnceLock<Box<Node<V>>>; 4],
 }
 
+/// Where a look-up begins: with one root it would follow three nodes more.
+const ROOTS: usize = 64;
+
 /// What is known of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known<V> {
@@ -46,7 +50,7 @@ pub(crate) enum Known<V> {
 impl<V> Default for Suffixes<V> {
     fn default() -> Self {
         Suffixes {
-            root: OnceLock::new(),
+            roots: Box::new([const { OnceLock::new() }; ROOTS]),
             hasher: RandomState::default(),
             bytes: AtomicUsize::new(0),
         }
@@ -57,8 +61,8 @@ impl<V: Clone> Suffixes<V> {
     /// What is known of `key`. Takes no lock.
     pub(crate) fn get(&self, key: &[u32]) -> Known<V> {
         let hash = self.hasher.hash_one(key);
-        let mut slot = &self.root;
-        let mut path = hash;
+        let mut slot = &self.roots[hash as usize % ROOTS];
+        let mut path = hash / ROOTS as u64;
         while let Some(node) = slot.get() {
             if node.hash == hash && *node.key == *key {
                 return match &node.value {
@@ -91,8 +95,8 @@ impl<V: Clone> Suffixes<V> {
             least: AtomicUsize::new(least),
             children: Default::default(),
         });
-        let mut slot = &self.root;
-        let mut path = hash;
+        let mut slot = &self.roots[hash as usize % ROOTS];
+        let mut path = hash / ROOTS as u64;
         loop {
             let Err(back) = slot.set(node) else {
                 let bytes = size_of::<Node<V>>() + key.len() * 4;

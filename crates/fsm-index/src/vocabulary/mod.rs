@@ -2,6 +2,7 @@
 
 mod common;
 mod cut;
+mod heads;
 mod kinds;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;

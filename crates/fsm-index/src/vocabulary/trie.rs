@@ -1,5 +1,6 @@
 use std::sync::OnceLock;
 
+use super::heads::NameHeads;
 use super::kinds::{self, Below};
 use crate::{Horizon, Reach, TokenId};
 
@@ -31,6 +32,7 @@ pub(crate) struct Trie {
     order: Vec<u32>,
     max_depth: usize,
     reaches: Reaches,
+    name_heads: NameHeads,
     /// By node, one more than its own number (the root is 0): where its children
     /// begin in `child_bytes` and `child_nodes`, and behind the last one where
     /// they end.
@@ -83,6 +85,7 @@ impl Trie {
         let mut counts = [0; 256];
         for (bytes, id) in tokens {
             trie.reaches.note(bytes, &mut counts);
+            trie.name_heads.note(bytes);
             let shared = bytes
                 .iter()
                 .zip(previous)
@@ -175,7 +178,11 @@ impl Trie {
 
     /// What no token exceeds.
     pub(crate) fn horizon(&self) -> Horizon<'_> {
-        Horizon::new(self.max_depth, &self.reaches.0)
+        let horizon = Horizon::new(self.max_depth, &self.reaches.0);
+        match self.name_heads.get() {
+            Some(heads) => horizon.with_name_heads(heads),
+            None => horizon,
+        }
     }
 
     /// The children of a node, or of the root for `None`.

@@ -584,7 +584,8 @@ impl SchemaAutomaton {
                     out.push(if keys == Some(true) { node } else { u32::MAX });
                     push_values(x, usable.values, out);
                 }
-                if depth == 1 && gap == Gap::Colon {
+                // Of an object whose member is open its frame may not be told.
+                if gap == Gap::Colon {
                     let frame = x.peek(config.stack).frame;
                     if let Some(m) = &self.node(frame.node).object {
                         let goals = self.member_goals(config.stack, frame.member, x);
@@ -600,45 +601,70 @@ impl SchemaAutomaton {
         if !self.bounded && opens {
             out.push(self.room_told(config.stack, self.tallest, horizon, x));
         }
-        if key_of_stack(config.stack, depth, x, out) && out.len() - before <= MAX_KEY {
+        // Between names they are told apart from their first bytes on.
+        let names = matches!(
+            config.top,
+            Top::Key(_)
+                | Top::Gap {
+                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
+                    ..
+                }
+        );
+        if self.key_of_stack((config.stack, names), depth, horizon, x, out)
+            && out.len() - before <= MAX_KEY
+        {
             return true;
         }
         out.truncate(before);
         false
     }
+
+    /// Appends what a mask can depend on below the topmost level, which may be before a
+    /// name or in it.
+    fn key_of_stack(
+        &self,
+        (stack, names): (u32, bool),
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let before = out.len();
+        let mut at = stack;
+        for _ in 1..depth {
+            if at == 0 {
+                break;
+            }
+            let below = x.peek(at).below;
+            let in_names = names && at == stack;
+            if (in_names || !self.push_standing(at, horizon, x, out)) && !push_frame(at, x, out) {
+                return false;
+            }
+            if out.len() - before > MAX_KEY {
+                return false;
+            }
+            at = below;
+        }
+        if at == 0 {
+            out.push(9);
+        }
+        true
+    }
 }
 
-/// Appends what a mask can depend on below the topmost level.
-fn key_of_stack(stack: u32, depth: usize, x: &Scratch, out: &mut Vec<u32>) -> bool {
-    let before = out.len();
-    let mut at = stack;
-    for _ in 1..depth {
-        if at == 0 {
-            break;
-        }
-        let node = *x.stacks.get(at);
-        let f = node.frame;
-        out.extend([8, f.node, f.pos, f.count, f.member]);
-        push_list(x, f.threads, out);
-        push_list(x, f.used, out);
-        let seen = x.seen.get(f.seen);
-        if seen.unknown {
-            return false;
-        }
-        out.push(seen.list.len() as u32);
-        for name in seen.list.iter() {
-            out.push(name.len() as u32);
-            push_text(name, out);
-        }
-        if out.len() - before > MAX_KEY {
-            return false;
-        }
-        at = node.below;
+/// Appends the whole frame on top of a stack, if a mask can be told by it.
+fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
+    let f = x.peek(stack).frame;
+    out.extend([8, f.node, f.pos, f.count, f.member]);
+    push_list(x, f.threads, out);
+    push_list(x, f.used, out);
+    let seen = x.seen.get(f.seen);
+    out.push(seen.list.len() as u32);
+    for name in seen.list.iter() {
+        out.push(name.len() as u32);
+        push_text(name, out);
     }
-    if at == 0 {
-        out.push(9);
-    }
-    true
+    !seen.unknown
 }
 
 /// The longest mask key, in words.

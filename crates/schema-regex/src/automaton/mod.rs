@@ -45,6 +45,7 @@ mod scratch;
 mod shape;
 mod sources;
 mod space;
+mod standing;
 mod state;
 mod step;
 mod strings;
@@ -369,6 +370,10 @@ impl ByteAutomaton for SchemaAutomaton {
 
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.location(state))
+    }
+
+    fn is_same(&self, state: &State, other: &State) -> bool {
+        state.is_same(other)
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {

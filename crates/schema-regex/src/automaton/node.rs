@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use fsm_index::ByteSet;
+
 use super::common::{OwnPrint, Print};
 use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, NumberDfa};
@@ -265,6 +267,8 @@ pub(super) struct ObjectMachine {
     pub(super) tracked: Few<u32>,
     /// Members are counted up to here; 0 where nobody asks.
     pub(super) cap: u32,
+    /// With what declared names begin, in any spelling, once that was wanted.
+    pub(super) heads: OnceLock<ByteSet>,
 }
 
 /// The rank of a name that has no place in the order.

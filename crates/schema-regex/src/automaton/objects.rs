@@ -1,7 +1,7 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::build::{Builder, Wanted};
 use super::compile::{ConjId, NONE};
@@ -273,6 +273,7 @@ impl Builder {
             classes: classes.into(),
             keys,
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            heads: OnceLock::new(),
         })
     }
 

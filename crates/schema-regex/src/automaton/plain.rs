@@ -85,6 +85,21 @@ impl<'a> Plain<'a> {
         self.t
     }
 
+    /// Whether an automaton tells further names apart.
+    pub(super) fn has_keys(&self) -> bool {
+        self.m.keys.is_some()
+    }
+
+    /// The classes of further names that may come, as bits; `None` where those that came
+    /// count.
+    pub(super) fn classes(&self, x: &Scratch) -> Option<u64> {
+        let classes = 0..self.m.classes.len();
+        let may_come = |class| Some(u64::from(self.class_may_come(class, x)?) << class);
+        classes
+            .map(may_come)
+            .try_fold(0, |all, bit| Some(all | bit?))
+    }
+
     /// Whether a member has a value that fits.
     fn has_value(&self, member: &Member) -> bool {
         let mut goals = member.of(0).iter();

@@ -2,7 +2,7 @@
 //! alone: most of them. Their machines are what [`Builder::object_machine`] makes
 //! too, without asking what is not there.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::build::Builder;
 use super::compile::{ConjId, NONE};
@@ -105,6 +105,7 @@ impl Builder {
             keys: None,
             tracked: tracked.into(),
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            heads: OnceLock::new(),
         }))
     }
 

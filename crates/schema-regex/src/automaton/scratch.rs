@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::node::Span;
+use super::standing::Standing;
 use super::text::Partial;
 use crate::hash::{Fx, FxMap, pair};
 
@@ -412,6 +413,8 @@ pub struct Scratch {
     pub(super) texts: Texts,
     /// By stack.
     pub(super) usable: Vec<Option<Arc<Usable>>>,
+    /// By stack.
+    pub(super) standing: Vec<Standing>,
     /// The upper part of a stack, while it is taken apart.
     pub(super) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
@@ -441,6 +444,7 @@ impl Scratch {
             configs: Configs::new(),
             texts: Texts::new(),
             usable: Vec::new(),
+            standing: Vec::new(),
             path: Vec::new(),
             fresh: FxMap::default(),
             searching: false,

@@ -94,6 +94,12 @@ impl State {
         self.tag == x.tag
     }
 
+    /// Whether another state is this one, and one scratch has both as they are.
+    pub(super) fn is_same(&self, other: &State) -> bool {
+        let is_plain = self.tag != Tag::NONE && self.more.is_none() && other.more.is_none();
+        is_plain && (self.tag, self.stack, self.top) == (other.tag, other.stack, other.top)
+    }
+
     /// The item that is open, where items must differ.
     pub(super) fn item(&self) -> Option<&Item> {
         self.more.as_ref()?.item.as_ref()

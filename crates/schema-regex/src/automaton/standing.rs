@@ -1,0 +1,138 @@
+//! What a mask can depend on of an object of which a member's value is being read: whether
+//! the object may end behind it, and whether another name may follow. Tokens that end a
+//! value seldom reach further, so that most objects are alike.
+
+use fsm_index::{ByteSet, Horizon};
+
+use super::SchemaAutomaton;
+use super::node::ObjectMachine;
+use super::scratch::{EMPTY_LIST, Scratch};
+use crate::options::Escapes;
+
+/// Where an object stands behind the value of a member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Standing {
+    /// Nobody has asked.
+    #[default]
+    Unasked,
+    /// It takes more to tell.
+    Untold,
+    Told(Told),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// One more than the goal that the object satisfies if it ends, or 0.
+    pub(super) ends: u32,
+    pub(super) more: More,
+    /// The classes of further names that may come, as bits.
+    pub(super) classes: u64,
+}
+
+/// Which names may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    None = 0,
+    /// Declared ones alone.
+    Declared = 1,
+    /// Further ones, whichever they are.
+    Further = 2,
+    /// Further ones that an automaton tells apart.
+    OfClasses = 3,
+}
+
+impl SchemaAutomaton {
+    /// Appends all that the object on top of a stack, with a member open or behind one,
+    /// means for tokens within the horizon, if that is less than its whole frame.
+    pub(super) fn push_standing(
+        &self,
+        stack: u32,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let (Some(heads), Standing::Told(told)) = (horizon.name_heads(), self.standing(stack, x))
+        else {
+            return false;
+        };
+        let frame = x.peek(stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        if told.more != More::None {
+            // What was used may not come again, and what is declared is no further name.
+            let used = &x.seen.get(frame.seen).list;
+            let is_told = |name: &str| self.head_of(name).meets(heads);
+            if self.heads(m).meets(heads) || used.iter().any(|name| is_told(name)) {
+                return false;
+            }
+        }
+        out.extend([12, told.ends, told.more as u32]);
+        if told.more == More::OfClasses {
+            let (low, high) = (told.classes as u32, (told.classes >> 32) as u32);
+            out.extend([frame.node, low, high]);
+        }
+        true
+    }
+
+    fn standing(&self, stack: u32, x: &mut Scratch) -> Standing {
+        let at = stack as usize;
+        if let Some(known @ (Standing::Told(_) | Standing::Untold)) = x.standing.get(at) {
+            return *known;
+        }
+        // Looking for a key is not looking for a mask.
+        let least = x.least_depth;
+        let told = self.fresh_standing(stack, x);
+        x.least_depth = least;
+        let standing = told.map_or(Standing::Untold, Standing::Told);
+        if x.standing.len() <= at {
+            x.standing.resize(at + 1, Standing::Unasked);
+        }
+        x.standing[at] = standing;
+        standing
+    }
+
+    fn fresh_standing(&self, stack: u32, x: &mut Scratch) -> Option<Told> {
+        let frame = x.peek(stack).frame;
+        if !frame.is_object || x.seen.get(frame.seen).unknown {
+            return None;
+        }
+        let plain = self.plain(stack, x)?;
+        let classes = plain.classes(x)?;
+        let goal = plain.thread().goal;
+        let has_keys = plain.has_keys();
+        let more = match (classes, has_keys) {
+            (0, _) if !self.some_name_may_come(stack, x) => More::None,
+            (0, _) => More::Declared,
+            (_, false) => More::Further,
+            (_, true) => More::OfClasses,
+        };
+        let ends = self.complete(stack, x) != EMPTY_LIST;
+        Some(Told {
+            ends: if ends { goal + 1 } else { 0 },
+            more,
+            classes,
+        })
+    }
+
+    /// With what declared names begin, in any spelling.
+    fn heads(&self, m: &ObjectMachine) -> ByteSet {
+        *m.heads.get_or_init(|| {
+            let names = m.names.list.iter();
+            names.fold(ByteSet::NONE, |heads, word| {
+                heads.or(self.head_of(&word.text))
+            })
+        })
+    }
+
+    /// With what a name begins, in any spelling: an empty one with its end.
+    fn head_of(&self, name: &str) -> ByteSet {
+        let first = name.bytes().next().unwrap_or(b'"');
+        let plain = ByteSet::of(&[first]);
+        let escaped = matches!(first, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        match escaped || self.escapes == Escapes::All {
+            true => plain.or(ByteSet::of(b"\\")),
+            false => plain,
+        }
+    }
+}
