@@ -341,9 +341,10 @@ impl<'v> Horizon<'v> {
         }
     }
 
-    /// These tokens, of which each that has a comma, white space and a quotation mark in
-    /// it goes on with one of `heads`, and has no quotation mark with a colon, white
-    /// space aside, behind that: see [`name_heads`](Self::name_heads).
+    /// These tokens, of which each that has a comma or an opening brace, white space and a
+    /// quotation mark in it ends there or goes on with one of `heads`, and has no quotation
+    /// mark with a colon, white space aside, behind that: see
+    /// [`name_heads`](Self::name_heads).
     pub fn with_name_heads(self, heads: &'v ByteSet) -> Horizon<'v> {
         Horizon {
             name_heads: Some(heads),
@@ -370,9 +371,9 @@ impl<'v> Horizon<'v> {
             .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
     }
 
-    /// With what the next name in an object may begin, as far as a token tells that ends
-    /// the member before it: names that begin in other ways are alike to such a token,
-    /// and it ends none that a value follows. `None` if that is not known.
+    /// With what a name in an object may begin, as far as a token tells that opens the
+    /// object or ends the member before: names that begin in other ways are alike to such
+    /// a token, and it ends none that a value follows. `None` if that is not known.
     pub fn name_heads(self) -> Option<ByteSet> {
         self.name_heads.copied()
     }

@@ -1,8 +1,10 @@
-//! How far tokens reach into the name of the next member of an object.
+//! How far tokens reach into a name of an object that they begin, or in which they end a
+//! member.
 
 use crate::ByteSet;
 
-/// The bytes that come in some token behind a comma, white space and a quotation mark.
+/// The bytes that come in some token behind a comma or a brace, white space and a quotation
+/// mark.
 #[derive(Debug)]
 pub(super) struct NameHeads {
     heads: ByteSet,
@@ -22,7 +24,8 @@ impl Default for NameHeads {
 impl NameHeads {
     /// Sees to a token.
     pub(super) fn note(&mut self, token: &[u8]) {
-        for (at, _) in token.iter().enumerate().filter(|(_, byte)| **byte == b',') {
+        let begins = |(_, byte): &(usize, &u8)| matches!(byte, b',' | b'{');
+        for (at, _) in token.iter().enumerate().filter(begins) {
             let Some([b'"', name @ ..]) = token.get(at + 1..).map(<[u8]>::trim_ascii_start) else {
                 continue;
             };
@@ -56,21 +59,22 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_a_comma_and_a_quotation_mark_counts() {
+    fn only_what_begins_a_name_counts() {
         assert_eq!(heads(&[]), Some(vec![]));
-        assert_eq!(heads(&["a,b", "\"x", ",x\"y", "{\"z"]), Some(vec![]));
+        assert_eq!(heads(&["a,b", "\"x", ",x\"y", "[\"z"]), Some(vec![]));
         assert_eq!(heads(&["\",\"", ",\"", ","]), Some(vec![]));
         assert_eq!(
             heads(&["\",\"a", ", \n\"b", ",\"c,\"d"]),
             Some(b"abcd".to_vec())
         );
-        assert_eq!(heads(&[",\"\"", ",,\"é"]), Some(vec![b'"', 0xC3]));
+        assert_eq!(heads(&["{ \"\"", ",,\"é"]), Some(vec![b'"', 0xC3]));
     }
 
     #[test]
     fn a_token_that_ends_the_name_and_goes_on_tells_more() {
         assert_eq!(heads(&[",\"a\":"]), None);
         assert_eq!(heads(&["1, \"\" : 2"]), None);
+        assert_eq!(heads(&["{\"\\\":"]), None);
         assert_eq!(heads(&[",\"\":"]), None);
         assert_eq!(heads(&["\":", ",\"a\"", ",\":x"]), Some(b":a".to_vec()));
     }

@@ -162,6 +162,7 @@ impl Builder {
             goals,
             alias: 0,
             print: OnceLock::new(),
+            near_print: OnceLock::new(),
             own_print: OnceLock::new(),
             names_print: OnceLock::new(),
         })

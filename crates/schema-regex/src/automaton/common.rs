@@ -26,9 +26,9 @@ use crate::options::Escapes;
 /// What is asked of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Print {
-    words: [u32; 4],
+    pub(super) words: [u32; 4],
     /// The tallest of the flattest values of its nodes.
-    tallest: u32,
+    pub(super) tallest: u32,
 }
 
 /// The machines of one node, without those of the nodes below.
@@ -42,17 +42,17 @@ const PRINTED: u32 = 32;
 /// schema alone.
 const MAX_WORDS: usize = 1 << 14;
 /// The most nodes below one another.
-const MAX_NODES: usize = 64;
+pub(super) const MAX_NODES: usize = 64;
 
 /// Two hashes of the same numbers, by which they are known. Each process has its
 /// own, so that no schema can be written to look like another.
-struct Printer {
+pub(super) struct Printer {
     hashes: [FoldHasher<'static>; 2],
     words: usize,
 }
 
 impl Printer {
-    fn new() -> Printer {
+    pub(super) fn new() -> Printer {
         static SEEDS: OnceLock<[RandomState; 2]> = OnceLock::new();
         let seeds = SEEDS.get_or_init(Default::default);
         Printer {
@@ -61,7 +61,7 @@ impl Printer {
         }
     }
 
-    fn add(&mut self, word: u64) {
+    pub(super) fn add(&mut self, word: u64) {
         self.words += 1;
         for hash in &mut self.hashes {
             hash.write_u64(word);
@@ -83,7 +83,7 @@ impl Printer {
         Some(())
     }
 
-    fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
         self.add(numbers.len() as u64);
         let (pairs, last) = numbers.as_chunks();
         self.list(pairs.iter().map(|&[a, b]| pair(a, b)))?;
@@ -115,7 +115,7 @@ impl Printer {
         next.iter().try_for_each(|row| self.numbers(row))
     }
 
-    fn number(&mut self, m: &NumberMachine) -> Option<()> {
+    pub(super) fn number(&mut self, m: &NumberMachine) -> Option<()> {
         self.list(
             m.leaves
                 .iter()
@@ -131,7 +131,7 @@ impl Printer {
         self.option(max);
     }
 
-    fn string(&mut self, m: &StringMachine) -> Option<()> {
+    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
         self.option(m.free.map(u64::from));
         self.add(u64::from(m.cap));
         self.add(m.leaves.len() as u64);
@@ -160,7 +160,7 @@ impl Printer {
         }
     }
 
-    fn array(&mut self, m: &ArrayMachine) -> Option<()> {
+    pub(super) fn array(&mut self, m: &ArrayMachine) -> Option<()> {
         // The values of unique items are too much to tell.
         if m.unique {
             return None;
@@ -262,7 +262,7 @@ impl Printer {
         self.hashes.map(|hash| hash.finish())
     }
 
-    fn finish(self, tallest: u32) -> Print {
+    pub(super) fn finish(self, tallest: u32) -> Print {
         let [a, b] = self.hashes();
         Print {
             words: [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32],
@@ -316,7 +316,7 @@ impl Below<'_> {
 impl Node {
     /// Whether arrays and objects of this very node are all that it asks of
     /// arrays and objects.
-    fn is_any(&self, id: u32) -> bool {
+    pub(super) fn is_any(&self, id: u32) -> bool {
         let (Some(array), Some(object)) = (&self.array, &self.object) else {
             return false;
         };
@@ -399,8 +399,10 @@ impl SchemaAutomaton {
             return None;
         }
         let config = *x.configs.get(cursor.0);
-        // Around the whole value nothing may follow its end.
-        if config.stack == 0 || is_kept(config.item) {
+        // Around the whole value nothing may follow its end, which only keys of values
+        // tell.
+        let is_told = config.stack != 0 || matches!(config.top, Top::Value { .. });
+        if !is_told || is_kept(config.item) {
             return None;
         }
         let before = out.len();
@@ -436,11 +438,8 @@ impl SchemaAutomaton {
         out.extend(dialect.words);
         let tallest = match top {
             Top::Value { node, set, space } => {
-                let print = self.print(node)?;
-                out.extend([1, space]);
-                out.extend(print.words);
-                push_list(x, set, out);
-                print.tallest
+                out.extend([1, space, u32::from(stack == 0)]);
+                return self.put_value(node, set, stack, horizon, x, out);
             }
             Top::Number { node, set, state } => {
                 let print = self.print(node)?;
@@ -482,16 +481,36 @@ impl SchemaAutomaton {
             } => {
                 let frame = x.peek(stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                let goals = self.member_goals(stack, frame.member, x);
-                let print = self.print(m.member(frame.member).node)?;
+                let goals = self.goals_of_member(stack, frame.member, x);
                 out.extend([6, space]);
-                out.extend(print.words);
-                push_list(x, goals, out);
-                print.tallest
+                return self.put_value(m.member(frame.member).node, goals, stack, horizon, x, out);
             }
             _ => return None,
         };
         out.push(self.room_told(stack, tallest, horizon, x));
+        Some(())
+    }
+
+    /// What a value of a node must be, of which nothing was read yet.
+    fn put_value(
+        &self,
+        node: u32,
+        set: u32,
+        stack: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        let (print, near) = match self.near(node, stack, horizon, x) {
+            Some(print) => (print, true),
+            None => (self.print(node)?, false),
+        };
+        out.push(u32::from(near));
+        out.extend(print.words);
+        push_list(x, set, out);
+        if !near {
+            out.push(self.room_told(stack, print.tallest, horizon, x));
+        }
         Some(())
     }
 

@@ -480,10 +480,7 @@ impl SchemaAutomaton {
         horizon: Horizon<'_>,
         x: &Scratch,
     ) -> u32 {
-        let room = self.room(stack, x);
-        let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
-        let opened = u32::try_from(opened).unwrap_or(u32::MAX);
-        room.min(tallest.saturating_add(opened))
+        self.room(stack, x).min(much_room(tallest, horizon))
     }
 
     /// Appends what the mask at a cursor can depend on; see
@@ -588,7 +585,7 @@ impl SchemaAutomaton {
                 if gap == Gap::Colon {
                     let frame = x.peek(config.stack).frame;
                     if let Some(m) = &self.node(frame.node).object {
-                        let goals = self.member_goals(config.stack, frame.member, x);
+                        let goals = self.goals_of_member(config.stack, frame.member, x);
                         out.push(self.node(m.member(frame.member).node).alias);
                         push_list(x, goals, out);
                     }
@@ -650,6 +647,12 @@ impl SchemaAutomaton {
         }
         true
     }
+}
+
+/// As many levels as no token can open, in values that need no more than `tallest`.
+pub(super) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
+    let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
+    tallest.saturating_add(u32::try_from(opened).unwrap_or(u32::MAX))
 }
 
 /// Appends the whole frame on top of a stack, if a mask can be told by it.

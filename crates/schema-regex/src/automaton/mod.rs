@@ -33,6 +33,7 @@ mod live;
 mod location;
 mod loops;
 mod names;
+mod near;
 mod node;
 mod numbers;
 mod objects;

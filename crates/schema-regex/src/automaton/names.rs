@@ -28,7 +28,15 @@ impl SchemaAutomaton {
 
     /// The goals that the value of an open member may satisfy, of which the
     /// name has been read.
-    pub(super) fn member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
+    pub(super) fn goals_of_member(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
+        match self.plain_goals(stack, x) {
+            Some(goals) => goals,
+            None => self.member_goals(stack, number, x),
+        }
+    }
+
+    /// The same where several threads may have let the name in.
+    fn member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
         let frame = x.peek(stack).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return EMPTY_LIST;

@@ -10,6 +10,7 @@ use super::compile::ConjId;
 use super::dfa::{CharDfa, DEAD, NumberDfa};
 use super::few::Few;
 use super::lengths::Lengths;
+use super::near::NearPrint;
 use super::unique::Values;
 use crate::ir::Name;
 
@@ -35,7 +36,9 @@ pub(super) struct Node {
     pub(super) alias: u32,
     /// What is asked of the value, once that was wanted.
     pub(super) print: OnceLock<Option<Box<Print>>>,
-    /// The same without what is asked of the values in it.
+    /// The same as far as tokens reach into a value that they begin.
+    pub(super) near_print: OnceLock<Option<Box<NearPrint>>>,
+    /// What is asked of the value, without what is asked of the values in it.
     pub(super) own_print: OnceLock<Option<Box<OwnPrint>>>,
     /// The same of what tells further names apart.
     pub(super) names_print: OnceLock<Option<Box<Print>>>,

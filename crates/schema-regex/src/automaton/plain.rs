@@ -4,7 +4,7 @@
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
-use super::node::{Member, ObjectMachine, ObjectThread};
+use super::node::{EMPTY, Member, ObjectMachine, ObjectThread};
 use super::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Scratch};
 use super::step::Next;
 
@@ -28,6 +28,21 @@ impl SchemaAutomaton {
                 t,
                 frame,
                 live: self.live(self.room(stack, x)),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The object of a node where nothing of it was read, with room for any value in it,
+    /// if it is a plain one.
+    pub(super) fn plain_start(&self, node: u32) -> Option<Plain<'_>> {
+        let m = self.node(node).object.as_ref()?;
+        match &*m.threads {
+            [t] if t.simple => Some(Plain {
+                m,
+                t,
+                frame: Frame::first(node, FIRST_THREAD),
+                live: self.live(EMPTY - 1),
             }),
             _ => None,
         }
@@ -136,8 +151,15 @@ impl<'a> Plain<'a> {
         (!may || class.count.is_none()).then_some(may)
     }
 
+    /// Whether it can be finished at all, and whether it may end as it is.
+    pub(super) fn ends(&self, x: &Scratch) -> (bool, bool) {
+        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
+        let can_end = self.live.object(self.m, 0, 0, &at);
+        (can_end, self.live.object_complete(self.m, 0, 0, &at))
+    }
+
     /// Whether some name may come; `None` where that takes more to tell.
-    fn some_name(&self, x: &Scratch) -> Option<bool> {
+    pub(super) fn some_name(&self, x: &Scratch) -> Option<bool> {
         let last = self.m.declared.len() as u32;
         // None that has a place in the order may come before the last one.
         let from = match self.m.ordered && self.m.tracked.iter().all(|bits| *bits == 0) {

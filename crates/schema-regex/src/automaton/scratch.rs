@@ -223,6 +223,23 @@ pub(super) struct Frame {
     pub(super) start: u32,
 }
 
+impl Frame {
+    /// That of an object of which nothing was read.
+    pub(super) fn first(node: u32, threads: u32) -> Frame {
+        Frame {
+            node,
+            is_object: true,
+            threads,
+            pos: 0,
+            count: 0,
+            used: EMPTY_LIST,
+            seen: 0,
+            member: 0,
+            start: 0,
+        }
+    }
+}
+
 /// Where the text stands, above the open arrays and objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Top {

@@ -6,7 +6,8 @@ use fsm_index::{ByteSet, Horizon};
 
 use super::SchemaAutomaton;
 use super::node::ObjectMachine;
-use super::scratch::{EMPTY_LIST, Scratch};
+use super::plain::Plain;
+use super::scratch::Scratch;
 use crate::options::Escapes;
 
 /// Where an object stands behind the value of a member.
@@ -80,10 +81,7 @@ impl SchemaAutomaton {
         if let Some(known @ (Standing::Told(_) | Standing::Untold)) = x.standing.get(at) {
             return *known;
         }
-        // Looking for a key is not looking for a mask.
-        let least = x.least_depth;
         let told = self.fresh_standing(stack, x);
-        x.least_depth = least;
         let standing = told.map_or(Standing::Untold, Standing::Told);
         if x.standing.len() <= at {
             x.standing.resize(at + 1, Standing::Unasked);
@@ -92,31 +90,23 @@ impl SchemaAutomaton {
         standing
     }
 
-    fn fresh_standing(&self, stack: u32, x: &mut Scratch) -> Option<Told> {
+    fn fresh_standing(&self, stack: u32, x: &Scratch) -> Option<Told> {
         let frame = x.peek(stack).frame;
         if !frame.is_object || x.seen.get(frame.seen).unknown {
             return None;
         }
         let plain = self.plain(stack, x)?;
-        let classes = plain.classes(x)?;
-        let goal = plain.thread().goal;
-        let has_keys = plain.has_keys();
-        let more = match (classes, has_keys) {
-            (0, _) if !self.some_name_may_come(stack, x) => More::None,
-            (0, _) => More::Declared,
-            (_, false) => More::Further,
-            (_, true) => More::OfClasses,
-        };
-        let ends = self.complete(stack, x) != EMPTY_LIST;
+        let (more, classes) = plain.more(x)?;
+        let (_, ends) = plain.ends(x);
         Some(Told {
-            ends: if ends { goal + 1 } else { 0 },
+            ends: if ends { plain.thread().goal + 1 } else { 0 },
             more,
             classes,
         })
     }
 
     /// With what declared names begin, in any spelling.
-    fn heads(&self, m: &ObjectMachine) -> ByteSet {
+    pub(super) fn heads(&self, m: &ObjectMachine) -> ByteSet {
         *m.heads.get_or_init(|| {
             let names = m.names.list.iter();
             names.fold(ByteSet::NONE, |heads, word| {
@@ -134,5 +124,20 @@ impl SchemaAutomaton {
             true => plain.or(ByteSet::of(b"\\")),
             false => plain,
         }
+    }
+}
+
+impl Plain<'_> {
+    /// Which names may come, and the classes of further ones as bits; `None` where that
+    /// takes more to tell.
+    pub(super) fn more(&self, x: &Scratch) -> Option<(More, u64)> {
+        let classes = self.classes(x)?;
+        let more = match (classes, self.has_keys()) {
+            (0, _) if !self.some_name(x)? => More::None,
+            (0, _) => More::Declared,
+            (_, false) => More::Further,
+            (_, true) => More::OfClasses,
+        };
+        Some((more, classes))
     }
 }

@@ -248,17 +248,7 @@ impl SchemaAutomaton {
                 if threads.is_empty() {
                     return None;
                 }
-                let frame = Frame {
-                    node,
-                    is_object: true,
-                    threads: x.add_list(&threads),
-                    pos: 0,
-                    count: 0,
-                    used: EMPTY_LIST,
-                    seen: 0,
-                    member: 0,
-                    start: 0,
-                };
+                let frame = Frame::first(node, x.add_list(&threads));
                 let stack = x.push(frame, stack);
                 Some((self.gap(Gap::ObjectStart), stack))
             }
@@ -481,10 +471,7 @@ impl SchemaAutomaton {
                 let top = x.peek(stack);
                 let m = self.node(top.frame.node).object.as_ref()?;
                 let member = m.member(top.frame.member);
-                let set = match self.plain_goals(stack, x) {
-                    Some(set) => set,
-                    None => self.member_goals(stack, top.frame.member, x),
-                };
+                let set = self.goals_of_member(stack, top.frame.member, x);
                 let value = Top::Value {
                     node: member.node,
                     set,

@@ -1,0 +1,135 @@
+//! Fingerprints of what a token can tell of a value that it begins: of an object in it no
+//! more than whether it may be empty and whether a name may come. Values of objects with
+//! different members are alike then, the whole values of most schemas among them.
+
+use fsm_index::{ByteSet, Horizon};
+
+use super::SchemaAutomaton;
+use super::common::{MAX_NODES, Print, Printer};
+use super::hints::much_room;
+use super::node::EMPTY;
+use super::scratch::Scratch;
+use super::standing::More;
+
+/// What is asked of a value, as far as tokens reach, and when that is all.
+#[derive(Debug)]
+pub(super) struct NearPrint {
+    print: Print,
+    /// With what the names in its objects begin: where a token goes on behind the
+    /// quotation mark with one of these, it reaches further.
+    heads: ByteSet,
+}
+
+/// The fingerprint of a node and of those in it that a token can reach.
+struct Near<'a> {
+    automaton: &'a SchemaAutomaton,
+    x: &'a Scratch,
+    printer: Printer,
+    nodes: usize,
+    tallest: u32,
+    heads: ByteSet,
+}
+
+impl SchemaAutomaton {
+    /// The fingerprint of a value of a node, on top of a stack, of which nothing was read
+    /// yet, if tokens reach no further and there is room for more than they open.
+    pub(super) fn near(
+        &self,
+        node: u32,
+        stack: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+    ) -> Option<Print> {
+        let heads = horizon.name_heads()?;
+        let near = self.node(node).near_print.get_or_init(|| {
+            let mut near = Near {
+                automaton: self,
+                x,
+                printer: Printer::new(),
+                nodes: 0,
+                tallest: 0,
+                heads: ByteSet::NONE,
+            };
+            near.node(node)?;
+            Some(Box::new(NearPrint {
+                print: near.printer.finish(near.tallest),
+                heads: near.heads,
+            }))
+        });
+        let near = near.as_deref()?;
+        let has_room = self.room(stack, x) >= much_room(near.print.tallest, horizon);
+        (has_room && !near.heads.meets(heads)).then_some(near.print)
+    }
+}
+
+impl Near<'_> {
+    /// `None` if it takes more to tell.
+    fn node(&mut self, id: u32) -> Option<()> {
+        let node = self.automaton.node(id);
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return None;
+        }
+        self.heights(&node.heights);
+        let is_any = node.is_any(id);
+        self.printer.add(u64::from(is_any));
+        self.printer.add(node.goals.len() as u64);
+        // How tall a value is does not matter where there is room.
+        let empty = node
+            .heights
+            .iter()
+            .map(|height| u64::from(*height == EMPTY));
+        empty.for_each(|empty| self.printer.add(empty));
+        for goals in &node.units {
+            self.printer.numbers(goals)?;
+        }
+        self.printer.add(u64::from(node.number.is_some()));
+        if let Some(m) = &node.number {
+            self.printer.number(m)?;
+        }
+        self.printer.add(u64::from(node.string.is_some()));
+        if let Some(m) = &node.string {
+            self.printer.string(m)?;
+        }
+        if is_any {
+            return Some(());
+        }
+        self.printer.add(u64::from(node.object.is_some()));
+        if node.object.is_some() {
+            self.object(id)?;
+        }
+        self.printer.add(u64::from(node.array.is_some()));
+        if let Some(m) = &node.array {
+            self.printer.array(m)?;
+            let mut nodes = m.members.iter().map(|member| member.node);
+            nodes.try_for_each(|node| self.node(node))?;
+        }
+        Some(())
+    }
+
+    /// An object of which nothing was read.
+    fn object(&mut self, id: u32) -> Option<()> {
+        let plain = self.automaton.plain_start(id)?;
+        let (more, _) = plain.more(self.x)?;
+        let m = self.automaton.node(id).object.as_ref()?;
+        match more {
+            More::None => {}
+            More::Declared | More::Further => self.heads = self.heads.or(self.automaton.heads(m)),
+            More::OfClasses => return None,
+        }
+        let (can_end, ends) = plain.ends(self.x);
+        self.printer.add(u64::from(plain.thread().goal));
+        self.printer.add(more as u64);
+        self.printer.add(u64::from(can_end) | u64::from(ends) << 1);
+        let classes = m.classes.iter().map(|class| &class.member);
+        for member in m.declared.iter().chain(classes) {
+            self.heights(&self.automaton.node(member.node).heights);
+        }
+        Some(())
+    }
+
+    fn heights(&mut self, heights: &[u32]) {
+        let heights = heights.iter().copied().filter(|height| *height != EMPTY);
+        self.tallest = heights.fold(self.tallest, u32::max);
+    }
+}
