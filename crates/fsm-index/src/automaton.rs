@@ -229,14 +229,15 @@ pub trait ByteAutomaton: Send + Sync {
         false
     }
 
-    /// Appends a key of the topmost level, as [`mask_key`](Self::mask_key) at depth 1
-    /// does, in words that mean the same in every automaton that names the same
-    /// language: the inside of any JSON string, for one. What the topmost level
-    /// tells is then computed once for a vocabulary. `None` (and `out` left as it
-    /// was) where there is no such key.
+    /// Appends a key of the `depth` topmost levels, as [`mask_key`](Self::mask_key) does,
+    /// in words that mean the same in every automaton that names the same language: the
+    /// inside of any JSON string, for one. What these levels tell is then computed once
+    /// for a vocabulary. `None` (and `out` left as it was) where there is no such key, as
+    /// wherever the text may end.
     fn common_key(
         &self,
         _cursor: Cursor,
+        _depth: usize,
         _horizon: Horizon<'_>,
         _scratch: &mut Self::Scratch,
         _out: &mut Vec<u32>,

@@ -5,6 +5,7 @@
 //! from it: nothing is ever taken from under a reader, and readers take no
 //! lock.
 
+use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,7 +84,7 @@ impl Cache {
 
 impl Generation {
     /// The one copy of a row.
-    pub(crate) fn pool(&self, row: Row) -> Arc<Row> {
+    pub(crate) fn pool(&self, row: impl Into<Arc<Row>> + Borrow<Row>) -> Arc<Row> {
         let (row, bytes) = self.pool.intern(row);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         row

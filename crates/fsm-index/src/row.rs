@@ -5,6 +5,7 @@
 //! part in common with many others are kept as the difference from it. All
 //! others are masks, to be lent as they are.
 
+use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{collections::HashMap, collections::hash_map::Entry};
@@ -250,6 +251,25 @@ pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]
     }
 }
 
+/// A row that many automata have, or on how many levels it depends at least, more than
+/// its key tells.
+#[derive(Debug)]
+pub(crate) enum CommonRow {
+    Row(Arc<Row>),
+    Deeper(usize),
+}
+
+impl CommonRow {
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<CommonRow>()
+            + match self {
+                CommonRow::Row(row) => row.memory(),
+                CommonRow::Deeper(_) => 0,
+            }
+    }
+}
+
 /// How many parts a pool has, each behind a lock of its own.
 const SHARDS: usize = 16;
 
@@ -262,8 +282,8 @@ pub(crate) struct RowPool {
 
 impl RowPool {
     /// The pooled row equal to `row`, and how many bytes the pool has grown by.
-    pub(crate) fn intern(&self, row: Row) -> (Arc<Row>, usize) {
-        let hash = self.hasher.hash_one(&row);
+    pub(crate) fn intern(&self, row: impl Into<Arc<Row>> + Borrow<Row>) -> (Arc<Row>, usize) {
+        let hash = self.hasher.hash_one(row.borrow());
         // A panic elsewhere leaves the pool whole: it changes by one insert.
         let shard = &self.shards[hash as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,11 +291,11 @@ impl RowPool {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => entry.insert(Vec::new()),
         };
-        if let Some(known) = same.iter().find(|known| ***known == row) {
+        if let Some(known) = same.iter().find(|known| ***known == *row.borrow()) {
             return (known.clone(), 0);
         }
+        let row = row.into();
         let bytes = row.memory() + 64;
-        let row = Arc::new(row);
         same.push(row.clone());
         (row, bytes)
     }

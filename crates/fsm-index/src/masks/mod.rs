@@ -4,9 +4,11 @@
 //! by a walk.
 
 mod alike;
+mod common;
 mod on_top;
 mod texts;
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -108,9 +110,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return Ok(row);
         }
         work.remembered = 0;
+        if let Some(row) = self.find_common(cursor, work) {
+            return Ok(self.keep(cursor, Thing::Row, row, work, known));
+        }
         work.walker.begin::<A>();
         let row = self.compute(cursor, accepting, work, known, watch)?;
-        Ok(self.keep(cursor, Thing::Row, row, work, known))
+        let row = self.keep(cursor, Thing::Row, row, work, known);
+        self.keep_common(cursor, &row, work);
+        Ok(row)
     }
 
     fn find(
@@ -130,7 +137,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         &self,
         cursor: Cursor,
         thing: Thing,
-        row: Row,
+        row: impl Into<Arc<Row>> + Borrow<Row>,
         work: &mut Work<A>,
         known: &Generation,
     ) -> Arc<Row> {

@@ -199,7 +199,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             let scratch = &mut work.scratch;
             language = self
                 .automaton
-                .common_key(cursor, horizon, scratch, &mut common);
+                .common_key(cursor, 1, horizon, scratch, &mut common);
         }
         if let Some(language) = language
             && let Some(rests) = self.vocabulary.common_rests(language, &common)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::KeyLanguage;
 use crate::part::{Part, RestsOnTop};
+use crate::row::CommonRow;
 
 /// Things by their keys. Those that were not asked for while as many others came
 /// that they fill half of the bound are forgotten.
@@ -33,6 +34,12 @@ impl Held for Part {
 }
 
 impl Held for RestsOnTop {
+    fn held(&self) -> usize {
+        self.memory()
+    }
+}
+
+impl Held for CommonRow {
     fn held(&self) -> usize {
         self.memory()
     }

@@ -23,6 +23,7 @@ use common::Common;
 use tokens::Tokens;
 
 use crate::part::{Part, RestsOnTop};
+use crate::row::CommonRow;
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
 
 /// The longest token that a vocabulary may have, in bytes.
@@ -91,6 +92,8 @@ struct Inner {
     common: Mutex<Common<Part>>,
     /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
     common_rests: Mutex<Common<RestsOnTop>>,
+    /// Rows that many automata have.
+    common_rows: Mutex<Common<CommonRow>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
 }
@@ -380,6 +383,7 @@ impl Vocabulary {
             + cuts.map(Cut::memory).sum::<usize>()
             + whole(&self.0.common).memory()
             + whole(&self.0.common_rests).memory()
+            + whole(&self.0.common_rows).memory()
     }
 
     /// Makes ready what masks inside text of a class of characters need
@@ -568,6 +572,16 @@ impl Vocabulary {
         whole(&self.0.common_rests).add(language, key, rests);
     }
 
+    /// A row that many automata have, or how deep to look for it.
+    pub(crate) fn common_row(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<CommonRow>> {
+        whole(&self.0.common_rows).get(language, key)
+    }
+
+    /// Remembers such a row for all indexes of this vocabulary.
+    pub(crate) fn add_common_row(&self, language: KeyLanguage, key: &[u32], row: CommonRow) {
+        whole(&self.0.common_rows).add(language, key, Arc::new(row));
+    }
+
     /// Notes that walks for a class, without a cut, have visited so many
     /// nodes.
     pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
@@ -708,6 +722,7 @@ impl VocabularyBuilder {
             cuts: Mutex::default(),
             common: Mutex::default(),
             common_rests: Mutex::default(),
+            common_rows: Mutex::default(),
             chars: OnceLock::new(),
         })))
     }

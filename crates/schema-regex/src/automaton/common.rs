@@ -18,8 +18,9 @@ use super::node::{
     ArrayMachine, ExtraClass, KeyMachine, Member, Node, NumberMachine, ObjectMachine,
     StringMachine, Words,
 };
-use super::scratch::{Gap, Scratch, Top, UNKNOWN, is_kept};
+use super::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::space::Space;
+use super::standing::More;
 use crate::hash::pair;
 use crate::options::Escapes;
 
@@ -386,11 +387,12 @@ impl SchemaAutomaton {
         print.as_deref().copied()
     }
 
-    /// Appends the key of the topmost level in words that mean the same in every
-    /// schema, where it has one; see [`fsm_index::ByteAutomaton::common_key`].
+    /// Appends the key of the topmost levels in words that mean the same in every
+    /// schema, where they have one; see [`fsm_index::ByteAutomaton::common_key`].
     pub(super) fn common_at(
         &self,
         cursor: Cursor,
+        depth: usize,
         horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
@@ -406,7 +408,22 @@ impl SchemaAutomaton {
             return None;
         }
         let before = out.len();
-        let found = self.put_common(config.top, config.stack, cursor, horizon, x, out);
+        let Config { top, stack, item } = config;
+        // The topmost level tells nothing where it is about to end.
+        let is_ending = matches!(
+            top,
+            Top::Unit { .. }
+                | Top::Gap {
+                    gap: Gap::AfterMember | Gap::AfterItem,
+                    ..
+                }
+        );
+        let found = match item {
+            _ if depth == 1 && !is_ending => self.put_common(top, stack, cursor, horizon, x, out),
+            // Where an item differs, what it opens is not compared.
+            UNKNOWN_ITEM => None,
+            _ => self.put_common_levels(top, (stack, depth), cursor, horizon, x, out),
+        };
         if found.is_none() {
             out.truncate(before);
             return None;
@@ -415,6 +432,100 @@ impl SchemaAutomaton {
             name: "schema-regex",
             dialect: self.escapes as u32,
         })
+    }
+
+    /// Of a value, or of what follows one, in arrays and objects that tokens cannot tell
+    /// from those of other schemas.
+    fn put_common_levels(
+        &self,
+        top: Top,
+        (stack, depth): (u32, usize),
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        match top {
+            Top::Value { .. }
+            | Top::Number { .. }
+            | Top::String { .. }
+            | Top::Gap {
+                gap: Gap::Colon, ..
+            } => self.put_common(top, stack, cursor, horizon, x, out)?,
+            Top::Unit { word, at, .. } => out.extend([34, u32::from(word), u32::from(at)]),
+            Top::Gap {
+                gap: gap @ (Gap::AfterMember | Gap::AfterItem),
+                space,
+            } => out.extend([35, gap as u32, space]),
+            _ => return None,
+        }
+        let dialect = self.dialect()?;
+        out.extend(dialect.words);
+        let mut at = stack;
+        let mut ended = matches!(
+            top,
+            Top::Gap {
+                gap: Gap::AfterItem,
+                ..
+            }
+        );
+        for _ in 1..depth {
+            if at == 0 {
+                break;
+            }
+            let frame = x.peek(at).frame;
+            match frame.is_object {
+                true => {
+                    let before = out.len();
+                    let told = self.push_standing(at, horizon, x, out);
+                    let is_common = told && out[before + 2] != More::OfClasses as u32;
+                    is_common.then_some(())?;
+                }
+                false => self.put_items(at, ended, horizon, x, out)?,
+            }
+            ended = false;
+            at = x.peek(at).below;
+        }
+        if at == 0 {
+            out.push(9);
+        }
+        Some(())
+    }
+
+    /// All that an array means behind one of its items, which has `ended` or is open, where
+    /// any number of them may follow, each the same.
+    fn put_items(
+        &self,
+        stack: u32,
+        ended: bool,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        let frame = x.peek(stack).frame;
+        let m = self.node(frame.node).array.as_ref()?;
+        let ([thread], [member], [0, 0]) =
+            (&*m.threads, &*m.members, &**x.lists.get(frame.threads))
+        else {
+            return None;
+        };
+        let [choice] = member.of(0) else { return None };
+        let items = u64::from(frame.pos) + u64::from(!ended);
+        let is_free = thread.max.is_none() && thread.counts.is_empty() && items >= thread.min;
+        if m.unique || !is_free || choice.take != 0 {
+            return None;
+        }
+        let item = self.near(member.node, stack, horizon, x)?;
+        out.extend([13, thread.goal, choice.goal]);
+        out.extend(item.words);
+        Some(())
+    }
+
+    fn dialect(&self) -> Option<&Print> {
+        let dialect = self
+            .dialect
+            .get_or_init(|| dialect(&self.space, self.escapes));
+        dialect.as_ref()
     }
 
     fn put_common(
@@ -430,10 +541,7 @@ impl SchemaAutomaton {
             let keyed = self.key_of(cursor, 1, horizon, x, out);
             return keyed.then_some(());
         }
-        let dialect = self
-            .dialect
-            .get_or_init(|| dialect(&self.space, self.escapes));
-        let dialect = dialect.as_ref()?;
+        let dialect = self.dialect()?;
         out.push(PRINTED);
         out.extend(dialect.words);
         let tallest = match top {

@@ -477,11 +477,12 @@ impl ByteAutomaton for SchemaAutomaton {
     fn common_key(
         &self,
         cursor: Cursor,
+        depth: usize,
         horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        self.common_at(cursor, horizon, x, out)
+        self.common_at(cursor, depth, horizon, x, out)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
