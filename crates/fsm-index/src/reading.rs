@@ -96,25 +96,41 @@ impl<'a> Text<'a> {
         self.inside >= depth - 1
     }
 
-    /// Reads the bytes of nodes from `at` on, up to one that may leave the text, lies
-    /// in no deeper depth than where it begins or at the root, or is `end`: the number
-    /// of that one. Calls `inside` with each node that is in the text.
+    /// Reads the bytes of nodes from `at` on, up to one that may leave the text, that `pass`
+    /// leaves to the caller, that lies in no deeper depth than where it begins or at the
+    /// root, or is `end`: the number of that one. Calls `inside` with each node that is in
+    /// the text.
+    ///
+    /// `pass` is asked of each node but the first one what to do with its subtree, and can
+    /// ask whether the text before it leads back to where the walk began.
     #[inline]
     pub(crate) fn run(
         &mut self,
         nodes: &[Node],
         (mut at, end): (usize, usize),
         readings: &mut Readings,
+        mut pass: impl FnMut(usize, &Node, &dyn Fn() -> bool) -> Pass,
         mut inside: impl FnMut(&Node),
     ) -> (usize, u64) {
-        let Readings { way, table } = readings;
         let first = at;
         let mut visited = 0;
         while let Some(node) = nodes.get(at).filter(|_| at < end) {
             let depth = usize::from(node.depth);
-            if at != first && depth <= self.depth.max(1) {
-                break;
+            if at != first {
+                if depth <= self.depth.max(1) {
+                    break;
+                }
+                match pass(at, node, &|| self.is_back(depth, readings)) {
+                    Pass::Read => {}
+                    Pass::LeaveOut => {
+                        at = node.end as usize;
+                        visited += 1;
+                        continue;
+                    }
+                    Pass::Leave => break,
+                }
             }
+            let Readings { way, table } = &mut *readings;
             let above = depth - 1 - self.depth;
             let next = match table.known(way[above], node.byte) {
                 UNKNOWN => table.fresh_step(&*self.reader, way[above], node.byte),
@@ -153,6 +169,17 @@ impl<'a> Text<'a> {
             && self.inside >= depth - 1
             && self.reader.is_back(self.place(depth - 1, readings))
     }
+}
+
+/// What to do with a subtree that begins in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// To read on.
+    Read,
+    /// Nothing: all is done.
+    LeaveOut,
+    /// What the caller knows.
+    Leave,
 }
 
 impl Table {

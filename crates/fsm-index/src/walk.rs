@@ -4,8 +4,8 @@
 use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
-use crate::reading::{Readings, Text};
-use crate::vocabulary::{Kinds, NO_TOKEN, Node, Trie};
+use crate::reading::{Pass, Readings, Text};
+use crate::vocabulary::{Below, Kinds, NO_TOKEN, Node, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
@@ -288,17 +288,10 @@ impl Walker {
         let nodes = trie.nodes();
         let mut bytes = vec![0; trie.max_depth()];
         let mut open = Vec::new();
-        let below = match free {
-            Some(_) => trie.below(),
-            None => &[],
-        };
+        let mut unstepped = free.map(|free| Unstepped::new(free, trie));
         let horizon = trie.horizon();
         let readings = &mut self.readings;
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
-        // The depth of the node on the way behind which nothing is free.
-        let mut text_ends = usize::MAX;
-        // The same of the class of what is free.
-        let mut class_ends = usize::MAX;
         let mut skips = skip.iter().copied();
         let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
         let mut visited = 0;
@@ -316,48 +309,25 @@ impl Walker {
                 break;
             }
             visited += 1;
-            if let Some(free) = free {
-                if text_ends >= depth {
-                    text_ends = usize::MAX;
-                    if class_ends >= depth {
-                        class_ends = usize::MAX;
-                    }
-                    let is_free = match free.from {
-                        From::AnyText => true,
-                        From::ItsClass => class_ends == usize::MAX,
-                        From::Start => {
-                            path[depth - 1] == start
-                                || text
-                                    .as_ref()
-                                    .is_some_and(|text| text.is_back(depth, readings))
-                        }
-                    };
-                    // A character begins here, so that nothing is open.
-                    let begins = node.byte & 0xC0 != 0x80;
-                    let below = below[at];
-                    let is_short = usize::from(below.longest) <= free.bytes;
-                    if is_free && begins && is_short && below.kinds.are_within(free.kinds) {
-                        trie.tokens_below(at).iter().copied().for_each(&mut hit);
-                        at = node.end as usize;
-                        continue;
-                    }
+            if let Some(unstepped) = &mut unstepped {
+                let is_back = || {
+                    let back = |text: &Text<'_>| text.is_back(depth, readings);
+                    path[depth - 1] == start || text.as_ref().is_some_and(back)
+                };
+                let pass = unstepped.pass(at, node, &is_back);
+                if pass == Pass::Leave {
+                    trie.tokens_below(at).iter().copied().for_each(&mut hit);
                 }
-                if text_ends == usize::MAX && !Kinds::is_text(node.byte) {
-                    text_ends = depth;
-                }
-                if class_ends == usize::MAX && !free.kinds.have(node.byte) {
-                    class_ends = depth;
+                if pass != Pass::Read {
+                    at = node.end as usize;
+                    continue;
                 }
             }
             if let Some(read) = &mut text {
                 if read.depth >= depth {
                     text = None;
                 } else if read.reads(depth) {
-                    // What is free has to be looked for at each node.
-                    let end = match free {
-                        Some(_) => at + 1,
-                        None => skip.0 as usize,
-                    };
+                    let end = skip.0 as usize;
                     let inside = |node: &Node| {
                         let depth = usize::from(node.depth);
                         path[depth] = IN_TEXT;
@@ -366,7 +336,18 @@ impl Walker {
                             hit(node.token);
                         }
                     };
-                    let (to, read_on) = read.run(nodes, (at, end), readings, inside);
+                    let (to, read_on) = match &mut unstepped {
+                        None => {
+                            let all = |_: usize, _: &Node, _: &dyn Fn() -> bool| Pass::Read;
+                            read.run(nodes, (at, end), readings, all, inside)
+                        }
+                        Some(unstepped) => {
+                            let pass = |at: usize, node: &Node, is_back: &dyn Fn() -> bool| {
+                                unstepped.pass(at, node, is_back)
+                            };
+                            read.run(nodes, (at, end), readings, pass, inside)
+                        }
+                    };
                     if to != at {
                         visited += read_on - 1;
                         at = to;
@@ -712,6 +693,73 @@ pub(crate) struct Free {
     pub(crate) from: From,
     /// Tokens with more bytes than this have to be stepped through.
     pub(crate) bytes: usize,
+    /// Whether the tokens that have no other characters are known to come already.
+    pub(crate) known: bool,
+}
+
+/// Finds such subtrees on the way through a trie.
+struct Unstepped<'a> {
+    free: &'a Free,
+    below: &'a [Below],
+    /// The depth of the node on the way behind which nothing is free.
+    text_ends: usize,
+    /// The same of the class of what is free.
+    class_ends: usize,
+}
+
+impl<'a> Unstepped<'a> {
+    fn new(free: &'a Free, trie: &'a Trie) -> Unstepped<'a> {
+        Unstepped {
+            free,
+            below: trie.below(),
+            text_ends: usize::MAX,
+            class_ends: usize::MAX,
+        }
+    }
+
+    /// What to do with a subtree: [`Pass::Leave`] where all its tokens may come, which is
+    /// not known yet. `is_back` says whether the text before it leads back to where the
+    /// walk began. To be asked of each node that is not left out, in their order.
+    #[inline]
+    fn pass(&mut self, at: usize, node: &Node, is_back: &dyn Fn() -> bool) -> Pass {
+        let depth = usize::from(node.depth);
+        let Unstepped {
+            free,
+            text_ends,
+            class_ends,
+            ..
+        } = self;
+        if *text_ends >= depth {
+            *text_ends = usize::MAX;
+            if *class_ends >= depth {
+                *class_ends = usize::MAX;
+            }
+            // A character begins here, so that nothing is open.
+            let begins = node.byte & 0xC0 != 0x80;
+            let below = self.below[at];
+            let is_short = usize::from(below.longest) <= free.bytes;
+            if begins && is_short && below.kinds.are_within(free.kinds) {
+                let of_class = *class_ends == usize::MAX;
+                let is_free = match free.from {
+                    From::AnyText => true,
+                    From::ItsClass => of_class,
+                    From::Start => is_back(),
+                };
+                match is_free {
+                    true if of_class && free.known => return Pass::LeaveOut,
+                    true => return Pass::Leave,
+                    false => {}
+                }
+            }
+        }
+        if *text_ends == usize::MAX && !Kinds::is_text(node.byte) {
+            *text_ends = depth;
+        }
+        if *class_ends == usize::MAX && !free.kinds.have(node.byte) {
+            *class_ends = depth;
+        }
+        Pass::Read
+    }
 }
 
 /// Behind what such a subtree may be.

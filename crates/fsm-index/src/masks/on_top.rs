@@ -217,7 +217,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             cut = cut_by(always.map(|free| free.class));
         }
         class = class.or(free.map(|free| free.class));
-        let unstepped = self.unstepped(text, free);
+        let mut unstepped = self.unstepped(text, free);
         if free.is_some() {
             text = None;
         }
@@ -230,6 +230,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         clear(words, self.vocabulary.width());
         let trie = self.vocabulary.trie();
         let Some(cut) = cut else {
+            if let Some(free) = unstepped.as_mut().filter(|free| free.bytes >= longest) {
+                words.copy_from_slice(&self.vocabulary.within(free.kinds));
+                free.known = true;
+            }
             let hit = |token| words.allow(token);
             let (visited, open) = walker.walk_on_top(
                 self.automaton,
@@ -337,6 +341,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             kinds: kinds(text.class),
             from: From::Start,
             bytes: usize::MAX,
+            known: false,
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
@@ -346,6 +351,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             },
             // No text has more characters than bytes.
             bytes: free.chars,
+            known: false,
         });
         let both = text.into_iter().chain(free);
         both.filter(|free| free.kinds.count() > 0)

@@ -4,7 +4,7 @@
 use super::trie::{NO_TOKEN, Node};
 
 /// A set of kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kinds(u64);
 
 /// What is of no other kind: control characters, quotes, backslashes, and bytes
@@ -184,6 +184,39 @@ pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
         }
     }
     all.into()
+}
+
+/// By token of a trie the kinds of all its characters; of tokens that are not in it,
+/// [`OTHER`]. O(nodes).
+pub(super) fn of_tokens(nodes: &[Node]) -> Box<[Kinds]> {
+    let mut all = Vec::new();
+    // Of the nodes on the way, with how much of their last character is open.
+    let mut way: Vec<(Kinds, Open)> = Vec::new();
+    for node in nodes {
+        way.truncate(usize::from(node.depth) - 1);
+        let (before, open) = way.last().copied().unwrap_or((Kinds(0), Open::NOTHING));
+        let (kind, open) = open.step(node.byte);
+        let kinds = Kinds(before.0 | kind.0);
+        if node.token != NO_TOKEN {
+            let token = node.token as usize;
+            all.resize(all.len().max(token + 1), Kinds(OTHER));
+            let cut = if open == Open::NOTHING { 0 } else { OTHER };
+            all[token] = Kinds(kinds.0 | cut);
+        }
+        way.push((kinds, open));
+    }
+    all.into()
+}
+
+/// The bits of the tokens whose kinds, by number, are within others. O(tokens).
+pub(super) fn bits_within(tokens: &[Kinds], kinds: Kinds, width: usize) -> Box<[u32]> {
+    let mut words = vec![0; width.div_ceil(32)];
+    for (word, tokens) in words.iter_mut().zip(tokens.chunks(32)) {
+        let bits = tokens.iter().enumerate();
+        let bits = bits.map(|(at, token)| u32::from(token.are_within(kinds)) << at);
+        *word = bits.fold(0, |word, bit| word | bit);
+    }
+    words.into()
 }
 
 /// The bytes of a character that has begun.

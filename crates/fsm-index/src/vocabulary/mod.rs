@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
-pub(crate) use kinds::Kinds;
+pub(crate) use kinds::{Below, Kinds};
 pub(crate) use trie::{NO_TOKEN, Node, Trie};
 
 use common::Common;
@@ -88,6 +88,9 @@ struct Inner {
     /// The tokens that have something in them, where that was asked for.
     having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
+    /// The bits of the tokens that have characters of some kinds alone, where that was
+    /// asked for.
+    within: Mutex<foldhash::HashMap<Kinds, Arc<[u32]>>>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
     /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
@@ -136,6 +139,9 @@ const MARKS: [u8; 8] = *b"\",:\\[]{}";
 
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
+
+/// Of so many sets of kinds it is remembered which tokens are within them.
+const MAX_WITHIN: usize = 64;
 
 /// At most this many classes of characters does a vocabulary know; to be cut
 /// by one costs 4 to 20 bytes a token.
@@ -381,6 +387,7 @@ impl Vocabulary {
                 .map(|marked| marked.len() * 4)
                 .sum::<usize>()
             + cuts.map(Cut::memory).sum::<usize>()
+            + whole(&self.0.within).len() * self.width() / 8
             + whole(&self.0.common).memory()
             + whole(&self.0.common_rests).memory()
             + whole(&self.0.common_rows).memory()
@@ -393,6 +400,7 @@ impl Vocabulary {
     pub fn prepare(&self, class: &[(u32, u32)]) {
         let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
         let _ = self.0.trie.below();
+        let _ = self.0.trie.kinds();
     }
 
     pub(crate) fn trie(&self) -> &Trie {
@@ -539,6 +547,21 @@ impl Vocabulary {
         rayon::spawn(make);
         #[cfg(not(feature = "rayon"))]
         make();
+    }
+
+    /// The bits of the tokens that have characters of some kinds and no others, those with
+    /// the bytes of another one aside. O(tokens) for kinds that were not asked for lately.
+    pub(crate) fn within(&self, kinds: Kinds) -> Arc<[u32]> {
+        if let Some(known) = whole(&self.0.within).get(&kinds) {
+            return known.clone();
+        }
+        let bits: Arc<[u32]> = kinds::bits_within(self.0.trie.kinds(), kinds, self.width()).into();
+        let mut within = whole(&self.0.within);
+        if within.len() >= MAX_WITHIN {
+            within.clear();
+        }
+        within.insert(kinds, bits.clone());
+        bits
     }
 
     /// What a topmost level tells that many automata have, if it was found
@@ -720,6 +743,7 @@ impl VocabularyBuilder {
             marked: marked.map(Vec::into),
             having: Mutex::default(),
             cuts: Mutex::default(),
+            within: Mutex::default(),
             common: Mutex::default(),
             common_rests: Mutex::default(),
             common_rows: Mutex::default(),

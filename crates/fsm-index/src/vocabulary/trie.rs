@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use super::heads::NameHeads;
-use super::kinds::{self, Below};
+use super::kinds::{self, Below, Kinds};
 use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
@@ -42,6 +42,8 @@ pub(crate) struct Trie {
     child_nodes: Vec<u32>,
     /// By node, once it was asked for.
     below: OnceLock<Box<[Below]>>,
+    /// By token, once they were asked for.
+    kinds: OnceLock<Box<[Kinds]>>,
 }
 
 /// By byte.
@@ -203,6 +205,11 @@ impl Trie {
         self.below.get_or_init(|| kinds::below(&self.nodes))
     }
 
+    /// By token, the kinds of its characters.
+    pub(crate) fn kinds(&self) -> &[Kinds] {
+        self.kinds.get_or_init(|| kinds::of_tokens(&self.nodes))
+    }
+
     /// The tokens of a node and below it. O(1) once [`Trie::below`] is known.
     pub(crate) fn tokens_below(&self, node: usize) -> &[u32] {
         let below = self.below();
@@ -239,6 +246,7 @@ impl Trie {
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.child_nodes.as_slice())
             + self.below.get().map_or(0, |below| size_of_val(&**below))
+            + self.kinds.get().map_or(0, |kinds| size_of_val(&**kinds))
     }
 }
 
