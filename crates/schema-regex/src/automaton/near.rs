@@ -41,7 +41,7 @@ impl SchemaAutomaton {
         x: &Scratch,
     ) -> Option<Print> {
         let heads = horizon.name_heads()?;
-        let near = self.node(node).near_print.get_or_init(|| {
+        let near = self.nodes.get(node as usize)?.near_print.get_or_init(|| {
             let mut near = Near {
                 automaton: self,
                 x,
@@ -65,7 +65,8 @@ impl SchemaAutomaton {
 impl Near<'_> {
     /// `None` if it takes more to tell.
     fn node(&mut self, id: u32) -> Option<()> {
-        let node = self.automaton.node(id);
+        // A member that never may come has no node.
+        let node = self.automaton.nodes.get(id as usize)?;
         self.nodes += 1;
         if self.nodes > MAX_NODES {
             return None;
@@ -122,8 +123,9 @@ impl Near<'_> {
         self.printer.add(more as u64);
         self.printer.add(u64::from(can_end) | u64::from(ends) << 1);
         let classes = m.classes.iter().map(|class| &class.member);
-        for member in m.declared.iter().chain(classes) {
-            self.heights(&self.automaton.node(member.node).heights);
+        let members = m.declared.iter().chain(classes);
+        for node in members.filter_map(|member| self.automaton.nodes.get(member.node as usize)) {
+            self.heights(&node.heights);
         }
         Some(())
     }
