@@ -152,6 +152,16 @@ impl<'a> Text<'a> {
         (at, visited)
     }
 
+    /// Whether a byte leads nowhere where the text begins.
+    pub(crate) fn is_dead_first(&self, byte: u8, readings: &mut Readings) -> bool {
+        let Readings { way, table } = readings;
+        let next = match table.known(way[0], byte) {
+            UNKNOWN => table.fresh_step(&*self.reader, way[0], byte),
+            next => next,
+        };
+        next == DEAD
+    }
+
     /// The place of the node on the way in this depth, which is inside.
     pub(crate) fn place(&self, depth: usize, readings: &Readings) -> TextAt {
         let number = readings.way[depth - self.depth];

@@ -5,7 +5,7 @@ use crate::budget::Watch;
 use crate::changed::Bits;
 use crate::part::Open;
 use crate::reading::{Pass, Readings, Text};
-use crate::vocabulary::{Below, Kinds, NO_TOKEN, Node, Trie};
+use crate::vocabulary::{Below, Kinds, NO_TOKEN, Node, Roots, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
@@ -226,6 +226,7 @@ impl Walker {
         next.0[0] = automaton.next_bytes(start, scratch);
         let memo = &mut self.memo;
         let nodes = trie.nodes();
+        let mut roots = Roots::new(trie);
         let mut skips = skip.iter().copied();
         // The next range to be left out; none begins behind the last node.
         let mut skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
@@ -235,6 +236,12 @@ impl Walker {
             while at >= skip.0 as usize {
                 at = at.max(skip.1 as usize);
                 skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
+            }
+            let (to, passed) = roots.pass(at, |byte| !next.have(1, byte));
+            if passed != 0 {
+                visited += passed;
+                at = to;
+                continue;
             }
             let Some(node) = nodes.get(at) else {
                 break;
@@ -286,6 +293,7 @@ impl Walker {
         next.0[0] = automaton.next_bytes_on_top(start, scratch);
         let memo = &mut self.memo;
         let nodes = trie.nodes();
+        let mut roots = Roots::new(trie);
         let mut bytes = vec![0; trie.max_depth()];
         let mut open = Vec::new();
         let mut unstepped = free.map(|free| Unstepped::new(free, trie));
@@ -300,6 +308,15 @@ impl Walker {
             while at >= skip.0 as usize {
                 at = at.max(skip.1 as usize);
                 skip = skips.next().unwrap_or((u32::MAX, u32::MAX));
+            }
+            let (to, passed) = roots.pass(at, |byte| match &text {
+                Some(text) if text.depth == 0 => text.is_dead_first(byte, readings),
+                _ => !next.have(1, byte),
+            });
+            if passed != 0 {
+                visited += passed;
+                at = to;
+                continue;
             }
             let Some(node) = nodes.get(at) else {
                 break;

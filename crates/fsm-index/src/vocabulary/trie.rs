@@ -40,10 +40,25 @@ pub(crate) struct Trie {
     /// The last bytes of all children, a node's ascending.
     child_bytes: Vec<u8>,
     child_nodes: Vec<u32>,
+    /// By byte the root's child, [`NO_NODE`] where there is none.
+    root: Root,
     /// By node, once it was asked for.
     below: OnceLock<Box<[Below]>>,
     /// By token, once they were asked for.
     kinds: OnceLock<Box<[Kinds]>>,
+}
+
+/// No node.
+const NO_NODE: u32 = u32::MAX;
+
+/// By byte.
+#[derive(Debug)]
+struct Root([u32; 256]);
+
+impl Default for Root {
+    fn default() -> Self {
+        Root([NO_NODE; 256])
+    }
 }
 
 /// By byte.
@@ -149,6 +164,20 @@ impl Trie {
             *place += 1;
         }
         self.child_starts = starts;
+        let (bytes, nodes) = self.root_children();
+        self.root = nodes
+            .iter()
+            .zip(bytes)
+            .fold(Root::default(), |mut root, child| {
+                root.0[usize::from(*child.1)] = *child.0;
+                root
+            });
+    }
+
+    /// The bytes and the nodes of the root's children, in their order.
+    pub(crate) fn root_children(&self) -> (&[u8], &[u32]) {
+        let to = self.child_starts.get(1).copied().unwrap_or(0) as usize;
+        (&self.child_bytes[..to], &self.child_nodes[..to])
     }
 
     fn close(&mut self, open: &mut Vec<u32>, keep: usize) {
@@ -222,7 +251,11 @@ impl Trie {
 
     /// The child of a node, or of the root for `None`, by a byte. O(log children).
     pub(crate) fn child(&self, of: Option<usize>, byte: u8) -> Option<usize> {
-        let of = of.map_or(0, |node| node + 1);
+        let Some(of) = of else {
+            let child = self.root.0[usize::from(byte)];
+            return (child != NO_NODE).then_some(child as usize);
+        };
+        let of = of + 1;
         let from = *self.child_starts.get(of)? as usize;
         let to = *self.child_starts.get(of + 1)? as usize;
         let at = self.child_bytes[from..to].binary_search(&byte).ok()?;
@@ -250,6 +283,57 @@ impl Trie {
     }
 }
 
+/// The root's children on the way of a walk: those that lead to nothing are passed over
+/// without a look at their nodes, which lie far apart.
+pub(crate) struct Roots<'a> {
+    bytes: &'a [u8],
+    nodes: &'a [u32],
+    next: usize,
+    /// Behind the last node.
+    end: usize,
+}
+
+impl<'a> Roots<'a> {
+    pub(crate) fn new(trie: &'a Trie) -> Roots<'a> {
+        let (bytes, nodes) = trie.root_children();
+        Roots {
+            bytes,
+            nodes,
+            next: 0,
+            end: trie.nodes().len(),
+        }
+    }
+
+    /// The first node from `at` on that is no child of the root which `is_dead` by its
+    /// byte, and how many such children come before it. `at` never goes back.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: usize, is_dead: impl FnMut(u8) -> bool) -> (usize, u64) {
+        match self.nodes.get(self.next) {
+            Some(&node) if node as usize <= at => self.pass_from(at, is_dead),
+            _ => (at, 0),
+        }
+    }
+
+    fn pass_from(&mut self, mut at: usize, mut is_dead: impl FnMut(u8) -> bool) -> (usize, u64) {
+        let mut passed = 0;
+        while let Some(&node) = self.nodes.get(self.next) {
+            let node = node as usize;
+            if node > at {
+                break;
+            }
+            let is_passed = node == at && is_dead(self.bytes[self.next]);
+            self.next += 1;
+            if is_passed {
+                passed += 1;
+                at = self.nodes.get(self.next).map_or(self.end, |&n| n as usize);
+            } else if node == at {
+                break;
+            }
+        }
+        (at, passed)
+    }
+}
+
 /// The numbers of a node's children.
 pub(crate) struct Children<'a> {
     nodes: &'a [Node],
@@ -273,6 +357,23 @@ impl Iterator for Children<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn children_of_the_root_are_passed_over_by_their_bytes() {
+        let words: [&[u8]; 5] = [b"ab", b"ac", b"b", b"ca", b"d"];
+        let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
+        let trie = Trie::new(tokens);
+        // a, ab, ac, b, c, ca, d.
+        let mut roots = Roots::new(&trie);
+        assert_eq!(roots.pass(0, |byte| byte != b'a'), (0, 0));
+        assert_eq!(roots.pass(1, |_| true), (1, 0), "inside of the first");
+        assert_eq!(roots.pass(3, |byte| byte == b'b'), (4, 1));
+        assert_eq!(roots.pass(5, |_| true), (5, 0));
+        assert_eq!(roots.pass(6, |_| true), (7, 1));
+        let mut roots = Roots::new(&trie);
+        assert_eq!(roots.pass(4, |_| true), (7, 2), "some were left out");
+        assert_eq!(Roots::new(&Trie::default()).pass(0, |_| true), (0, 0));
+    }
 
     #[test]
     fn nodes_lie_depth_first_and_know_their_end() {
