@@ -166,8 +166,9 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// Whether only texts that can be listed may come at a cursor: puts them
     /// into `out` and says `true` if every text that may come begins with one of
-    /// them, or one of them begins with it. `false`, and `out` means nothing, if
-    /// that is not so, or they are many.
+    /// them, or one of them begins with it; and each of them, but for its last byte, must
+    /// be the beginning of one that may come. `false`, and `out` means nothing, if that is
+    /// not so, or they are many.
     fn spells(
         &self,
         _cursor: Cursor,
@@ -227,6 +228,12 @@ pub trait ByteAutomaton: Send + Sync {
     /// each of them.
     fn top_tells(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> bool {
         false
+    }
+
+    /// How many levels the mask at `cursor` is worth looking up by, at least: with fewer it
+    /// is hardly ever told. A hint, which changes what is remembered and no mask.
+    fn least_depth(&self, _cursor: Cursor, _scratch: &Self::Scratch) -> usize {
+        1
     }
 
     /// Appends a key of the `depth` topmost levels, as [`mask_key`](Self::mask_key) does,

@@ -520,6 +520,11 @@ impl Walker {
     ) -> u64 {
         self.ends.clear();
         fresh(&mut self.path, trie, cursor);
+        // All that may come is listed: of another cursor nothing need be known.
+        let listed = known.is_dead();
+        if listed {
+            self.other.clear();
+        }
         fresh(&mut self.other, trie, known);
         // The nodes that the text before led to, and up to where the cursors
         // along them are known.
@@ -545,25 +550,25 @@ impl Walker {
                 if depth + 1 == text.len() {
                     behind[1] = next;
                 }
-                let on_the_way = known.is_dead() && depth > stepped;
-                if on_the_way || behind != [None, None] {
+                if behind != [None, None] {
                     while stepped < depth {
                         let byte = text[stepped];
                         self.path[stepped + 1] =
                             self.memo.step(automaton, self.path[stepped], byte, scratch);
-                        self.other[stepped + 1] =
-                            self.memo
-                                .step(automaton, self.other[stepped], byte, scratch);
+                        if !listed {
+                            let before = self.other[stepped];
+                            self.other[stepped + 1] =
+                                self.memo.step(automaton, before, byte, scratch);
+                        }
                         stepped += 1;
                         visited += 1;
                     }
                 }
-                if let (true, Some(node)) = (on_the_way, here)
-                    && !self.path[depth].is_dead()
+                if let (true, true, Some(node)) = (listed, is_new, here)
                     && trie.nodes()[node].token != NO_TOKEN
                 {
-                    let token = trie.nodes()[node].token;
-                    bits.allow(token);
+                    bits.allow(trie.nodes()[node].token);
+                    visited += 1;
                 }
                 if let Some(node) = behind[0] {
                     let range = node..trie.nodes()[node].end as usize;
@@ -571,9 +576,10 @@ impl Walker {
                 }
                 if let Some(node) = behind[1] {
                     let byte = trie.nodes()[node].byte;
-                    let cursors = [self.path[depth], self.other[depth]];
-                    let cursors =
-                        cursors.map(|cursor| self.memo.step(automaton, cursor, byte, scratch));
+                    let mut cursors = [self.path[depth], self.other[depth]];
+                    for cursor in &mut cursors[..if listed { 1 } else { 2 }] {
+                        *cursor = self.memo.step(automaton, *cursor, byte, scratch);
+                    }
                     visited += 1;
                     if cursors[0] != cursors[1] {
                         self.ends.push(End { node, cursors });

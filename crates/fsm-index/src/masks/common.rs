@@ -12,7 +12,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// The row at `cursor`, if another automaton had one like it; how many levels it
     /// depends on is noted.
     pub(super) fn find_common(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Arc<Row>> {
-        let mut depth = 1;
+        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
         while depth <= MAX_DEPTH {
             let language = self.common_row_key(cursor, depth, work)?;
             match &*self.vocabulary.common_row(language, &work.key)? {
@@ -28,7 +28,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// Remembers the row at `cursor`, which was just computed, for other automata.
     pub(super) fn keep_common(&self, cursor: Cursor, row: &Arc<Row>, work: &mut Work<A>) {
-        let used = self.depth_used(work);
+        let least = self.automaton.least_depth(cursor, &work.scratch);
+        let used = self.depth_used(work).max(least);
         if used > MAX_DEPTH {
             return;
         }
@@ -38,7 +39,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let add = |key: &[u32], row| self.vocabulary.add_common_row(language, key, row);
         add(&work.key, CommonRow::Row(row.clone()));
-        for depth in 1..used {
+        for depth in least..used {
             if self.common_row_key(cursor, depth, work).is_some() {
                 add(&work.key, CommonRow::Deeper(used));
             }

@@ -128,7 +128,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
     ) -> Option<Arc<Row>> {
         let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
-        let (row, depth) = self.look_up(&known.rows, work, key)?;
+        let (row, depth) = self.look_up(&known.rows, cursor, work, key)?;
         work.remembered = work.remembered.max(depth);
         Some(row)
     }
@@ -144,20 +144,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let row = known.pool(row);
         let used = self.depth_used(work);
         let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
-        self.remember(&known.rows, &row, used, work, key);
+        self.remember(&known.rows, &row, (cursor, used), work, key);
         row
     }
 
-    /// What a table holds by ever deeper keys, and how many levels of the stack it
-    /// depends on. `key` puts the one of a depth into the working memory, if there is
+    /// What a table holds by ever deeper keys of a cursor, and how many levels of its stack
+    /// it depends on. `key` puts the one of a depth into the working memory, if there is
     /// one.
     fn look_up<V: Clone>(
         &self,
         table: &Suffixes<V>,
+        cursor: Cursor,
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) -> Option<(V, usize)> {
-        let mut depth = 1;
+        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
         while depth <= MAX_DEPTH && key(depth, work) {
             match table.get(&work.key) {
                 Known::Value(value) => return Some((value, depth)),
@@ -168,17 +169,19 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         None
     }
 
-    /// Puts what depends on so many levels of the stack where
+    /// Puts what depends on so many levels of a cursor's stack where
     /// [`look_up`](Masks::look_up) finds it.
     fn remember<V: Clone>(
         &self,
         table: &Suffixes<V>,
         value: &V,
-        used: usize,
+        (cursor, used): (Cursor, usize),
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) {
-        for depth in 1..=used.min(MAX_DEPTH) {
+        let least = self.automaton.least_depth(cursor, &work.scratch);
+        let used = used.max(least);
+        for depth in least..=used.min(MAX_DEPTH) {
             if !key(depth, work) {
                 break;
             }

@@ -138,7 +138,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let counted = self.automaton.count_depth(cursor, &mut work.scratch);
         if let Some(before) = counted
-            && let Some((tokens, depth)) = self.look_up(&known.rests, work, key)
+            && let Some((tokens, depth)) = self.look_up(&known.rests, cursor, work, key)
         {
             self.automaton.count_on(before, depth, &mut work.scratch);
             return tokens;
@@ -154,7 +154,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let tokens = known.pool_rests(tokens);
         if let Some(before) = counted {
             let used = self.automaton.depth_used(scratch).max(1);
-            self.remember(&known.rests, &tokens, used, work, key);
+            self.remember(&known.rests, &tokens, (cursor, used), work, key);
             self.automaton.count_on(before, used, &mut work.scratch);
         }
         tokens

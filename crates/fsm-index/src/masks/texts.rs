@@ -132,7 +132,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             work.key.push(class.0);
             keyed
         };
-        if let Some((rests, depth)) = self.look_up(&known.rests, work, key) {
+        if let Some((rests, depth)) = self.look_up(&known.rests, cursor, work, key) {
             work.remembered = work.remembered.max(depth);
             return Ok(rests);
         }
@@ -172,7 +172,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
-        self.remember(&known.rests, &rests, used, work, key);
+        self.remember(&known.rests, &rests, (cursor, used), work, key);
         Ok(rests)
     }
 

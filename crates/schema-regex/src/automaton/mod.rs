@@ -474,6 +474,14 @@ impl ByteAutomaton for SchemaAutomaton {
             }
     }
 
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        // A token can end what is on top of most arrays and objects.
+        match x.configs.get(cursor.0).stack {
+            0 => 1,
+            _ => 2,
+        }
+    }
+
     fn common_key(
         &self,
         cursor: Cursor,
