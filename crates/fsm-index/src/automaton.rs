@@ -152,12 +152,13 @@ pub trait ByteAutomaton: Send + Sync {
     }
 
     /// Where a cursor and the one that it [`resembles`](Self::resembles) differ:
-    /// puts the texts into `out` and says `true` if the same tokens may come at
-    /// both, apart from those that begin with one of the texts. `false`, and
+    /// puts the texts into `out` and says `true` if the same tokens within `horizon` may
+    /// come at both, apart from those that begin with one of the texts. `false`, and
     /// `out` means nothing, if that cannot be said; then a walk finds out.
     fn differences(
         &self,
         _cursor: Cursor,
+        _horizon: Horizon<'_>,
         _scratch: &mut Self::Scratch,
         _out: &mut Differences,
     ) -> bool {
@@ -328,6 +329,10 @@ pub struct Reach {
     /// How many bytes a token has from its first such byte on, that byte
     /// included.
     pub behind: u16,
+    /// How many bytes a token has before its last such byte.
+    pub before: u16,
+    /// How far the last such byte of a token is from its first.
+    pub apart: u16,
 }
 
 impl<'v> Horizon<'v> {
@@ -377,6 +382,18 @@ impl<'v> Horizon<'v> {
     pub fn behind(self, byte: u8) -> usize {
         self.reach
             .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
+    }
+
+    /// How many bytes a token has before its last `byte`, at most; 0 if no token has it.
+    pub fn before(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].before.into())
+    }
+
+    /// How far the last `byte` of a token is from its first, at most.
+    pub fn apart(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].apart.into())
     }
 
     /// With what a name in an object may begin, as far as a token tells that opens the

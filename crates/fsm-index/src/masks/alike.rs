@@ -125,7 +125,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let both = (cursor, like);
         differences.clear();
         let before = walker.visited();
-        if self.automaton.differences(cursor, scratch, differences) {
+        let horizon = trie.horizon();
+        if self
+            .automaton
+            .differences(cursor, horizon, scratch, differences)
+        {
             walker.differ_behind(self.automaton, both, scratch, trie, differences, bits);
             self.differ_at_ends(work, known, bits);
         } else {

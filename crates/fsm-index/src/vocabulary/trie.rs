@@ -74,13 +74,19 @@ impl Default for Reaches {
 impl Reaches {
     /// `counts` are zero before and after.
     fn note(&mut self, token: &[u8], counts: &mut [u16; 256]) {
+        let length = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX);
         for (at, &byte) in token.iter().enumerate() {
             let count = &mut counts[usize::from(byte)];
             *count = count.saturating_add(1);
+            let first = match *count {
+                1 => at,
+                _ => token.iter().position(|&b| b == byte).unwrap_or(at),
+            };
             let reach = &mut self.0[usize::from(byte)];
             reach.occurrences = reach.occurrences.max(*count);
-            let behind = u16::try_from(token.len() - at).unwrap_or(u16::MAX);
-            reach.behind = reach.behind.max(behind);
+            reach.behind = reach.behind.max(length(token.len() - at));
+            reach.before = reach.before.max(length(at));
+            reach.apart = reach.apart.max(length(at - first));
         }
         for &byte in token {
             counts[usize::from(byte)] = 0;
@@ -404,6 +410,11 @@ mod tests {
         assert_eq!(horizon.bytes(), 3);
         assert_eq!([b'b', b'z'].map(|b| horizon.occurrences(b)), [1, 0]);
         assert_eq!([b'b', b'z'].map(|b| horizon.behind(b)), [2, 0]);
+        assert_eq!([b'c', b'a'].map(|b| horizon.before(b)), [2, 0]);
+        let trie = Trie::new([(TokenId::new(0), &b"xayaz"[..])].into_iter());
+        let horizon = trie.horizon();
+        assert_eq!([b'a', b'z'].map(|b| horizon.before(b)), [3, 4]);
+        assert_eq!([b'a', b'z'].map(|b| horizon.apart(b)), [2, 0]);
         assert_eq!(trie.find(b"ab"), Some(1));
         assert_eq!(trie.find(b"ac"), None);
         assert_eq!(trie.find(b"abc"), Some(2));

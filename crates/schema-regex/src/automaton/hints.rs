@@ -301,10 +301,11 @@ impl SchemaAutomaton {
     }
 
     /// Where a name differs from one that nobody has declared or used, which is
-    /// at its end, in any spelling of it.
+    /// at its end, in any spelling of it: if a token reaches that far.
     pub(super) fn list_differences(
         &self,
         cursor: Cursor,
+        horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Differences,
     ) -> bool {
@@ -337,33 +338,39 @@ impl SchemaAutomaton {
             plain.get(at).is_some_and(|range| range.0 <= c)
         };
         let seen = &x.seen.get(frame.seen).list;
-        let (names, used, before) = match config.top {
-            Top::Key(key) if key.partial == Partial::None => {
-                (key.names, key.used, vec![Vec::new()])
-            }
+        // No spelling of a name is shorter than the name.
+        let (longest, (names, used, before)) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (
+                Some(horizon.before(b'"')),
+                (key.names, key.used, vec![Vec::new()]),
+            ),
             Top::Gap { gap, space } => {
                 let Some(before) = self.openings(gap, space, out) else {
                     return false;
                 };
                 let names = Span::all(m.names.list.len());
-                (names, Span::all(seen.len()), before)
+                let between = horizon.apart(b'"').checked_sub(1);
+                (between, (names, Span::all(seen.len()), before))
             }
             _ => return false,
         };
+        let is_short = |text: &&[u8]| longest.is_some_and(|longest| text.len() <= longest);
         let mut escapes = false;
         for before in before {
             let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
             let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
             let used_names = seen[used.lo as usize..used.hi as usize].iter();
             let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
-            let mut texts: Vec<&[u8]> = declared.chain(used_names).collect();
+            let all = declared.chain(used_names);
+            let is_free = |text: &[u8]| String::from_utf8_lossy(text).chars().all(is_plain);
+            if m.keys.is_some() && !all.clone().all(is_free) {
+                return false;
+            }
+            let mut texts: Vec<&[u8]> = all.filter(is_short).collect();
             if !names.is_none() && !used.is_none() {
                 texts.sort_unstable();
             }
             for text in texts {
-                if m.keys.is_some() && !String::from_utf8_lossy(text).chars().all(is_plain) {
-                    return false;
-                }
                 escapes |= self.may_escape(text);
                 out.add(&[&before, text], b'"');
             }

@@ -424,8 +424,14 @@ impl ByteAutomaton for SchemaAutomaton {
         self.like(cursor, x)
     }
 
-    fn differences(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
-        self.list_differences(cursor, x, out)
+    fn differences(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Differences,
+    ) -> bool {
+        self.list_differences(cursor, horizon, x, out)
     }
 
     fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
