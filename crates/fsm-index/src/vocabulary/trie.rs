@@ -382,6 +382,14 @@ mod tests {
     }
 
     #[test]
+    fn the_last_of_a_byte_counts() {
+        let trie = Trie::new([(TokenId::new(0), &b"xayaz"[..])].into_iter());
+        let horizon = trie.horizon();
+        assert_eq!([b'a', b'z', b'b'].map(|b| horizon.before(b)), [3, 4, 0]);
+        assert_eq!([b'a', b'z', b'b'].map(|b| horizon.apart(b)), [2, 0, 0]);
+    }
+
+    #[test]
     fn nodes_lie_depth_first_and_know_their_end() {
         let words: [&[u8]; 6] = [b"ab", b"a", b"abc", b"", b"b", b"ab"];
         let trie = Trie::new(
@@ -411,10 +419,6 @@ mod tests {
         assert_eq!([b'b', b'z'].map(|b| horizon.occurrences(b)), [1, 0]);
         assert_eq!([b'b', b'z'].map(|b| horizon.behind(b)), [2, 0]);
         assert_eq!([b'c', b'a'].map(|b| horizon.before(b)), [2, 0]);
-        let trie = Trie::new([(TokenId::new(0), &b"xayaz"[..])].into_iter());
-        let horizon = trie.horizon();
-        assert_eq!([b'a', b'z'].map(|b| horizon.before(b)), [3, 4]);
-        assert_eq!([b'a', b'z'].map(|b| horizon.apart(b)), [2, 0]);
         assert_eq!(trie.find(b"ab"), Some(1));
         assert_eq!(trie.find(b"ac"), None);
         assert_eq!(trie.find(b"abc"), Some(2));

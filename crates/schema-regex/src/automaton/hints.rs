@@ -444,7 +444,11 @@ impl SchemaAutomaton {
                 if usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
                     let tail = &word.text.as_bytes()[span.read as usize..];
                     escapes |= self.may_escape(tail);
-                    out.add(&[&before, tail], b'"');
+                    // Behind what must be an escape it goes on in other spellings alone.
+                    let is_escape = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
+                    let plain = tail.iter().position(is_escape).unwrap_or(tail.len());
+                    let last = tail.get(plain).copied().unwrap_or(b'"');
+                    out.add(&[&before, &tail[..plain]], last);
                 }
             }
         }
