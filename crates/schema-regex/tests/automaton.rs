@@ -63,8 +63,16 @@ fn corpus() -> Vec<Value> {
     ]
 }
 
-/// All bytes, and longer tokens that cut JSON at unlucky places.
-fn vocabulary() -> Vocabulary {
+/// Tokens that end a name and go on with its value.
+const DEEP: &[&str] = &["{\"a\":", "\",\"a\":", "1,\"b\":"];
+/// Tokens that reach no further than into a name.
+const SHALLOW: &[&str] = &[
+    "\"],[\"", "\"},{\"", "},{\"", "],\"", "[{\"", ",\"c", "{\"c", "\",\"\"", "{}}", "{},", "{}]",
+    "[],", "]],[[", "1],", "]}]", "\"}]", "1},\"",
+];
+
+/// All bytes, and longer tokens that cut JSON at unlucky places; `more` of them.
+fn vocabulary(more: &[&str]) -> Vocabulary {
     let mut builder = VocabularyBuilder::new();
     let mut id = 0;
     let mut add = |bytes: &[u8]| {
@@ -84,7 +92,6 @@ fn vocabulary() -> Vocabulary {
         "\", \"",
         "\":1",
         "{\"",
-        "{\"a\":",
         "\"}",
         "]}",
         "}}",
@@ -111,8 +118,6 @@ fn vocabulary() -> Vocabulary {
         "\"x\":{",
         "\"kind\"",
         "id",
-        "\",\"a\":",
-        "1,\"b\":",
         "\"\"",
         "-0",
         "2]",
@@ -130,6 +135,7 @@ fn vocabulary() -> Vocabulary {
     ] {
         add(text.as_bytes());
     }
+    more.iter().for_each(|text| add(text.as_bytes()));
     builder.text(TokenId::new(id), [0xF0, 0x9F]).unwrap();
     builder
         .text(TokenId::new(id + 1), [0x98, 0x80, b'"'])
@@ -149,19 +155,98 @@ fn orders() -> [Options; 2] {
 
 #[test]
 fn the_contract_holds() {
-    let vocabulary = vocabulary();
-    for (i, schema) in corpus().iter().enumerate() {
-        for (j, options) in orders().iter().enumerate() {
-            let automaton =
-                SchemaAutomaton::new(schema, options).unwrap_or_else(|e| panic!("{schema}: {e}"));
-            let effort = Effort {
-                walks: 4,
-                tokens: 25,
-                seed: (7 * i + j) as u64 + 1,
-            };
-            check(&automaton, &vocabulary, &[], effort).unwrap_or_else(|e| panic!("{schema}: {e}"));
+    for vocabulary in [DEEP, SHALLOW].map(vocabulary) {
+        for (i, schema) in corpus().iter().chain(&alike()).enumerate() {
+            for (j, options) in orders().iter().enumerate() {
+                let automaton = SchemaAutomaton::new(schema, options)
+                    .unwrap_or_else(|e| panic!("{schema}: {e}"));
+                let effort = Effort {
+                    walks: 4,
+                    tokens: 25,
+                    seed: (7 * i + j) as u64 + 1,
+                };
+                check(&automaton, &vocabulary, &[], effort)
+                    .unwrap_or_else(|e| panic!("{schema}: {e}"));
+            }
         }
     }
+}
+
+/// Schemas that tokens can hardly tell apart, each from the ones before.
+fn alike() -> Vec<Value> {
+    let leaf = json!({"type": "string"});
+    let closed = |names: &[&str], required: &[&str]| {
+        let properties: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|n| ((*n).to_owned(), leaf.clone()))
+            .collect();
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+    };
+    let items = |items: &Value, min: u32| json!({"type": "array", "items": items, "minItems": min});
+    let objects = [
+        closed(&["a", "b"], &[]),
+        closed(&["b", "ab"], &[]),
+        closed(&["a", "b"], &["a"]),
+        closed(&["a", "b"], &["b"]),
+        closed(&["a", "c"], &["a"]),
+        closed(&["a", "ca"], &["ca"]),
+        closed(&["a", ""], &["a"]),
+        closed(&[], &[]),
+        json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}),
+        json!({"type": "object", "properties": {"c": {"type": "string"}}}),
+        json!({"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 2}),
+        json!({"type": "object", "patternProperties": {"^[ab]": {"type": "string"}}, "additionalProperties": false}),
+        json!({"type": "object", "patternProperties": {"^[bc]": {"type": "string"}}, "additionalProperties": false}),
+    ];
+    let mut all: Vec<Value> = Vec::new();
+    for object in &objects {
+        all.push(object.clone());
+        all.push(json!({"type": "object", "properties": {"x": object, "y": object}, "required": ["y"], "additionalProperties": false}));
+        all.push(items(object, 0));
+        all.push(items(object, 2));
+        all.push(json!({"anyOf": [items(object, 0), items(&json!({"type": "integer"}), 0)]}));
+    }
+    all.push(items(&leaf, 0));
+    all.push(items(&leaf, 1));
+    all.push(items(&leaf, 2));
+    all.push(json!({"type": "array", "items": leaf, "maxItems": 2}));
+    all.push(json!({"type": "array", "items": leaf, "uniqueItems": true}));
+    all.push(json!({"type": "array", "items": items(&leaf, 0)}));
+    all.push(json!({"type": "array", "items": items(&leaf, 1)}));
+    all.push(json!({"type": "array", "items": items(&objects[0], 0), "uniqueItems": true}));
+    all
+}
+
+#[test]
+fn masks_of_random_schemas_are_those_of_brute_force() {
+    let cases = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok());
+    let config = ProptestConfig {
+        cases: cases.unwrap_or(100),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    // Schemas share what they have in common by way of the vocabulary.
+    let vocabularies = [DEEP, SHALLOW].map(vocabulary);
+    let result = runner(config).run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
+        for options in &orders() {
+            let Ok(automaton) = SchemaAutomaton::new(&schema, options) else {
+                continue;
+            };
+            let effort = Effort {
+                walks: 3,
+                tokens: 20,
+                seed,
+            };
+            for vocabulary in &vocabularies {
+                if let Err(e) = check(&automaton, vocabulary, &[], effort) {
+                    prop_assert!(false, "{schema}: {e}");
+                }
+            }
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|e| panic!("{e}"));
 }
 
 fn validator(schema: &Value) -> Option<jsonschema::Validator> {
