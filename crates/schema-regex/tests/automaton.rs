@@ -51,6 +51,7 @@ fn corpus() -> Vec<Value> {
             "unevaluatedProperties": false}),
         json!({"type": "object", "properties": {"a": {"type": "integer"}}, "not": {"required": ["a", "b"]}}),
         json!({"type": "object", "not": {"additionalProperties": {"type": "integer"}}}),
+        json!({"not": {"properties": {"a": false}}, "required": ["b"]}),
         json!({"type": "object", "not": {"propertyNames": {"minLength": 2}}}),
         json!({"type": "object", "if": {"properties": {"a": {"const": 1}}, "required": ["a"]}, "then": {"required": ["b"]}, "else": {"properties": {"b": false}}}),
         json!({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#"}}]}),

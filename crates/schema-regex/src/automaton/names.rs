@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
-use super::node::{LOOSE, NO_CLASS, ObjectMachine, Span};
+use super::node::{NO_CLASS, ObjectMachine, Span};
 use super::scratch::{EMPTY_LIST, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable};
 use super::step::Next;
 use super::text::{self, Partial, Sink};
@@ -153,8 +153,7 @@ impl SchemaAutomaton {
         let frame = x.peek(stack).frame;
         if let Some(plain) = self.plain(stack, x) {
             let t = plain.thread();
-            let ordered = m.ordered && t.ranks.iter().all(|r| *r != LOOSE);
-            let (from, to) = match ordered {
+            let (from, to) = match t.by_number {
                 true => {
                     let next = t.required.partition_point(|(r, _)| *r < frame.pos);
                     let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);

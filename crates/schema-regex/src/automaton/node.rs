@@ -292,6 +292,13 @@ pub(super) struct ObjectThread {
     pub(super) witnesses: u32,
     /// Nothing but `required` to look at.
     pub(super) simple: bool,
+    /// Whether the rank of each declared name is its number.
+    pub(super) by_number: bool,
+}
+
+/// Whether each rank is the number of its name.
+pub(super) fn are_numbers(ranks: &[u32]) -> bool {
+    (0..).zip(ranks).all(|(number, rank)| number == *rank)
 }
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::demands::Asked;
 use super::dfa::CharDfa;
 use super::few::Few;
 use super::node::{
-    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
+    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words, are_numbers,
 };
 use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape};
 use crate::error::{Error, ErrorKind};
@@ -232,6 +232,7 @@ impl Builder {
             cap = cap.max(o.max.map_or(o.min, |m| m.saturating_add(1)));
             threads.push(ObjectThread {
                 goal: *goal,
+                by_number: are_numbers(&ranks),
                 ranks: ranks.into(),
                 simple: implies.is_empty() && o.min == 0 && o.max.is_none() && o.some.is_empty(),
                 required: required.into(),

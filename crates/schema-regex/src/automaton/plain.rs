@@ -161,8 +161,8 @@ impl<'a> Plain<'a> {
     /// Whether some name may come; `None` where that takes more to tell.
     pub(super) fn some_name(&self, x: &Scratch) -> Option<bool> {
         let last = self.m.declared.len() as u32;
-        // None that has a place in the order may come before the last one.
-        let from = match self.m.ordered && self.m.tracked.iter().all(|bits| *bits == 0) {
+        // In their order none may come before the last one.
+        let from = match self.t.by_number {
             true => self.frame.pos.min(last),
             false => 0,
         };

@@ -95,6 +95,7 @@ impl Builder {
             implies: Box::default(),
             witnesses: 0,
             simple: o.min == 0 && o.max.is_none(),
+            by_number: !any_order,
         };
         Ok(Some(ObjectMachine {
             threads: Box::new([thread]),
