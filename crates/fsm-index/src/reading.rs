@@ -236,7 +236,8 @@ impl Table {
         let next = match reader.step(at, byte) {
             TextStep::Dead => DEAD,
             TextStep::Leaves => LEAVES,
-            TextStep::To(at) => self.number(at),
+            TextStep::To(to) if to == at => from,
+            TextStep::To(to) => self.number(to),
         };
         if let Some(row) = self.rows.get_mut(row as usize) {
             row[usize::from(byte)] = next;
