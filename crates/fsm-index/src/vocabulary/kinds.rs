@@ -186,37 +186,60 @@ pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
     all.into()
 }
 
-/// By token of a trie the kinds of all its characters; of tokens that are not in it,
-/// [`OTHER`]. O(nodes).
-pub(super) fn of_tokens(nodes: &[Node]) -> Box<[Kinds]> {
-    let mut all = Vec::new();
-    // Of the nodes on the way, with how much of their last character is open.
-    let mut way: Vec<(Kinds, Open)> = Vec::new();
-    for node in nodes {
-        way.truncate(usize::from(node.depth) - 1);
-        let (before, open) = way.last().copied().unwrap_or((Kinds(0), Open::NOTHING));
-        let (kind, open) = open.step(node.byte);
-        let kinds = Kinds(before.0 | kind.0);
-        if node.token != NO_TOKEN {
-            let token = node.token as usize;
-            all.resize(all.len().max(token + 1), Kinds(OTHER));
-            let cut = if open == Open::NOTHING { 0 } else { OTHER };
-            all[token] = Kinds(kinds.0 | cut);
-        }
-        way.push((kinds, open));
-    }
-    all.into()
+/// The tokens of a trie by the kinds that all their characters have: some thousand sets.
+#[derive(Debug, Default)]
+pub(super) struct ByKinds {
+    /// One set after another, and where its tokens end.
+    sets: Vec<(Kinds, u32)>,
+    tokens: Box<[u32]>,
 }
 
-/// The bits of the tokens whose kinds, by number, are within others. O(tokens).
-pub(super) fn bits_within(tokens: &[Kinds], kinds: Kinds, width: usize) -> Box<[u32]> {
-    let mut words = vec![0; width.div_ceil(32)];
-    for (word, tokens) in words.iter_mut().zip(tokens.chunks(32)) {
-        let bits = tokens.iter().enumerate();
-        let bits = bits.map(|(at, token)| u32::from(token.are_within(kinds)) << at);
-        *word = bits.fold(0, |word, bit| word | bit);
+impl ByKinds {
+    /// O(nodes).
+    pub(super) fn new(nodes: &[Node]) -> ByKinds {
+        let mut all: Vec<(u64, u32)> = Vec::new();
+        // Of the nodes on the way, with how much of their last character is open.
+        let mut way: Vec<(Kinds, Open)> = Vec::new();
+        for node in nodes {
+            way.truncate(usize::from(node.depth) - 1);
+            let (before, open) = way.last().copied().unwrap_or((Kinds(0), Open::NOTHING));
+            let (kind, open) = open.step(node.byte);
+            let kinds = Kinds(before.0 | kind.0);
+            if node.token != NO_TOKEN {
+                let cut = if open == Open::NOTHING { 0 } else { OTHER };
+                all.push((kinds.0 | cut, node.token));
+            }
+            way.push((kinds, open));
+        }
+        all.sort_unstable();
+        let mut sets: Vec<(Kinds, u32)> = Vec::new();
+        for (&(kinds, _), end) in all.iter().zip(1..) {
+            match sets.last_mut() {
+                Some(set) if set.0.0 == kinds => set.1 = end,
+                _ => sets.push((Kinds(kinds), end)),
+            }
+        }
+        ByKinds {
+            sets,
+            tokens: all.into_iter().map(|(_, token)| token).collect(),
+        }
     }
-    words.into()
+
+    /// The tokens whose characters are of some kinds alone.
+    pub(super) fn within(&self, kinds: Kinds) -> impl Iterator<Item = u32> {
+        let mut from = 0;
+        let sets = self.sets.iter().filter_map(move |&(set, end)| {
+            let range = from as usize..end as usize;
+            from = end;
+            set.are_within(kinds).then(|| &self.tokens[range])
+        });
+        sets.flatten().copied()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens)
+    }
 }
 
 /// The bytes of a character that has begun.
@@ -270,6 +293,22 @@ mod tests {
             assert!(kind.have(byte) && !Kinds(!kind.0).have(byte) && !kind.have(byte | 0x80));
         }
         assert!(Kinds::of('é').are_within(Kinds::within(crate::JSON_TEXT)));
+    }
+
+    #[test]
+    fn tokens_are_found_by_their_characters() {
+        let words: [&[u8]; 6] = [b"ab", b"a1", b"\xC3\xA9", b"\xC3", b"a\"", b"9"];
+        let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
+        let by_kinds = ByKinds::new(Trie::new(tokens).nodes());
+        let within = |class: &[(u32, u32)]| {
+            let mut tokens: Vec<u32> = by_kinds.within(Kinds::within(class)).collect();
+            tokens.sort_unstable();
+            tokens
+        };
+        assert_eq!(within(&[(0x61, 0x7A)]), [0]);
+        assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)]), [0, 1, 5]);
+        assert_eq!(within(crate::JSON_TEXT), [0, 1, 2, 5]);
+        assert!(within(&[]).is_empty());
     }
 
     #[test]

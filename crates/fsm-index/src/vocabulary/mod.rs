@@ -22,6 +22,7 @@ pub(crate) use trie::{NO_TOKEN, Node, Roots, Trie};
 use common::Common;
 use tokens::Tokens;
 
+use crate::changed::Bits;
 use crate::part::{Part, RestsOnTop};
 use crate::row::CommonRow;
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
@@ -400,7 +401,7 @@ impl Vocabulary {
     pub fn prepare(&self, class: &[(u32, u32)]) {
         let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
         let _ = self.0.trie.below();
-        let _ = self.0.trie.kinds();
+        let _ = self.0.trie.by_kinds();
     }
 
     pub(crate) fn trie(&self) -> &Trie {
@@ -550,12 +551,16 @@ impl Vocabulary {
     }
 
     /// The bits of the tokens that have characters of some kinds and no others, those with
-    /// the bytes of another one aside. O(tokens) for kinds that were not asked for lately.
+    /// the bytes of another one aside. O(such tokens) for kinds that were not asked for
+    /// lately.
     pub(crate) fn within(&self, kinds: Kinds) -> Arc<[u32]> {
         if let Some(known) = whole(&self.0.within).get(&kinds) {
             return known.clone();
         }
-        let bits: Arc<[u32]> = kinds::bits_within(self.0.trie.kinds(), kinds, self.width()).into();
+        let mut bits = vec![0; self.width().div_ceil(32)];
+        let tokens = self.0.trie.by_kinds().within(kinds);
+        tokens.for_each(|token| bits.allow(token));
+        let bits: Arc<[u32]> = bits.into();
         let mut within = whole(&self.0.within);
         if within.len() >= MAX_WITHIN {
             within.clear();

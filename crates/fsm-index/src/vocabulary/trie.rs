@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use super::heads::NameHeads;
-use super::kinds::{self, Below, Kinds};
+use super::kinds::{self, Below, ByKinds};
 use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
@@ -44,8 +44,8 @@ pub(crate) struct Trie {
     root: Root,
     /// By node, once it was asked for.
     below: OnceLock<Box<[Below]>>,
-    /// By token, once they were asked for.
-    kinds: OnceLock<Box<[Kinds]>>,
+    /// Its tokens by their characters, once they were asked for.
+    by_kinds: OnceLock<ByKinds>,
 }
 
 /// No node.
@@ -240,9 +240,9 @@ impl Trie {
         self.below.get_or_init(|| kinds::below(&self.nodes))
     }
 
-    /// By token, the kinds of its characters.
-    pub(crate) fn kinds(&self) -> &[Kinds] {
-        self.kinds.get_or_init(|| kinds::of_tokens(&self.nodes))
+    /// Its tokens by their characters.
+    pub(super) fn by_kinds(&self) -> &ByKinds {
+        self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
     }
 
     /// The tokens of a node and below it. O(1) once [`Trie::below`] is known.
@@ -285,7 +285,7 @@ impl Trie {
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.child_nodes.as_slice())
             + self.below.get().map_or(0, |below| size_of_val(&**below))
-            + self.kinds.get().map_or(0, |kinds| size_of_val(&**kinds))
+            + self.by_kinds.get().map_or(0, ByKinds::memory)
     }
 }
 

@@ -371,7 +371,8 @@ impl SchemaAutomaton {
                 texts.sort_unstable();
             }
             for text in texts {
-                escapes |= self.may_escape(text);
+                escapes |= self.may_escape(text)
+                    && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
                 out.add(&[&before, text], b'"');
             }
         }
@@ -658,6 +659,13 @@ impl SchemaAutomaton {
         }
         true
     }
+}
+
+/// How many bytes a name has at least that is written with an escape: one of two bytes
+/// where it has such a character, or else one of six for a character of three at most.
+fn shortest_escaped(name: &[u8]) -> usize {
+    let is_short = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/' | 0..=0x1F);
+    name.len() + if name.iter().any(is_short) { 1 } else { 3 }
 }
 
 /// As many levels as no token can open, in values that need no more than `tallest`.
