@@ -511,6 +511,9 @@ pub struct FreeText {
     pub chars: usize,
     /// Behind what it may come.
     pub behind: Behind,
+    /// Whether text of the class with more characters, from the cursor on, may not come;
+    /// then each is one byte.
+    pub ends: bool,
 }
 
 /// Behind what free text may come, from the cursor on.

@@ -709,15 +709,16 @@ pub(crate) struct End {
 }
 
 /// Where subtrees need not be stepped through: all their tokens may come if all
-/// their characters are of these kinds.
+/// their characters are of these kinds. Those of tokens without other characters from the
+/// first on are left out, for they are known to come already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free {
     pub(crate) kinds: Kinds,
     pub(crate) from: From,
     /// Tokens with more bytes than this have to be stepped through.
     pub(crate) bytes: usize,
-    /// Whether the tokens that have no other characters are known to come already.
-    pub(crate) known: bool,
+    /// Whether longer tokens without other characters may not come.
+    pub(crate) ends: bool,
 }
 
 /// Finds such subtrees on the way through a trie.
@@ -761,15 +762,15 @@ impl<'a> Unstepped<'a> {
             let begins = node.byte & 0xC0 != 0x80;
             let below = self.below[at];
             let is_short = usize::from(below.longest) <= free.bytes;
-            if begins && is_short && below.kinds.are_within(free.kinds) {
+            if begins && (is_short || free.ends) && below.kinds.are_within(free.kinds) {
                 let of_class = *class_ends == usize::MAX;
                 let is_free = match free.from {
-                    From::AnyText => true,
+                    From::AnyText => is_short,
                     From::ItsClass => of_class,
-                    From::Start => is_back(),
+                    From::Start => is_short && is_back(),
                 };
                 match is_free {
-                    true if of_class && free.known => return Pass::LeaveOut,
+                    true if of_class => return Pass::LeaveOut,
                     true => return Pass::Leave,
                     false => {}
                 }

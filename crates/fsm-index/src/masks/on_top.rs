@@ -217,7 +217,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             cut = cut_by(always.map(|free| free.class));
         }
         class = class.or(free.map(|free| free.class));
-        let mut unstepped = self.unstepped(text, free);
+        let unstepped = self.unstepped(text, free);
         if free.is_some() {
             text = None;
         }
@@ -230,9 +230,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         clear(words, self.vocabulary.width());
         let trie = self.vocabulary.trie();
         let Some(cut) = cut else {
-            if let Some(free) = unstepped.as_mut().filter(|free| free.bytes >= longest) {
-                words.copy_from_slice(&self.vocabulary.within(free.kinds));
-                free.known = true;
+            if let Some(free) = &unstepped {
+                words.copy_from_slice(&self.vocabulary.within(free.kinds, free.bytes));
             }
             let hit = |token| words.allow(token);
             let (visited, open) = walker.walk_on_top(
@@ -341,7 +340,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             kinds: kinds(text.class),
             from: From::Start,
             bytes: usize::MAX,
-            known: false,
+            ends: false,
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
@@ -351,7 +350,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             },
             // No text has more characters than bytes.
             bytes: free.chars,
-            known: false,
+            ends: free.ends,
         });
         let both = text.into_iter().chain(free);
         both.filter(|free| free.kinds.count() > 0)

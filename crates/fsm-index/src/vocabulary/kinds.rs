@@ -191,13 +191,16 @@ pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
 pub(super) struct ByKinds {
     /// One set after another, and where its tokens end.
     sets: Vec<(Kinds, u32)>,
+    /// Those of a set by their bytes.
     tokens: Box<[u32]>,
+    /// How many bytes each has.
+    bytes: Box<[u16]>,
 }
 
 impl ByKinds {
     /// O(nodes).
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
-        let mut all: Vec<(u64, u32)> = Vec::new();
+        let mut all: Vec<(u64, u16, u32)> = Vec::new();
         // Of the nodes on the way, with how much of their last character is open.
         let mut way: Vec<(Kinds, Open)> = Vec::new();
         for node in nodes {
@@ -207,13 +210,13 @@ impl ByKinds {
             let kinds = Kinds(before.0 | kind.0);
             if node.token != NO_TOKEN {
                 let cut = if open == Open::NOTHING { 0 } else { OTHER };
-                all.push((kinds.0 | cut, node.token));
+                all.push((kinds.0 | cut, node.depth, node.token));
             }
             way.push((kinds, open));
         }
         all.sort_unstable();
         let mut sets: Vec<(Kinds, u32)> = Vec::new();
-        for (&(kinds, _), end) in all.iter().zip(1..) {
+        for (&(kinds, ..), end) in all.iter().zip(1..) {
             match sets.last_mut() {
                 Some(set) if set.0.0 == kinds => set.1 = end,
                 _ => sets.push((Kinds(kinds), end)),
@@ -221,24 +224,31 @@ impl ByKinds {
         }
         ByKinds {
             sets,
-            tokens: all.into_iter().map(|(_, token)| token).collect(),
+            tokens: all.iter().map(|(.., token)| *token).collect(),
+            bytes: all.iter().map(|(_, bytes, _)| *bytes).collect(),
         }
     }
 
-    /// The tokens whose characters are of some kinds alone.
-    pub(super) fn within(&self, kinds: Kinds) -> impl Iterator<Item = u32> {
+    /// The tokens whose characters are of some kinds alone and that have so many bytes at
+    /// most.
+    pub(super) fn within(&self, kinds: Kinds, bytes: usize) -> impl Iterator<Item = u32> {
         let mut from = 0;
         let sets = self.sets.iter().filter_map(move |&(set, end)| {
             let range = from as usize..end as usize;
             from = end;
-            set.are_within(kinds).then(|| &self.tokens[range])
+            if !set.are_within(kinds) {
+                return None;
+            }
+            let lengths = &self.bytes[range.clone()];
+            let count = lengths.partition_point(|&length| usize::from(length) <= bytes);
+            Some(&self.tokens[range][..count])
         });
         sets.flatten().copied()
     }
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens)
+        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens) + size_of_val(&*self.bytes)
     }
 }
 
@@ -300,15 +310,16 @@ mod tests {
         let words: [&[u8]; 6] = [b"ab", b"a1", b"\xC3\xA9", b"\xC3", b"a\"", b"9"];
         let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
         let by_kinds = ByKinds::new(Trie::new(tokens).nodes());
-        let within = |class: &[(u32, u32)]| {
-            let mut tokens: Vec<u32> = by_kinds.within(Kinds::within(class)).collect();
+        let within = |class: &[(u32, u32)], bytes| {
+            let mut tokens: Vec<u32> = by_kinds.within(Kinds::within(class), bytes).collect();
             tokens.sort_unstable();
             tokens
         };
-        assert_eq!(within(&[(0x61, 0x7A)]), [0]);
-        assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)]), [0, 1, 5]);
-        assert_eq!(within(crate::JSON_TEXT), [0, 1, 2, 5]);
-        assert!(within(&[]).is_empty());
+        assert_eq!(within(&[(0x61, 0x7A)], 9), [0]);
+        assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 9), [0, 1, 5]);
+        assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 1), [5]);
+        assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 5]);
+        assert!(within(&[], 9).is_empty());
     }
 
     #[test]

@@ -89,9 +89,9 @@ struct Inner {
     /// The tokens that have something in them, where that was asked for.
     having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
-    /// The bits of the tokens that have characters of some kinds alone, where that was
-    /// asked for.
-    within: Mutex<foldhash::HashMap<Kinds, Arc<[u32]>>>,
+    /// The bits of the tokens that have characters of some kinds alone and so many bytes
+    /// at most, where that was asked for.
+    within: Mutex<foldhash::HashMap<(Kinds, usize), Arc<[u32]>>>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
     /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
@@ -141,7 +141,7 @@ const MARKS: [u8; 8] = *b"\",:\\[]{}";
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
 
-/// Of so many sets of kinds it is remembered which tokens are within them.
+/// Of so many sets of kinds and lengths it is remembered which tokens are within them.
 const MAX_WITHIN: usize = 64;
 
 /// At most this many classes of characters does a vocabulary know; to be cut
@@ -550,22 +550,23 @@ impl Vocabulary {
         make();
     }
 
-    /// The bits of the tokens that have characters of some kinds and no others, those with
-    /// the bytes of another one aside. O(such tokens) for kinds that were not asked for
-    /// lately.
-    pub(crate) fn within(&self, kinds: Kinds) -> Arc<[u32]> {
-        if let Some(known) = whole(&self.0.within).get(&kinds) {
+    /// The bits of the tokens that have characters of some kinds and no others, and so many
+    /// bytes at most, those with the bytes of another one aside. O(such tokens) where that
+    /// was not asked for lately.
+    pub(crate) fn within(&self, kinds: Kinds, bytes: usize) -> Arc<[u32]> {
+        let bytes = bytes.min(self.0.trie.max_depth());
+        if let Some(known) = whole(&self.0.within).get(&(kinds, bytes)) {
             return known.clone();
         }
         let mut bits = vec![0; self.width().div_ceil(32)];
-        let tokens = self.0.trie.by_kinds().within(kinds);
+        let tokens = self.0.trie.by_kinds().within(kinds, bytes);
         tokens.for_each(|token| bits.allow(token));
         let bits: Arc<[u32]> = bits.into();
         let mut within = whole(&self.0.within);
         if within.len() >= MAX_WITHIN {
             within.clear();
         }
-        within.insert(kinds, bits.clone());
+        within.insert((kinds, bytes), bits.clone());
         bits
     }
 

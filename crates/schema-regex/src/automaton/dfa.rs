@@ -262,6 +262,46 @@ impl CharDfa {
         Vec::new()
     }
 
+    /// How many characters of a class may come one after another from `state` on,
+    /// whichever they are, so that much can follow, if no more of them may come then,
+    /// whichever came.
+    pub(super) fn run_of(
+        &self,
+        state: u32,
+        class: &[(u32, u32)],
+        follows: impl Fn(u32) -> Follows,
+    ) -> Option<usize> {
+        let chars = class.iter().flat_map(|&(from, to)| from..=to);
+        let mut symbols: Vec<u32> = Vec::new();
+        for c in chars {
+            symbols.push(*self.ascii.get(c as usize)?);
+        }
+        symbols.sort_unstable();
+        symbols.dedup();
+        if symbols.last() == Some(&u32::MAX) {
+            return None;
+        }
+        let mut states = vec![state];
+        for length in 0..MAX_RUN {
+            let next = states.iter().flat_map(|state| {
+                let row = *state as usize * self.width;
+                symbols.iter().map(move |s| self.next[row + *s as usize])
+            });
+            let mut next: Vec<u32> = next.collect();
+            next.sort_unstable();
+            next.dedup();
+            match next[..] {
+                [] => return None,
+                [DEAD] => return Some(length),
+                [.., DEAD] => return None,
+                _ if next.len() > MAX_ALONE => return None,
+                _ if next.iter().any(|to| follows(*to) != Follows::Much) => return None,
+                _ => states = next,
+            }
+        }
+        None
+    }
+
     /// What is to be left out of a class so that it may come in one state that it
     /// leads to.
     fn first_conflict(
@@ -475,6 +515,9 @@ const MAX_FREE: usize = 2_048;
 
 /// The same of what may come alone.
 const MAX_ALONE: usize = 256;
+
+/// Longer runs are not looked for: few tokens are longer.
+const MAX_RUN: usize = 64;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
 #[derive(Debug)]

@@ -194,6 +194,7 @@ impl SchemaAutomaton {
                 let left = usize::try_from(left).unwrap_or(usize::MAX);
                 Some(FreeText {
                     chars: free.chars.min(left),
+                    ends: free.ends && free.chars <= left,
                     ..free
                 })
             }
@@ -219,7 +220,12 @@ impl SchemaAutomaton {
                     }
                 };
                 let at = (keys.loops, key.state);
-                self.loops.free_from(&keys.dfa, at, classes, follows)
+                let free = self.loops.free_from(&keys.dfa, at, classes, follows)?;
+                // Names of other classes may go on.
+                Some(FreeText {
+                    ends: false,
+                    ..free
+                })
             }
             _ => None,
         }

@@ -33,6 +33,7 @@ struct FreeClass {
     ranges: Ranges,
     chars: usize,
     behind: Behind,
+    ends: bool,
 }
 
 /// How many characters are looked ahead for text that may come whatever it is:
@@ -91,6 +92,7 @@ impl Loops {
                 ranges: json_text(&class),
                 chars,
                 behind: Behind::AnyText,
+                ends: false,
             };
             // Where other text leads elsewhere, the class alone may do.
             let mut chars = FREE_STEPS;
@@ -104,6 +106,24 @@ impl Loops {
                 };
                 chars /= 2;
             }
+            // A class that may come so often and no oftener leaves nothing to be read.
+            if free.behind == Behind::ItsClass {
+                let class = match size(&free.ranges) >= LEAST_FREE {
+                    true => free.ranges.to_vec(),
+                    false => json_text(&dfa.free_class_alone(state, 1, &follows)).to_vec(),
+                };
+                if let Some(chars) = dfa
+                    .run_of(state, &class, &follows)
+                    .filter(|chars| *chars > 0)
+                {
+                    free = FreeClass {
+                        ranges: class.into(),
+                        chars,
+                        ends: true,
+                        ..free
+                    };
+                }
+            }
             Box::new(free)
         });
         let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
@@ -111,6 +131,7 @@ impl Loops {
             class: ClassId(FREE + at),
             chars: free.chars,
             behind: free.behind,
+            ends: free.ends,
         })
     }
 
