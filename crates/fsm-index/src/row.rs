@@ -13,6 +13,7 @@ use std::{collections::HashMap, collections::hash_map::Entry};
 use foldhash::quality::RandomState;
 
 use crate::changed::{Bits, Changed};
+use crate::part::Part;
 use crate::{TokenMask, Vocabulary};
 
 /// Which tokens may come next.
@@ -125,6 +126,14 @@ impl Row {
             Row::Dense(mask) => RowView::Dense(mask),
             Row::Packed(packed) => RowView::Packed(packed),
             Row::Changed(changed) => RowView::Changed(changed),
+        }
+    }
+
+    /// The part from which it differs.
+    fn part(&self) -> Option<&Part> {
+        match self {
+            Row::Changed(changed) => Some(changed.part()),
+            Row::Dense(_) | Row::Packed(_) => None,
         }
     }
 
@@ -264,7 +273,8 @@ impl CommonRow {
     pub(crate) fn memory(&self) -> usize {
         size_of::<CommonRow>()
             + match self {
-                CommonRow::Row(row) => row.memory(),
+                // It may be the last to hold its part.
+                CommonRow::Row(row) => row.memory() + row.part().map_or(0, |part| part.memory()),
                 CommonRow::Deeper(_) => 0,
             }
     }
