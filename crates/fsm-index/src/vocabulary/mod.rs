@@ -91,7 +91,7 @@ struct Inner {
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// The bits of the tokens that have characters of some kinds alone and so many bytes
     /// at most, where that was asked for.
-    within: Mutex<foldhash::HashMap<(Kinds, usize), Arc<[u32]>>>,
+    within: Mutex<Within>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
     /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
@@ -140,6 +140,9 @@ const MARKS: [u8; 8] = *b"\",:\\[]{}";
 
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
+
+/// Bits of tokens by the kinds of their characters and the most bytes.
+type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
 
 /// Of so many sets of kinds and lengths it is remembered which tokens are within them.
 const MAX_WITHIN: usize = 64;
