@@ -22,22 +22,26 @@ impl Default for NameHeads {
 }
 
 impl NameHeads {
-    /// Sees to a token.
+    /// Sees to a token. O(bytes).
     pub(super) fn note(&mut self, token: &[u8]) {
-        let begins = |(_, byte): &(usize, &u8)| matches!(byte, b',' | b'{');
-        for (at, _) in token.iter().enumerate().filter(begins) {
-            let Some([b'"', name @ ..]) = token.get(at + 1..).map(<[u8]>::trim_ascii_start) else {
+        // Of the next byte that is no white space: itself, the one behind it, and whether
+        // a quotation mark with a colon comes behind it.
+        let mut next: Option<(u8, Option<u8>, bool)> = None;
+        let mut ends = false;
+        for (at, &byte) in token.iter().enumerate().rev() {
+            if byte.is_ascii_whitespace() {
                 continue;
-            };
-            if let [head, ..] = name {
-                self.heads = self.heads.or(ByteSet::of(&[*head]));
             }
-            // Which quotation mark ends the name does not matter: few have a colon behind
-            // any.
-            let ends = |(at, byte): (usize, &u8)| {
-                *byte == b'"' && name[at + 1..].trim_ascii_start().first() == Some(&b':')
-            };
-            self.ends_none &= !name.iter().enumerate().any(ends);
+            if let (b',' | b'{', Some((b'"', head, ends))) = (byte, next) {
+                let head = head.map_or(ByteSet::NONE, |head| ByteSet::of(&[head]));
+                self.heads = self.heads.or(head);
+                // Which quotation mark ends the name does not matter: few have a colon
+                // behind any.
+                self.ends_none &= !ends;
+            }
+            let is_end = byte == b'"' && matches!(next, Some((b':', ..)));
+            next = Some((byte, token.get(at + 1).copied(), ends));
+            ends |= is_end;
         }
     }
 

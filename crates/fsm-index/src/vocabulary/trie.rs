@@ -72,24 +72,23 @@ impl Default for Reaches {
 }
 
 impl Reaches {
-    /// `counts` are zero before and after.
-    fn note(&mut self, token: &[u8], counts: &mut [u16; 256]) {
+    /// `met` holds how often each byte was met and where first: all zero before and after.
+    fn note(&mut self, token: &[u8], met: &mut [(u16, usize); 256]) {
         let length = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX);
         for (at, &byte) in token.iter().enumerate() {
-            let count = &mut counts[usize::from(byte)];
+            let (count, first) = &mut met[usize::from(byte)];
             *count = count.saturating_add(1);
-            let first = match *count {
-                1 => at,
-                _ => token.iter().position(|&b| b == byte).unwrap_or(at),
-            };
+            if *count == 1 {
+                *first = at;
+            }
             let reach = &mut self.0[usize::from(byte)];
             reach.occurrences = reach.occurrences.max(*count);
             reach.behind = reach.behind.max(length(token.len() - at));
             reach.before = reach.before.max(length(at));
-            reach.apart = reach.apart.max(length(at - first));
+            reach.apart = reach.apart.max(length(at - *first));
         }
         for &byte in token {
-            counts[usize::from(byte)] = 0;
+            met[usize::from(byte)] = (0, 0);
         }
     }
 }
@@ -105,9 +104,9 @@ impl Trie {
         let mut trie = Trie::default();
         let mut open: Vec<u32> = Vec::new();
         let mut previous: &[u8] = &[];
-        let mut counts = [0; 256];
+        let mut met = [(0, 0); 256];
         for (bytes, id) in tokens {
-            trie.reaches.note(bytes, &mut counts);
+            trie.reaches.note(bytes, &mut met);
             trie.name_heads.note(bytes);
             let shared = bytes
                 .iter()
