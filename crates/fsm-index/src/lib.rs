@@ -34,6 +34,7 @@ mod spelling;
 mod suffixes;
 mod tables;
 mod token;
+mod unstepped;
 mod vocabulary;
 mod walk;
 

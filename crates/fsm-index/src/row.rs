@@ -130,7 +130,7 @@ impl Row {
     }
 
     /// The part from which it differs.
-    fn part(&self) -> Option<&Part> {
+    pub(crate) fn part(&self) -> Option<&Part> {
         match self {
             Row::Changed(changed) => Some(changed.part()),
             Row::Dense(_) | Row::Packed(_) => None,
@@ -257,26 +257,6 @@ pub(crate) fn finish(accepting: bool, vocabulary: &Vocabulary, words: &mut [u32]
     }
     for end in vocabulary.ends() {
         put(words, end.get(), u32::from(accepting));
-    }
-}
-
-/// A row that many automata have, or on how many levels it depends at least, more than
-/// its key tells.
-#[derive(Debug)]
-pub(crate) enum CommonRow {
-    Row(Arc<Row>),
-    Deeper(usize),
-}
-
-impl CommonRow {
-    /// Bytes of memory.
-    pub(crate) fn memory(&self) -> usize {
-        size_of::<CommonRow>()
-            + match self {
-                // It may be the last to hold its part.
-                CommonRow::Row(row) => row.memory() + row.part().map_or(0, |part| part.memory()),
-                CommonRow::Deeper(_) => 0,
-            }
     }
 }
 

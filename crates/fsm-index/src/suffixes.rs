@@ -37,7 +37,7 @@ struct Node<V> {
 const ROOTS: usize = 64;
 
 /// What is known of a key.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Known<V> {
     /// The value.
     Value(V),
@@ -78,15 +78,24 @@ impl<V: Clone> Suffixes<V> {
 
     /// Adds a value. What is known already stays.
     pub(crate) fn add(&self, key: &[u32], value: V) {
-        self.put(key, Some(value), 0);
+        self.insert(key, Some(value), 0);
     }
 
     /// Adds that a value depends on so many levels, more than the key tells.
     pub(crate) fn add_deeper(&self, key: &[u32], depth: usize) {
-        self.put(key, None, depth);
+        self.insert(key, None, depth);
     }
 
-    fn put(&self, key: &[u32], value: Option<V>, least: usize) {
+    /// Adds what is known of a key.
+    pub(crate) fn put(&self, key: &[u32], known: Known<V>) {
+        match known {
+            Known::Value(value) => self.add(key, value),
+            Known::Deeper(depth) => self.add_deeper(key, depth),
+            Known::Nothing => {}
+        }
+    }
+
+    fn insert(&self, key: &[u32], value: Option<V>, least: usize) {
         let hash = self.hasher.hash_one(key);
         let mut node = Box::new(Node {
             hash,

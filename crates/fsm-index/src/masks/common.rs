@@ -4,46 +4,29 @@
 use std::sync::Arc;
 
 use super::{Masks, Work};
-use crate::row::{CommonRow, Row};
-use crate::suffixes::MAX_DEPTH;
+use crate::row::Row;
 use crate::{ByteAutomaton, Cursor, KeyLanguage, TextRuns};
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// The row at `cursor`, if another automaton had one like it; how many levels it
     /// depends on is noted.
     pub(super) fn find_common(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Arc<Row>> {
-        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
-        while depth <= MAX_DEPTH {
+        let (row, depth) = self.look_up(cursor, work, |depth, work| {
             let language = self.common_row_key(cursor, depth, work)?;
-            match &*self.vocabulary.common_row(language, &work.key)? {
-                CommonRow::Row(row) => {
-                    work.remembered = depth;
-                    return Some(row.clone());
-                }
-                CommonRow::Deeper(least) => depth = (*least).max(depth + 1),
-            }
-        }
-        None
+            Some(self.vocabulary.common_row(language, &work.key))
+        })?;
+        work.remembered = depth;
+        Some(row)
     }
 
     /// Remembers the row at `cursor`, which was just computed, for other automata.
     pub(super) fn keep_common(&self, cursor: Cursor, row: &Arc<Row>, work: &mut Work<A>) {
-        let least = self.automaton.least_depth(cursor, &work.scratch);
-        let used = self.depth_used(work).max(least);
-        if used > MAX_DEPTH {
-            return;
-        }
-        // Keys of fewer levels exist where those of more do.
-        let Some(language) = self.common_row_key(cursor, used, work) else {
-            return;
-        };
-        let add = |key: &[u32], row| self.vocabulary.add_common_row(language, key, row);
-        add(&work.key, CommonRow::Row(row.clone()));
-        for depth in least..used {
-            if self.common_row_key(cursor, depth, work).is_some() {
-                add(&work.key, CommonRow::Deeper(used));
-            }
-        }
+        let used = self.depth_used(work);
+        self.remember(row, (cursor, used), work, |depth, row, work| {
+            let language = self.common_row_key(cursor, depth, work)?;
+            self.vocabulary.add_common_row(language, &work.key, row);
+            Some(())
+        });
     }
 
     /// Puts the key of a row in words that other automata use, too, into the working

@@ -17,7 +17,7 @@ use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
 use crate::part::Part;
 use crate::row::Row;
-use crate::suffixes::{Known, MAX_DEPTH, Suffixes};
+use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
@@ -127,8 +127,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
         known: &Generation,
     ) -> Option<Arc<Row>> {
-        let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
-        let (row, depth) = self.look_up(&known.rows, cursor, work, key)?;
+        let (row, depth) = self.look_up(cursor, work, |depth, work| {
+            let keyed = self.key(cursor, thing as u32, depth, work);
+            keyed.then(|| known.rows.get(&work.key))
+        })?;
         work.remembered = work.remembered.max(depth);
         Some(row)
     }
@@ -143,24 +145,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     ) -> Arc<Row> {
         let row = known.pool(row);
         let used = self.depth_used(work);
-        let key = |depth, work: &mut Work<A>| self.key(cursor, thing as u32, depth, work);
-        self.remember(&known.rows, &row, (cursor, used), work, key);
+        self.remember(&row, (cursor, used), work, |depth, row, work| {
+            let keyed = self.key(cursor, thing as u32, depth, work);
+            keyed.then(|| known.rows.put(&work.key, row))
+        });
         row
     }
 
     /// What a table holds by ever deeper keys of a cursor, and how many levels of its stack
-    /// it depends on. `key` puts the one of a depth into the working memory, if there is
-    /// one.
-    fn look_up<V: Clone>(
+    /// it depends on. `get` says what is known of the key of a depth, if there is one.
+    fn look_up<V>(
         &self,
-        table: &Suffixes<V>,
         cursor: Cursor,
         work: &mut Work<A>,
-        key: impl Fn(usize, &mut Work<A>) -> bool,
+        get: impl Fn(usize, &mut Work<A>) -> Option<Known<V>>,
     ) -> Option<(V, usize)> {
         let mut depth = self.automaton.least_depth(cursor, &work.scratch);
-        while depth <= MAX_DEPTH && key(depth, work) {
-            match table.get(&work.key) {
+        while depth <= MAX_DEPTH {
+            match get(depth, work)? {
                 Known::Value(value) => return Some((value, depth)),
                 Known::Deeper(least) => depth = least.max(depth + 1),
                 Known::Nothing => break,
@@ -170,25 +172,23 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Puts what depends on so many levels of a cursor's stack where
-    /// [`look_up`](Masks::look_up) finds it.
+    /// [`look_up`](Masks::look_up) finds it. `put` does so under the key of a depth, if
+    /// there is one.
     fn remember<V: Clone>(
         &self,
-        table: &Suffixes<V>,
         value: &V,
         (cursor, used): (Cursor, usize),
         work: &mut Work<A>,
-        key: impl Fn(usize, &mut Work<A>) -> bool,
+        put: impl Fn(usize, Known<V>, &mut Work<A>) -> Option<()>,
     ) {
         let least = self.automaton.least_depth(cursor, &work.scratch);
         let used = used.max(least);
-        for depth in least..=used.min(MAX_DEPTH) {
-            if !key(depth, work) {
-                break;
-            }
-            match depth == used {
-                true => table.add(&work.key, value.clone()),
-                false => table.add_deeper(&work.key, used),
-            }
+        // Where there is no key of so many levels, nothing would be found by fewer.
+        if used > MAX_DEPTH || put(used, Known::Value(value.clone()), work).is_none() {
+            return;
+        }
+        for depth in least..used {
+            put(depth, Known::Deeper(used), work);
         }
     }
 

@@ -8,8 +8,8 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
+use crate::unstepped::{Free, From};
 use crate::vocabulary::{CutRef, Kinds, Trie};
-use crate::walk::{Free, From};
 use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
 
 /// Which trie a subtree is in: the vocabulary's own, or by the number of its class
@@ -136,9 +136,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             work.key.extend([which, node]);
             keyed
         };
+        let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
+        let put = |depth, rests, work: &mut Work<A>| {
+            key(depth, work).then(|| known.rests.put(&work.key, rests))
+        };
         let counted = self.automaton.count_depth(cursor, &mut work.scratch);
         if let Some(before) = counted
-            && let Some((tokens, depth)) = self.look_up(&known.rests, cursor, work, key)
+            && let Some((tokens, depth)) = self.look_up(cursor, work, get)
         {
             self.automaton.count_on(before, depth, &mut work.scratch);
             return tokens;
@@ -154,7 +158,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let tokens = known.pool_rests(tokens);
         if let Some(before) = counted {
             let used = self.automaton.depth_used(scratch).max(1);
-            self.remember(&known.rests, &tokens, (cursor, used), work, key);
+            self.remember(&tokens, (cursor, used), work, put);
             self.automaton.count_on(before, used, &mut work.scratch);
         }
         tokens

@@ -132,7 +132,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             work.key.push(class.0);
             keyed
         };
-        if let Some((rests, depth)) = self.look_up(&known.rests, cursor, work, key) {
+        let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
+        let put = |depth, rests, work: &mut Work<A>| {
+            key(depth, work).then(|| known.rests.put(&work.key, rests))
+        };
+        if let Some((rests, depth)) = self.look_up(cursor, work, get) {
             work.remembered = work.remembered.max(depth);
             return Ok(rests);
         }
@@ -172,7 +176,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
-        self.remember(&known.rests, &rests, (cursor, used), work, key);
+        self.remember(&rests, (cursor, used), work, put);
         Ok(rests)
     }
 

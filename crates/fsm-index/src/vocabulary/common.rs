@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::KeyLanguage;
 use crate::part::{Part, RestsOnTop};
-use crate::row::CommonRow;
+use crate::row::Row;
+use crate::suffixes::Known;
 
 /// Things by their keys. Those that were not asked for while as many others came
 /// that they fill half of the bound are forgotten.
@@ -39,9 +40,15 @@ impl Held for RestsOnTop {
     }
 }
 
-impl Held for CommonRow {
+/// A row, or how deep to look for it.
+impl Held for Known<Arc<Row>> {
     fn held(&self) -> usize {
-        self.memory()
+        size_of_val(self)
+            + match self {
+                // It may be the last to hold its part.
+                Known::Value(row) => row.memory() + row.part().map_or(0, Part::memory),
+                Known::Deeper(_) | Known::Nothing => 0,
+            }
     }
 }
 

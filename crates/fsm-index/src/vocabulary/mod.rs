@@ -24,7 +24,8 @@ use tokens::Tokens;
 
 use crate::changed::Bits;
 use crate::part::{Part, RestsOnTop};
-use crate::row::CommonRow;
+use crate::row::Row;
+use crate::suffixes::Known;
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
 
 /// The longest token that a vocabulary may have, in bytes.
@@ -97,7 +98,7 @@ struct Inner {
     /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
     common_rests: Mutex<Common<RestsOnTop>>,
     /// Rows that many automata have.
-    common_rows: Mutex<Common<CommonRow>>,
+    common_rows: Mutex<Common<Known<Arc<Row>>>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
 }
@@ -605,12 +606,13 @@ impl Vocabulary {
     }
 
     /// A row that many automata have, or how deep to look for it.
-    pub(crate) fn common_row(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<CommonRow>> {
-        whole(&self.0.common_rows).get(language, key)
+    pub(crate) fn common_row(&self, language: KeyLanguage, key: &[u32]) -> Known<Arc<Row>> {
+        let known = whole(&self.0.common_rows).get(language, key);
+        known.map_or(Known::Nothing, |known| (*known).clone())
     }
 
     /// Remembers such a row for all indexes of this vocabulary.
-    pub(crate) fn add_common_row(&self, language: KeyLanguage, key: &[u32], row: CommonRow) {
+    pub(crate) fn add_common_row(&self, language: KeyLanguage, key: &[u32], row: Known<Arc<Row>>) {
         whole(&self.0.common_rows).add(language, key, Arc::new(row));
     }
 

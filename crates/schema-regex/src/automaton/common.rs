@@ -20,7 +20,7 @@ use super::node::{
 };
 use super::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::space::Space;
-use super::standing::More;
+use super::standing::{More, Standing};
 use crate::hash::pair;
 use crate::options::Escapes;
 
@@ -84,7 +84,7 @@ impl Printer {
         Some(())
     }
 
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
+    fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
         self.add(numbers.len() as u64);
         let (pairs, last) = numbers.as_chunks();
         self.list(pairs.iter().map(|&[a, b]| pair(a, b)))?;
@@ -116,7 +116,7 @@ impl Printer {
         next.iter().try_for_each(|row| self.numbers(row))
     }
 
-    pub(super) fn number(&mut self, m: &NumberMachine) -> Option<()> {
+    fn number(&mut self, m: &NumberMachine) -> Option<()> {
         self.list(
             m.leaves
                 .iter()
@@ -132,7 +132,7 @@ impl Printer {
         self.option(max);
     }
 
-    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
+    fn string(&mut self, m: &StringMachine) -> Option<()> {
         self.option(m.free.map(u64::from));
         self.add(u64::from(m.cap));
         self.add(m.leaves.len() as u64);
@@ -229,11 +229,8 @@ impl Printer {
         Some(())
     }
 
-    /// A node without what is below it; `None` if that is much.
-    fn own(&mut self, node: &Node, is_any: bool) -> Option<()> {
-        self.add(u64::from(is_any));
-        self.add(node.goals.len() as u64);
-        self.numbers(&node.heights)?;
+    /// What a node asks of values that are no arrays and objects.
+    pub(super) fn scalars(&mut self, node: &Node) -> Option<()> {
         for goals in &node.units {
             self.numbers(goals)?;
         }
@@ -245,6 +242,15 @@ impl Printer {
         if let Some(m) = &node.string {
             self.string(m)?;
         }
+        Some(())
+    }
+
+    /// A node without what is below it; `None` if that is much.
+    fn own(&mut self, node: &Node, is_any: bool) -> Option<()> {
+        self.add(u64::from(is_any));
+        self.add(node.goals.len() as u64);
+        self.numbers(&node.heights)?;
+        self.scalars(node)?;
         if is_any {
             return Some(());
         }
@@ -476,10 +482,10 @@ impl SchemaAutomaton {
             let frame = x.peek(at).frame;
             match frame.is_object {
                 true => {
-                    let before = out.len();
-                    let told = self.push_standing(at, horizon, x, out);
-                    let is_common = told && out[before + 2] != More::OfClasses as u32;
-                    is_common.then_some(())?;
+                    // Classes of names are those of one schema.
+                    let is_common = matches!(self.standing(at, x), Standing::Told(told)
+                        if told.more != More::OfClasses);
+                    (is_common && self.push_standing(at, horizon, x, out)).then_some(())?;
                 }
                 false => self.put_items(at, ended, horizon, x, out)?,
             }

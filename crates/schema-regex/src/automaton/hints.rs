@@ -390,7 +390,7 @@ impl SchemaAutomaton {
 
     /// Whether some character of a name may be written as an escape: where none may,
     /// an escape leads away from the name.
-    fn may_escape(&self, name: &[u8]) -> bool {
+    pub(super) fn may_escape(&self, name: &[u8]) -> bool {
         let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
         self.escapes == Escapes::All || name.iter().any(escaped)
     }

@@ -81,17 +81,7 @@ impl Near<'_> {
             .iter()
             .map(|height| u64::from(*height == EMPTY));
         empty.for_each(|empty| self.printer.add(empty));
-        for goals in &node.units {
-            self.printer.numbers(goals)?;
-        }
-        self.printer.add(u64::from(node.number.is_some()));
-        if let Some(m) = &node.number {
-            self.printer.number(m)?;
-        }
-        self.printer.add(u64::from(node.string.is_some()));
-        if let Some(m) = &node.string {
-            self.printer.string(m)?;
-        }
+        self.printer.scalars(node)?;
         if is_any {
             return Some(());
         }

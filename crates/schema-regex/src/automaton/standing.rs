@@ -8,7 +8,6 @@ use super::SchemaAutomaton;
 use super::node::ObjectMachine;
 use super::plain::Plain;
 use super::scratch::Scratch;
-use crate::options::Escapes;
 
 /// Where an object stands behind the value of a member.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +75,7 @@ impl SchemaAutomaton {
         true
     }
 
-    fn standing(&self, stack: u32, x: &mut Scratch) -> Standing {
+    pub(super) fn standing(&self, stack: u32, x: &mut Scratch) -> Standing {
         let at = stack as usize;
         if let Some(known @ (Standing::Told(_) | Standing::Untold)) = x.standing.get(at) {
             return *known;
@@ -119,8 +118,7 @@ impl SchemaAutomaton {
     fn head_of(&self, name: &str) -> ByteSet {
         let first = name.bytes().next().unwrap_or(b'"');
         let plain = ByteSet::of(&[first]);
-        let escaped = matches!(first, b'"' | b'\\' | 0..=0x1F | 0x80..);
-        match escaped || self.escapes == Escapes::All {
+        match self.may_escape(&[first]) {
             true => plain.or(ByteSet::of(b"\\")),
             false => plain,
         }
