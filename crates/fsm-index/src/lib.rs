@@ -23,8 +23,10 @@ mod history;
 mod horizon;
 mod index;
 mod landings;
+mod levels;
 mod mask;
 mod masks;
+mod memo;
 #[cfg(feature = "regex")]
 mod nfa;
 mod part;
@@ -37,6 +39,7 @@ mod token;
 mod unstepped;
 mod vocabulary;
 mod walk;
+mod walk_on_top;
 
 pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText,

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::vocabulary::Node;
 use crate::{ByteAutomaton, Cursor, Horizon, ReadText, TextAt, TextStep};
 
 /// A text, on the way to the current node of a walk.
@@ -14,21 +13,26 @@ pub(crate) struct Text<'a> {
     /// Where it begins, and how deep in the trie that is.
     pub(crate) cursor: Cursor,
     pub(crate) depth: usize,
-    /// The depth of the last node on the way that is inside.
-    inside: usize,
+    pub(crate) start: PlaceId,
 }
 
-/// Working memory of texts: that of the last one counts.
+/// The number of a place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlaceId(u32);
+
+/// What a text does at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Dead,
+    /// It may be left.
+    Leaves,
+    To(PlaceId),
+}
+
+/// Working memory of texts, that of the last one counts: the steps from places by each
+/// byte.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
-    /// The numbers of the places before the first byte and after each.
-    way: Vec<u32>,
-    table: Table,
-}
-
-/// The steps from places by each byte.
-#[derive(Debug, Default)]
-struct Table {
     /// By number.
     places: Vec<Place>,
     numbers: HashMap<TextAt, u32, FixedState>,
@@ -76,123 +80,28 @@ impl<'a> Text<'a> {
         readings: &mut Readings,
     ) -> Option<Self> {
         let reader = automaton.text_reader(cursor, horizon, scratch)?;
-        let Readings { way, table } = readings;
-        table.begin(reader.language());
-        // What stands further on is put there before it is looked at.
-        way.resize(way.len().max(horizon.bytes() + 1), UNKNOWN);
-        way[0] = table.number(reader.start());
+        readings.begin(reader.language());
         Some(Text {
-            reader,
             cursor,
             depth,
-            inside: depth,
+            start: readings.number(reader.start()),
+            reader,
         })
     }
 
-    /// Whether the byte of a node of this depth is read by the text: it was not left
-    /// before.
-    #[inline]
-    pub(crate) fn reads(&self, depth: usize) -> bool {
-        self.inside >= depth - 1
+    /// The step from a place by a byte, which was not known.
+    #[cold]
+    pub(crate) fn step(&self, from: PlaceId, byte: u8, readings: &mut Readings) -> Read {
+        readings.fresh_step(&*self.reader, from, byte)
     }
 
-    /// Reads the bytes of nodes from `at` on, up to one that may leave the text, that `pass`
-    /// leaves to the caller, that lies in no deeper depth than where it begins or at the
-    /// root, or is `end`: the number of that one. Calls `inside` with each node that is in
-    /// the text.
-    ///
-    /// `pass` is asked of each node but the first one what to do with its subtree, and can
-    /// ask whether the text before it leads back to where the walk began.
-    #[inline]
-    pub(crate) fn run(
-        &mut self,
-        nodes: &[Node],
-        (mut at, end): (usize, usize),
-        readings: &mut Readings,
-        mut pass: impl FnMut(usize, &Node, &dyn Fn() -> bool) -> Pass,
-        mut inside: impl FnMut(&Node),
-    ) -> (usize, u64) {
-        let first = at;
-        let mut visited = 0;
-        while let Some(node) = nodes.get(at).filter(|_| at < end) {
-            let depth = usize::from(node.depth);
-            if at != first {
-                if depth <= self.depth.max(1) {
-                    break;
-                }
-                match pass(at, node, &|| self.is_back(depth, readings)) {
-                    Pass::Read => {}
-                    Pass::LeaveOut => {
-                        at = node.end as usize;
-                        visited += 1;
-                        continue;
-                    }
-                    Pass::Leave => break,
-                }
-            }
-            let Readings { way, table } = &mut *readings;
-            let above = depth - 1 - self.depth;
-            let next = match table.known(way[above], node.byte) {
-                UNKNOWN => table.fresh_step(&*self.reader, way[above], node.byte),
-                next => next,
-            };
-            self.inside = depth - 1;
-            match next {
-                LEAVES => break,
-                DEAD => at = node.end as usize,
-                next => {
-                    way[above + 1] = next;
-                    self.inside = depth;
-                    inside(node);
-                    at += 1;
-                }
-            }
-            visited += 1;
-        }
-        (at, visited)
-    }
-
-    /// Whether a byte leads nowhere where the text begins.
-    pub(crate) fn is_dead_first(&self, byte: u8, readings: &mut Readings) -> bool {
-        let Readings { way, table } = readings;
-        let next = match table.known(way[0], byte) {
-            UNKNOWN => table.fresh_step(&*self.reader, way[0], byte),
-            next => next,
-        };
-        next == DEAD
-    }
-
-    /// The place of the node on the way in this depth, which is inside.
-    pub(crate) fn place(&self, depth: usize, readings: &Readings) -> TextAt {
-        let number = readings.way[depth - self.depth];
-        readings.table.places[number as usize].at
-    }
-
-    /// The text has been left.
-    pub(crate) fn leave(&mut self, depth: usize) {
-        self.inside = self.inside.min(depth - 1);
-    }
-
-    /// Whether the text before a node leads back to where the whole walk began.
-    pub(crate) fn is_back(&self, depth: usize, readings: &Readings) -> bool {
-        self.depth == 0
-            && self.inside >= depth - 1
-            && self.reader.is_back(self.place(depth - 1, readings))
+    /// Whether a place is where the text began.
+    pub(crate) fn is_back(&self, place: PlaceId, readings: &Readings) -> bool {
+        self.reader.is_back(readings.place(place))
     }
 }
 
-/// What to do with a subtree that begins in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
-    /// To read on.
-    Read,
-    /// Nothing: all is done.
-    LeaveOut,
-    /// What the caller knows.
-    Leave,
-}
-
-impl Table {
+impl Readings {
     /// Forgets all steps but those that the next text takes too.
     fn begin(&mut self, language: Option<[u64; 4]>) {
         let same = language.is_some() && language == self.language;
@@ -208,17 +117,21 @@ impl Table {
         self.rows.shrink_to(FEW_ROWS);
     }
 
-    /// What a row says of a step.
+    /// The step from a place by a byte, if it was taken before and is kept.
     #[inline]
-    fn known(&self, from: u32, byte: u8) -> u32 {
-        let row = self.places[from as usize].row;
-        let row = self.rows.get(row as usize);
-        row.map_or(UNKNOWN, |row| row[usize::from(byte)])
+    pub(crate) fn known(&self, from: PlaceId, byte: u8) -> Option<Read> {
+        let row = self.places[from.0 as usize].row;
+        let row = self.rows.get(row as usize)?;
+        read(row[usize::from(byte)])
     }
 
-    #[cold]
-    fn fresh_step(&mut self, reader: &dyn ReadText, from: u32, byte: u8) -> u32 {
-        let place = &mut self.places[from as usize];
+    /// The place of a number.
+    pub(crate) fn place(&self, id: PlaceId) -> TextAt {
+        self.places[id.0 as usize].at
+    }
+
+    fn fresh_step(&mut self, reader: &dyn ReadText, from: PlaceId, byte: u8) -> Read {
+        let place = &mut self.places[from.0 as usize];
         place.steps += 1;
         let at = place.at;
         // The bytes behind the first of a character come from too many places.
@@ -236,16 +149,16 @@ impl Table {
         let next = match reader.step(at, byte) {
             TextStep::Dead => DEAD,
             TextStep::Leaves => LEAVES,
-            TextStep::To(to) if to == at => from,
-            TextStep::To(to) => self.number(to),
+            TextStep::To(to) if to == at => from.0,
+            TextStep::To(to) => self.number(to).0,
         };
         if let Some(row) = self.rows.get_mut(row as usize) {
             row[usize::from(byte)] = next;
         }
-        next
+        read(next).unwrap_or(Read::Dead)
     }
 
-    fn number(&mut self, at: TextAt) -> u32 {
+    fn number(&mut self, at: TextAt) -> PlaceId {
         let fresh = self.places.len() as u32;
         let number = *self.numbers.entry(at).or_insert(fresh);
         if number == fresh {
@@ -255,6 +168,17 @@ impl Table {
                 steps: 0,
             });
         }
-        number
+        PlaceId(number)
+    }
+}
+
+/// What a number in a row stands for.
+#[inline]
+fn read(number: u32) -> Option<Read> {
+    match number {
+        UNKNOWN => None,
+        DEAD => Some(Read::Dead),
+        LEAVES => Some(Read::Leaves),
+        number => Some(Read::To(PlaceId(number))),
     }
 }

@@ -8,7 +8,7 @@ use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
-use crate::unstepped::{Free, From};
+use crate::unstepped::{Free, From, Known};
 use crate::vocabulary::{CutRef, Kinds, Trie};
 use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
 
@@ -301,6 +301,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             // Some characters of the class go on in another way.
             return self.part(cursor, None, work, known, watch);
         };
+        let free = self.automaton.free_text(cursor, &mut work.scratch);
+        let free = self.unstepped(None, free);
         let Work {
             scratch,
             walker,
@@ -329,7 +331,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
         }
         let hit = |token| words.allow(token);
-        let others = (self.vocabulary.trie(), cut.heads(), None);
+        // Of the tokens that begin with the beginning of a character most may come.
+        let free = free.map(|free| Free {
+            known: Known::None,
+            ..free
+        });
+        let others = (self.vocabulary.trie(), cut.heads(), free.as_ref());
         let (visited, open) =
             walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
         watch.walked(visited)?;
@@ -345,6 +352,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             from: From::Start,
             bytes: usize::MAX,
             ends: false,
+            known: Known::OfTheKinds,
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
@@ -355,6 +363,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             // No text has more characters than bytes.
             bytes: free.chars,
             ends: free.ends,
+            known: Known::OfTheKinds,
         });
         let both = text.into_iter().chain(free);
         both.filter(|free| free.kinds.count() > 0)

@@ -1,7 +1,7 @@
 //! Kinds of characters, few enough for a bit each: what a class of characters
 //! surely has, and what the tokens of a subtree have at most, compare at once.
 
-use super::trie::{NO_TOKEN, Node};
+use super::trie::{Child, NO_TOKEN, Node};
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -10,6 +10,13 @@ pub(crate) struct Kinds(u64);
 /// What is of no other kind: control characters, quotes, backslashes, and bytes
 /// that are no character.
 const OTHER: u64 = 1 << 63;
+
+/// The beginning of a character of more than one byte, with which a token ends: which
+/// character it is, other tokens tell.
+const CUT: u64 = 1 << 62;
+
+/// What characters of more than one byte are, all together.
+const BEYOND_ASCII: [(u32, u32); 2] = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
 
 /// The code points of each kind, ascending.
 const KINDS: [(u32, u32); 61] = [
@@ -89,20 +96,24 @@ impl Kinds {
     /// The kinds of which a class has all characters; `class` are ascending ranges
     /// of code points.
     pub(crate) fn within(class: &[(u32, u32)]) -> Kinds {
-        let mut within = 0;
-        for (at, kind) in KINDS.iter().enumerate() {
-            let range = class.partition_point(|range| range.1 < kind.0);
+        let has_all = |of: (u32, u32)| {
+            let range = class.partition_point(|range| range.1 < of.0);
             // A class may have its ranges in pieces that touch.
-            let mut next = kind.0;
+            let mut next = of.0;
             for range in &class[range..] {
-                if range.0 > next || next > kind.1 {
+                if range.0 > next || next > of.1 {
                     break;
                 }
                 next = range.1.saturating_add(1);
             }
-            if next > kind.1 {
-                within |= 1 << at;
-            }
+            next > of.1
+        };
+        let mut within = 0;
+        for (at, kind) in KINDS.iter().enumerate() {
+            within |= u64::from(has_all(*kind)) << at;
+        }
+        if BEYOND_ASCII.into_iter().all(has_all) {
+            within |= CUT;
         }
         Kinds(within)
     }
@@ -151,39 +162,71 @@ pub(crate) struct Below {
     pub(crate) kinds: Kinds,
     /// The bytes of the longest token.
     pub(crate) longest: u16,
-    /// How many tokens come before the node.
-    pub(crate) before: u32,
 }
 
-/// By node of a trie. O(nodes).
-pub(super) fn below(nodes: &[Node]) -> Box<[Below]> {
-    let mut all = vec![Below::default(); nodes.len()];
-    let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
-    let mut before = 0;
-    // The nodes on the way, and how much of their last character is open.
-    let mut way: Vec<(u32, Open)> = Vec::new();
-    for (at, node) in (0..).zip(nodes) {
-        way.truncate(usize::from(node.depth) - 1);
-        let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
-        let (kind, open) = open.step(node.byte);
-        let cut = node.token != NO_TOKEN && open != Open::NOTHING;
-        all[at as usize] = Below {
-            kinds: if cut { Kinds(kind.0 | OTHER) } else { kind },
-            longest: node.depth,
-            before,
-        };
-        before += u32::from(node.token != NO_TOKEN);
-        parents.push(parent);
-        way.push((at, open));
-    }
-    for at in (0..nodes.len()).rev() {
-        let below = all[at];
-        if let Some(parent) = all.get_mut(parents[at] as usize) {
-            parent.kinds.0 |= below.kinds.0;
-            parent.longest = parent.longest.max(below.longest);
+/// What is at and below the nodes of a trie.
+#[derive(Debug)]
+pub(crate) struct AllBelow {
+    /// By the number of a child, as in [`Siblings`](super::trie::Siblings).
+    of_children: Box<[Below]>,
+    /// By node, how many tokens come before it.
+    before: Box<[u32]>,
+}
+
+impl AllBelow {
+    /// `children` are in the order of their numbers. O(nodes).
+    pub(super) fn new(nodes: &[Node], children: &[Child]) -> AllBelow {
+        let mut all = vec![Below::default(); nodes.len()];
+        let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
+        let mut before = Vec::with_capacity(nodes.len());
+        let mut tokens = 0;
+        // The nodes on the way, and how much of their last character is open.
+        let mut way: Vec<(u32, Open)> = Vec::new();
+        for (at, node) in (0..).zip(nodes) {
+            way.truncate(usize::from(node.depth) - 1);
+            let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
+            let (kind, open) = open.step(node.byte);
+            let is_cut = node.token != NO_TOKEN && open != Open::NOTHING;
+            all[at as usize] = Below {
+                kinds: if is_cut { Kinds(kind.0 | CUT) } else { kind },
+                longest: node.depth,
+            };
+            before.push(tokens);
+            tokens += u32::from(node.token != NO_TOKEN);
+            parents.push(parent);
+            way.push((at, open));
+        }
+        for at in (0..nodes.len()).rev() {
+            let below = all[at];
+            if let Some(parent) = all.get_mut(parents[at] as usize) {
+                parent.kinds.0 |= below.kinds.0;
+                parent.longest = parent.longest.max(below.longest);
+            }
+        }
+        AllBelow {
+            of_children: children
+                .iter()
+                .map(|child| all[child.node as usize])
+                .collect(),
+            before: before.into(),
         }
     }
-    all.into()
+
+    /// By the number of a child, as in [`Siblings`](super::trie::Siblings).
+    #[inline]
+    pub(crate) fn of_children(&self) -> &[Below] {
+        &self.of_children
+    }
+
+    /// How many tokens come before a node, if there is one.
+    pub(super) fn before(&self, node: usize) -> Option<usize> {
+        self.before.get(node).map(|before| *before as usize)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&*self.of_children) + size_of_val(&*self.before)
+    }
 }
 
 /// The tokens of a trie by the kinds that all their characters have: some thousand sets.
@@ -209,7 +252,7 @@ impl ByKinds {
             let (kind, open) = open.step(node.byte);
             let kinds = Kinds(before.0 | kind.0);
             if node.token != NO_TOKEN {
-                let cut = if open == Open::NOTHING { 0 } else { OTHER };
+                let cut = if open == Open::NOTHING { 0 } else { CUT };
                 all.push((kinds.0 | cut, node.depth, node.token));
             }
             way.push((kinds, open));
@@ -318,7 +361,8 @@ mod tests {
         assert_eq!(within(&[(0x61, 0x7A)], 9), [0]);
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 9), [0, 1, 5]);
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 1), [5]);
-        assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 5]);
+        assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 3, 5]);
+        assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 5], "not of all");
         assert!(within(&[], 9).is_empty());
     }
 
@@ -336,11 +380,18 @@ mod tests {
         let words: [&[u8]; 6] = [b"ab", b"a/", "aé".as_bytes(), b"b\xC3", b"c\xFF", b"d\""];
         let ids = (0..).map(TokenId::new);
         let trie = Trie::new(ids.zip(words));
-        let kinds = |text: &[u8]| trie.below()[trie.find(text).expect("it is there")].kinds;
+        let below = trie.below();
+        let kinds = |text: &[u8]| {
+            let node = trie.find(text).expect("it is there") as u32;
+            let mut children = 0..trie.nodes().len();
+            let child = children.find(|child| trie.siblings().child(*child).node == node);
+            below.of_children()[child.expect("every node is a child")].kinds
+        };
         let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
         assert_eq!(kinds(b"a"), Kinds(a));
         assert_eq!(kinds(b"ab"), Kinds::of('b'));
-        for other in [&b"b"[..], b"c", b"d"] {
+        assert_eq!(kinds(b"b"), Kinds(Kinds::of('b').0 | CUT));
+        for other in [&b"c"[..], b"d"] {
             assert_eq!(kinds(other).0 & OTHER, OTHER);
         }
     }

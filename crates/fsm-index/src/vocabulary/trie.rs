@@ -1,7 +1,8 @@
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::heads::NameHeads;
-use super::kinds::{self, Below, ByKinds};
+use super::kinds::{AllBelow, ByKinds};
 use crate::{Horizon, Reach, TokenId};
 
 /// No token ends at a node.
@@ -34,16 +35,15 @@ pub(crate) struct Trie {
     reaches: Reaches,
     name_heads: NameHeads,
     /// By node, one more than its own number (the root is 0): where its children
-    /// begin in `child_bytes` and `child_nodes`, and behind the last one where
-    /// they end.
+    /// begin, and behind the last one where they end.
     child_starts: Vec<u32>,
     /// The last bytes of all children, a node's ascending.
     child_bytes: Vec<u8>,
-    child_nodes: Vec<u32>,
+    children: Vec<Child>,
     /// By byte the root's child, [`NO_NODE`] where there is none.
     root: Root,
-    /// By node, once it was asked for.
-    below: OnceLock<Box<[Below]>>,
+    /// What is below its nodes, once it was asked for.
+    below: OnceLock<AllBelow>,
     /// Its tokens by their characters, once they were asked for.
     by_kinds: OnceLock<ByKinds>,
 }
@@ -161,28 +161,23 @@ impl Trie {
         }
         let mut free = starts.clone();
         self.child_bytes = vec![0; count];
-        self.child_nodes = vec![0; count];
+        self.children = vec![Child::default(); count];
         for (at, (node, parent)) in (0..).zip(self.nodes.iter().zip(parents)) {
             let place = &mut free[parent as usize];
             self.child_bytes[*place as usize] = node.byte;
-            self.child_nodes[*place as usize] = at;
+            self.children[*place as usize] = Child {
+                node: at,
+                token: node.token,
+                first: starts[at as usize + 1],
+                end: starts[at as usize + 2],
+            };
             *place += 1;
         }
         self.child_starts = starts;
-        let (bytes, nodes) = self.root_children();
-        self.root = nodes
-            .iter()
-            .zip(bytes)
-            .fold(Root::default(), |mut root, child| {
-                root.0[usize::from(*child.1)] = *child.0;
-                root
-            });
-    }
-
-    /// The bytes and the nodes of the root's children, in their order.
-    pub(crate) fn root_children(&self) -> (&[u8], &[u32]) {
-        let to = self.child_starts.get(1).copied().unwrap_or(0) as usize;
-        (&self.child_bytes[..to], &self.child_nodes[..to])
+        for child in self.siblings().of(None) {
+            let byte = self.child_bytes[child as usize];
+            self.root.0[usize::from(byte)] = self.children[child as usize].node;
+        }
     }
 
     fn close(&mut self, open: &mut Vec<u32>, keep: usize) {
@@ -234,9 +229,19 @@ impl Trie {
         }
     }
 
-    /// By node, what the tokens there and below have at most.
-    pub(crate) fn below(&self) -> &[Below] {
-        self.below.get_or_init(|| kinds::below(&self.nodes))
+    /// The children of all nodes, each node's side by side.
+    pub(crate) fn siblings(&self) -> Siblings<'_> {
+        Siblings {
+            starts: &self.child_starts,
+            bytes: &self.child_bytes,
+            children: &self.children,
+        }
+    }
+
+    /// What the tokens of nodes and below them have at most.
+    pub(crate) fn below(&self) -> &AllBelow {
+        self.below
+            .get_or_init(|| AllBelow::new(&self.nodes, &self.children))
     }
 
     /// Its tokens by their characters.
@@ -246,12 +251,9 @@ impl Trie {
 
     /// The tokens of a node and below it. O(1) once [`Trie::below`] is known.
     pub(crate) fn tokens_below(&self, node: usize) -> &[u32] {
-        let below = self.below();
         let end = self.nodes[node].end as usize;
-        let to = below
-            .get(end)
-            .map_or(self.order.len(), |b| b.before as usize);
-        &self.order[below[node].before as usize..to]
+        let before = |node| self.below().before(node).unwrap_or(self.order.len());
+        &self.order[before(node)..before(end)]
     }
 
     /// The child of a node, or of the root for `None`, by a byte. O(log children).
@@ -264,7 +266,7 @@ impl Trie {
         let from = *self.child_starts.get(of)? as usize;
         let to = *self.child_starts.get(of + 1)? as usize;
         let at = self.child_bytes[from..to].binary_search(&byte).ok()?;
-        Some(self.child_nodes[from + at] as usize)
+        Some(self.children[from + at].node as usize)
     }
 
     /// The node that `bytes` lead to, if any token begins with them.
@@ -282,60 +284,60 @@ impl Trie {
             + size_of_val(self.order.as_slice())
             + size_of_val(self.child_starts.as_slice())
             + size_of_val(self.child_bytes.as_slice())
-            + size_of_val(self.child_nodes.as_slice())
-            + self.below.get().map_or(0, |below| size_of_val(&**below))
+            + size_of_val(self.children.as_slice())
+            + self.below.get().map_or(0, AllBelow::memory)
             + self.by_kinds.get().map_or(0, ByKinds::memory)
     }
 }
 
-/// The root's children on the way of a walk: those that lead to nothing are passed over
-/// without a look at their nodes, which lie far apart.
-pub(crate) struct Roots<'a> {
+/// The children of the nodes of a trie, each node's side by side and their bytes
+/// ascending: to look for those by which a text goes on, the others' nodes, which lie far
+/// apart, need not be touched.
+#[derive(Clone, Copy)]
+pub(crate) struct Siblings<'a> {
+    starts: &'a [u32],
     bytes: &'a [u8],
-    nodes: &'a [u32],
-    next: usize,
-    /// Behind the last node.
-    end: usize,
+    children: &'a [Child],
 }
 
-impl<'a> Roots<'a> {
-    pub(crate) fn new(trie: &'a Trie) -> Roots<'a> {
-        let (bytes, nodes) = trie.root_children();
-        Roots {
-            bytes,
-            nodes,
-            next: 0,
-            end: trie.nodes().len(),
-        }
-    }
+/// A node among those of the same parent, with what a walk wants of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Child {
+    pub(crate) node: u32,
+    /// As in [`Node`].
+    pub(crate) token: u32,
+    /// Its own children have the numbers `first..end`.
+    first: u32,
+    end: u32,
+}
 
-    /// The first node from `at` on that is no child of the root which `is_dead` by its
-    /// byte, and how many such children come before it. `at` never goes back.
+impl Child {
+    /// The numbers of its children.
     #[inline]
-    pub(crate) fn pass(&mut self, at: usize, is_dead: impl FnMut(u8) -> bool) -> (usize, u64) {
-        match self.nodes.get(self.next) {
-            Some(&node) if node as usize <= at => self.pass_from(at, is_dead),
-            _ => (at, 0),
+    pub(crate) fn children(self) -> Range<u32> {
+        self.first..self.end
+    }
+}
+
+impl<'a> Siblings<'a> {
+    /// The numbers of the children of a node, or of the root for `None`.
+    pub(crate) fn of(self, node: Option<usize>) -> Range<u32> {
+        let at = node.map_or(0, |node| node + 1);
+        match self.starts.get(at..at + 2) {
+            Some(&[from, to]) => from..to,
+            _ => 0..0,
         }
     }
 
-    fn pass_from(&mut self, mut at: usize, mut is_dead: impl FnMut(u8) -> bool) -> (usize, u64) {
-        let mut passed = 0;
-        while let Some(&node) = self.nodes.get(self.next) {
-            let node = node as usize;
-            if node > at {
-                break;
-            }
-            let is_passed = node == at && is_dead(self.bytes[self.next]);
-            self.next += 1;
-            if is_passed {
-                passed += 1;
-                at = self.nodes.get(self.next).map_or(self.end, |&n| n as usize);
-            } else if node == at {
-                break;
-            }
-        }
-        (at, passed)
+    /// By the number of a child, its byte.
+    #[inline]
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    #[inline]
+    pub(crate) fn child(self, number: usize) -> Child {
+        self.children[number]
     }
 }
 
@@ -364,20 +366,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_of_the_root_are_passed_over_by_their_bytes() {
+    fn children_lie_side_by_side() {
         let words: [&[u8]; 5] = [b"ab", b"ac", b"b", b"ca", b"d"];
         let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
         let trie = Trie::new(tokens);
+        let siblings = trie.siblings();
         // a, ab, ac, b, c, ca, d.
-        let mut roots = Roots::new(&trie);
-        assert_eq!(roots.pass(0, |byte| byte != b'a'), (0, 0));
-        assert_eq!(roots.pass(1, |_| true), (1, 0), "inside of the first");
-        assert_eq!(roots.pass(3, |byte| byte == b'b'), (4, 1));
-        assert_eq!(roots.pass(5, |_| true), (5, 0));
-        assert_eq!(roots.pass(6, |_| true), (7, 1));
-        let mut roots = Roots::new(&trie);
-        assert_eq!(roots.pass(4, |_| true), (7, 2), "some were left out");
-        assert_eq!(Roots::new(&Trie::default()).pass(0, |_| true), (0, 0));
+        let of = |node| {
+            let children = siblings.of(node).map(|child| child as usize);
+            let child = |child: usize| (siblings.bytes()[child], siblings.child(child).node);
+            children.map(child).collect::<Vec<_>>()
+        };
+        assert_eq!(of(None), [(b'a', 0), (b'b', 3), (b'c', 4), (b'd', 6)]);
+        assert_eq!(of(Some(0)), [(b'b', 1), (b'c', 2)]);
+        assert_eq!(of(Some(6)), []);
+        assert!(Trie::default().siblings().of(None).is_empty());
     }
 
     #[test]

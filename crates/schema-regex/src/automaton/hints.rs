@@ -1,7 +1,7 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{Behind, ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::{DEAD, Follows};
@@ -181,7 +181,9 @@ impl SchemaAutomaton {
                 let (Some((_, leaf)), None) = (live.next(), live.next()) else {
                     return None;
                 };
-                let d = leaf.dfa?;
+                let Some(d) = leaf.dfa else {
+                    return counted_text(m, leaf, text.length);
+                };
                 let state = leaf_state(m, leaf, text.state, x);
                 let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
                 let left = open.saturating_sub(1 + u64::from(text.length));
@@ -697,6 +699,23 @@ fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
 
 /// The longest mask key, in words.
 const MAX_KEY: usize = 512;
+
+/// The text that may come where nothing but its length counts.
+fn counted_text(m: &StringMachine, leaf: &Leaf, length: u32) -> Option<FreeText> {
+    if leaf.listed || leaf.excludes || !m.words.list.is_empty() {
+        return None;
+    }
+    let left = match leaf.max {
+        Some(max) => max.checked_sub(u64::from(length))?,
+        None => u64::MAX,
+    };
+    (left > 0).then_some(FreeText {
+        class: ANY_TEXT,
+        chars: usize::try_from(left).unwrap_or(usize::MAX),
+        behind: Behind::AnyText,
+        ends: false,
+    })
+}
 
 /// Of a string of which only the characters are counted: how many must come at
 /// least, and one more than how many may; alike where `horizon` bytes cannot
