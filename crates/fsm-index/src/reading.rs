@@ -36,9 +36,26 @@ pub(crate) struct Readings {
     /// By number.
     places: Vec<Place>,
     numbers: HashMap<TextAt, u32, FixedState>,
-    rows: Vec<[u32; 256]>,
+    rows: Vec<Row>,
     /// Whose steps these are, if others take the same.
     language: Option<[u64; 4]>,
+}
+
+/// The steps from one place.
+#[derive(Debug)]
+pub(crate) struct Row([u32; 256]);
+
+impl Row {
+    #[inline]
+    pub(crate) fn is_dead(&self, byte: u8) -> bool {
+        self.0[usize::from(byte)] == DEAD
+    }
+
+    /// The step by a byte, if it was taken before.
+    #[inline]
+    pub(crate) fn step(&self, byte: u8) -> Option<Read> {
+        read(self.0[usize::from(byte)])
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +76,9 @@ const LEAVES: u32 = u32::MAX - 2;
 
 /// A place has a row once so many steps were taken from it: most are left at once.
 const FEW_STEPS: u32 = 8;
+
+/// The same for a place inside a character: there are many of them.
+const FEW_INSIDE: u32 = 32;
 
 /// No more rows than these, 1 KiB each, are kept.
 const MAX_ROWS: usize = 1 << 8;
@@ -117,12 +137,11 @@ impl Readings {
         self.rows.shrink_to(FEW_ROWS);
     }
 
-    /// The step from a place by a byte, if it was taken before and is kept.
+    /// The steps from a place that were taken before, if they are kept.
     #[inline]
-    pub(crate) fn known(&self, from: PlaceId, byte: u8) -> Option<Read> {
-        let row = self.places[from.0 as usize].row;
-        let row = self.rows.get(row as usize)?;
-        read(row[usize::from(byte)])
+    pub(crate) fn row(&self, place: PlaceId) -> Option<&Row> {
+        let row = self.places[place.0 as usize].row;
+        self.rows.get(row as usize)
     }
 
     /// The place of a number.
@@ -134,14 +153,15 @@ impl Readings {
         let place = &mut self.places[from.0 as usize];
         place.steps += 1;
         let at = place.at;
-        // The bytes behind the first of a character come from too many places.
-        let is_first = !matches!(byte, 0x80..=0xBF);
-        if place.row == NO_ROW && place.steps > FEW_STEPS && is_first && self.rows.len() < MAX_ROWS
-        {
+        let few = match byte {
+            0x80..=0xBF => FEW_INSIDE,
+            _ => FEW_STEPS,
+        };
+        if place.row == NO_ROW && place.steps > few && self.rows.len() < MAX_ROWS {
             place.row = self.rows.len() as u32;
-            let mut row = [UNKNOWN; 256];
+            let mut row = Row([UNKNOWN; 256]);
             if reader.is_ascii_next(at) {
-                row[0x80..].fill(DEAD);
+                row.0[0x80..].fill(DEAD);
             }
             self.rows.push(row);
         }
@@ -153,7 +173,7 @@ impl Readings {
             TextStep::To(to) => self.number(to).0,
         };
         if let Some(row) = self.rows.get_mut(row as usize) {
-            row[usize::from(byte)] = next;
+            row.0[usize::from(byte)] = next;
         }
         read(next).unwrap_or(Read::Dead)
     }

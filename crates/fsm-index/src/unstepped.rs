@@ -1,5 +1,7 @@
 //! Subtrees that a walk need not step through, because their text is free anyway.
 
+use std::ops::Range;
+
 use crate::levels::Way;
 use crate::vocabulary::{Below, Kinds, Trie};
 
@@ -79,35 +81,78 @@ impl<'a> Unstepped<'a> {
         }
     }
 
-    /// What to do with the subtree of a child, to which a byte leads behind `way`.
+    /// Of the children of a node to which bytes of such a way lead, those that are free.
     /// `is_back` says whether the text of that way leads back to where the walk began.
     #[inline]
-    pub(crate) fn pass(
-        self,
-        (child, byte): (usize, u8),
-        way: Way,
-        is_back: impl FnOnce() -> bool,
-    ) -> Pass {
-        // Where a character begins, none is open.
-        if way == Way::Other || byte & 0xC0 == 0x80 {
-            return Pass::Read;
-        }
+    pub(crate) fn among(self, way: Way, is_back: impl FnOnce() -> bool) -> FreeChildren<'a> {
         let free = self.free;
-        let below = &self.below[child];
-        if !below.kinds.are_within(free.kinds) {
-            return Pass::Read;
-        }
-        let is_short = usize::from(below.longest) <= free.bytes;
         let of_class = way == Way::Class;
-        let is_free = match free.from {
-            From::AnyText => is_short,
-            From::ItsClass => of_class && (is_short || free.ends),
-            From::Start => is_short && is_back(),
+        let longest = match free.from {
+            _ if way == Way::Other => None,
+            From::AnyText => Some(free.bytes),
+            From::ItsClass if of_class && free.ends => Some(usize::MAX),
+            From::ItsClass => of_class.then_some(free.bytes),
+            From::Start => is_back().then_some(free.bytes),
         };
-        match is_free {
-            true if of_class => Pass::LeaveOut,
-            true => Pass::Take,
-            false => Pass::Read,
+        FreeChildren {
+            below: self.below,
+            kinds: free.kinds,
+            longest,
+            pass: if of_class { Pass::LeaveOut } else { Pass::Take },
         }
+    }
+}
+
+/// Which children of a node are free.
+#[derive(Clone, Copy)]
+pub(crate) struct FreeChildren<'a> {
+    below: &'a [Below],
+    kinds: Kinds,
+    /// Those with no longer tokens below them, if any.
+    longest: Option<usize>,
+    /// What is to be done with them.
+    pass: Pass,
+}
+
+impl FreeChildren<'_> {
+    /// None.
+    pub(crate) const NONE: Self = FreeChildren {
+        below: &[],
+        kinds: Kinds::NONE,
+        longest: None,
+        pass: Pass::Read,
+    };
+
+    /// The first of some children that is not left out, and what to do with it. `lives`
+    /// says whether a byte can lead on; `bytes` are those of all children.
+    #[inline]
+    pub(crate) fn first(
+        &self,
+        children: Range<usize>,
+        bytes: &[u8],
+        lives: impl Fn(u8) -> bool,
+    ) -> Option<(usize, Pass)> {
+        let from = children.start;
+        let bytes = &bytes[children.clone()];
+        let Some(longest) = self.longest else {
+            let at = bytes.iter().position(|byte| lives(*byte))?;
+            return Some((from + at, Pass::Read));
+        };
+        let is_free = |byte: u8, below: &Below| {
+            // Where a character begins, none is open.
+            let begins = byte & 0xC0 != 0x80;
+            let is_short = usize::from(below.longest) <= longest;
+            begins && is_short && below.kinds.are_within(self.kinds)
+        };
+        let children = bytes.iter().zip(&self.below[children]).zip(from..);
+        let mut met = children.filter_map(|((&byte, below), child)| {
+            let pass = match lives(byte) {
+                false => Pass::LeaveOut,
+                true if is_free(byte, below) => self.pass,
+                true => Pass::Read,
+            };
+            (pass != Pass::LeaveOut).then_some((child, pass))
+        });
+        met.next()
     }
 }

@@ -156,17 +156,20 @@ impl Walker {
         levels[depth] = Level::of(siblings.of(top));
         let mut visited = 0;
         loop {
-            let Some(child) = levels[depth].next_child(|child| {
-                visited += 1;
-                next.0[depth].has(siblings.bytes()[child])
-            }) else {
+            let rest = levels[depth].rest();
+            let bytes = siblings.bytes()[rest.clone()].iter();
+            let alive = &next.0[depth];
+            let first = bytes.zip(rest.clone()).find(|(byte, _)| alive.has(**byte));
+            let passed = first.map_or(rest.len(), |(_, child)| child + 1 - rest.start);
+            visited += passed as u64;
+            levels[depth].pass(passed);
+            let Some((&byte, child)) = first else {
                 if depth == top_depth {
                     break;
                 }
                 depth -= 1;
                 continue;
             };
-            let byte = siblings.bytes()[child];
             let child = siblings.child(child);
             if skips.have(child.node) {
                 continue;

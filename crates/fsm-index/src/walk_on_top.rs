@@ -5,7 +5,7 @@ use crate::budget::Watch;
 use crate::levels::{Level, Skips, Way};
 use crate::part::Open;
 use crate::reading::{Read, Text};
-use crate::unstepped::{Free, Pass, Unstepped};
+use crate::unstepped::{Free, FreeChildren, Pass, Unstepped};
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::walk::{WORTH_ASKING, Walker, fresh};
 use crate::{ByteAutomaton, Cursor};
@@ -44,106 +44,103 @@ impl Walker {
             .at(text.as_ref().map(|text| text.start));
         let mut visited = 0;
         let mut depth = 0;
-        loop {
+        'levels: loop {
             let Level { place, way, .. } = levels[depth];
-            // A child that the text, or the bytes that may come, do not rule out.
-            let child = levels[depth].next_child(|child| {
-                visited += 1;
-                let byte = siblings.bytes()[child];
-                match place {
-                    Some(place) => readings.known(place, byte) != Some(Read::Dead),
-                    None => next.0[depth].has(byte),
-                }
-            });
-            let Some(child) = child else {
-                if depth == 0 {
-                    break;
-                }
-                depth -= 1;
-                // A text is over behind the node where it began.
-                if text.as_ref().is_some_and(|text| text.depth > depth) {
-                    text = None;
-                }
-                continue;
-            };
-            let byte = siblings.bytes()[child];
-            let pass = unstepped.map_or(Pass::Read, |unstepped| {
-                let is_back = || {
+            let free = unstepped.map_or(FreeChildren::NONE, |unstepped| {
+                unstepped.among(way, || {
                     let back = |(text, place): (&Text<'_>, _)| {
                         text.depth == 0 && text.is_back(place, readings)
                     };
                     path[depth] == start || text.as_ref().zip(place).is_some_and(back)
-                };
-                unstepped.pass((child, byte), way, is_back)
+                })
             });
-            if pass == Pass::LeaveOut {
-                continue;
-            }
-            let child = siblings.child(child);
-            if skips.have(child.node) {
-                continue;
-            }
-            if pass == Pass::Take {
-                let tokens = trie.tokens_below(child.node as usize).iter();
-                tokens.copied().for_each(&mut hit);
-                continue;
-            }
-            if depth == 0 && !watch.go_on(visited) {
-                break;
-            }
-            let way = unstepped.map_or(Way::Other, |unstepped| unstepped.way(way, byte));
-            let below = Level::of(child.children()).along(way);
-            if let (Some(read), Some(place)) = (&text, place) {
-                let step = readings.known(place, byte);
-                match step.unwrap_or_else(|| read.step(place, byte, readings)) {
-                    Read::Dead => continue,
-                    Read::To(to) => {
-                        if child.token != NO_TOKEN {
-                            hit(child.token);
-                        }
-                        if !below.is_empty() {
-                            depth += 1;
-                            path[depth] = IN_TEXT;
-                            levels[depth] = below.at(Some(to));
-                        }
-                        continue;
-                    }
-                    Read::Leaves => {
-                        if path[depth] == IN_TEXT {
-                            let place = readings.place(place);
-                            path[depth] = automaton.text_cursor(read.cursor, place, scratch);
+            loop {
+                // What the text, or the bytes that may come, rule out is passed over, and
+                // what is known.
+                let row = place.and_then(|place| readings.row(place));
+                let bytes = &next.0[depth];
+                let rest = levels[depth].rest();
+                let first = free.first(rest.clone(), siblings.bytes(), |byte| match row {
+                    Some(row) => !row.is_dead(byte),
+                    None => place.is_some() || bytes.has(byte),
+                });
+                let passed = first.map_or(rest.len(), |(child, _)| child + 1 - rest.start);
+                visited += passed as u64;
+                levels[depth].pass(passed);
+                let Some((child, pass)) = first else { break };
+                let byte = siblings.bytes()[child];
+                let child = siblings.child(child);
+                if skips.have(child.node) {
+                    continue;
+                }
+                if pass == Pass::Take {
+                    let tokens = trie.tokens_below(child.node as usize).iter();
+                    tokens.copied().for_each(&mut hit);
+                    continue;
+                }
+                if depth == 0 && !watch.go_on(visited) {
+                    break 'levels;
+                }
+                let below = Level::of(child.children());
+                let mut to_place = None;
+                if let (Some(read), Some(place)) = (&text, place) {
+                    let step = row.and_then(|row| row.step(byte));
+                    match step.unwrap_or_else(|| read.step(place, byte, readings)) {
+                        Read::Dead => continue,
+                        Read::To(to) => to_place = Some(to),
+                        Read::Leaves => {
+                            if path[depth] == IN_TEXT {
+                                let place = readings.place(place);
+                                path[depth] = automaton.text_cursor(read.cursor, place, scratch);
+                            }
                         }
                     }
                 }
+                let mut cursor = IN_TEXT;
+                if to_place.is_none() {
+                    match memo.step_on_top(automaton, path[depth], byte, scratch) {
+                        Some(to) if to.is_dead() => continue,
+                        Some(to) => cursor = to,
+                        None => {
+                            let way = levels[..depth].iter().map(Level::last_child);
+                            open.push(Open {
+                                node: child.node,
+                                path: way.map(|child| siblings.bytes()[child]).collect(),
+                            });
+                            continue;
+                        }
+                    }
+                }
+                if child.token != NO_TOKEN {
+                    hit(child.token);
+                }
+                if below.is_empty() {
+                    continue;
+                }
+                depth += 1;
+                path[depth] = cursor;
+                if to_place.is_none() {
+                    if text.is_none() && byte == b'"' {
+                        text = Text::at(automaton, (cursor, depth), horizon, scratch, readings);
+                        to_place = text.as_ref().map(|text| text.start);
+                    }
+                    let is_worth = child.children().len() >= WORTH_ASKING;
+                    next.put(depth, is_worth, || {
+                        automaton.next_bytes_on_top(cursor, scratch)
+                    });
+                }
+                let way = unstepped.map_or(Way::Other, |unstepped| unstepped.way(way, byte));
+                levels[depth] = below.along(way).at(to_place);
+                continue 'levels;
             }
-            let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {
-                let way = levels[..depth].iter().map(Level::last_child);
-                open.push(Open {
-                    node: child.node,
-                    path: way.map(|child| siblings.bytes()[child]).collect(),
-                });
-                continue;
-            };
-            if cursor.is_dead() {
-                continue;
+            if depth == 0 {
+                break;
             }
-            if child.token != NO_TOKEN {
-                hit(child.token);
+            depth -= 1;
+            // A text is over behind the node where it began.
+            if text.as_ref().is_some_and(|text| text.depth > depth) {
+                text = None;
             }
-            if below.is_empty() {
-                continue;
-            }
-            depth += 1;
-            path[depth] = cursor;
-            levels[depth] = below;
-            if text.is_none() && byte == b'"' {
-                text = Text::at(automaton, (cursor, depth), horizon, scratch, readings);
-                levels[depth].place = text.as_ref().map(|text| text.start);
-            }
-            let is_worth = child.children().len() >= WORTH_ASKING;
-            next.put(depth, is_worth, || {
-                automaton.next_bytes_on_top(cursor, scratch)
-            });
         }
         self.visited += visited;
         (visited, open)

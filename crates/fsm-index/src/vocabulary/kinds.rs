@@ -84,6 +84,8 @@ const KINDS: [(u32, u32); 61] = [
 ];
 
 impl Kinds {
+    pub(crate) const NONE: Kinds = Kinds(0);
+
     pub(crate) fn of(c: char) -> Kinds {
         let c = u32::from(c);
         let at = KINDS.partition_point(|kind| kind.1 < c);

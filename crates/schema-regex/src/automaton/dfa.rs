@@ -119,6 +119,14 @@ impl CharDfa {
         self.next[state as usize * self.width + symbol as usize]
     }
 
+    /// The ends of a range around a code point, of which all lead to the same from each
+    /// state.
+    pub(super) fn alike(&self, c: u32) -> (u32, u32) {
+        let at = self.starts.partition_point(|&s| s <= c) - 1;
+        let next = self.starts.get(at + 1);
+        (self.starts[at], next.map_or(0x10_FFFF, |next| next - 1))
+    }
+
     pub(super) fn run(&self, text: &str) -> u32 {
         let mut state = if self.is_empty() { DEAD } else { 0 };
         for c in text.chars() {

@@ -105,6 +105,9 @@ trait Rules {
     /// The state of the automaton behind a character; [`DEAD`] if there is none.
     fn next(&self, state: u32, c: u32) -> u32;
 
+    /// The ends of a range around a code point, of which all lead to the same.
+    fn alike(&self, c: u32) -> (u32, u32);
+
     /// Whether some character of a range leads to a place that lives.
     fn some(&self, place: Place, lo: u32, hi: u32) -> bool;
 
@@ -178,6 +181,10 @@ impl Rules for StringRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.dfa.map_or(0, |dfa| dfa.step(state, c))
+    }
+
+    fn alike(&self, c: u32) -> (u32, u32) {
+        self.dfa.map_or((0, 0x10_FFFF), |dfa| dfa.alike(c))
     }
 
     fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
@@ -254,6 +261,10 @@ impl Rules for NameRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
         self.keys.map_or(0, |keys| keys.dfa.step(state, c))
+    }
+
+    fn alike(&self, c: u32) -> (u32, u32) {
+        self.keys.map_or((0, 0x10_FFFF), |keys| keys.dfa.alike(c))
     }
 
     fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
@@ -344,7 +355,9 @@ impl<R: Rules> ReadText for Reader<R> {
         }
         let mut sink = Follow(&self.rules);
         match text::read(&mut sink, self.escapes, partial, place, byte) {
-            Some((partial, place)) => TextStep::To(pack(place, partial)),
+            Some((partial, place)) => {
+                TextStep::To(pack(place, alike(partial, |c| self.rules.alike(c))))
+            }
             None => TextStep::Dead,
         }
     }
@@ -369,6 +382,32 @@ impl<R: Rules> ReadText for Reader<R> {
         partial == Partial::None
             && place.state == self.start.state
             && (!self.rules.counts() || place == self.start)
+    }
+}
+
+/// One of the beginnings of characters from which all goes on alike: texts then meet in
+/// few places. `range` gives the ends of a range around a code point, of which all lead
+/// to the same.
+fn alike(partial: Partial, range: impl Fn(u32) -> (u32, u32)) -> Partial {
+    let Partial::Utf8 { bits, left, least } = partial else {
+        return partial;
+    };
+    let size = 1 << (6 * u32::from(left));
+    let first = bits * size;
+    let (from, to) = range(first);
+    let from = from.max(LEAST[1]).next_multiple_of(size);
+    // All that begin so are characters.
+    let are_all = |first: u32| {
+        let last = first + (size - 1);
+        last <= to && (last < 0xD800 || first > 0xDFFF)
+    };
+    match first >= least && are_all(first) && are_all(from) {
+        true => Partial::Utf8 {
+            bits: from / size,
+            left,
+            least: LEAST[1],
+        },
+        false => partial,
     }
 }
 
@@ -420,6 +459,39 @@ fn length(least: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beginnings_that_go_on_alike_are_one() {
+        let utf8 = |bits, left, least| Partial::Utf8 { bits, left, least };
+        let all = |_| (0, 0x10_FFFF);
+        let first = utf8(2, 1, 0x80);
+        for (bits, least) in [(2, 0x80), (0x1F, 0x80), (0x20, 0x800), (0x3FF, 0x1_0000)] {
+            assert!(alike(utf8(bits, 1, least), all) == first, "{bits:x}");
+        }
+        assert!(alike(utf8(1, 2, 0x800), all) == alike(utf8(0xF, 2, 0x800), all));
+        // Where the character may be too short, a surrogate, or beyond all, that counts.
+        for partial in [
+            utf8(0, 2, 0x800),
+            utf8(0xD, 2, 0x800),
+            utf8(0x360, 1, 0x800),
+            utf8(4, 3, 0x1_0000),
+            Partial::Escape,
+        ] {
+            assert!(alike(partial, all) == partial, "{partial:?}");
+        }
+        // As far as the characters are alike.
+        let from = |c| {
+            if c < 0x3000 {
+                (0, 0x2FFF)
+            } else {
+                (0x3000, 0x3FFF)
+            }
+        };
+        let later = alike(utf8(0xC5, 1, 0x800), from);
+        assert!(later == utf8(0xC0, 1, 0x80) && alike(utf8(0xC0, 1, 0x800), from) == later);
+        let split = |_| (0x3001, 0x303E);
+        assert!(alike(utf8(0xC0, 1, 0x800), split) == utf8(0xC0, 1, 0x800));
+    }
 
     #[test]
     fn places_are_packed_and_unpacked() {
