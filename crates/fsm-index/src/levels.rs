@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use crate::budget::Watch;
 use crate::reading::PlaceId;
-use crate::vocabulary::Trie;
+use crate::unstepped::{FreeChildren, Pass};
+use crate::vocabulary::{Child, Siblings, Trie};
 
-/// By depth; what stands below the current one is of walks before.
+/// Working memory of walks: levels by depth. What stands below the current one is of walks
+/// before.
 #[derive(Debug, Default)]
 pub(crate) struct Levels(Vec<Level>);
 
@@ -30,15 +33,6 @@ pub(crate) enum Way {
     Other,
 }
 
-impl Levels {
-    /// Room for the depths of a trie.
-    pub(crate) fn fresh(&mut self, trie: &Trie) -> &mut [Level] {
-        let depths = self.0.len().max(trie.max_depth() + 1);
-        self.0.resize(depths, Level::of(0..0));
-        &mut self.0
-    }
-}
-
 impl Level {
     /// Of the numbers of children.
     pub(crate) fn of(children: Range<u32>) -> Level {
@@ -60,25 +54,112 @@ impl Level {
         Level { place, ..self }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.next == self.end
-    }
-
     /// The children to come.
     #[inline]
-    pub(crate) fn rest(&self) -> Range<usize> {
+    fn rest(&self) -> Range<usize> {
         self.next as usize..self.end as usize
     }
+}
 
-    /// Goes on behind so many of the children to come.
-    #[inline]
-    pub(crate) fn pass(&mut self, children: usize) {
-        self.next += children as u32;
+/// A walk through a trie, from one level to the next.
+pub(crate) struct Descent<'a> {
+    pub(crate) trie: &'a Trie,
+    siblings: Siblings<'a>,
+    levels: &'a mut [Level],
+    skips: Skips<'a>,
+    /// That of the current level.
+    pub(crate) depth: usize,
+    /// Where the walk began, above which it does not go.
+    top: usize,
+    /// The nodes that were passed so far.
+    pub(crate) visited: u64,
+}
+
+impl<'a> Descent<'a> {
+    /// From a level in some depth on; the nodes in the ranges `skip` (ascending, whole
+    /// subtrees) are left out.
+    pub(crate) fn new(
+        trie: &'a Trie,
+        levels: &'a mut Levels,
+        (level, depth): (Level, usize),
+        skip: &'a [(u32, u32)],
+    ) -> Descent<'a> {
+        let depths = levels.0.len().max(trie.max_depth() + 1);
+        levels.0.resize(depths, level);
+        levels.0[depth] = level;
+        Descent {
+            trie,
+            siblings: trie.siblings(),
+            levels: &mut levels.0,
+            skips: Skips::new(skip),
+            depth,
+            top: depth,
+            visited: 0,
+        }
     }
 
-    /// The child that has been last.
-    pub(crate) fn last_child(&self) -> usize {
-        self.next as usize - 1
+    /// The current level.
+    #[inline]
+    pub(crate) fn level(&self) -> Level {
+        self.levels[self.depth]
+    }
+
+    /// The next child of the current level by whose byte the walk `lives`, and that byte:
+    /// those that are free are told to `hit`, or left out. None at the end of the level,
+    /// and where `watch` ends the walk, which it may at the root.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        free: &FreeChildren<'_>,
+        lives: impl Fn(u8) -> bool,
+        watch: &mut impl Watch,
+        hit: &mut impl FnMut(u32),
+    ) -> Option<(Child, u8)> {
+        let level = &mut self.levels[self.depth];
+        loop {
+            let rest = level.rest();
+            let first = free.first(rest.clone(), self.siblings.bytes(), &lives);
+            let passed = first.map_or(rest.len(), |(child, _)| child + 1 - rest.start);
+            level.next += passed as u32;
+            self.visited += passed as u64;
+            let (number, pass) = first?;
+            let child = self.siblings.child(number);
+            if self.skips.have(child.node) {
+                continue;
+            }
+            if pass == Pass::Take {
+                let tokens = self.trie.tokens_below(child.node as usize).iter();
+                tokens.copied().for_each(&mut *hit);
+                continue;
+            }
+            if self.depth == 0 && !watch.go_on(self.visited) {
+                level.next = level.end;
+                return None;
+            }
+            return Some((child, self.siblings.bytes()[number]));
+        }
+    }
+
+    /// Goes to the children of a node, which has some.
+    #[inline]
+    pub(crate) fn go_down(&mut self, children: Level) {
+        self.depth += 1;
+        self.levels[self.depth] = children;
+    }
+
+    /// Goes back to the level above, if there is one.
+    #[inline]
+    pub(crate) fn go_up(&mut self) -> bool {
+        let goes = self.depth > self.top;
+        self.depth -= usize::from(goes);
+        goes
+    }
+
+    /// The bytes that lead to the node whose children the current level has.
+    pub(crate) fn way(&self) -> Box<[u8]> {
+        let above = &self.levels[self.top..self.depth];
+        let byte = |level: &Level| self.siblings.bytes()[level.next as usize - 1];
+        above.iter().map(byte).collect()
     }
 }
 
@@ -128,14 +209,5 @@ mod tests {
         assert!(!Skips::new(&[]).have(7));
         let mut skips = Skips::new(&[(1, 3), (5, 8)]);
         assert!(skips.have(7), "some were passed over");
-    }
-
-    #[test]
-    fn a_level_gives_one_child_after_the_other() {
-        let mut level = Level::of(3..9);
-        level.pass(3);
-        assert_eq!((level.last_child(), level.rest()), (5, 6..9));
-        level.pass(3);
-        assert!(level.is_empty());
     }
 }

@@ -3,9 +3,10 @@
 
 use crate::budget::{Unwatched, Watch};
 use crate::changed::Bits;
-use crate::levels::{Level, Levels, Skips};
+use crate::levels::{Descent, Level, Levels};
 use crate::memo::Memo;
 use crate::reading::Readings;
+use crate::unstepped::FreeChildren;
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
@@ -148,35 +149,20 @@ impl Walker {
         let Walker {
             path, next, memo, ..
         } = self;
-        let siblings = trie.siblings();
-        let levels = self.levels.fresh(trie);
-        let mut skips = Skips::new(skip);
-        let top_depth = top.map_or(0, |node| trie.nodes()[node].depth.into());
-        let mut depth: usize = top_depth;
-        levels[depth] = Level::of(siblings.of(top));
-        let mut visited = 0;
+        let depth = top.map_or(0, |node| trie.nodes()[node].depth.into());
+        let first = Level::of(trie.siblings().of(top));
+        let mut descent = Descent::new(trie, &mut self.levels, (first, depth), skip);
         loop {
-            let rest = levels[depth].rest();
-            let bytes = siblings.bytes()[rest.clone()].iter();
-            let alive = &next.0[depth];
-            let first = bytes.zip(rest.clone()).find(|(byte, _)| alive.has(**byte));
-            let passed = first.map_or(rest.len(), |(_, child)| child + 1 - rest.start);
-            visited += passed as u64;
-            levels[depth].pass(passed);
-            let Some((&byte, child)) = first else {
-                if depth == top_depth {
+            let depth = descent.depth;
+            let bytes = next.0[depth];
+            let free = FreeChildren::NONE;
+            let met = descent.next(&free, |byte| bytes.has(byte), watch, &mut |_| {});
+            let Some((child, byte)) = met else {
+                if !descent.go_up() {
                     break;
                 }
-                depth -= 1;
                 continue;
             };
-            let child = siblings.child(child);
-            if skips.have(child.node) {
-                continue;
-            }
-            if depth == 0 && !watch.go_on(visited) {
-                break;
-            }
             let cursor = memo.step(automaton, path[depth], byte, scratch);
             if cursor.is_dead() {
                 continue;
@@ -188,16 +174,16 @@ impl Walker {
             if children.is_empty() {
                 continue;
             }
-            depth += 1;
-            path[depth] = cursor;
-            next.put(depth, children.len() >= WORTH_ASKING, || {
+            path[depth + 1] = cursor;
+            next.put(depth + 1, children.len() >= WORTH_ASKING, || {
                 match memo.has_row(cursor) {
                     true => ByteSet::ALL,
                     false => automaton.next_bytes(cursor, scratch),
                 }
             });
-            levels[depth] = Level::of(children);
+            descent.go_down(Level::of(children));
         }
+        let visited = descent.visited;
         self.visited += visited;
         visited
     }

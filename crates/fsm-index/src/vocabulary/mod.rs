@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use kinds::{Below, Kinds};
-pub(crate) use trie::{NO_TOKEN, Trie};
+pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
 
 use common::Common;
 use tokens::Tokens;
