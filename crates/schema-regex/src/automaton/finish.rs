@@ -24,45 +24,58 @@ const MAX_WANTED: usize = 5_000;
 /// waits for it.
 const MAX_COMPLETION: usize = 4 << 20;
 
+/// A completion ends unfinished when it has compared more bytes of items that
+/// must differ than this, in all its searches and detours: some ten seconds.
+pub(super) const MAX_COMPARED: u64 = 1 << 28;
+
+/// The most detours of a completion, one byte each that is found by trying.
+const MAX_DETOURS: usize = 10_000;
+
 impl SchemaAutomaton {
     /// Writes a text that leads to acceptance.
     pub(super) fn finish(&self, first: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+        let start = out.len();
         let mut config = first;
         let mut detours = 0;
-        let start = out.len();
-        while out.len() - start <= MAX_COMPLETION {
+        // The same text with all ways open, read as far as to the last detour.
+        let (mut wide, mut read) = (first, start);
+        while out.len() - start <= MAX_COMPLETION && x.may_compare > 0 {
             let length = out.len();
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
                 continue;
             }
             out.truncate(length);
-            let ended = match config.top {
-                Top::End => true,
-                Top::Number { node, set, state } => {
-                    config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
-                }
-                _ => false,
-            };
             detours += 1;
-            if ended || detours > MAX_DETOURS {
+            if self.has_ended(&config, x) || detours > MAX_DETOURS {
                 return;
             }
             // The plain way is barred by items that must differ: another one,
             // which exists, of all ways that were open.
-            let text = out[start..].to_vec();
-            let Some(wide) = text.iter().try_fold(first, |c, b| self.next(c, *b, x)) else {
+            let behind = out[read..].iter();
+            let Some(here) = behind.copied().try_fold(wide, |c, b| self.next(c, b, x)) else {
                 return;
             };
-            config = wide;
-            let bytes = self.bytes_to_try(&config, x);
+            let bytes = self.bytes_to_try(&here, x);
             let way = bytes
                 .into_iter()
                 .chain(0x20..=0xFF)
-                .find_map(|byte| self.next(config, byte, x).map(|next| (byte, next)));
+                .find_map(|byte| self.next(here, byte, x).map(|next| (byte, next)));
             let Some((byte, next)) = way else { return };
             out.push(byte);
+            (wide, read) = (next, out.len());
             config = next;
+        }
+    }
+
+    /// Whether the text may end here, and nothing has to be added.
+    fn has_ended(&self, config: &Config, x: &mut Scratch) -> bool {
+        match config.top {
+            Top::End => true,
+            Top::Number { node, set, state } => {
+                config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
+            }
+            _ => false,
         }
     }
 
@@ -647,9 +660,6 @@ fn representatives(dfa: &CharDfa) -> Vec<char> {
         .collect()
 }
 
-/// The most bytes of a completion that are found by trying.
-const MAX_DETOURS: usize = 10_000;
-
 /// The ways on from a state: a text, and where it leads.
 type Ways<'w, S> = dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)> + 'w;
 
@@ -674,7 +684,9 @@ fn search<S: Copy + Eq + std::hash::Hash>(
             parts.reverse();
             return Some(parts.concat());
         }
-        if from.len() > most {
+        // A search for an item that differs, as walks make them, has limits of
+        // its own.
+        if from.len() > most || (x.may_compare == 0 && !x.searching) {
             return None;
         }
         for (text, to) in next(&state, x) {
@@ -685,4 +697,55 @@ fn search<S: Copy + Eq + std::hash::Hash>(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use fsm_index::ByteAutomaton as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::options::Options;
+
+    /// The completion from the start that compares at most so many bytes, whether
+    /// it is finished, and how many it compared.
+    fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
+        let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
+        let mut x = automaton.scratch();
+        x.may_compare = may_compare;
+        let mut out = Vec::new();
+        automaton.finish(automaton.first(), &mut x, &mut out);
+        let is_finished = automaton.is_match(&out);
+        let compared = may_compare - x.may_compare;
+        (String::from_utf8(out).unwrap(), is_finished, compared)
+    }
+
+    #[test]
+    fn completions_compare_no_more_than_they_may() {
+        let schema = json!({"type": "array", "uniqueItems": true, "minItems": 12});
+        let (_, is_finished, compared) = completion(&schema, 1 << 28);
+        assert!(is_finished);
+        let (_, is_finished, _) = completion(&schema, compared / 2);
+        assert!(!is_finished);
+    }
+
+    #[test]
+    fn detours_go_on_from_where_the_last_one_was() {
+        // The plain way of each item but the first leads to the first again.
+        let object = |a: Value| {
+            json!({
+                "type": "object",
+                "properties": {"a": a},
+                "required": ["a"],
+                "additionalProperties": false,
+            })
+        };
+        let (one, text) = (json!({"const": 1}), json!({"type": "string"}));
+        let item = json!({"anyOf": [object(one), object(text)]});
+        let schema = json!({"type": "array", "items": item, "uniqueItems": true, "minItems": 20});
+        let (text, is_finished, compared) = completion(&schema, 1 << 28);
+        assert!(is_finished, "{text}");
+        // Each time from the start it would be half as much again.
+        assert!(compared < 500_000, "{compared}");
+    }
 }
