@@ -9,6 +9,7 @@ use super::dfa::{CharDfa, DEAD};
 use super::live::{Live, ObjectAt};
 use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine};
 use super::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
+use super::space::NO_SPACE;
 use super::step::UNITS;
 use super::strings::string_goals;
 use super::text::Partial;
@@ -105,12 +106,11 @@ impl SchemaAutomaton {
             Top::Unit { word, at, .. } => {
                 self.feed(config, &UNITS[word as usize][at as usize..], x, out)
             }
-            Top::Value { node, set, space } => {
+            Top::Value { space, .. } => {
                 let mut white = Vec::new();
                 self.space.finish(space, &mut white);
                 let config = self.feed(config, &white, x, out)?;
-                let head = self.head(node, set, x)?;
-                self.feed(config, head, x, out)
+                self.begin_value(config, x, out)
             }
             Top::Number { node, set, state } => {
                 let held = self.number_goals(node, set, state, x);
@@ -216,8 +216,19 @@ impl SchemaAutomaton {
                 let m = self.node(top.frame.node).array.as_ref()?;
                 let member = m.members.first()?;
                 let set = x.add_list(&[choice.goal]);
-                let head = self.head(member.node, set, x)?;
-                self.feed(config, head, x, out)
+                let item = Top::Value {
+                    node: member.node,
+                    set,
+                    space: NO_SPACE,
+                };
+                self.begin_value(
+                    Config {
+                        top: item,
+                        ..config
+                    },
+                    x,
+                    out,
+                )
             }
         }
     }
@@ -322,73 +333,57 @@ impl SchemaAutomaton {
             .copied()
     }
 
-    /// The first byte of a value: scalars first, then what is flattest.
-    fn head(&self, node: u32, set: u32, x: &mut Scratch) -> Option<&'static [u8]> {
+    /// Begins the value that comes next, with the first of its heads that may
+    /// come: an item that must differ bars those that lead to no other value.
+    fn begin_value(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let Top::Value { node, set, .. } = config.top else {
+            return None;
+        };
+        let (head, next) = self
+            .first_bytes(node, set, x)
+            .into_iter()
+            .find_map(|head| self.next(config, head, x).map(|next| (head, next)))?;
+        out.push(head);
+        Some(next)
+    }
+
+    /// The first bytes that values may have: scalars first, then what is
+    /// flattest.
+    fn first_bytes(&self, node: u32, set: u32, x: &Scratch) -> Vec<u8> {
         let n = self.node(node);
         let wanted = x.list(set);
-        if n.number
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|(g, _)| wanted.contains(g)))
+        let mut heads = Vec::new();
+        if let Some(m) = &n.number
+            && m.leaves.iter().any(|(goal, _)| wanted.contains(goal))
         {
-            for head in [
-                b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"-",
-            ] {
-                let top = Top::Value {
-                    node,
-                    set,
-                    space: super::space::NO_SPACE,
-                };
-                let config = Config {
-                    top,
-                    stack: 0,
-                    item: 0,
-                };
-                if self.next(config, head[0], x).is_some() {
-                    return Some(head);
-                }
-            }
+            heads.extend(b"0123456789-");
         }
-        if n.string
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|l| wanted.contains(&l.goal)))
+        if let Some(m) = &n.string
+            && m.leaves.iter().any(|leaf| wanted.contains(&leaf.goal))
         {
-            return Some(b"\"");
+            heads.push(b'"');
         }
-        for (word, head) in [b"n", b"f", b"t"].into_iter().enumerate() {
-            if n.units[word].iter().any(|g| wanted.contains(g)) {
-                return Some(head);
+        for (word, head) in b"nft".iter().enumerate() {
+            if n.units[word].iter().any(|goal| wanted.contains(goal)) {
+                heads.push(*head);
             }
         }
         let least = |goals: &mut dyn Iterator<Item = u32>| {
             goals
-                .filter(|g| wanted.contains(g))
-                .map(|g| n.heights[g as usize])
+                .filter(|goal| wanted.contains(goal))
+                .map(|goal| n.heights[goal as usize])
                 .min()
                 .unwrap_or(EMPTY)
         };
-        let array = least(
-            &mut n
-                .array
-                .iter()
-                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
-        );
-        let object = least(
-            &mut n
-                .object
-                .iter()
-                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
-        );
-        // A goal may be met by one of the two alone: ask the machine.
-        let room = EMPTY - 1;
-        let live = self.live(room);
-        let can_array = n.array.as_ref().is_some_and(|m| {
-            (0..m.threads.len() as u32)
-                .any(|t| wanted.contains(&m.threads[t as usize].goal) && live.array(m, t, 0, 0))
+        let arrays = n.array.iter().flat_map(|m| m.threads.iter());
+        let array = least(&mut arrays.map(|thread| thread.goal));
+        let objects = n.object.iter().flat_map(|m| m.threads.iter());
+        let object = least(&mut objects.map(|thread| thread.goal));
+        heads.extend(match array <= object {
+            true => b"[{",
+            false => b"{[",
         });
-        if can_array && array <= object {
-            return Some(b"[");
-        }
-        Some(if object == EMPTY { b"[" } else { b"{" })
+        heads
     }
 
     /// Writes a whole name that brings the first thread forward.
@@ -747,5 +742,18 @@ mod tests {
         assert!(is_finished, "{text}");
         // Each time from the start it would be half as much again.
         assert!(compared < 500_000, "{compared}");
+    }
+
+    #[test]
+    fn a_value_begins_with_what_leads_to_another_item() {
+        let schema = json!({
+            "type": "array",
+            "contains": {"type": "integer"},
+            "minContains": 3,
+            "uniqueItems": true,
+        });
+        let (text, is_finished, _) = completion(&schema, 1 << 20);
+        assert!(is_finished);
+        assert_eq!(text, "[0,1,10]");
     }
 }
