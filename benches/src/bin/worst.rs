@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use fsm_index::{Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId};
+use fsm_index::{Fill, Guide, Index, IndexConfig, IndexStats, JSON_TEXT, MaskBuffer, TokenId};
 use schema_regex::Options;
 use schema_regex::automaton::SchemaAutomaton;
 use serde_json::Value;
@@ -65,6 +65,40 @@ struct Compile {
     case: usize,
 }
 
+/// Where a mask's row was from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    /// The guide had it already, or the index remembered it.
+    Index,
+    /// The vocabulary keeps it for all schemas that have it.
+    Vocabulary,
+    /// It was computed, perhaps without a visit to any node: from parts that are known.
+    Computed,
+}
+
+impl Source {
+    const ALL: [Source; 3] = [Source::Index, Source::Vocabulary, Source::Computed];
+
+    /// From what an index has counted before a mask and behind it.
+    fn between(before: &IndexStats, after: &IndexStats) -> Source {
+        if after.rows_computed > before.rows_computed {
+            Source::Computed
+        } else if after.rows_common > before.rows_common {
+            Source::Vocabulary
+        } else {
+            Source::Index
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Source::Index => "index",
+            Source::Vocabulary => "vocabulary",
+            Source::Computed => "computed",
+        }
+    }
+}
+
 /// The masks of one kind.
 #[derive(Default)]
 struct Kind {
@@ -82,7 +116,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     vocabulary.prepare(JSON_TEXT);
     let cases = arguments.chosen.read()?;
     let limit = Duration::from_secs(arguments.limit_seconds);
-    let mut kinds: BTreeMap<(&str, bool), Kind> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, Source), Kind> = BTreeMap::new();
     let mut masks: Longest<Mask> = Longest::new(arguments.list);
     let mut compiles: Longest<Compile> = Longest::new(arguments.list);
     for (at, case) in cases.iter().enumerate() {
@@ -114,13 +148,15 @@ fn run(arguments: &Arguments) -> Result<(), String> {
                     println!("{}: left after {limit:?}", case.id);
                     break 'texts;
                 }
-                let before = index.stats().nodes_visited;
+                let before = index.stats();
                 let start = Instant::now();
                 guide.write_mask(&mut buffer);
                 let time = start.elapsed();
-                let nodes = index.stats().nodes_visited - before;
+                let after = index.stats();
+                let nodes = after.nodes_visited - before.nodes_visited;
+                let source = Source::between(&before, &after);
                 let place = place(&format!("{:?}", guide.state()));
-                let kind = kinds.entry((place, nodes == 0)).or_default();
+                let kind = kinds.entry((place, source)).or_default();
                 kind.masks += 1;
                 kind.time += time;
                 kind.nodes += nodes;
@@ -200,17 +236,19 @@ fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-fn print_kinds(kinds: &BTreeMap<(&str, bool), Kind>) {
+fn print_kinds(kinds: &BTreeMap<(&str, Source), Kind>) {
     let count: usize = kinds.values().map(|kind| kind.masks).sum();
     let total: f64 = kinds.values().map(|kind| us(kind.time)).sum();
     println!(
         "{count} masks, {:.2} us on average",
         total / count.max(1) as f64
     );
-    println!("place      cached       masks   share of time      avg us   nodes avg     ns a node");
+    println!(
+        "place      row from         masks   share of time      avg us   nodes avg     ns a node"
+    );
     for place in PLACES {
-        for cached in [true, false] {
-            let Some(kind) = kinds.get(&(place, cached)) else {
+        for source in Source::ALL {
+            let Some(kind) = kinds.get(&(place, source)) else {
                 continue;
             };
             let time = us(kind.time);
@@ -219,8 +257,8 @@ fn print_kinds(kinds: &BTreeMap<(&str, bool), Kind>) {
                 nodes => format!("{:.1}", 1e3 * time / nodes as f64),
             };
             println!(
-                "{place:10} {:6} {:11} {:14.1}% {:11.2} {:11.0} {a_node:>13}",
-                if cached { "yes" } else { "no" },
+                "{place:10} {:10} {:11} {:14.1}% {:11.2} {:11.0} {a_node:>13}",
+                source.name(),
                 kind.masks,
                 100.0 * time / total,
                 time / kind.masks as f64,

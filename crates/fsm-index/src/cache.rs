@@ -9,6 +9,7 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::masks::Origin;
 use crate::part::{Part, RestsOnTop};
 use crate::row::{Row, RowPool};
 use crate::suffixes::{Known, Suffixes};
@@ -21,6 +22,10 @@ pub(crate) struct Cache {
     max_bytes: usize,
     /// Nodes that were visited for rows, of all generations.
     visited: AtomicU64,
+    /// How often a row was found with the vocabulary.
+    common: AtomicU64,
+    /// How often a row was computed.
+    computed: AtomicU64,
 }
 
 /// What is remembered until the limit is reached.
@@ -46,6 +51,8 @@ impl Cache {
             number: AtomicUsize::new(0),
             max_bytes,
             visited: AtomicU64::new(0),
+            common: AtomicU64::new(0),
+            computed: AtomicU64::new(0),
         }
     }
 
@@ -73,6 +80,26 @@ impl Cache {
     /// Nodes that were visited for rows so far.
     pub(crate) fn visited(&self) -> u64 {
         self.visited.load(Ordering::Relaxed)
+    }
+
+    /// Notes where a row was from.
+    pub(crate) fn count(&self, origin: Origin) {
+        match origin {
+            Origin::Remembered => return,
+            Origin::Common => &self.common,
+            Origin::Computed => &self.computed,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a row was found with the vocabulary so far.
+    pub(crate) fn common(&self) -> u64 {
+        self.common.load(Ordering::Relaxed)
+    }
+
+    /// How often a row was computed so far.
+    pub(crate) fn computed(&self) -> u64 {
+        self.computed.load(Ordering::Relaxed)
     }
 
     /// Whether a generation is still the one to be used. Takes no lock.

@@ -115,6 +115,12 @@ pub struct IndexStats {
     /// Nodes of tries that were visited to compute rows when they were asked
     /// for: what a lazy index has cost so far, whatever the machine.
     pub nodes_visited: u64,
+    /// How often a row was computed when it was asked for. It may have visited
+    /// no node: a row may be put together from parts that are known.
+    pub rows_computed: u64,
+    /// How often a row was found with the vocabulary when it was asked for:
+    /// rows that many automata have are computed once for all its indexes.
+    pub rows_common: u64,
 }
 
 impl<A: ByteAutomaton> Index<A> {
@@ -160,6 +166,8 @@ impl<A: ByteAutomaton> Index<A> {
                 rows: built.row_count(),
                 row_bytes: built.memory(),
                 nodes_visited: 0,
+                rows_computed: 0,
+                rows_common: 0,
             },
             Rows::Kept(cache) => {
                 let newest = cache.newest();
@@ -167,6 +175,8 @@ impl<A: ByteAutomaton> Index<A> {
                     rows: newest.row_count(),
                     row_bytes: newest.memory(),
                     nodes_visited: cache.visited(),
+                    rows_computed: cache.computed(),
+                    rows_common: cache.common(),
                 }
             }
         }
@@ -205,7 +215,9 @@ impl<A: ByteAutomaton> Index<A> {
             0 => {}
             nodes => cache.visit(nodes),
         }
-        Ok(Lent::Kept(row?))
+        let row = row?;
+        cache.count(work.origin());
+        Ok(Lent::Kept(row))
     }
 
     pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {

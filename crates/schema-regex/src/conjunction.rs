@@ -247,10 +247,10 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::Values(values) => return Ok(one_of_values(values)),
             AtomKind::Minimum { value, exclusive } => {
-                any().with_numbers(|n| n.low = Some(bound(value, *exclusive)))
+                any().with_numbers(|n| n.bound_below(bound(value, *exclusive)))
             }
             AtomKind::Maximum { value, exclusive } => {
-                any().with_numbers(|n| n.high = Some(bound(value, *exclusive)))
+                any().with_numbers(|n| n.bound_above(bound(value, *exclusive)))
             }
             AtomKind::MultipleOf(divisor) => {
                 if is_one(divisor) {
@@ -435,10 +435,10 @@ impl<'s> Normaliser<'s> {
             }
             AtomKind::Values(values) => return self.not_values(values, at, keyword),
             AtomKind::Minimum { value, exclusive } => {
-                vec![numbers().with_numbers(|n| n.high = Some(bound(value, !exclusive)))]
+                vec![numbers().with_numbers(|n| n.bound_above(bound(value, !exclusive)))]
             }
             AtomKind::Maximum { value, exclusive } => {
-                vec![numbers().with_numbers(|n| n.low = Some(bound(value, !exclusive)))]
+                vec![numbers().with_numbers(|n| n.bound_below(bound(value, !exclusive)))]
             }
             AtomKind::MultipleOf(divisor) => {
                 if is_one(divisor) {

@@ -107,6 +107,9 @@ pub(crate) struct Shape {
 pub(crate) struct Numbers {
     pub(crate) low: Option<Bound>,
     pub(crate) high: Option<Bound>,
+    /// Whether the schema gave a bound. One around a number that is left out
+    /// is none: where no bound is given, `-0` is admitted.
+    pub(crate) is_bounded: bool,
     /// `Some(true)`: integers; `Some(false)`: the others.
     pub(crate) integer: Option<bool>,
     pub(crate) multiples: Vec<(Decimal, At)>,
@@ -305,6 +308,18 @@ impl Shape {
 }
 
 impl Numbers {
+    /// Sets the least number that the schema admits.
+    pub(crate) fn bound_below(&mut self, low: Bound) {
+        self.low = Some(low);
+        self.is_bounded = true;
+    }
+
+    /// Sets the greatest number that the schema admits.
+    pub(crate) fn bound_above(&mut self, high: Bound) {
+        self.high = Some(high);
+        self.is_bounded = true;
+    }
+
     pub(crate) fn plainly_empty(&self) -> bool {
         if self
             .allowed
@@ -354,6 +369,7 @@ fn meet_numbers(a: &mut Numbers, b: &Numbers) {
             a.high = Some(high.clone());
         }
     }
+    a.is_bounded |= b.is_bounded;
     match (a.integer, b.integer) {
         (Some(x), Some(y)) if x != y => a.allowed = Some(Vec::new()),
         (None, y) => a.integer = y,

@@ -269,8 +269,49 @@ fn numbers() {
     );
     check(
         json!({"type": "integer", "not": {"const": 3}}),
-        &["2", "4", "-3", "30"],
+        &["2", "4", "-3", "30", "-0"],
         &["3"],
+    );
+    check(
+        json!({"oneOf": [{"type": "string"}, {"enum": [1]}, {"maxLength": 1}], "type": "integer"}),
+        &["-0", "0", "2", "-1"],
+        &["1", "-00", "01"],
+    );
+    check(
+        json!({"type": "number", "not": {"enum": [1, -2.5]}}),
+        &["-0", "-0.0", "0.00", "-0.5", "-2.4"],
+        &["1", "1.0", "-2.5", "-2.50", "-0."],
+    );
+    check(
+        json!({"type": "number", "not": {"const": 0}}),
+        &["1", "-0.5", "0.01"],
+        &["0", "-0", "0.0", "-0.00"],
+    );
+    check(
+        json!({"type": "integer", "multipleOf": 2, "not": {"enum": [-4, 4]}}),
+        &["-0", "0", "2", "-2", "6"],
+        &["4", "-4", "1"],
+    );
+    check(
+        json!({"type": "number", "not": {"anyOf": [{"type": "integer"}, {"const": 0.5}]}}),
+        &["0.25", "-0.5"],
+        &["0.5", "-0", "-0.0", "0"],
+    );
+    check(
+        json!({"type": "integer", "minimum": -5, "not": {"const": 3}}),
+        &["-5", "0", "4"],
+        &["-0", "3"],
+    );
+    check_with(
+        &Options::default().integers(IntegerSpelling::ZeroFraction),
+        json!({"type": "integer", "not": {"const": 3}}),
+        &["-0", "-0.0", "2.0"],
+        &["3", "3.0", "-0.5"],
+    );
+    check(
+        json!({"type": "number"}),
+        &["-0", "-0.0", "0e5", "-0.0E+3"],
+        &["00", "-", "0e"],
     );
     check(
         json!({"type": "number", "not": {"type": "integer"}}),

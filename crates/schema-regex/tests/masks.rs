@@ -252,6 +252,29 @@ fn schemas_that_share_a_vocabulary() {
 }
 
 #[test]
+fn an_index_says_where_its_rows_are_from() {
+    let vocabulary = vocabulary(&[]);
+    let lazy = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = || {
+        let schema = json!({"type": "object", "properties": {"ab": {"type": "string"}}});
+        let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
+        Arc::new(Index::lazy(automaton, &vocabulary, &lazy).unwrap())
+    };
+    let counted = |index: &Arc<Index<SchemaAutomaton>>| {
+        Guide::new(Arc::clone(index)).mask();
+        let stats = index.stats();
+        (stats.rows_computed, stats.rows_common)
+    };
+    let first = index();
+    assert_eq!(counted(&first), (1, 0));
+    assert_eq!(counted(&first), (1, 0), "it is remembered");
+    assert_eq!(counted(&index()), (0, 1), "the vocabulary has it");
+}
+
+#[test]
 fn alternatives() {
     let schema = json!({
         "oneOf": [

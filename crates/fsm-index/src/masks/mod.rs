@@ -48,6 +48,19 @@ pub(crate) struct Work<A: ByteAutomaton> {
     /// How many levels of the stack were looked at for what was remembered and
     /// is now a part of something else.
     remembered: usize,
+    /// Where the last row was from.
+    origin: Origin,
+}
+
+/// Where a row is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The index remembered it.
+    Remembered,
+    /// The vocabulary keeps it for all its indexes.
+    Common,
+    /// It was computed.
+    Computed,
 }
 
 impl<A: ByteAutomaton> Work<A> {
@@ -61,7 +74,13 @@ impl<A: ByteAutomaton> Work<A> {
             changes: Changes::default(),
             differences: Differences::default(),
             remembered: 0,
+            origin: Origin::Remembered,
         }
+    }
+
+    /// Where the last row was from.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// The nodes that were visited since this was asked last.
@@ -107,12 +126,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Arc<Row>, Error> {
         if let Some(row) = self.find(cursor, Thing::Row, work, known) {
+            work.origin = Origin::Remembered;
             return Ok(row);
         }
         work.remembered = 0;
         if let Some(row) = self.find_common(cursor, work) {
+            work.origin = Origin::Common;
             return Ok(self.keep(cursor, Thing::Row, row, work, known));
         }
+        work.origin = Origin::Computed;
         work.walker.begin::<A>();
         let row = self.compute(cursor, accepting, work, known, watch)?;
         let row = self.keep(cursor, Thing::Row, row, work, known);

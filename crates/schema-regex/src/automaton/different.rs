@@ -34,7 +34,7 @@ impl SchemaAutomaton {
     }
 
     /// Whether the texts of the open items do not count any more.
-    pub(super) fn is_different(&self, config: &Config, x: &Scratch) -> bool {
+    pub(super) fn is_different(&self, config: &Config, x: &mut Scratch) -> bool {
         let mut at = config.stack;
         while at != 0 {
             let node = x.stacks.get(at);

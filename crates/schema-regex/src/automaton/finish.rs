@@ -9,6 +9,7 @@ use super::dfa::{CharDfa, DEAD};
 use super::live::{Live, ObjectAt};
 use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine};
 use super::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
+use super::space::NO_SPACE;
 use super::step::UNITS;
 use super::strings::string_goals;
 use super::text::Partial;
@@ -24,45 +25,58 @@ const MAX_WANTED: usize = 5_000;
 /// waits for it.
 const MAX_COMPLETION: usize = 4 << 20;
 
+/// A completion ends unfinished when it has compared more bytes of items that
+/// must differ than this, in all its searches and detours: some ten seconds.
+pub(super) const MAX_COMPARED: u64 = 1 << 28;
+
+/// The most detours of a completion, one byte each that is found by trying.
+const MAX_DETOURS: usize = 10_000;
+
 impl SchemaAutomaton {
     /// Writes a text that leads to acceptance.
     pub(super) fn finish(&self, first: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+        let start = out.len();
         let mut config = first;
         let mut detours = 0;
-        let start = out.len();
-        while out.len() - start <= MAX_COMPLETION {
+        // The same text with all ways open, read as far as to the last detour.
+        let (mut wide, mut read) = (first, start);
+        while out.len() - start <= MAX_COMPLETION && x.may_compare > 0 {
             let length = out.len();
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
                 continue;
             }
             out.truncate(length);
-            let ended = match config.top {
-                Top::End => true,
-                Top::Number { node, set, state } => {
-                    config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
-                }
-                _ => false,
-            };
             detours += 1;
-            if ended || detours > MAX_DETOURS {
+            if self.has_ended(&config, x) || detours > MAX_DETOURS {
                 return;
             }
             // The plain way is barred by items that must differ: another one,
             // which exists, of all ways that were open.
-            let text = out[start..].to_vec();
-            let Some(wide) = text.iter().try_fold(first, |c, b| self.next(c, *b, x)) else {
+            let behind = out[read..].iter();
+            let Some(here) = behind.copied().try_fold(wide, |c, b| self.next(c, b, x)) else {
                 return;
             };
-            config = wide;
-            let bytes = self.bytes_to_try(&config, x);
+            let bytes = self.bytes_to_try(&here, x);
             let way = bytes
                 .into_iter()
                 .chain(0x20..=0xFF)
-                .find_map(|byte| self.next(config, byte, x).map(|next| (byte, next)));
+                .find_map(|byte| self.next(here, byte, x).map(|next| (byte, next)));
             let Some((byte, next)) = way else { return };
             out.push(byte);
+            (wide, read) = (next, out.len());
             config = next;
+        }
+    }
+
+    /// Whether the text may end here, and nothing has to be added.
+    fn has_ended(&self, config: &Config, x: &mut Scratch) -> bool {
+        match config.top {
+            Top::End => true,
+            Top::Number { node, set, state } => {
+                config.stack == 0 && self.number_goals(node, set, state, x) != EMPTY_LIST
+            }
+            _ => false,
         }
     }
 
@@ -92,12 +106,11 @@ impl SchemaAutomaton {
             Top::Unit { word, at, .. } => {
                 self.feed(config, &UNITS[word as usize][at as usize..], x, out)
             }
-            Top::Value { node, set, space } => {
+            Top::Value { space, .. } => {
                 let mut white = Vec::new();
                 self.space.finish(space, &mut white);
                 let config = self.feed(config, &white, x, out)?;
-                let head = self.head(node, set, x)?;
-                self.feed(config, head, x, out)
+                self.begin_value(config, x, out)
             }
             Top::Number { node, set, state } => {
                 let held = self.number_goals(node, set, state, x);
@@ -142,6 +155,8 @@ impl SchemaAutomaton {
             }
         }
         // It may not be this number again: a longer one, one spelling of each.
+        // Whatever numbers there are, more digits lead to others; an exponent
+        // does no more.
         let mut met = HashSet::new();
         let more = search(
             config,
@@ -149,7 +164,7 @@ impl SchemaAutomaton {
             MAX_SEARCH,
             &mut |c, x| b"]},".iter().any(|b| self.next(*c, *b, x).is_some()),
             &mut |c, x| {
-                let bytes = b"0123456789.-eE+".iter();
+                let bytes = b"0123456789.".iter();
                 let mut ways: Vec<_> = bytes
                     .filter_map(|b| self.next(*c, *b, x).map(|to| (vec![*b], to)))
                     .collect();
@@ -203,8 +218,19 @@ impl SchemaAutomaton {
                 let m = self.node(top.frame.node).array.as_ref()?;
                 let member = m.members.first()?;
                 let set = x.add_list(&[choice.goal]);
-                let head = self.head(member.node, set, x)?;
-                self.feed(config, head, x, out)
+                let item = Top::Value {
+                    node: member.node,
+                    set,
+                    space: NO_SPACE,
+                };
+                self.begin_value(
+                    Config {
+                        top: item,
+                        ..config
+                    },
+                    x,
+                    out,
+                )
             }
         }
     }
@@ -309,73 +335,57 @@ impl SchemaAutomaton {
             .copied()
     }
 
-    /// The first byte of a value: scalars first, then what is flattest.
-    fn head(&self, node: u32, set: u32, x: &mut Scratch) -> Option<&'static [u8]> {
+    /// Begins the value that comes next, with the first of its heads that may
+    /// come: an item that must differ bars those that lead to no other value.
+    fn begin_value(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let Top::Value { node, set, .. } = config.top else {
+            return None;
+        };
+        let (head, next) = self
+            .first_bytes(node, set, x)
+            .into_iter()
+            .find_map(|head| self.next(config, head, x).map(|next| (head, next)))?;
+        out.push(head);
+        Some(next)
+    }
+
+    /// The first bytes that values may have: scalars first, then what is
+    /// flattest.
+    fn first_bytes(&self, node: u32, set: u32, x: &Scratch) -> Vec<u8> {
         let n = self.node(node);
         let wanted = x.list(set);
-        if n.number
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|(g, _)| wanted.contains(g)))
+        let mut heads = Vec::new();
+        if let Some(m) = &n.number
+            && m.leaves.iter().any(|(goal, _)| wanted.contains(goal))
         {
-            for head in [
-                b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"-",
-            ] {
-                let top = Top::Value {
-                    node,
-                    set,
-                    space: super::space::NO_SPACE,
-                };
-                let config = Config {
-                    top,
-                    stack: 0,
-                    item: 0,
-                };
-                if self.next(config, head[0], x).is_some() {
-                    return Some(head);
-                }
-            }
+            heads.extend(b"0123456789-");
         }
-        if n.string
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|l| wanted.contains(&l.goal)))
+        if let Some(m) = &n.string
+            && m.leaves.iter().any(|leaf| wanted.contains(&leaf.goal))
         {
-            return Some(b"\"");
+            heads.push(b'"');
         }
-        for (word, head) in [b"n", b"f", b"t"].into_iter().enumerate() {
-            if n.units[word].iter().any(|g| wanted.contains(g)) {
-                return Some(head);
+        for (word, head) in b"nft".iter().enumerate() {
+            if n.units[word].iter().any(|goal| wanted.contains(goal)) {
+                heads.push(*head);
             }
         }
         let least = |goals: &mut dyn Iterator<Item = u32>| {
             goals
-                .filter(|g| wanted.contains(g))
-                .map(|g| n.heights[g as usize])
+                .filter(|goal| wanted.contains(goal))
+                .map(|goal| n.heights[goal as usize])
                 .min()
                 .unwrap_or(EMPTY)
         };
-        let array = least(
-            &mut n
-                .array
-                .iter()
-                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
-        );
-        let object = least(
-            &mut n
-                .object
-                .iter()
-                .flat_map(|m| m.threads.iter().map(|t| t.goal)),
-        );
-        // A goal may be met by one of the two alone: ask the machine.
-        let room = EMPTY - 1;
-        let live = self.live(room);
-        let can_array = n.array.as_ref().is_some_and(|m| {
-            (0..m.threads.len() as u32)
-                .any(|t| wanted.contains(&m.threads[t as usize].goal) && live.array(m, t, 0, 0))
+        let arrays = n.array.iter().flat_map(|m| m.threads.iter());
+        let array = least(&mut arrays.map(|thread| thread.goal));
+        let objects = n.object.iter().flat_map(|m| m.threads.iter());
+        let object = least(&mut objects.map(|thread| thread.goal));
+        heads.extend(match array <= object {
+            true => b"[{",
+            false => b"{[",
         });
-        if can_array && array <= object {
-            return Some(b"[");
-        }
-        Some(if object == EMPTY { b"[" } else { b"{" })
+        heads
     }
 
     /// Writes a whole name that brings the first thread forward.
@@ -647,9 +657,6 @@ fn representatives(dfa: &CharDfa) -> Vec<char> {
         .collect()
 }
 
-/// The most bytes of a completion that are found by trying.
-const MAX_DETOURS: usize = 10_000;
-
 /// The ways on from a state: a text, and where it leads.
 type Ways<'w, S> = dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)> + 'w;
 
@@ -674,7 +681,9 @@ fn search<S: Copy + Eq + std::hash::Hash>(
             parts.reverse();
             return Some(parts.concat());
         }
-        if from.len() > most {
+        // A search for an item that differs, as walks make them, has limits of
+        // its own.
+        if from.len() > most || (x.may_compare == 0 && !x.searching) {
             return None;
         }
         for (text, to) in next(&state, x) {
@@ -685,4 +694,75 @@ fn search<S: Copy + Eq + std::hash::Hash>(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use fsm_index::ByteAutomaton as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::options::Options;
+
+    /// The completion from the start that compares at most so many bytes, whether
+    /// it is finished, and how many it compared.
+    fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
+        let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
+        let mut x = automaton.scratch();
+        x.may_compare = may_compare;
+        let mut out = Vec::new();
+        automaton.finish(automaton.first(), &mut x, &mut out);
+        let is_finished = automaton.is_match(&out);
+        let compared = may_compare - x.may_compare;
+        (String::from_utf8(out).unwrap(), is_finished, compared)
+    }
+
+    #[test]
+    fn completions_compare_no_more_than_they_may() {
+        let schema = json!({"type": "array", "uniqueItems": true, "minItems": 12});
+        let (_, is_finished, compared) = completion(&schema, 1 << 28);
+        assert!(is_finished);
+        let (_, is_finished, _) = completion(&schema, compared / 2);
+        assert!(!is_finished);
+    }
+
+    #[test]
+    fn detours_go_on_from_where_the_last_one_was() {
+        // The plain way of each item but the first leads to the first again.
+        let object = |a: Value| {
+            json!({
+                "type": "object",
+                "properties": {"a": a},
+                "required": ["a"],
+                "additionalProperties": false,
+            })
+        };
+        let (one, text) = (json!({"const": 1}), json!({"type": "string"}));
+        let item = json!({"anyOf": [object(one), object(text)]});
+        let schema = json!({"type": "array", "items": item, "uniqueItems": true, "minItems": 20});
+        let (text, is_finished, compared) = completion(&schema, 1 << 28);
+        assert!(is_finished, "{text}");
+        // Each time from the start it would be half as much again.
+        assert!(compared < 500_000, "{compared}");
+    }
+
+    #[test]
+    fn a_number_is_made_another_one_by_digits() {
+        let schema = json!({"type": "array", "uniqueItems": true, "minItems": 12});
+        let (text, _, compared) = completion(&schema, 1 << 28);
+        assert!(compared < 1_000_000, "{text}: {compared}");
+    }
+
+    #[test]
+    fn a_value_begins_with_what_leads_to_another_item() {
+        let schema = json!({
+            "type": "array",
+            "contains": {"type": "integer"},
+            "minContains": 3,
+            "uniqueItems": true,
+        });
+        let (text, is_finished, _) = completion(&schema, 1 << 20);
+        assert!(is_finished);
+        assert_eq!(text, "[0,1,10]");
+    }
 }

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::finish::MAX_COMPARED;
 use super::node::Span;
 use super::standing::Standing;
 use super::text::Partial;
@@ -438,6 +439,9 @@ pub struct Scratch {
     pub(super) fresh: FxMap<Config, bool>,
     /// While that is found out, it is not asked.
     pub(super) searching: bool,
+    /// How many more bytes of items a completion may compare with those before
+    /// them.
+    pub(super) may_compare: u64,
     /// Whether an item that has become different is forgotten.
     pub(super) forgets: bool,
     /// Stacks without what items are compared with, where they were asked for.
@@ -465,6 +469,7 @@ impl Scratch {
             path: Vec::new(),
             fresh: FxMap::default(),
             searching: false,
+            may_compare: MAX_COMPARED,
             forgets: false,
             forgotten: FxMap::default(),
             base_depth: 0,
@@ -571,6 +576,13 @@ impl Scratch {
             (at, *place, _) = self.texts.nodes[at as usize];
         }
         out
+    }
+
+    /// The bytes of the items that are open, to compare them: they are counted.
+    pub(super) fn open_bytes(&mut self, item: u32) -> Vec<u8> {
+        let bytes = self.bytes(item, 0);
+        self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
+        bytes
     }
 
     /// The same of a text whose values are bytes: an item's.

@@ -241,7 +241,7 @@ impl SchemaAutomaton {
     }
 
     /// What the items that are open may become.
-    pub(super) fn threat(&self, config: &Config, x: &Scratch) -> Threat {
+    pub(super) fn threat(&self, config: &Config, x: &mut Scratch) -> Threat {
         let mut at = config.stack;
         let mut threat = Threat {
             outermost: 0,
@@ -253,7 +253,7 @@ impl SchemaAutomaton {
             if self.is_unique(&node.frame) {
                 threat.outermost = node.depth;
                 if node.frame.seen != 0 && !threat.exists {
-                    let text = text.get_or_insert_with(|| x.bytes(config.item, 0));
+                    let text = text.get_or_insert_with(|| x.open_bytes(config.item));
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
                     let begun = Begun::new(begun);
                     let seen = x.seen.get(node.frame.seen);
@@ -275,7 +275,7 @@ impl SchemaAutomaton {
     }
 
     /// Whether what is open at `from` is open at `to` as well, and differs.
-    fn is_settled(&self, from: &Config, to: &Config, x: &Scratch) -> bool {
+    fn is_settled(&self, from: &Config, to: &Config, x: &mut Scratch) -> bool {
         x.depth(to.stack) >= x.depth(from.stack) && !self.threat(to, x).exists
     }
 
@@ -336,8 +336,8 @@ impl SchemaAutomaton {
     }
 
     /// The text of the items that are open, whatever the spelling.
-    pub(super) fn begun(&self, config: &Config, x: &Scratch) -> String {
-        canonical_beginning(&x.bytes(config.item, 0))
+    pub(super) fn begun(&self, config: &Config, x: &mut Scratch) -> String {
+        canonical_beginning(&x.open_bytes(config.item))
     }
 
     /// What ends things comes first.

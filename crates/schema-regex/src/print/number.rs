@@ -4,7 +4,7 @@ use super::Printer;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::options::{IntegerSpelling, Options};
-use crate::shape::Shape;
+use crate::shape::{Numbers, Shape};
 use crate::strings::numbers::{
     Fraction, any_number, intersect, listed, listed_multiples, multiples, range,
 };
@@ -41,16 +41,17 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
     if let (Some(low), Some(high), [(first, _), ..]) = (&n.low, &n.high, n.multiples.as_slice())
         && let Some(list) = listed_multiples(low, high, first, fraction)
     {
-        re = Some(Re::alt(
-            list.iter()
-                .filter(|d| n.holds(d))
-                .map(|d| listed(d, fraction)),
-        ));
+        let held = list.iter().filter(|d| n.holds(d));
+        let spelt = held.map(|d| listed(d, fraction));
+        re = Some(Re::alt(spelt.chain([minus_zero(n, fraction)])));
     }
     let re = match re {
         Some(re) => re,
         None => {
             let mut re = range(n.low.as_ref(), n.high.as_ref(), fraction);
+            if !unbounded {
+                re = Re::alt([re, minus_zero(n, fraction)]);
+            }
             for (i, (divisor, (node, keyword))) in n.multiples.iter().enumerate() {
                 let refuse = |what: &str| {
                     printer.normaliser.error(
@@ -77,6 +78,16 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
         return Ok(None);
     }
     Ok(Some(spell::print(&re, Place::Raw)))
+}
+
+/// Zero with a sign, where numbers were left out and no bound is given: a range
+/// has it only if it has no ends.
+fn minus_zero(n: &Numbers, fraction: Fraction) -> Re {
+    let zero = Decimal::zero();
+    if n.is_bounded || !n.holds(&zero) {
+        return Re::Never;
+    }
+    Re::concat([Re::literal("-"), listed(&zero, fraction)])
 }
 
 /// A number of an `enum`: its plain spelling, and a fraction of zeros where the
