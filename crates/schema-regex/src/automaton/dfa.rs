@@ -190,58 +190,63 @@ impl CharDfa {
         (least, steps): (u32, usize),
         follows: impl Fn(u32) -> Follows,
     ) -> (Vec<(u32, u32)>, usize) {
-        let class = self.free_class_within(state, usize::MAX, &follows);
-        let size: u32 = class.iter().map(|(a, b)| b - a + 1).sum();
-        match size >= least {
-            true => (class, usize::MAX),
-            false => (self.free_class_within(state, steps, &follows), steps),
+        let sizes = self.symbol_sizes();
+        let within = |steps| self.free_class_within(state, steps, (least, &sizes), &follows);
+        match within(usize::MAX) {
+            Some(class) => (class, usize::MAX),
+            None => (within(steps).unwrap_or_default(), steps),
         }
     }
 
     /// The code points that lead from each state within `steps` of `state`, that
     /// one included, to one that much can follow; none if little follows one of
-    /// those states, or they are many. States that nothing follows do not count:
-    /// no text leads there.
+    /// those states, they are many, or the code points are fewer than `least`. States that
+    /// nothing follows do not count: no text leads there. `sizes` are those of the symbols.
     fn free_class_within(
         &self,
         state: u32,
         steps: usize,
+        (least, sizes): (u32, &[u64]),
         follows: &impl Fn(u32) -> Follows,
-    ) -> Vec<(u32, u32)> {
-        let good = |state: u32| follows(state) == Follows::Much;
+    ) -> Option<Vec<(u32, u32)>> {
+        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
+        let mut free = vec![true; self.width];
+        let mut size: u64 = sizes.iter().sum();
         let mut met = vec![false; self.states()];
         met[state as usize] = true;
         let mut states = vec![state];
-        let mut from = 0;
-        for _ in 1..steps {
-            let to = states.len();
-            for at in from..to {
-                let row = states[at] as usize * self.width;
-                for &next in &self.next[row..row + self.width] {
-                    if next == DEAD || std::mem::replace(&mut met[next as usize], true) {
-                        continue;
-                    }
-                    if follows(next) != Follows::Nothing {
-                        states.push(next);
-                    }
+        // Where the states end that are one step nearer than the last ones.
+        let mut nearer = 1;
+        let mut left = steps;
+        let mut at = 0;
+        // Most classes are soon too small, long before all states have been met.
+        while let Some(&here) = states.get(at) {
+            if at == nearer {
+                nearer = states.len();
+                left -= 1;
+            }
+            at += 1;
+            if !good(here) || states.len() > MAX_FREE {
+                return None;
+            }
+            let row = here as usize * self.width;
+            let next = &self.next[row..row + self.width];
+            for (symbol, &to) in next.iter().enumerate() {
+                if free[symbol] && !good(to) {
+                    free[symbol] = false;
+                    size -= sizes[symbol];
+                }
+                let is_new = left > 1 && to != DEAD && !met[to as usize];
+                if is_new && follows(to) != Follows::Nothing {
+                    met[to as usize] = true;
+                    states.push(to);
                 }
             }
-            if states.len() == to || states.len() > MAX_FREE {
-                break;
-            }
-            from = to;
-        }
-        if states.len() > MAX_FREE || !states.iter().all(|s| good(*s)) {
-            return Vec::new();
-        }
-        let mut free = vec![true; self.width];
-        for state in &states {
-            for (symbol, free) in free.iter_mut().enumerate() {
-                let to = self.next[*state as usize * self.width + symbol];
-                *free &= to != DEAD && good(to);
+            if size < u64::from(least) {
+                return None;
             }
         }
-        self.ranges_of(|symbol| free[symbol as usize])
+        Some(self.ranges_of(|symbol| free[symbol as usize]))
     }
 
     /// The code points of which up to `steps` may come one after another from
