@@ -10,7 +10,7 @@ use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
 use crate::unstepped::{Free, From, Known};
 use crate::vocabulary::{CutRef, Kinds, Trie};
-use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
+use crate::{Behind, ByteAutomaton, Cursor, Error, FreeText, TextLoop};
 
 /// Which trie a subtree is in: the vocabulary's own, or by the number of its class
 /// that of the rests of a cut.
@@ -201,30 +201,23 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
-        let cut_by = |class: Option<ClassId>| {
-            let class = self.automaton.text_class(class?);
-            self.vocabulary.cut(class, self.text_runs, self.cutter)
-        };
         let mut class = text.map(|text| text.class);
-        let mut cut = cut_by(class);
+        let cut = class.and_then(|class| {
+            let class = self.automaton.text_class(class);
+            self.vocabulary.cut(class, self.text_runs, self.cutter)
+        });
         let longest = self.vocabulary.trie().max_depth();
         let is_free = |text: &TextLoop| is_free(*text, cursor, longest);
         if let (Some(text), Some(cut)) = (text.filter(|text| !is_free(text)), &cut) {
             return self.counted_part(cursor, text, cut.clone(), work, known, watch);
         }
-        let mut text = text.filter(is_free);
         // Where the loop is no help yet, free text may be.
         let mut free = None;
         if cut.is_none() {
             free = self.automaton.free_text(cursor, &mut work.scratch);
-            let always = free.filter(|free| free.chars >= longest);
-            cut = cut_by(always.map(|free| free.class));
         }
         class = class.or(free.map(|free| free.class));
-        let unstepped = self.unstepped(text, free);
-        if free.is_some() {
-            text = None;
-        }
+        let unstepped = self.unstepped(text.filter(is_free), free);
         let Work {
             scratch,
             walker,
@@ -254,15 +247,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             return Ok(Part::new(words, open, None));
         };
         cut.put_plain(usize::MAX, words);
-        if text.is_none() {
-            // Only what is not plain text as a whole has to be tried.
-            let hit = |token| words.allow(token);
-            let mixed = (trie, cut.plain(), None);
-            let (visited, open) =
-                walker.walk_on_top(self.automaton, cursor, scratch, mixed, watch, hit);
-            watch.walked(visited)?;
-            return Ok(Part::new(words, open, None));
-        }
         let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words.as_mut_slice());
         let rests = (cut.rests(), &[][..], None);
         let (visited, open_rests) =

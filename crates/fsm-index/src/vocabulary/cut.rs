@@ -25,9 +25,6 @@ pub(crate) struct Cut {
     /// The nodes of the vocabulary's trie below which every token begins with
     /// a character of the class: `from..to`, ascending.
     heads: Box<[(u32, u32)]>,
-    /// The nodes below which every token is plain as a whole, themselves
-    /// included: `from..to`, ascending.
-    plain: Box<[(u32, u32)]>,
     /// A character of the class, in UTF-8.
     sample: Box<[u8]>,
     /// The bytes that characters of the class begin with.
@@ -108,10 +105,6 @@ impl Cut {
         }
         Cut {
             heads: heads(&class, trie),
-            plain: plain(trie, |token| {
-                let is = |word: &[u32]| word[token as usize / 32] >> (token % 32) & 1 == 1;
-                ready.last().is_some_and(|all| is(all))
-            }),
             sample: class.sample(),
             first_bytes: class.first_bytes(),
             long: long.into(),
@@ -127,11 +120,6 @@ impl Cut {
     /// class.
     pub(crate) fn heads(&self) -> &[(u32, u32)] {
         &self.heads
-    }
-
-    /// Where the vocabulary's trie holds only tokens that are plain as a whole.
-    pub(crate) fn plain(&self) -> &[(u32, u32)] {
-        &self.plain
     }
 
     /// A character of the class, in UTF-8.
@@ -193,7 +181,7 @@ impl Cut {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         let words: usize = self.ready.iter().map(|w| w.len() * 4).sum();
-        let pairs = self.heads.len() + self.plain.len() + self.long.len() + self.tails.len();
+        let pairs = self.heads.len() + self.long.len() + self.tails.len();
         words + pairs * 8 + self.tail_starts.len() * 4 + self.rests.memory()
     }
 }
@@ -224,35 +212,6 @@ fn heads(class: &Class<'_>, trie: &Trie) -> Box<[(u32, u32)]> {
         }
     }
     heads.into()
-}
-
-/// The subtrees with nothing but plain tokens, joined where they lie side by
-/// side.
-fn plain(trie: &Trie, is_plain: impl Fn(u32) -> bool) -> Box<[(u32, u32)]> {
-    let nodes = trie.nodes();
-    // Before which node there have been how many tokens that are not plain.
-    let mut others = Vec::with_capacity(nodes.len() + 1);
-    let mut count = 0u32;
-    for node in nodes {
-        others.push(count);
-        count += u32::from(node.token != super::trie::NO_TOKEN && !is_plain(node.token));
-    }
-    others.push(count);
-    let mut plain: Vec<(u32, u32)> = Vec::new();
-    let mut at = 0;
-    while let Some(node) = nodes.get(at) {
-        let end = node.end;
-        if others[at] != others[end as usize] {
-            at += 1;
-            continue;
-        }
-        match plain.last_mut() {
-            Some(last) if last.1 == at as u32 => last.1 = end,
-            _ => plain.push((at as u32, end)),
-        }
-        at = end as usize;
-    }
-    plain.into()
 }
 
 /// A class of characters that is quick to ask.
