@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::masks::Origin;
-use crate::part::{Part, RestsOnTop};
+use crate::part::{HalfOnTop, Part};
 use crate::row::{Row, RowPool};
 use crate::suffixes::{Known, Suffixes};
 
@@ -35,8 +35,8 @@ pub(crate) struct Generation {
     pub(crate) rows: Suffixes<Arc<Row>>,
     pub(crate) rests: Suffixes<Arc<[u32]>>,
     parts: Suffixes<Arc<Part>>,
-    /// The rests of which the topmost level tells.
-    pub(crate) rests_on_top: Suffixes<Arc<RestsOnTop>>,
+    /// What the topmost level tells of the halves of cuts.
+    pub(crate) halves_on_top: Suffixes<Arc<HalfOnTop>>,
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
@@ -143,9 +143,9 @@ impl Generation {
         self.parts.add(key, part);
     }
 
-    pub(crate) fn add_rests_on_top(&self, key: &[u32], rests: Arc<RestsOnTop>) {
-        self.bytes.fetch_add(rests.memory(), Ordering::Relaxed);
-        self.rests_on_top.add(key, rests);
+    pub(crate) fn add_half_on_top(&self, key: &[u32], half: Arc<HalfOnTop>) {
+        self.bytes.fetch_add(half.memory(), Ordering::Relaxed);
+        self.halves_on_top.add(key, half);
     }
 
     /// How many different rows there are.
@@ -159,7 +159,7 @@ impl Generation {
             + self.rows.memory()
             + self.rests.memory()
             + self.parts.memory()
-            + self.rests_on_top.memory()
+            + self.halves_on_top.memory()
     }
 }
 

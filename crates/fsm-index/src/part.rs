@@ -15,7 +15,8 @@ use crate::vocabulary::CutRef;
 #[derive(Debug)]
 pub(crate) struct Part {
     sure: Sure,
-    /// In the vocabulary's own trie.
+    /// In the vocabulary's own trie, or where there is a cut, in that of the tokens that do
+    /// not begin with its class.
     pub(crate) open: Box<[Open]>,
     /// In the trie of the rests of a cut: what follows at least one character
     /// of its class.
@@ -40,18 +41,18 @@ enum Sure {
     Many(Box<[u32]>),
 }
 
-/// Of the rests of a cut, those that may come for sure, and what is left open.
+/// Of one half of a cut, what may come for sure, and what is left open.
 #[derive(Debug, PartialEq)]
-pub(crate) struct RestsOnTop {
+pub(crate) struct HalfOnTop {
     pub(crate) sure: Box<[u32]>,
     pub(crate) open: Box<[Open]>,
 }
 
-impl RestsOnTop {
+impl HalfOnTop {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         let open = self.open.iter().map(Open::memory);
-        size_of::<RestsOnTop>() + self.sure.len() * 4 + open.sum::<usize>()
+        size_of::<HalfOnTop>() + self.sure.len() * 4 + open.sum::<usize>()
     }
 }
 

@@ -6,7 +6,8 @@ use crate::levels::Way;
 use crate::vocabulary::{Below, Kinds, Trie};
 
 /// Where subtrees need not be stepped through: all their tokens may come if all
-/// their characters are of these kinds.
+/// their characters are of these kinds. Those of tokens without other characters from the
+/// first on are left out, for they are known to come already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free {
     pub(crate) kinds: Kinds,
@@ -15,7 +16,6 @@ pub(crate) struct Free {
     pub(crate) bytes: usize,
     /// Whether longer tokens without other characters may not come.
     pub(crate) ends: bool,
-    pub(crate) known: Known,
 }
 
 /// Behind what such a subtree may be.
@@ -27,14 +27,6 @@ pub(crate) enum From {
     AnyText,
     /// Text of these kinds of characters.
     ItsClass,
-}
-
-/// Which tokens need not be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// Those without characters of other kinds: they are known to come already.
-    OfTheKinds,
-    None,
 }
 
 /// What to do with a subtree.
@@ -60,14 +52,6 @@ impl<'a> Unstepped<'a> {
         Unstepped {
             free,
             below: trie.below().of_children(),
-        }
-    }
-
-    /// The way where a walk begins.
-    pub(crate) fn start(self) -> Way {
-        match self.free.known {
-            Known::OfTheKinds => Way::Class,
-            Known::None => Way::Text,
         }
     }
 

@@ -34,7 +34,7 @@ impl Walker {
         let mut open = Vec::new();
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
         let root = Level::of(trie.siblings().of(None))
-            .along(unstepped.map_or(Way::Other, Unstepped::start))
+            .along(unstepped.map_or(Way::Other, |_| Way::Class))
             .at(text.as_ref().map(|text| text.start));
         let mut descent = Descent::new(trie, &mut self.levels, (root, 0), skip);
         loop {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::on_top::{OWN, WORTH_A_KEY};
+use super::on_top::{TrieId, WORTH_A_KEY};
 use super::{Masks, Thing, WORTH_A_ROW, Work, clear};
 use crate::budget::Watch;
 use crate::cache::Generation;
@@ -159,7 +159,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
             let [tokens, before] = end.cursors.map(|cursor| match cursor.is_dead() {
                 true => Arc::default(),
-                false => self.below((OWN, trie), first, cursor, work, known),
+                false => self.below((TrieId::Own, trie), first, cursor, work, known),
             });
             // Both are in the order of the trie.
             let ranks = self.vocabulary.ranks();

@@ -20,7 +20,7 @@ use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
-use crate::{ByteAutomaton, Cursor, Differences, Error, TextLoop, TextRuns, Vocabulary};
+use crate::{ByteAutomaton, Cursor, Differences, Error, Horizon, TextLoop, TextRuns, Vocabulary};
 
 /// Everything that rows are computed from.
 pub(crate) struct Masks<'a, A> {
@@ -108,10 +108,12 @@ enum Thing {
     Rests = 2,
     /// What the topmost level says of a row.
     Part = 3,
-    /// What the topmost level says of rests.
+    /// What the topmost level says of the rests of a cut.
     RestsOnTop = 4,
     /// The tokens of a subtree.
     Below = 5,
+    /// What the topmost level says of the tokens that do not begin with the class of a cut.
+    OthersOnTop = 6,
 }
 
 impl<A: ByteAutomaton> Masks<'_, A> {
@@ -150,7 +152,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
     ) -> Option<Arc<Row>> {
         let (row, depth) = self.look_up(cursor, work, |depth, work| {
-            let keyed = self.key(cursor, thing as u32, depth, work);
+            let keyed = self.key(cursor, thing, depth, work);
             keyed.then(|| known.rows.get(&work.key))
         })?;
         work.remembered = work.remembered.max(depth);
@@ -168,7 +170,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let row = known.pool(row);
         let used = self.depth_used(work);
         self.remember(&row, (cursor, used), work, |depth, row, work| {
-            let keyed = self.key(cursor, thing as u32, depth, work);
+            let keyed = self.key(cursor, thing, depth, work);
             keyed.then(|| known.rows.put(&work.key, row))
         });
         row
@@ -221,11 +223,22 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Puts the key of a thing into the working memory.
-    fn key(&self, cursor: Cursor, thing: u32, depth: usize, work: &mut Work<A>) -> bool {
-        work.key.clear();
-        work.key.push(thing << 16 | depth as u32);
+    fn key(&self, cursor: Cursor, thing: Thing, depth: usize, work: &mut Work<A>) -> bool {
         let horizon = self.vocabulary.trie().horizon();
+        self.key_within(cursor, (thing, depth), horizon, work)
+    }
+
+    /// The same of a thing that depends on no longer tokens than those of a horizon.
+    fn key_within(
+        &self,
+        cursor: Cursor,
+        (thing, depth): (Thing, usize),
+        horizon: Horizon<'_>,
+        work: &mut Work<A>,
+    ) -> bool {
         let Work { scratch, key, .. } = work;
+        key.clear();
+        key.push((thing as u32) << 16 | depth as u32);
         self.automaton
             .mask_key(cursor, depth, horizon, scratch, key)
     }

@@ -2,21 +2,38 @@
 
 use std::sync::Arc;
 
-use super::texts::stretched;
+use super::texts::{Half, stretched};
 use super::{Masks, Thing, Work, clear, is_free};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
-use crate::unstepped::{Free, From, Known};
+use crate::unstepped::{Free, From};
 use crate::vocabulary::{CutRef, Kinds, Trie};
-use crate::{Behind, ByteAutomaton, Cursor, Error, FreeText, TextLoop};
+use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
 
-/// Which trie a subtree is in: the vocabulary's own, or by the number of its class
-/// that of the rests of a cut.
-pub(super) const OWN: u32 = u32::MAX;
-/// One that has no number.
-const NO_TRIE: u32 = u32::MAX - 1;
+/// Which trie a subtree is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TrieId {
+    /// The vocabulary's own.
+    Own,
+    /// That of one half of the cut by a class.
+    Half(Half, ClassId),
+    /// One that has no name.
+    Unnamed,
+}
+
+impl TrieId {
+    /// The same as words of a key.
+    fn words(self) -> [u32; 2] {
+        match self {
+            TrieId::Own => [0, 0],
+            TrieId::Half(Half::Rests, class) => [1, class.0],
+            TrieId::Half(Half::Others, class) => [2, class.0],
+            TrieId::Unnamed => [3, 0],
+        }
+    }
+}
 
 /// Subtrees of fewer nodes are walked through each time.
 pub(super) const WORTH_A_KEY: u32 = 100;
@@ -46,7 +63,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
-        let part = if !self.key(cursor, Thing::Part as u32, 1, work) {
+        let part = if !self.key(cursor, Thing::Part, 1, work) {
             self.fresh_part(cursor, text, work, known, watch)?
         } else if let Some(part) = known.part(&work.key) {
             part
@@ -58,17 +75,20 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         work.changes.clear();
         let before = work.walker.visited();
-        let trie = self.vocabulary.trie();
+        let all = self.vocabulary.trie();
+        let half = |half| text.map_or(TrieId::Unnamed, |text| TrieId::Half(half, text.class));
+        let own = match &part.open_rests {
+            Some((cut, _)) => (half(Half::Others), cut.others(all).0),
+            None => (TrieId::Own, all),
+        };
         let mut way = Way::new(cursor);
         for open in &part.open {
-            let own = (OWN, trie);
             self.open_below(own, open, &mut way, work, known, |token, to| {
                 to.allow(token);
             });
         }
         if let Some((cut, rests)) = &part.open_rests {
-            // Rests have numbers of their own for each class.
-            let which = text.map_or(NO_TRIE, |text| text.class.0);
+            let which = half(Half::Rests);
             for rest in rests {
                 let lead = (0..rest.lead).flat_map(|_| cut.sample().iter().copied());
                 let Work {
@@ -89,7 +109,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// changes of the working memory.
     fn open_below(
         &self,
-        (which, trie): (u32, &Trie),
+        (which, trie): (TrieId, &Trie),
         open: &Open,
         way: &mut Way,
         work: &mut Work<A>,
@@ -107,7 +127,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if cursor.is_dead() {
             return;
         }
-        if which == NO_TRIE || first.end - open.node < WORTH_A_KEY {
+        if which == TrieId::Unnamed || first.end - open.node < WORTH_A_KEY {
             let here = (trie, open.node as usize);
             let changes = &mut work.changes;
             let hit = |token| put(token, changes);
@@ -125,15 +145,16 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// the levels are where the walk began.
     pub(super) fn below(
         &self,
-        (which, trie): (u32, &Trie),
+        (which, trie): (TrieId, &Trie),
         node: u32,
         cursor: Cursor,
         work: &mut Work<A>,
         known: &Generation,
     ) -> Arc<[u32]> {
         let key = |depth, work: &mut Work<A>| {
-            let keyed = self.key(cursor, Thing::Below as u32, depth, work);
-            work.key.extend([which, node]);
+            let keyed = self.key(cursor, Thing::Below, depth, work);
+            work.key.extend(which.words());
+            work.key.push(node);
             keyed
         };
         let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
@@ -201,74 +222,45 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
-        let mut class = text.map(|text| text.class);
-        let cut = class.and_then(|class| {
-            let class = self.automaton.text_class(class);
-            self.vocabulary.cut(class, self.text_runs, self.cutter)
-        });
-        let longest = self.vocabulary.trie().max_depth();
-        let is_free = |text: &TextLoop| is_free(*text, cursor, longest);
-        if let (Some(text), Some(cut)) = (text.filter(|text| !is_free(text)), &cut) {
-            return self.counted_part(cursor, text, cut.clone(), work, known, watch);
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            if let Some(cut) = self.vocabulary.cut(class, self.text_runs, self.cutter) {
+                return self.cut_part(cursor, text, cut, work, known, watch);
+            }
         }
         // Where the loop is no help yet, free text may be.
-        let mut free = None;
-        if cut.is_none() {
-            free = self.automaton.free_text(cursor, &mut work.scratch);
-        }
-        class = class.or(free.map(|free| free.class));
-        let unstepped = self.unstepped(text.filter(is_free), free);
+        let longest = self.vocabulary.trie().max_depth();
+        let of_loop = text.filter(|text| is_free(*text, cursor, longest));
+        let free = self.automaton.free_text(cursor, &mut work.scratch);
+        let unstepped = self.unstepped(of_loop, free);
         let Work {
             scratch,
             walker,
             words,
             ..
         } = work;
-        clear(words, self.vocabulary.width());
-        let trie = self.vocabulary.trie();
-        let Some(cut) = cut else {
-            if let Some(free) = &unstepped {
-                words.copy_from_slice(&self.vocabulary.within(free.kinds, free.bytes));
+        match &unstepped {
+            Some(free) => {
+                words.clear();
+                words.extend_from_slice(&self.vocabulary.within(free.kinds, free.bytes));
             }
-            let hit = |token| words.allow(token);
-            let (visited, open) = walker.walk_on_top(
-                self.automaton,
-                cursor,
-                scratch,
-                (trie, &[], unstepped.as_ref()),
-                watch,
-                hit,
-            );
-            watch.walked(visited)?;
-            if let Some(class) = class {
-                let class = self.automaton.text_class(class);
-                self.vocabulary.spend(class, visited);
-            }
-            return Ok(Part::new(words, open, None));
-        };
-        cut.put_plain(usize::MAX, words);
-        let hit = |rest| cut.put_rest(rest, 1, usize::MAX, words.as_mut_slice());
-        let rests = (cut.rests(), &[][..], None);
-        let (visited, open_rests) =
-            walker.walk_on_top(self.automaton, cursor, scratch, rests, watch, hit);
-        watch.walked(visited)?;
+            None => clear(words, self.vocabulary.width()),
+        }
+        let all = (self.vocabulary.trie(), &[][..], unstepped.as_ref());
         let hit = |token| words.allow(token);
-        let others = (trie, cut.heads(), None);
-        let (visited, open) =
-            walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
+        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;
-        let open_rests = open_rests.into_iter().map(|open| OpenRest {
-            open,
-            from: 1,
-            to: usize::MAX,
-            lead: 0,
-        });
-        Ok(Part::new(words, open, Some((cut, open_rests.collect()))))
+        let class = text.map(|text| text.class);
+        if let Some(class) = class.or(free.map(|free| free.class)) {
+            let class = self.automaton.text_class(class);
+            self.vocabulary.spend(class, visited);
+        }
+        Ok(Part::new(words, open, None))
     }
 
-    /// The part of the row at `cursor` that the topmost level tells, in a text whose
-    /// characters are counted: see [`Masks::put_together`].
-    fn counted_part(
+    /// The part of the row at `cursor` that the topmost level tells, where text is read in
+    /// a loop over the class of a cut: see [`Masks::put_together`].
+    fn cut_part(
         &self,
         cursor: Cursor,
         text: TextLoop,
@@ -279,21 +271,16 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     ) -> Result<Part, Error> {
         let mut stretches = Vec::new();
         let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
-            self.rests_on_top(next, text.class, &cut, work, known, watch)
+            self.half_on_top(next, (Half::Rests, text.class), &cut, work, known, watch)
         })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
             return self.part(cursor, None, work, known, watch);
         };
-        let free = self.automaton.free_text(cursor, &mut work.scratch);
-        let free = self.unstepped(None, free);
-        let Work {
-            scratch,
-            walker,
-            words,
-            ..
-        } = work;
-        clear(words, self.vocabulary.width());
+        let half = (Half::Others, text.class);
+        let others = self.half_on_top(cursor, half, &cut, work, known, watch)?;
+        let words = &mut work.words;
+        words.resize(self.vocabulary.width().div_ceil(32), 0);
         cut.put_plain(bound, words);
         let mut open_rests: Vec<OpenRest> = Vec::new();
         for (from, to, rests) in stretched(&stretches, bound) {
@@ -314,17 +301,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 }
             }
         }
-        let hit = |token| words.allow(token);
-        // Of the tokens that begin with the beginning of a character most may come.
-        let free = free.map(|free| Free {
-            known: Known::None,
-            ..free
-        });
-        let others = (self.vocabulary.trie(), cut.heads(), free.as_ref());
-        let (visited, open) =
-            walker.walk_on_top(self.automaton, cursor, scratch, others, watch, hit);
-        watch.walked(visited)?;
-        Ok(Part::new(words, open, Some((cut, open_rests))))
+        for &token in &others.sure {
+            words.allow(token);
+        }
+        Ok(Part::new(
+            words,
+            others.open.to_vec(),
+            Some((cut, open_rests)),
+        ))
     }
 
     /// What need not be stepped through, where text of the class of a loop or free
@@ -336,7 +320,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             from: From::Start,
             bytes: usize::MAX,
             ends: false,
-            known: Known::OfTheKinds,
         });
         let free = free.map(|free| Free {
             kinds: kinds(free.class),
@@ -347,7 +330,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             // No text has more characters than bytes.
             bytes: free.chars,
             ends: free.ends,
-            known: Known::OfTheKinds,
         });
         let both = text.into_iter().chain(free);
         both.filter(|free| free.kinds.count() > 0)

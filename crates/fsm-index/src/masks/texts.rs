@@ -6,7 +6,7 @@ use super::{Masks, Thing, Work, clear};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::Bits;
-use crate::part::RestsOnTop;
+use crate::part::HalfOnTop;
 use crate::suffixes::Known;
 use crate::vocabulary::Cut;
 use crate::{ByteAutomaton, ClassId, Cursor, Error, JSON_TEXT, TextLoop};
@@ -56,7 +56,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 cut.put_rest(rest, from, to, words.as_mut_slice());
             }
         }
-        let others = (self.vocabulary.trie(), cut.heads());
+        let others = cut.others(self.vocabulary.trie());
         let hit = |token, _| words.allow(token);
         let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
         watch.walked(visited)?;
@@ -91,7 +91,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 return Ok(ends.then_some(chars));
             };
             let left = cut.max_len() - chars;
-            let steady = (here.steady as usize).min(left);
+            // In a loop to itself no number of characters makes a difference.
+            let steady = match here.next == at {
+                true => left,
+                false => left.min(here.steady as usize),
+            };
             let (same, next) = match steady {
                 0 => (1, here.next),
                 _ => (steady, at),
@@ -128,7 +132,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Arc<[u32]>, Error> {
         let key = |depth, work: &mut Work<A>| {
-            let keyed = self.key(cursor, Thing::Rests as u32, depth, work);
+            let horizon = cut.rests().horizon();
+            let keyed = self.key_within(cursor, (Thing::Rests, depth), horizon, work);
             work.key.push(class.0);
             keyed
         };
@@ -142,7 +147,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         }
         let rests = match self.automaton.top_tells(cursor, &mut work.scratch) {
             true => {
-                let on_top = self.rests_on_top(cursor, class, cut, work, known, watch)?;
+                let on_top =
+                    self.half_on_top(cursor, (Half::Rests, class), cut, work, known, watch)?;
                 let mut rests = on_top.sure.to_vec();
                 let mut visited = 0;
                 for open in &on_top.open {
@@ -180,60 +186,74 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         Ok(rests)
     }
 
-    /// The rests of which the topmost level tells at a cursor.
-    pub(super) fn rests_on_top(
+    /// What the topmost level tells at a cursor of one half of a cut. Its tokens are
+    /// shorter than others, so that more cursors are alike.
+    pub(super) fn half_on_top(
         &self,
         cursor: Cursor,
-        class: ClassId,
+        (half, class): (Half, ClassId),
         cut: &Cut,
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
-    ) -> Result<Arc<RestsOnTop>, Error> {
-        let keyed = self.key(cursor, Thing::RestsOnTop as u32, 1, work);
+    ) -> Result<Arc<HalfOnTop>, Error> {
+        let (thing, (trie, skip)) = match half {
+            Half::Rests => (Thing::RestsOnTop, (cut.rests(), &[][..])),
+            Half::Others => (Thing::OthersOnTop, cut.others(self.vocabulary.trie())),
+        };
+        let horizon = trie.horizon();
+        let keyed = self.key_within(cursor, (thing, 1), horizon, work);
         work.key.push(class.0);
-        if keyed && let Known::Value(rests) = known.rests_on_top.get(&work.key) {
-            return Ok(rests);
+        if keyed && let Known::Value(half) = known.halves_on_top.get(&work.key) {
+            return Ok(half);
         }
         // Numbers of classes mean something to one automaton alone.
-        let mut common = Vec::new();
+        let mut common = vec![thing as u32];
         let mut language = None;
         if self.automaton.text_class(class) == JSON_TEXT {
-            let horizon = self.vocabulary.trie().horizon();
             let scratch = &mut work.scratch;
             language = self
                 .automaton
                 .common_key(cursor, 1, horizon, scratch, &mut common);
         }
         if let Some(language) = language
-            && let Some(rests) = self.vocabulary.common_rests(language, &common)
+            && let Some(half) = self.vocabulary.common_half(language, &common)
         {
             if keyed {
-                known.add_rests_on_top(&work.key, rests.clone());
+                known.add_half_on_top(&work.key, half.clone());
             }
-            return Ok(rests);
+            return Ok(half);
         }
         let mut sure = Vec::new();
         let Work {
             scratch, walker, ..
         } = work;
-        let all = (cut.rests(), &[][..], None);
-        let hit = |rest| sure.push(rest);
+        let all = (trie, skip, None);
+        let hit = |token| sure.push(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;
-        let rests = Arc::new(RestsOnTop {
+        let half = Arc::new(HalfOnTop {
             sure: sure.into(),
             open: open.into(),
         });
         if keyed {
-            known.add_rests_on_top(&work.key, rests.clone());
+            known.add_half_on_top(&work.key, half.clone());
         }
         if let Some(language) = language {
             self.vocabulary
-                .add_common_rests(language, &common, rests.clone());
+                .add_common_half(language, &common, half.clone());
         }
-        Ok(rests)
+        Ok(half)
     }
+}
+
+/// The halves of a cut of which masks are put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    /// What comes behind characters of the class.
+    Rests,
+    /// The tokens that do not begin with one.
+    Others,
 }
 
 /// The stretches of a chain of so many characters: `from..to`, and their rests.

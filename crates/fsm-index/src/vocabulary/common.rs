@@ -5,7 +5,7 @@ use foldhash::HashMap;
 use std::sync::Arc;
 
 use crate::KeyLanguage;
-use crate::part::{Part, RestsOnTop};
+use crate::part::{HalfOnTop, Part};
 use crate::row::Row;
 use crate::suffixes::Known;
 
@@ -34,7 +34,7 @@ impl Held for Part {
     }
 }
 
-impl Held for RestsOnTop {
+impl Held for HalfOnTop {
     fn held(&self) -> usize {
         self.memory()
     }

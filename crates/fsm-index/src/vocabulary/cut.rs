@@ -6,7 +6,7 @@
 //! its *rest*. Plain tokens are counted once for all states that loop over the
 //! class, the rests that may come are found by a walk over a small trie of the
 //! distinct ones, and the tokens that do not begin with the class at all by a
-//! walk over the vocabulary's trie that jumps over all others.
+//! walk over a trie of their own, or over the vocabulary's that jumps over all others.
 
 use crate::changed::Bits;
 use std::collections::HashMap;
@@ -20,11 +20,22 @@ pub(crate) type CharRanges = Box<[(u32, u32)]>;
 /// Up to this many characters the masks of plain tokens are kept ready.
 const READY: usize = 12;
 
+/// The tokens that do not begin with a character of the class.
+#[derive(Debug)]
+enum Others {
+    /// Where they are few, in a trie of their own.
+    Few(Trie),
+    /// Else where they are not in the vocabulary's trie: the nodes below which every
+    /// token begins with a character of the class, `from..to`, ascending.
+    Outside(Box<[(u32, u32)]>),
+}
+
+/// Up to this part of a vocabulary is few.
+const FEW: usize = 8;
+
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The nodes of the vocabulary's trie below which every token begins with
-    /// a character of the class: `from..to`, ascending.
-    heads: Box<[(u32, u32)]>,
+    others: Others,
     /// A character of the class, in UTF-8.
     sample: Box<[u8]>,
     /// The bytes that characters of the class begin with.
@@ -58,9 +69,13 @@ impl Cut {
         let mut long: Vec<(u32, u32)> = Vec::new();
         let mut ids: HashMap<&[u8], u32> = HashMap::new();
         let mut tails: Vec<(u32, u32, u32)> = Vec::new();
+        let mut others: Vec<(TokenId, &[u8])> = Vec::new();
+        let mut count = 0;
         for (token, bytes) in tokens {
+            count += 1;
             let (len, chars) = class.prefix(bytes);
             if chars == 0 {
+                others.push((token, bytes));
                 continue;
             }
             let (rest, token) = (&bytes[len..], token.get());
@@ -104,7 +119,10 @@ impl Cut {
             tail_starts[rest + 1] += tail_starts[rest];
         }
         Cut {
-            heads: heads(&class, trie),
+            others: match others.len() <= count / FEW {
+                true => Others::Few(Trie::new(others.into_iter())),
+                false => Others::Outside(heads(&class, trie)),
+            },
             sample: class.sample(),
             first_bytes: class.first_bytes(),
             long: long.into(),
@@ -116,10 +134,13 @@ impl Cut {
         }
     }
 
-    /// Where the vocabulary's trie holds only tokens that begin with the
-    /// class.
-    pub(crate) fn heads(&self) -> &[(u32, u32)] {
-        &self.heads
+    /// The tokens that do not begin with a character of the class: those of a trie, but
+    /// for some ranges of nodes (ascending, whole subtrees). `all` is the vocabulary's.
+    pub(crate) fn others<'a>(&'a self, all: &'a Trie) -> (&'a Trie, &'a [(u32, u32)]) {
+        match &self.others {
+            Others::Few(trie) => (trie, &[]),
+            Others::Outside(heads) => (all, heads),
+        }
     }
 
     /// A character of the class, in UTF-8.
@@ -181,8 +202,12 @@ impl Cut {
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         let words: usize = self.ready.iter().map(|w| w.len() * 4).sum();
-        let pairs = self.heads.len() + self.long.len() + self.tails.len();
-        words + pairs * 8 + self.tail_starts.len() * 4 + self.rests.memory()
+        let pairs = self.long.len() + self.tails.len();
+        let others = match &self.others {
+            Others::Few(trie) => trie.memory(),
+            Others::Outside(heads) => size_of_val(&**heads),
+        };
+        words + others + pairs * 8 + self.tail_starts.len() * 4 + self.rests.memory()
     }
 }
 
@@ -317,11 +342,21 @@ mod tests {
         assert_eq!(words, [0b1_0000]);
         cut.put_rest(quote, 2, 3, words.as_mut_slice());
         assert_eq!(words, [0b1_0100]);
-        // Outside the heads: the quote, and the unfinished character.
-        let outside: Vec<u32> = (0..trie.nodes().len() as u32)
-            .filter(|&n| !cut.heads().iter().any(|h| (h.0..h.1).contains(&n)))
-            .map(|n| trie.nodes()[n as usize].token)
-            .collect();
-        assert_eq!(outside, [3, 5]);
+        // The quote, and the unfinished character.
+        let outside = |cut: &Cut| -> Vec<u32> {
+            let (trie, skip) = cut.others(&trie);
+            let nodes = (0..).zip(trie.nodes());
+            let met = nodes.filter(|(n, _)| !skip.iter().any(|h| (h.0..h.1).contains(n)));
+            met.map(|(_, node)| node.token).collect()
+        };
+        assert_eq!(outside(&cut), [3, 5]);
+        let more = (7..)
+            .map(TokenId::new)
+            .zip([b"aa", b"ac", b"ad", b"ae", b"af", b"ag", b"ah"]);
+        let more = || more.clone().map(|(id, bytes)| (id, &bytes[..]));
+        let more: Vec<_> = tokens().chain(more()).chain(more()).collect();
+        let cut = Cut::new(&[(0x61, 0x7A), (0xE0, 0xFF)], &trie, more.into_iter(), 14);
+        assert!(matches!(cut.others, Others::Few(_)));
+        assert_eq!(outside(&cut), [3, 5]);
     }
 }

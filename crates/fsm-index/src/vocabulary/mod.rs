@@ -23,7 +23,7 @@ use common::Common;
 use tokens::Tokens;
 
 use crate::changed::Bits;
-use crate::part::{Part, RestsOnTop};
+use crate::part::{HalfOnTop, Part};
 use crate::row::Row;
 use crate::suffixes::Known;
 use crate::{Error, ErrorKind, KeyLanguage, TokenId};
@@ -95,8 +95,8 @@ struct Inner {
     within: Mutex<Within>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
-    /// The same of rests of the vocabulary cut by [`crate::JSON_TEXT`].
-    common_rests: Mutex<Common<RestsOnTop>>,
+    /// The same of the halves of the vocabulary cut by [`crate::JSON_TEXT`].
+    common_halves: Mutex<Common<HalfOnTop>>,
     /// Rows that many automata have.
     common_rows: Mutex<Common<Known<Arc<Row>>>>,
     /// The characters that tokens have, ascending.
@@ -394,7 +394,7 @@ impl Vocabulary {
             + cuts.map(Cut::memory).sum::<usize>()
             + whole(&self.0.within).len() * self.width() / 8
             + whole(&self.0.common).memory()
-            + whole(&self.0.common_rests).memory()
+            + whole(&self.0.common_halves).memory()
             + whole(&self.0.common_rows).memory()
     }
 
@@ -585,24 +585,15 @@ impl Vocabulary {
         whole(&self.0.common).add(language, key, part);
     }
 
-    /// As [`Vocabulary::common_part`], of the rests of the cut by
+    /// As [`Vocabulary::common_part`], of the halves of the cut by
     /// [`crate::JSON_TEXT`].
-    pub(crate) fn common_rests(
-        &self,
-        language: KeyLanguage,
-        key: &[u32],
-    ) -> Option<Arc<RestsOnTop>> {
-        whole(&self.0.common_rests).get(language, key)
+    pub(crate) fn common_half(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<HalfOnTop>> {
+        whole(&self.0.common_halves).get(language, key)
     }
 
-    /// Remembers such rests for all indexes of this vocabulary.
-    pub(crate) fn add_common_rests(
-        &self,
-        language: KeyLanguage,
-        key: &[u32],
-        rests: Arc<RestsOnTop>,
-    ) {
-        whole(&self.0.common_rests).add(language, key, rests);
+    /// Remembers such a half for all indexes of this vocabulary.
+    pub(crate) fn add_common_half(&self, language: KeyLanguage, key: &[u32], half: Arc<HalfOnTop>) {
+        whole(&self.0.common_halves).add(language, key, half);
     }
 
     /// A row that many automata have, or how deep to look for it.
@@ -756,7 +747,7 @@ impl VocabularyBuilder {
             cuts: Mutex::default(),
             within: Mutex::default(),
             common: Mutex::default(),
-            common_rests: Mutex::default(),
+            common_halves: Mutex::default(),
             common_rows: Mutex::default(),
             chars: OnceLock::new(),
         })))
