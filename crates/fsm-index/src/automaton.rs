@@ -112,6 +112,18 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
+    /// The cursor behind so many characters of the class of the
+    /// [`text_loop`](Self::text_loop) at `cursor`, one after another, where that is
+    /// quicker told than by steps: the one that the steps lead to.
+    fn text_ahead(
+        &self,
+        _cursor: Cursor,
+        _chars: u32,
+        _scratch: &mut Self::Scratch,
+    ) -> Option<Cursor> {
+        None
+    }
+
     /// A class of code points of which any text may come at `cursor`: asked where a
     /// loop is no help. It may look at no more than the topmost level where
     /// [`top_tells`](Self::top_tells).

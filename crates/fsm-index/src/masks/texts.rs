@@ -106,19 +106,25 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 stretches.push((chars + 1, rests));
             }
             chars += same;
-            at = here.next;
-            for _ in 1..same {
-                if at == here.next && here.next == next {
-                    break; // A loop to itself: no character changes it.
-                }
-                for &byte in cut.sample() {
-                    at = self.automaton.step(at, byte, &mut work.scratch);
-                }
+            if here.next != at {
+                at = self.go_along(here.next, same - 1, cut, work);
             }
             let horizon = self.vocabulary.trie().horizon();
             text = self.automaton.text_loop(at, horizon, &mut work.scratch);
         }
         Ok(Some(usize::MAX))
+    }
+
+    /// The cursor behind so many characters of the class of a cut, of which any leads on.
+    fn go_along(&self, from: Cursor, chars: usize, cut: &Cut, work: &mut Work<A>) -> Cursor {
+        let count = u32::try_from(chars).unwrap_or(u32::MAX);
+        if let Some(ahead) = self.automaton.text_ahead(from, count, &mut work.scratch) {
+            return ahead;
+        }
+        let sample = (0..chars).flat_map(|_| cut.sample());
+        sample.fold(from, |at, byte| {
+            self.automaton.step(at, *byte, &mut work.scratch)
+        })
     }
 
     /// The rests that may come at a cursor, in the order of their trie.

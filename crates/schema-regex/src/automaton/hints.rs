@@ -73,6 +73,29 @@ impl SchemaAutomaton {
         self.loops.class(&keys.dfa, keys.loops, state)
     }
 
+    /// The cursor behind so many characters of the class of a loop in a string, of which
+    /// nothing but the number counts.
+    pub(super) fn loop_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
+        if cursor.is_dead() {
+            return Some(cursor);
+        }
+        let config = *x.configs.get(cursor.0);
+        let Top::String { node, set, text } = config.top else {
+            return None;
+        };
+        let m = self.node(node).string.as_ref()?;
+        if is_kept(config.item) || text.partial != Partial::None || !text.words.is_none() {
+            return None;
+        }
+        let length = text.length.saturating_add(chars).min(m.cap);
+        let text = Str { length, ..text };
+        if !string_live(m, set, &text, x) {
+            return Some(Cursor::DEAD);
+        }
+        let top = Top::String { node, set, text };
+        Some(Cursor(x.configs.add(Config { top, ..config })))
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn string_loop(
         &self,

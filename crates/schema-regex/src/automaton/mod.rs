@@ -399,6 +399,10 @@ impl ByteAutomaton for SchemaAutomaton {
         self.loop_at(cursor, horizon, x)
     }
 
+    fn text_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
+        self.loop_ahead(cursor, chars, x)
+    }
+
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
         self.loops.ranges(class)
     }
