@@ -527,7 +527,7 @@ pub(super) enum Follows {
 const MAX_FREE: usize = 2_048;
 
 /// The same of what may come alone.
-const MAX_ALONE: usize = 256;
+const MAX_ALONE: usize = 1_024;
 
 /// Longer runs are not looked for: few tokens are longer.
 const MAX_RUN: usize = 64;

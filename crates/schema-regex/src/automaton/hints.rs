@@ -194,19 +194,25 @@ impl SchemaAutomaton {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
                 let wanted = x.lists.get(set);
-                // Text behind which this automaton is dead must be dead: nothing
-                // else may read it.
                 let live = |(i, leaf): (usize, &Leaf)| {
                     let state = leaf_state(m, leaf, text.state, x);
                     wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
                 };
                 let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
+                // Where nothing but the length counts, whatever may come by other leaves
+                // may come by this one.
+                let counted = live
+                    .clone()
+                    .map(|(_, leaf)| counted_text(leaf, text.length));
+                if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
+                    return Some(free);
+                }
+                // Text behind which this automaton is dead must be dead: nothing
+                // else may read it.
                 let (Some((_, leaf)), None) = (live.next(), live.next()) else {
                     return None;
                 };
-                let Some(d) = leaf.dfa else {
-                    return counted_text(m, leaf, text.length);
-                };
+                let d = leaf.dfa?;
                 let state = leaf_state(m, leaf, text.state, x);
                 let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
                 let left = open.saturating_sub(1 + u64::from(text.length));
@@ -723,9 +729,9 @@ fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
 /// The longest mask key, in words.
 const MAX_KEY: usize = 512;
 
-/// The text that may come where nothing but its length counts.
-fn counted_text(m: &StringMachine, leaf: &Leaf, length: u32) -> Option<FreeText> {
-    if leaf.listed || leaf.excludes || !m.words.list.is_empty() {
+/// The text that may come by a leaf of which nothing but the length counts.
+fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
+    if leaf.dfa.is_some() || leaf.listed || leaf.excludes {
         return None;
     }
     let left = match leaf.max {

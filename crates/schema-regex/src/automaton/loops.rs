@@ -36,6 +36,9 @@ struct FreeClass {
     ends: bool,
 }
 
+/// A class that may come behind any text is not looked beyond if it has so many characters.
+const MUCH_FREE: u32 = 128;
+
 /// How many characters are looked ahead for text that may come whatever it is:
 /// few tokens are longer.
 const FREE_STEPS: usize = 32;
@@ -94,16 +97,21 @@ impl Loops {
                 behind: Behind::AnyText,
                 ends: false,
             };
-            // Where other text leads elsewhere, the class alone may do.
+            // Where other text leads elsewhere, the class alone may do, or be larger.
             let mut chars = FREE_STEPS;
-            while size(&free.ranges) < LEAST_FREE && chars >= LEAST_STEPS {
-                let class = dfa.free_class_alone(state, chars, &follows);
-                free = FreeClass {
-                    ranges: json_text(&class),
-                    chars,
-                    behind: Behind::ItsClass,
-                    ..free
-                };
+            while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
+                let class = json_text(&dfa.free_class_alone(state, chars, &follows));
+                if size(&class) > size(&free.ranges) {
+                    free = FreeClass {
+                        ranges: class,
+                        chars,
+                        behind: Behind::ItsClass,
+                        ..free
+                    };
+                }
+                if size(&free.ranges) >= LEAST_FREE {
+                    break;
+                }
                 chars /= 2;
             }
             // A class that may come so often and no oftener leaves nothing to be read.
