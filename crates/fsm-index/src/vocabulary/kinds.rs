@@ -15,8 +15,8 @@ const OTHER: u64 = 1 << 63;
 /// character it is, other tokens tell.
 const CUT: u64 = 1 << 62;
 
-/// What characters of more than one byte are, all together.
-const BEYOND_ASCII: [(u32, u32); 2] = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
+/// So many characters at least begin with the same bytes but for the last one.
+const BEGIN_ALIKE: u32 = 64;
 
 /// The code points of each kind, ascending.
 const KINDS: [(u32, u32); 61] = [
@@ -114,7 +114,7 @@ impl Kinds {
         for (at, kind) in KINDS.iter().enumerate() {
             within |= u64::from(has_all(*kind)) << at;
         }
-        if BEYOND_ASCII.into_iter().all(has_all) {
+        if has_some_of_each(class) {
             within |= CUT;
         }
         Kinds(within)
@@ -140,6 +140,21 @@ impl Kinds {
     pub(crate) fn is_text(byte: u8) -> bool {
         !matches!(byte, 0..=0x1F | b'"' | b'\\' | 0x7F)
     }
+}
+
+/// Whether each beginning of a character of more than one byte can become one of a class.
+fn has_some_of_each(class: &[(u32, u32)]) -> bool {
+    let mut next = 0x80u32;
+    let mut gaps_are_short = true;
+    for &(from, to) in class.iter().chain(&[(0x11_0000, 0x11_0000)]) {
+        // No character is a surrogate.
+        for (from, to) in [(next, from.min(0xD800)), (next.max(0xE000), from)] {
+            let block = from.next_multiple_of(BEGIN_ALIKE);
+            gaps_are_short &= block + BEGIN_ALIKE > to;
+        }
+        next = next.max(to + 1);
+    }
+    gaps_are_short
 }
 
 /// The kind of each character of a byte.
@@ -366,6 +381,24 @@ mod tests {
         assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 3, 5]);
         assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 5], "not of all");
         assert!(within(&[], 9).is_empty());
+    }
+
+    #[test]
+    fn beginnings_become_characters_of_a_class() {
+        let becomes = |class: &[(u32, u32)]| Kinds(CUT).are_within(Kinds::within(class));
+        assert!(becomes(crate::JSON_TEXT) && becomes(&[(0, 0x10_FFFF)]));
+        // Some of each block do.
+        assert!(becomes(&[
+            (0x20, 0x2027),
+            (0x202A, 0xD7FF),
+            (0xE000, 0x10_FFFF)
+        ]));
+        assert!(becomes(&[(0x85, 0xD7C0), (0xE03F, 0x10_FFC0)]));
+        assert!(!becomes(&[(0xC0, 0xD7FF), (0xE000, 0x10_FFFF)]));
+        assert!(!becomes(&[(0x80, 0xD7BF), (0xE000, 0x10_FFFF)]));
+        assert!(!becomes(&[(0x80, 0xD7FF), (0xE040, 0x10_FFFF)]));
+        assert!(!becomes(&[(0x80, 0xD7FF), (0xE000, 0x10_FFBF)]));
+        assert!(!becomes(&[(0x20, 0x7E)]) && !becomes(&[]));
     }
 
     #[test]
