@@ -97,8 +97,13 @@ fn string(machine: Option<&StringMachine>, key: &mut Vec<u64>) {
     key.push(machine.words.list.len() as u64);
     for word in &machine.words.list {
         key.push(word.text.len() as u64);
-        key.extend(word.text.bytes().map(u64::from));
+        key.extend(word.text.as_bytes().chunks(8).map(packed));
         list(&word.listed, key);
         list(&word.excluded, key);
     }
+}
+
+/// Up to eight bytes as one number.
+fn packed(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

@@ -291,38 +291,44 @@ impl Product {
 pub(crate) fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
     let n = accept.len();
     let inverse = Inverse::new(next, n, width);
+    let live = live_states(accept, width, &inverse);
+    if !live.first().copied().unwrap_or(false) {
+        return (Vec::new(), Vec::new());
+    }
     let (block, count) = partition(accept, width, &inverse);
-    let mut out_next = vec![DEAD; count * width];
-    let mut out_accept = vec![false; count];
-    for s in 0..n {
-        let b = block[s] as usize;
-        out_accept[b] = accept[s];
-        for symbol in 0..width {
-            out_next[b * width + symbol] = block[next[s * width + symbol] as usize];
+    let mut out_next = Vec::with_capacity(count * width);
+    let mut out_accept = Vec::with_capacity(count);
+    for (s, b) in block.iter().enumerate() {
+        // One state speaks for its block: the first one, as blocks are numbered.
+        if *b as usize == out_accept.len() {
+            let row = &next[s * width..][..width];
+            out_accept.push(accept[s]);
+            out_next.extend(row.iter().map(|to| match live[*to as usize] {
+                true => block[*to as usize],
+                false => DEAD,
+            }));
         }
     }
-    // Live: some accepting state can be reached.
-    let inverse = Inverse::new(&out_next, count, width);
-    let mut live = out_accept.clone();
-    let mut todo: Vec<u32> = (0..count as u32).filter(|b| live[*b as usize]).collect();
-    while let Some(b) = todo.pop() {
+    (out_next, out_accept)
+}
+
+/// Which states lead to one that accepts.
+fn live_states(accept: &[bool], width: usize, inverse: &Inverse) -> Vec<bool> {
+    let mut live = accept.to_vec();
+    let mut todo: Vec<u32> = (0..)
+        .zip(accept)
+        .filter_map(|(s, a)| a.then_some(s))
+        .collect();
+    while let Some(s) = todo.pop() {
         for symbol in 0..width {
-            for &from in inverse.to(symbol, b) {
+            for &from in inverse.to(symbol, s) {
                 if !std::mem::replace(&mut live[from as usize], true) {
                     todo.push(from);
                 }
             }
         }
     }
-    for target in &mut out_next {
-        if !live[*target as usize] {
-            *target = DEAD;
-        }
-    }
-    if !live.first().copied().unwrap_or(false) {
-        return (Vec::new(), Vec::new());
-    }
-    (out_next, out_accept)
+    live
 }
 
 /// From which states each symbol leads to each state.
@@ -390,7 +396,9 @@ fn partition(accept: &[bool], width: usize, inverse: &Inverse) -> (Vec<u32>, usi
         }
     }
     let mut marked = vec![0usize; ranges.len()];
-    let mut todo: Vec<u32> = (0..ranges.len() as u32).collect();
+    // What splits by one of two blocks splits by the other: the smaller one will do.
+    let smaller = u32::from(ranges.len() > 1 && n - rejecting < rejecting);
+    let mut todo = vec![smaller];
     let mut touched: Vec<u32> = Vec::new();
     while let Some(splitter) = todo.pop() {
         let (from, to) = ranges[splitter as usize];
