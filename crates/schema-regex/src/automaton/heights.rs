@@ -72,45 +72,51 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
 
 /// How deep values can nest at most; `None` where there is no end.
 pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
-    let inner = |n: &Node| -> Vec<u32> {
-        let mut out: Vec<u32> = Vec::new();
-        if let Some(m) = &n.array {
-            out.extend(m.members.iter().map(|m| m.node));
-        }
-        if let Some(m) = &n.object {
-            out.extend(m.declared.iter().map(|m| m.node));
-            out.extend(m.classes.iter().map(|c| c.member.node));
-        }
-        out.retain(|n| *n != u32::MAX);
-        out
-    };
     // 0: not seen, 1: open, 2: done.
     let mut state = vec![0u8; nodes.len()];
     let mut depth = vec![0u32; nodes.len()];
-    let mut path: Vec<(usize, Vec<u32>, usize)> = vec![(0, inner(nodes.first()?), 0)];
-    state[0] = 1;
-    while let Some((at, targets, next)) = path.last_mut() {
-        let Some(&to) = targets.get(*next) else {
-            let below = targets
-                .iter()
-                .map(|t| depth[*t as usize])
-                .max()
-                .unwrap_or(0);
-            let node = &nodes[*at];
-            depth[*at] = below + u32::from(node.array.is_some() || node.object.is_some());
-            state[*at] = 2;
+    // Which node, and how many of its inner ones were looked at.
+    let mut path: Vec<(usize, usize)> = vec![(0, 0)];
+    *state.first_mut()? = 1;
+    while let Some((at, next)) = path.last_mut() {
+        let (at, node) = (*at, &nodes[*at]);
+        let Some(to) = inner(node, *next) else {
+            depth[at] += u32::from(node.array.is_some() || node.object.is_some());
+            state[at] = 2;
             path.pop();
+            if let Some((above, _)) = path.last() {
+                depth[*above] = depth[*above].max(depth[at]);
+            }
             continue;
         };
         *next += 1;
-        match state[to as usize] {
-            0 => {
-                state[to as usize] = 1;
-                path.push((to as usize, inner(&nodes[to as usize]), 0));
+        let to = to as usize;
+        match state.get(to) {
+            Some(0) => {
+                state[to] = 1;
+                path.push((to, 0));
             }
-            1 => return None,
-            _ => {}
+            Some(1) => return None,
+            Some(_) => depth[at] = depth[at].max(depth[to]),
+            // The impossible has no node.
+            None => {}
         }
     }
     depth.first().copied()
+}
+
+/// The node of an item or of a member, by its number among them.
+fn inner(node: &Node, index: usize) -> Option<u32> {
+    let mut index = index;
+    let members = node.array.as_ref().map_or(&[][..], |m| &m.members);
+    if let Some(member) = members.get(index) {
+        return Some(member.node);
+    }
+    index -= members.len();
+    let object = node.object.as_ref()?;
+    if let Some(member) = object.declared.get(index) {
+        return Some(member.node);
+    }
+    let class = object.classes.get(index - object.declared.len())?;
+    Some(class.member.node)
 }

@@ -10,7 +10,7 @@ use super::few::Few;
 use super::node::{Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words};
 use super::shape::{MemberRule, ObjectShape};
 use crate::error::Error;
-use crate::ir::{AtomKind, Body, NEVER, Name, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, NEVER, Name, NodeId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
 
@@ -28,6 +28,9 @@ impl Builder {
         let (&[goal], [(0, o)]) = (goals, shapes) else {
             return Ok(None);
         };
+        if says_nothing_of_members(o) {
+            return self.any_members(o).map(Some);
+        }
         let Some((node, atom, further)) = self.says_everything(goal, o) else {
             return Ok(None);
         };
@@ -85,17 +88,11 @@ impl Builder {
                 }
             }
         }
-        let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
         let thread = ObjectThread {
-            goal: 0,
             ranks: ranks.into(),
             required: required.into(),
-            min: o.min,
-            max: o.max,
-            implies: Box::default(),
-            witnesses: 0,
-            simple: o.min == 0 && o.max.is_none(),
             by_number: !any_order,
+            ..thread(o)
         };
         Ok(Some(ObjectMachine {
             threads: Box::new([thread]),
@@ -105,9 +102,28 @@ impl Builder {
             classes: classes.into(),
             keys: None,
             tracked: tracked.into(),
-            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            cap: cap(o),
             heads: OnceLock::new(),
         }))
+    }
+
+    /// The machine of an alternative that admits any members.
+    fn any_members(&mut self, o: &ObjectShape) -> Result<ObjectMachine, Error> {
+        let class = ExtraClass {
+            member: self.plain_member(ALWAYS)?,
+            count: None,
+        };
+        Ok(ObjectMachine {
+            threads: Box::new([thread(o)]),
+            names: Words::default(),
+            declared: Box::default(),
+            ordered: false,
+            classes: Box::new([class]),
+            keys: None,
+            tracked: Few::default(),
+            cap: cap(o),
+            heads: OnceLock::new(),
+        })
     }
 
     /// The location of the members, and that of further ones, where a goal is one
@@ -122,10 +138,6 @@ impl Builder {
         else {
             return None;
         };
-        let is_plain = o.forbidden.is_empty()
-            && o.implies.is_empty()
-            && o.names.is_empty()
-            && o.some.is_empty();
         let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
             return None;
         };
@@ -142,7 +154,7 @@ impl Builder {
                     | AtomKind::DependentSchemas(_)
             )
         };
-        if !is_plain || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
+        if !is_plain(o) || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
             return None;
         }
         let [
@@ -201,6 +213,36 @@ impl Builder {
             options: Few::One(choice),
         })
     }
+}
+
+/// Whether nothing is said of names but which there are and which must be.
+fn is_plain(o: &ObjectShape) -> bool {
+    o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
+}
+
+fn says_nothing_of_members(o: &ObjectShape) -> bool {
+    o.rules.is_empty() && o.required.is_empty() && is_plain(o)
+}
+
+/// The thread of a plain object, without its names.
+fn thread(o: &ObjectShape) -> ObjectThread {
+    ObjectThread {
+        goal: 0,
+        ranks: Box::default(),
+        required: Box::default(),
+        min: o.min,
+        max: o.max,
+        implies: Box::default(),
+        witnesses: 0,
+        simple: o.min == 0 && o.max.is_none(),
+        by_number: true,
+    }
+}
+
+/// Up to where members are counted.
+fn cap(o: &ObjectShape) -> u32 {
+    let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
+    u32::try_from(cap).unwrap_or(u32::MAX)
 }
 
 fn word(text: &Name, number: u32) -> Word {
