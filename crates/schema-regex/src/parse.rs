@@ -984,12 +984,12 @@ fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<Name>, E
             &format!("must be an array of strings, not {}", name_of(value)),
         )
     };
-    value
-        .as_array()
-        .ok_or_else(bad)?
-        .iter()
-        .map(|v| v.as_str().map(Name::from).ok_or_else(bad))
-        .collect()
+    let list = value.as_array().ok_or_else(bad)?;
+    let mut names = Vec::with_capacity(list.len());
+    for name in list {
+        names.push(name.as_str().ok_or_else(bad)?.into());
+    }
+    Ok(names)
 }
 
 /// The deepest nesting of a listed value.

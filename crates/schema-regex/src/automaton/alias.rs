@@ -14,7 +14,7 @@ pub(super) fn solve(nodes: &mut [Node]) {
     let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
     // Of nodes without texts and bounds that a schema chose.
     let mut plain: FxMap<Box<[u64]>, u32> = FxMap::default();
-    let mut key: Vec<u64> = Vec::new();
+    let mut key: Vec<u64> = Vec::with_capacity(32);
     for (id, node) in (0..).zip(nodes) {
         node.alias = id;
         if node.array.is_some() || node.object.is_some() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::compile::{ANY, Compiler, ConjId, NONE, ROOM, Shapes};
+use super::compile::{ANY, Compiler, ConjId, NONE, Shapes, room_for};
 use super::dfa::{CharDfa, NumberDfa};
 use super::few::Few;
 use super::leaves::{Machines, StringLeaf};
@@ -45,12 +45,12 @@ pub(super) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
     pub(super) fn new(compiler: Compiler) -> Builder {
-        let room = compiler.schema.nodes.len().min(ROOM);
+        let room = room_for(&compiler.schema);
         Builder {
             compiler,
             nodes: Vec::with_capacity(room),
             asked: Vec::with_capacity(room),
-            singles: Vec::new(),
+            singles: Vec::with_capacity(room),
             ids: FxMap::default(),
             machines: Machines::default(),
             loops: Loops::default(),
@@ -464,6 +464,12 @@ impl Builder {
         if known.is_empty() {
             return Ok(None);
         }
+        if let (&[goal], [(_, list)]) = (goals, &known[..])
+            && let [Shape::Object(o)] = &list[..]
+            && let Some(machine) = self.plain_object(goal, o)?
+        {
+            return Ok(Some(Box::new(machine)));
+        }
         let shapes: Vec<(u32, &ObjectShape)> = each(&known)
             .filter_map(|(g, s)| match s {
                 Shape::Object(o) => Some((g, o)),
@@ -473,11 +479,7 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        let machine = match self.plain_object(goals, &shapes)? {
-            Some(machine) => machine,
-            None => self.object_machine(goals, &shapes)?,
-        };
-        Ok(Some(Box::new(machine)))
+        Ok(Some(Box::new(self.object_machine(goals, &shapes)?)))
     }
 
     /// Whether a name, as a string, satisfies some locations.

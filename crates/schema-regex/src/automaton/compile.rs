@@ -77,8 +77,13 @@ const UNKNOWN: u32 = u32::MAX;
 /// The number of no alternatives.
 const NO_SHAPES: u32 = 0;
 
-/// So many locations have room in lists from the beginning.
-pub(super) const ROOM: usize = 64;
+/// How much room lists of what is asked have from the beginning: as much as an ordinary
+/// schema needs, so that they do not grow step by step.
+pub(super) fn room_for(schema: &Schema) -> usize {
+    const MOST: usize = 64;
+    const BESIDE: usize = KINDS + 2;
+    (schema.nodes.len() + BESIDE).min(MOST)
+}
 
 pub(super) struct Compiler {
     pub(super) schema: Schema,
@@ -112,7 +117,7 @@ pub(super) struct Compiler {
 impl Compiler {
     pub(super) fn new(schema: Schema, options: Options) -> Compiler {
         let nothing: Shapes = Rc::new([]);
-        let room = schema.nodes.len().min(ROOM);
+        let room = room_for(&schema);
         let mut shapes = Vec::with_capacity(room);
         shapes.push(Rc::clone(&nothing));
         let mut compiler = Compiler {

@@ -21,16 +21,15 @@ pub(super) fn solve(nodes: &mut [Node]) {
         }
     }
     let mut height = 1;
+    let mut found: Vec<(u32, u32)> = Vec::with_capacity(open.len());
     while !open.is_empty() {
         let live = Live {
             nodes,
             room: EMPTY - 1,
         };
-        let found: Vec<(u32, u32)> = open
-            .iter()
-            .copied()
-            .filter(|(n, g)| has_container(&live, &nodes[*n as usize], *g))
-            .collect();
+        found.clear();
+        let met = open.iter().copied();
+        found.extend(met.filter(|(n, g)| has_container(&live, &nodes[*n as usize], *g)));
         if found.is_empty() {
             return;
         }
@@ -72,32 +71,33 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
 
 /// How deep values can nest at most; `None` where there is no end.
 pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
-    // 0: not seen, 1: open, 2: done.
-    let mut state = vec![0u8; nodes.len()];
-    let mut depth = vec![0u32; nodes.len()];
-    // Which node, and how many of its inner ones were looked at.
-    let mut path: Vec<(usize, usize)> = vec![(0, 0)];
-    *state.first_mut()? = 1;
-    while let Some((at, next)) = path.last_mut() {
-        let (at, node) = (*at, &nodes[*at]);
+    const NOT_SEEN: u32 = u32::MAX;
+    const OPEN: u32 = u32::MAX - 1;
+    let mut depth = vec![NOT_SEEN; nodes.len()];
+    // Which node, how many of its inner ones were looked at, and the deepest of them.
+    let mut path: Vec<(usize, usize, u32)> = Vec::with_capacity(8);
+    *depth.first_mut()? = OPEN;
+    path.push((0, 0, 0));
+    while let Some((at, next, below)) = path.last_mut() {
+        let node = &nodes[*at];
         let Some(to) = inner(node, *next) else {
-            depth[at] += u32::from(node.array.is_some() || node.object.is_some());
-            state[at] = 2;
+            let deep = *below + u32::from(node.array.is_some() || node.object.is_some());
+            depth[*at] = deep;
             path.pop();
-            if let Some((above, _)) = path.last() {
-                depth[*above] = depth[*above].max(depth[at]);
+            if let Some((_, _, above)) = path.last_mut() {
+                *above = deep.max(*above);
             }
             continue;
         };
         *next += 1;
         let to = to as usize;
-        match state.get(to) {
-            Some(0) => {
-                state[to] = 1;
-                path.push((to, 0));
+        match depth.get(to) {
+            Some(&NOT_SEEN) => {
+                depth[to] = OPEN;
+                path.push((to, 0, 0));
             }
-            Some(1) => return None,
-            Some(_) => depth[at] = depth[at].max(depth[to]),
+            Some(&OPEN) => return None,
+            Some(known) => *below = (*below).max(*known),
             // The impossible has no node.
             None => {}
         }

@@ -10,7 +10,7 @@ use super::few::Few;
 use super::node::{Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words};
 use super::shape::{MemberRule, ObjectShape};
 use crate::error::Error;
-use crate::ir::{ALWAYS, AtomKind, Body, NEVER, Name, NodeId};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
 
@@ -18,16 +18,16 @@ use crate::shape::Signed;
 /// with all.
 const MAX_REQUIRED: usize = 16;
 
+/// The most references in a row that are followed.
+const MAX_REFERENCES: usize = 8;
+
 impl Builder {
     /// The machine of one alternative of one goal, if it is that plain.
     pub(super) fn plain_object(
         &mut self,
-        goals: &[ConjId],
-        shapes: &[(u32, &ObjectShape)],
+        goal: ConjId,
+        o: &ObjectShape,
     ) -> Result<Option<ObjectMachine>, Error> {
-        let (&[goal], [(0, o)]) = (goals, shapes) else {
-            return Ok(None);
-        };
         if says_nothing_of_members(o) {
             return self.any_members(o).map(Some);
         }
@@ -49,7 +49,6 @@ impl Builder {
             words.extend(more.map(|(number, name)| word(name, number)));
             words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
         }
-        let nodes: Vec<NodeId> = list.iter().map(|(_, node)| *node).collect();
         let number = |name: &Name| match members.names.place(name) {
             Some(place) => Some(place as u32),
             None => {
@@ -57,15 +56,16 @@ impl Builder {
                 place.map(|place| (list.len() + place) as u32)
             }
         };
-        let required = o.required.iter().filter_map(number);
-        let mut required: Vec<(u32, u32)> = required.map(|n| (n, n)).collect();
+        let mut required: Vec<(u32, u32)> = Vec::with_capacity(o.required.len());
+        required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
         required.sort_unstable();
         let any_order = self.options().property_order == PropertyOrder::Any;
         self.compiler.spend_many(node, count)?;
         let mut declared = Vec::with_capacity(count);
-        let behind = std::iter::repeat_n(further, more.len());
-        for node in nodes.into_iter().chain(behind) {
-            declared.push(self.plain_member(node)?);
+        for place in 0..count {
+            let list = self.compiler.members(node, atom).names.list();
+            let value = list.get(place).map_or(further, |(_, node)| *node);
+            declared.push(self.plain_member(value)?);
         }
         let member = self.plain_member(further)?;
         let classes = match member.options.is_empty() {
@@ -75,7 +75,7 @@ impl Builder {
                 count: None,
             }],
         };
-        let mut tracked = vec![0u32; count.div_ceil(32)];
+        let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
         let mut ranks: Vec<u32> = (0..count as u32).collect();
         if any_order {
             ranks.fill(LOOSE);
@@ -101,7 +101,7 @@ impl Builder {
             ordered: !any_order && count > 0,
             classes: classes.into(),
             keys: None,
-            tracked: tracked.into(),
+            tracked,
             cap: cap(o),
             heads: OnceLock::new(),
         }))
@@ -138,9 +138,7 @@ impl Builder {
         else {
             return None;
         };
-        let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
-            return None;
-        };
+        let (node, atoms) = self.behind_references(node)?;
         let leads_nowhere = |kind: &AtomKind| {
             !matches!(
                 kind,
@@ -170,6 +168,25 @@ impl Builder {
         let members = self.compiler.members(at, atom);
         let further = if closed { NEVER } else { members.additional };
         (at == node && members.patterns.is_empty()).then_some((node, atom, further))
+    }
+
+    /// The location to which one leads that says nothing itself, and its atoms.
+    fn behind_references(&self, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
+        for _ in 0..MAX_REFERENCES {
+            let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
+                return None;
+            };
+            match &atoms[..] {
+                [
+                    Atom {
+                        kind: AtomKind::Ref(to),
+                        ..
+                    },
+                ] => node = *to,
+                atoms => return Some((node, atoms)),
+            }
+        }
+        None
     }
 
     /// Some of the names that a location requires, each once, in the order of the
