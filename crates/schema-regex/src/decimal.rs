@@ -77,6 +77,11 @@ impl Decimal {
         self.digits.is_empty()
     }
 
+    #[cfg(feature = "automaton")]
+    pub(crate) fn is_one(&self) -> bool {
+        !self.negative && self.exponent == 1 && self.digits == [1]
+    }
+
     pub(crate) fn is_negative(&self) -> bool {
         self.negative
     }

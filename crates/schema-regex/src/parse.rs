@@ -103,14 +103,16 @@ fn read_all(
     draft: Draft,
     follow_scopes: bool,
 ) -> Result<Option<Schema>, Error> {
+    let mut nodes = Vec::with_capacity(ROOM);
+    nodes.extend([builtin(Body::Always), builtin(Body::Never)]);
     let mut reader = Reader {
         draft,
         resolver: Resolver::new(schema, draft, &options.documents, follow_scopes),
         needs_scopes: false,
-        nodes: vec![builtin(Body::Always), builtin(Body::Never)],
-        places: Vec::new(),
+        nodes,
+        places: Vec::with_capacity(ROOM),
         known: None,
-        todo: VecDeque::new(),
+        todo: VecDeque::with_capacity(ROOM),
         patterns: Vec::new(),
         pattern_ids: HashMap::new(),
         max_nodes: options.max_nodes,
@@ -134,6 +136,10 @@ fn read_all(
         overrides: Overrides::default(),
     }))
 }
+
+/// Room for the locations of an ordinary schema, so that lists of them do not grow
+/// step by step.
+const ROOM: usize = 32;
 
 /// How many nodes are at no place.
 const BUILTIN: usize = 2;
@@ -306,7 +312,7 @@ impl<'a> Reader<'a> {
         let mut here = Here {
             place,
             map,
-            atoms: Vec::new(),
+            atoms: Vec::with_capacity(map.len()),
             notes: Vec::with_capacity(map.len()),
             members_read: false,
             items_read: false,
@@ -978,12 +984,12 @@ fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<Name>, E
             &format!("must be an array of strings, not {}", name_of(value)),
         )
     };
-    value
-        .as_array()
-        .ok_or_else(bad)?
-        .iter()
-        .map(|v| v.as_str().map(Name::from).ok_or_else(bad))
-        .collect()
+    let list = value.as_array().ok_or_else(bad)?;
+    let mut names = Vec::with_capacity(list.len());
+    for name in list {
+        names.push(name.as_str().ok_or_else(bad)?.into());
+    }
+    Ok(names)
 }
 
 /// The deepest nesting of a listed value.

@@ -40,7 +40,7 @@ pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
 pub(crate) struct Resolver<'a> {
     draft: Draft,
     pub(crate) resources: Vec<Resource<'a>>,
-    /// By address of the value that has the `$id`.
+    /// By address of the value that has the `$id`, but for the root.
     by_address: FxMap<*const Value, ResourceId>,
     index: Option<Index<'a>>,
     documents: &'a [(String, Value)],
@@ -84,9 +84,6 @@ impl<'a> Resolver<'a> {
         if let Some(id) = id_of(root, draft) {
             resolver.resources[0].uri = without_fragment(id).to_owned();
         }
-        resolver
-            .by_address
-            .insert(std::ptr::from_ref(root), ResourceId(0));
         resolver
     }
 
@@ -163,8 +160,7 @@ impl<'a> Resolver<'a> {
         if without_fragment(id).is_empty() {
             return parent;
         }
-        let address = std::ptr::from_ref(value);
-        if let Some(&known) = self.by_address.get(&address) {
+        if let Some(known) = self.resource_at(value) {
             return known;
         }
         let uri = join_uri(&self.resources[parent.0 as usize].uri, without_fragment(id));
@@ -174,8 +170,16 @@ impl<'a> Resolver<'a> {
             pointer: pointer.clone(),
             uri,
         });
-        self.by_address.insert(address, new);
+        self.by_address.insert(std::ptr::from_ref(value), new);
         new
+    }
+
+    /// The resource of which this is the root.
+    fn resource_at(&self, value: &Value) -> Option<ResourceId> {
+        if std::ptr::eq(value, self.resources[0].value) {
+            return Some(ResourceId(0));
+        }
+        self.by_address.get(&std::ptr::from_ref(value)).copied()
     }
 
     /// Whether the document has a dynamic anchor anywhere.
@@ -332,8 +336,8 @@ impl<'a> Resolver<'a> {
             match place.value {
                 Value::Object(map) => {
                     let uri = self.resources[place.resource.0 as usize].uri.clone();
-                    let owner = self.by_address.get(&std::ptr::from_ref(place.value));
-                    if owner == Some(&place.resource) {
+                    let owner = self.resource_at(place.value);
+                    if owner == Some(place.resource) {
                         index
                             .by_uri
                             .entry(uri.clone())

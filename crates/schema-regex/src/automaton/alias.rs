@@ -14,7 +14,7 @@ pub(super) fn solve(nodes: &mut [Node]) {
     let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
     // Of nodes without texts and bounds that a schema chose.
     let mut plain: FxMap<Box<[u64]>, u32> = FxMap::default();
-    let mut key: Vec<u64> = Vec::new();
+    let mut key: Vec<u64> = Vec::with_capacity(32);
     for (id, node) in (0..).zip(nodes) {
         node.alias = id;
         if node.array.is_some() || node.object.is_some() {
@@ -97,8 +97,13 @@ fn string(machine: Option<&StringMachine>, key: &mut Vec<u64>) {
     key.push(machine.words.list.len() as u64);
     for word in &machine.words.list {
         key.push(word.text.len() as u64);
-        key.extend(word.text.bytes().map(u64::from));
+        key.extend(word.text.as_bytes().chunks(8).map(packed));
         list(&word.listed, key);
         list(&word.excluded, key);
     }
+}
+
+/// Up to eight bytes as one number.
+fn packed(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }

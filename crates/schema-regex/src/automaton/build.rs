@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::compile::{ANY, Compiler, ConjId, NONE, Shapes};
+use super::compile::{ANY, Compiler, ConjId, NONE, Shapes, room_for};
 use super::dfa::{CharDfa, NumberDfa};
 use super::few::Few;
 use super::leaves::{Machines, StringLeaf};
@@ -45,11 +45,12 @@ pub(super) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
     pub(super) fn new(compiler: Compiler) -> Builder {
+        let room = room_for(&compiler.schema);
         Builder {
             compiler,
-            nodes: Vec::new(),
-            asked: Vec::new(),
-            singles: Vec::new(),
+            nodes: Vec::with_capacity(room),
+            asked: Vec::with_capacity(room),
+            singles: Vec::with_capacity(room),
             ids: FxMap::default(),
             machines: Machines::default(),
             loops: Loops::default(),
@@ -170,13 +171,16 @@ impl Builder {
 
     /// The goals that a value satisfies which is alone of its kind.
     fn units(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<u32>, Error> {
+        if let &[goal] = goals {
+            return Ok(match self.compiler.has_shapes(goal, kind)? {
+                true => Few::One(0),
+                false => Few::default(),
+            });
+        }
         let mut held = Vec::new();
-        for (g, conj) in goals.iter().enumerate() {
+        for (g, conj) in (0..).zip(goals) {
             if self.compiler.has_shapes(*conj, kind)? {
-                if goals.len() == 1 {
-                    return Ok(Few::One(0));
-                }
-                held.push(g as u32);
+                held.push(g);
             }
         }
         Ok(held.into())
@@ -184,14 +188,18 @@ impl Builder {
 
     /// The shapes of the goals that have any for a kind, each with its goal.
     fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<(u32, Shapes)>, Error> {
+        if let &[goal] = goals {
+            let shapes = self.compiler.shapes_of(goal, kind)?;
+            return Ok(match shapes.is_empty() {
+                true => Few::default(),
+                false => Few::One((0, shapes)),
+            });
+        }
         let mut out = Vec::new();
-        for (g, conj) in goals.iter().enumerate() {
-            if self.compiler.has_shapes(*conj, kind)? {
-                let shapes = self.compiler.shapes_of(*conj, kind)?;
-                if goals.len() == 1 {
-                    return Ok(Few::One((0, shapes)));
-                }
-                out.push((g as u32, shapes));
+        for (g, conj) in (0..).zip(goals) {
+            let shapes = self.compiler.shapes_of(*conj, kind)?;
+            if !shapes.is_empty() {
+                out.push((g, shapes));
             }
         }
         Ok(out.into())
@@ -456,6 +464,12 @@ impl Builder {
         if known.is_empty() {
             return Ok(None);
         }
+        if let (&[goal], [(_, list)]) = (goals, &known[..])
+            && let [Shape::Object(o)] = &list[..]
+            && let Some(machine) = self.plain_object(goal, o)?
+        {
+            return Ok(Some(Box::new(machine)));
+        }
         let shapes: Vec<(u32, &ObjectShape)> = each(&known)
             .filter_map(|(g, s)| match s {
                 Shape::Object(o) => Some((g, o)),
@@ -465,11 +479,7 @@ impl Builder {
         if shapes.is_empty() {
             return Ok(None);
         }
-        let machine = match self.plain_object(goals, &shapes)? {
-            Some(machine) => machine,
-            None => self.object_machine(goals, &shapes)?,
-        };
-        Ok(Some(Box::new(machine)))
+        Ok(Some(Box::new(self.object_machine(goals, &shapes)?)))
     }
 
     /// Whether a name, as a string, satisfies some locations.

@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::expand::{bits, concerned};
+use super::expand::bits;
 use super::leaves::LeafCache;
-use super::shape::{KINDS, Kind, Shape};
+use super::shape::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
-use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, NEVER, Name, Node, NodeId, Schema,
-};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, Schema};
 use crate::named::Named;
 use crate::options::Options;
 use crate::shape::Signed;
@@ -54,6 +52,13 @@ impl Conjs {
         self.ends.len()
     }
 
+    fn with_room(count: usize) -> Conjs {
+        Conjs {
+            parts: Vec::with_capacity(count),
+            ends: Vec::with_capacity(count),
+        }
+    }
+
     fn add(&mut self, list: &[Signed]) -> ConjId {
         self.parts.extend_from_slice(list);
         self.ends.push(self.parts.len() as u32);
@@ -62,17 +67,23 @@ impl Conjs {
 }
 
 /// What was found of a conjunction: by kind the number of its alternatives.
-#[derive(Clone, Copy)]
-struct Found {
-    /// Of which kinds no value satisfies it, as far as that is plain; once that was asked.
-    ruled_out: Option<Kinds>,
-    shapes: [u32; KINDS],
-}
+type Found = [u32; KINDS];
+
+/// What is found of a conjunction that nobody has asked about.
+const NOT_ASKED: Found = [UNKNOWN; KINDS];
 
 /// The number of alternatives that were not asked for yet.
 const UNKNOWN: u32 = u32::MAX;
 /// The number of no alternatives.
 const NO_SHAPES: u32 = 0;
+
+/// How much room lists of what is asked have from the beginning: as much as an ordinary
+/// schema needs, so that they do not grow step by step.
+pub(super) fn room_for(schema: &Schema) -> usize {
+    const MOST: usize = 64;
+    const BESIDE: usize = KINDS + 2;
+    (schema.nodes.len() + BESIDE).min(MOST)
+}
 
 pub(super) struct Compiler {
     pub(super) schema: Schema,
@@ -92,7 +103,7 @@ pub(super) struct Compiler {
     shapes: Vec<Shapes>,
     pub(super) nothing: Shapes,
     /// The numbers of the shapes that say nothing, by kind, and that of integers.
-    plain: [u32; KINDS + 1],
+    plain_shapes: [u32; KINDS + 1],
     pub(super) leaves: LeafCache,
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
@@ -106,10 +117,13 @@ pub(super) struct Compiler {
 impl Compiler {
     pub(super) fn new(schema: Schema, options: Options) -> Compiler {
         let nothing: Shapes = Rc::new([]);
+        let room = room_for(&schema);
+        let mut shapes = Vec::with_capacity(room);
+        shapes.push(Rc::clone(&nothing));
         let mut compiler = Compiler {
             schema,
             options,
-            conjs: Conjs::default(),
+            conjs: Conjs::with_room(room),
             conj_ids: FxMap::default(),
             singles: Vec::new(),
             candidates: FxMap::default(),
@@ -117,10 +131,10 @@ impl Compiler {
             unions: FxMap::default(),
             evaluates: FxMap::default(),
             excluding: FxMap::default(),
-            found: Vec::new(),
-            shapes: vec![Rc::clone(&nothing)],
+            found: Vec::with_capacity(room),
+            shapes,
             nothing,
-            plain: [UNKNOWN; KINDS + 1],
+            plain_shapes: [UNKNOWN; KINDS + 1],
             leaves: LeafCache::default(),
             as_enforced: false,
             steps: 0,
@@ -259,87 +273,76 @@ impl Compiler {
     fn number_of_shapes(&mut self, conj: ConjId, kind: Kind) -> Result<u32, Error> {
         let at = conj.0 as usize;
         if at >= self.found.len() {
-            let nothing = Found {
-                ruled_out: None,
-                shapes: [UNKNOWN; KINDS],
-            };
-            self.found.resize(self.conjs.count(), nothing);
+            self.found.resize(self.conjs.count(), NOT_ASKED);
         }
-        let known = self.found[at].shapes[kind as usize];
+        let known = self.found[at][kind as usize];
         if known != UNKNOWN {
             return Ok(known);
         }
-        let ruled_out = match self.found[at].ruled_out {
-            Some(kinds) => kinds,
-            None => {
-                let kinds = self.ruled_out(conj);
-                self.found[at].ruled_out = Some(kinds);
-                kinds
-            }
-        };
-        let number = if ruled_out.has(bits(kind)) {
-            self.spend(self.first_of(conj))?;
+        self.settle_plain(conj)?;
+        let known = self.found[at][kind as usize];
+        if known != UNKNOWN {
+            return Ok(known);
+        }
+        let shapes = self.expand(conj, kind)?;
+        let number = if shapes.is_empty() {
             NO_SHAPES
-        } else if let Some(slot) = self.plain_slot(conj, kind) {
-            self.spend(self.first_of(conj))?;
-            self.plain_shape(slot, kind)
         } else {
-            let shapes = self.expand(conj, kind)?;
-            if shapes.is_empty() {
-                NO_SHAPES
-            } else {
-                self.shapes.push(shapes);
-                self.shapes.len() as u32 - 1
-            }
+            self.shapes.push(shapes);
+            self.shapes.len() as u32 - 1
         };
-        self.found[at].shapes[kind as usize] = number;
+        self.found[at][kind as usize] = number;
         Ok(number)
     }
 
-    /// Where a conjunction says nothing of a kind but that it may be, or that numbers
-    /// are integers: the slot of that.
-    fn plain_slot(&self, conj: ConjId, kind: Kind) -> Option<usize> {
-        let kind_bits = bits(kind);
-        let mut slot = kind as usize;
-        for part in self.conj(conj) {
-            let atoms = match &self.schema.node(part.node).body {
-                Body::Always if part.positive => continue,
-                Body::Atoms(atoms) if part.positive => atoms,
-                _ => return None,
-            };
-            for atom in atoms {
-                match &atom.kind {
-                    AtomKind::Type { kinds, .. } if kinds.has(kind_bits) => {}
-                    AtomKind::Type { integer: true, .. } if kind == Kind::Number => slot = KINDS,
-                    other if concerned(other).has(kind_bits) => return None,
-                    _ => {}
-                }
+    /// Notes the alternatives of a conjunction for the kinds of which they are plain.
+    fn settle_plain(&mut self, conj: ConjId) -> Result<(), Error> {
+        let plain = self.plain(conj);
+        let mut numbers = self.found[conj.0 as usize];
+        let mut settled = 0;
+        for kind in ALL_KINDS {
+            let number = &mut numbers[kind as usize];
+            if *number != UNKNOWN {
+                continue;
             }
+            *number = if plain.ruled_out.has(bits(kind)) {
+                NO_SHAPES
+            } else if !plain.told.has(bits(kind)) {
+                let slot = match kind {
+                    Kind::Number if plain.integers => KINDS,
+                    _ => kind as usize,
+                };
+                self.plain_shape(slot, kind)
+            } else {
+                continue;
+            };
+            settled += 1;
         }
-        Some(slot)
+        self.found[conj.0 as usize] = numbers;
+        self.spend_many(self.first_of(conj), settled)
     }
 
     fn plain_shape(&mut self, slot: usize, kind: Kind) -> u32 {
-        if self.plain[slot] == UNKNOWN {
+        if self.plain_shapes[slot] == UNKNOWN {
             let mut shape = Shape::any(kind);
             if let (Shape::Number(n), KINDS) = (&mut shape, slot) {
                 n.integer = Some(true);
             }
-            self.plain[slot] = self.shapes.len() as u32;
+            self.plain_shapes[slot] = self.shapes.len() as u32;
             self.shapes.push(Rc::new([shape]));
         }
-        self.plain[slot]
+        self.plain_shapes[slot]
     }
 
     /// Whether any string satisfies a conjunction, as far as that is plain.
     pub(super) fn is_any_string(&mut self, conj: ConjId) -> Result<bool, Error> {
         let number = self.number_of_shapes(conj, Kind::String)?;
-        Ok(number != NO_SHAPES && number == self.plain[Kind::String as usize])
+        Ok(number != NO_SHAPES && number == self.plain_shapes[Kind::String as usize])
     }
 
     /// The alternatives of a conjunction for one kind, where they were asked for.
     pub(super) fn known_shapes(&self, conj: ConjId, kind: Kind) -> Option<&Shapes> {
-        let number = self.found.get(conj.0 as usize)?.shapes[kind as usize];
+        let number = self.found.get(conj.0 as usize)?[kind as usize];
         self.shapes.get(number as usize)
     }
 
@@ -511,22 +514,20 @@ impl Compiler {
                 continue;
             };
             for atom in atoms {
-                let inner: Vec<NodeId> = match &atom.kind {
+                match &atom.kind {
                     AtomKind::Members(_)
                     | AtomKind::Items(_)
                     | AtomKind::Contains { .. }
                     | AtomKind::UnevaluatedItems(_)
-                    | AtomKind::UnevaluatedProperties(_) => {
-                        answer = true;
-                        Vec::new()
-                    }
-                    other => in_place(other, false),
-                };
-                for n in inner {
-                    if !seen.contains(&n) {
-                        seen.push(n);
-                        todo.push(n);
-                    }
+                    | AtomKind::UnevaluatedProperties(_) => answer = true,
+                    // Of what is not so nothing is evaluated.
+                    AtomKind::Not(_) => {}
+                    other => in_place(other, |n| {
+                        if !seen.contains(&n) {
+                            seen.push(n);
+                            todo.push(n);
+                        }
+                    }),
                 }
             }
         }
@@ -683,10 +684,13 @@ impl Compiler {
 
     /// The locations that a location applies to the same value.
     fn inner(&self, node: usize) -> Vec<NodeId> {
-        match &self.schema.nodes[node].body {
-            Body::Atoms(atoms) => atoms.iter().flat_map(|a| in_place(&a.kind, true)).collect(),
-            _ => Vec::new(),
+        let mut inner = Vec::new();
+        if let Body::Atoms(atoms) = &self.schema.nodes[node].body {
+            for atom in atoms {
+                in_place(&atom.kind, |n| inner.push(n));
+            }
         }
+        inner
     }
 
     /// The `properties` that some conjunctions lead to in place, in the order
@@ -721,7 +725,7 @@ impl Compiler {
                         later.extend(list.iter().map(|(name, _)| name.clone()));
                         inner.extend(list.iter().map(|(_, n)| *n));
                     }
-                    other => inner.extend(in_place(other, true)),
+                    other => in_place(other, |n| inner.push(n)),
                 }
             }
             todo.extend(inner.into_iter().rev());
@@ -730,18 +734,19 @@ impl Compiler {
     }
 }
 
-/// The locations that an atom applies to the same value.
-fn in_place(kind: &AtomKind, negated_too: bool) -> Vec<NodeId> {
+/// Tells each location that an atom applies to the same value.
+fn in_place(kind: &AtomKind, mut tell: impl FnMut(NodeId)) {
     match kind {
-        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => nodes.clone(),
-        AtomKind::Not(node) if negated_too => vec![*node],
+        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+            nodes.iter().copied().for_each(tell);
+        }
+        AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
         AtomKind::If {
             condition,
             then,
             otherwise,
-        } => vec![*condition, *then, *otherwise],
-        AtomKind::Ref(node) => vec![*node],
-        AtomKind::DependentSchemas(list) => list.iter().map(|(_, n)| *n).collect(),
-        _ => Vec::new(),
+        } => [*condition, *then, *otherwise].into_iter().for_each(tell),
+        AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
+        _ => {}
     }
 }

@@ -21,16 +21,15 @@ pub(super) fn solve(nodes: &mut [Node]) {
         }
     }
     let mut height = 1;
+    let mut found: Vec<(u32, u32)> = Vec::with_capacity(open.len());
     while !open.is_empty() {
         let live = Live {
             nodes,
             room: EMPTY - 1,
         };
-        let found: Vec<(u32, u32)> = open
-            .iter()
-            .copied()
-            .filter(|(n, g)| has_container(&live, &nodes[*n as usize], *g))
-            .collect();
+        found.clear();
+        let met = open.iter().copied();
+        found.extend(met.filter(|(n, g)| has_container(&live, &nodes[*n as usize], *g)));
         if found.is_empty() {
             return;
         }
@@ -72,45 +71,52 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
 
 /// How deep values can nest at most; `None` where there is no end.
 pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
-    let inner = |n: &Node| -> Vec<u32> {
-        let mut out: Vec<u32> = Vec::new();
-        if let Some(m) = &n.array {
-            out.extend(m.members.iter().map(|m| m.node));
-        }
-        if let Some(m) = &n.object {
-            out.extend(m.declared.iter().map(|m| m.node));
-            out.extend(m.classes.iter().map(|c| c.member.node));
-        }
-        out.retain(|n| *n != u32::MAX);
-        out
-    };
-    // 0: not seen, 1: open, 2: done.
-    let mut state = vec![0u8; nodes.len()];
-    let mut depth = vec![0u32; nodes.len()];
-    let mut path: Vec<(usize, Vec<u32>, usize)> = vec![(0, inner(nodes.first()?), 0)];
-    state[0] = 1;
-    while let Some((at, targets, next)) = path.last_mut() {
-        let Some(&to) = targets.get(*next) else {
-            let below = targets
-                .iter()
-                .map(|t| depth[*t as usize])
-                .max()
-                .unwrap_or(0);
-            let node = &nodes[*at];
-            depth[*at] = below + u32::from(node.array.is_some() || node.object.is_some());
-            state[*at] = 2;
+    const NOT_SEEN: u32 = u32::MAX;
+    const OPEN: u32 = u32::MAX - 1;
+    let mut depth = vec![NOT_SEEN; nodes.len()];
+    // Which node, how many of its inner ones were looked at, and the deepest of them.
+    let mut path: Vec<(usize, usize, u32)> = Vec::with_capacity(8);
+    *depth.first_mut()? = OPEN;
+    path.push((0, 0, 0));
+    while let Some((at, next, below)) = path.last_mut() {
+        let node = &nodes[*at];
+        let Some(to) = inner(node, *next) else {
+            let deep = *below + u32::from(node.array.is_some() || node.object.is_some());
+            depth[*at] = deep;
             path.pop();
+            if let Some((_, _, above)) = path.last_mut() {
+                *above = deep.max(*above);
+            }
             continue;
         };
         *next += 1;
-        match state[to as usize] {
-            0 => {
-                state[to as usize] = 1;
-                path.push((to as usize, inner(&nodes[to as usize]), 0));
+        let to = to as usize;
+        match depth.get(to) {
+            Some(&NOT_SEEN) => {
+                depth[to] = OPEN;
+                path.push((to, 0, 0));
             }
-            1 => return None,
-            _ => {}
+            Some(&OPEN) => return None,
+            Some(known) => *below = (*below).max(*known),
+            // The impossible has no node.
+            None => {}
         }
     }
     depth.first().copied()
+}
+
+/// The node of an item or of a member, by its number among them.
+fn inner(node: &Node, index: usize) -> Option<u32> {
+    let mut index = index;
+    let members = node.array.as_ref().map_or(&[][..], |m| &m.members);
+    if let Some(member) = members.get(index) {
+        return Some(member.node);
+    }
+    index -= members.len();
+    let object = node.object.as_ref()?;
+    if let Some(member) = object.declared.get(index) {
+        return Some(member.node);
+    }
+    let class = object.classes.get(index - object.declared.len())?;
+    Some(class.member.node)
 }

@@ -292,7 +292,41 @@ impl Compiler {
         Ok(NumberDfa::new(&dfa))
     }
 
+    /// The automaton of the numbers from zero on, or from one on: most bounds are these,
+    /// so it is made once in a process.
+    fn usual_number(&self, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
+        static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
+        let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
+        if !low.value.is_zero() && !low.value.is_one() {
+            return None;
+        }
+        let from = usize::from(low.value.is_one());
+        let fraction = shape.fraction(self.options.integers);
+        let part = match fraction {
+            Fraction::Any => 0,
+            Fraction::None(IntegerSpelling::Plain) => 1,
+            _ => return None,
+        };
+        let is_usual = shape.high.is_none()
+            && shape.multiples.is_empty()
+            && shape.allowed.is_none()
+            && shape.excluded.is_empty();
+        if !is_usual {
+            return None;
+        }
+        let cell = &MADE[2 * from + part];
+        if let Some(known) = cell.get() {
+            return Some(Arc::clone(known));
+        }
+        let limit = self.options.max_automaton_states;
+        let made = ranges::range(Some(low), None, fraction, limit).ok()?;
+        Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    }
+
     fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        if let Some(known) = self.usual_number(shape) {
+            return Ok(known);
+        }
         let limit = self.options.max_automaton_states.saturating_mul(20);
         let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
         let integers = self.options.integers;

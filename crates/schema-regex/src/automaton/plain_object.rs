@@ -10,7 +10,7 @@ use super::few::Few;
 use super::node::{Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words};
 use super::shape::{MemberRule, ObjectShape};
 use crate::error::Error;
-use crate::ir::{AtomKind, Body, NEVER, Name, NodeId};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
 
@@ -18,16 +18,19 @@ use crate::shape::Signed;
 /// with all.
 const MAX_REQUIRED: usize = 16;
 
+/// The most references in a row that are followed.
+const MAX_REFERENCES: usize = 8;
+
 impl Builder {
     /// The machine of one alternative of one goal, if it is that plain.
     pub(super) fn plain_object(
         &mut self,
-        goals: &[ConjId],
-        shapes: &[(u32, &ObjectShape)],
+        goal: ConjId,
+        o: &ObjectShape,
     ) -> Result<Option<ObjectMachine>, Error> {
-        let (&[goal], [(0, o)]) = (goals, shapes) else {
-            return Ok(None);
-        };
+        if says_nothing_of_members(o) {
+            return self.any_members(o).map(Some);
+        }
         let Some((node, atom, further)) = self.says_everything(goal, o) else {
             return Ok(None);
         };
@@ -46,7 +49,6 @@ impl Builder {
             words.extend(more.map(|(number, name)| word(name, number)));
             words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
         }
-        let nodes: Vec<NodeId> = list.iter().map(|(_, node)| *node).collect();
         let number = |name: &Name| match members.names.place(name) {
             Some(place) => Some(place as u32),
             None => {
@@ -54,15 +56,16 @@ impl Builder {
                 place.map(|place| (list.len() + place) as u32)
             }
         };
-        let required = o.required.iter().filter_map(number);
-        let mut required: Vec<(u32, u32)> = required.map(|n| (n, n)).collect();
+        let mut required: Vec<(u32, u32)> = Vec::with_capacity(o.required.len());
+        required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
         required.sort_unstable();
         let any_order = self.options().property_order == PropertyOrder::Any;
         self.compiler.spend_many(node, count)?;
         let mut declared = Vec::with_capacity(count);
-        let behind = std::iter::repeat_n(further, more.len());
-        for node in nodes.into_iter().chain(behind) {
-            declared.push(self.plain_member(node)?);
+        for place in 0..count {
+            let list = self.compiler.members(node, atom).names.list();
+            let value = list.get(place).map_or(further, |(_, node)| *node);
+            declared.push(self.plain_member(value)?);
         }
         let member = self.plain_member(further)?;
         let classes = match member.options.is_empty() {
@@ -72,7 +75,7 @@ impl Builder {
                 count: None,
             }],
         };
-        let mut tracked = vec![0u32; count.div_ceil(32)];
+        let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
         let mut ranks: Vec<u32> = (0..count as u32).collect();
         if any_order {
             ranks.fill(LOOSE);
@@ -85,17 +88,11 @@ impl Builder {
                 }
             }
         }
-        let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
         let thread = ObjectThread {
-            goal: 0,
             ranks: ranks.into(),
             required: required.into(),
-            min: o.min,
-            max: o.max,
-            implies: Box::default(),
-            witnesses: 0,
-            simple: o.min == 0 && o.max.is_none(),
             by_number: !any_order,
+            ..thread(o)
         };
         Ok(Some(ObjectMachine {
             threads: Box::new([thread]),
@@ -104,10 +101,29 @@ impl Builder {
             ordered: !any_order && count > 0,
             classes: classes.into(),
             keys: None,
-            tracked: tracked.into(),
-            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            tracked,
+            cap: cap(o),
             heads: OnceLock::new(),
         }))
+    }
+
+    /// The machine of an alternative that admits any members.
+    fn any_members(&mut self, o: &ObjectShape) -> Result<ObjectMachine, Error> {
+        let class = ExtraClass {
+            member: self.plain_member(ALWAYS)?,
+            count: None,
+        };
+        Ok(ObjectMachine {
+            threads: Box::new([thread(o)]),
+            names: Words::default(),
+            declared: Box::default(),
+            ordered: false,
+            classes: Box::new([class]),
+            keys: None,
+            tracked: Few::default(),
+            cap: cap(o),
+            heads: OnceLock::new(),
+        })
     }
 
     /// The location of the members, and that of further ones, where a goal is one
@@ -122,13 +138,7 @@ impl Builder {
         else {
             return None;
         };
-        let is_plain = o.forbidden.is_empty()
-            && o.implies.is_empty()
-            && o.names.is_empty()
-            && o.some.is_empty();
-        let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
-            return None;
-        };
+        let (node, atoms) = self.behind_references(node)?;
         let leads_nowhere = |kind: &AtomKind| {
             !matches!(
                 kind,
@@ -142,7 +152,7 @@ impl Builder {
                     | AtomKind::DependentSchemas(_)
             )
         };
-        if !is_plain || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
+        if !is_plain(o) || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
             return None;
         }
         let [
@@ -158,6 +168,25 @@ impl Builder {
         let members = self.compiler.members(at, atom);
         let further = if closed { NEVER } else { members.additional };
         (at == node && members.patterns.is_empty()).then_some((node, atom, further))
+    }
+
+    /// The location to which one leads that says nothing itself, and its atoms.
+    fn behind_references(&self, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
+        for _ in 0..MAX_REFERENCES {
+            let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
+                return None;
+            };
+            match &atoms[..] {
+                [
+                    Atom {
+                        kind: AtomKind::Ref(to),
+                        ..
+                    },
+                ] => node = *to,
+                atoms => return Some((node, atoms)),
+            }
+        }
+        None
     }
 
     /// Some of the names that a location requires, each once, in the order of the
@@ -201,6 +230,36 @@ impl Builder {
             options: Few::One(choice),
         })
     }
+}
+
+/// Whether nothing is said of names but which there are and which must be.
+fn is_plain(o: &ObjectShape) -> bool {
+    o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
+}
+
+fn says_nothing_of_members(o: &ObjectShape) -> bool {
+    o.rules.is_empty() && o.required.is_empty() && is_plain(o)
+}
+
+/// The thread of a plain object, without its names.
+fn thread(o: &ObjectShape) -> ObjectThread {
+    ObjectThread {
+        goal: 0,
+        ranks: Box::default(),
+        required: Box::default(),
+        min: o.min,
+        max: o.max,
+        implies: Box::default(),
+        witnesses: 0,
+        simple: o.min == 0 && o.max.is_none(),
+        by_number: true,
+    }
+}
+
+/// Up to where members are counted.
+fn cap(o: &ObjectShape) -> u32 {
+    let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
+    u32::try_from(cap).unwrap_or(u32::MAX)
 }
 
 fn word(text: &Name, number: u32) -> Word {

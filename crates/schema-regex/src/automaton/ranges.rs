@@ -106,14 +106,50 @@ pub(super) fn range(
     range.automaton(limit)
 }
 
-/// The symbols in the order of their bytes, behind one for all others: states are
-/// numbered breadth first, as those of an expression are.
-const SYMBOLS: &[u8; 12] = b"-.0123456789";
+/// A column of a row of [`NumberDfa`], and how many behind it lead to the same.
+struct Column {
+    at: usize,
+    count: usize,
+    /// The first of their symbols.
+    symbol: u8,
+}
 
 impl Range {
+    /// The symbols in the order of their bytes: states are numbered breadth first, as
+    /// those of an expression are. Digits beside each other that no bound has, and that
+    /// are no zeros, are alike.
+    fn columns(&self) -> Vec<Column> {
+        let mut told = 1u16;
+        for m in [&self.plus, &self.minus].into_iter().flatten() {
+            for edge in std::iter::once(&m.low).chain(&m.high) {
+                for digit in edge.whole.iter().chain(&edge.part) {
+                    told |= 1 << digit;
+                }
+            }
+        }
+        let one = |at, symbol| Column {
+            at,
+            count: 1,
+            symbol,
+        };
+        let mut columns = Vec::with_capacity(12);
+        columns.extend([one(10, b'-'), one(12, b'.')]);
+        let mut before = true;
+        for digit in 0..10u8 {
+            let is_told = told & 1 << digit != 0;
+            match columns.last_mut() {
+                Some(last) if !is_told && !before => last.count += 1,
+                _ => columns.push(one(digit as usize, b'0' + digit)),
+            }
+            before = is_told;
+        }
+        columns
+    }
+
     fn automaton(&self, limit: usize) -> Result<NumberDfa, TooBig> {
         const SINK: u32 = 1;
-        let width = SYMBOLS.len() + 1;
+        let columns = self.columns();
+        let width = columns.len();
         let mut states = vec![Some(At::Start), None];
         let mut known: FxMap<At, u32> = FxMap::default();
         let mut next: Vec<u32> = Vec::new();
@@ -122,9 +158,8 @@ impl Range {
         while accept.len() < states.len() {
             let at = states[accept.len()];
             accept.push(at.is_some_and(|at| self.accepts(at)));
-            next.push(SINK);
-            for symbol in SYMBOLS {
-                let to = at.and_then(|at| self.step(at, *symbol));
+            for column in &columns {
+                let to = at.and_then(|at| self.step(at, column.symbol));
                 next.push(to.map_or(SINK, |to| {
                     *known.entry(to).or_insert_with(|| {
                         states.push(Some(to));
@@ -139,9 +174,9 @@ impl Range {
         let (next, accept) = minimise(&next, &accept, width);
         let mut rows = vec![[DEAD; 16]; accept.len()];
         for (row, next) in rows.iter_mut().zip(next.chunks_exact(width)) {
-            row[10] = next[1];
-            row[12] = next[2];
-            row[..10].copy_from_slice(&next[3..]);
+            for (column, to) in columns.iter().zip(next) {
+                row[column.at..][..column.count].fill(*to);
+            }
         }
         Ok(NumberDfa::of_rows(rows, accept))
     }

@@ -24,6 +24,17 @@ pub(super) enum Kind {
 /// How many kinds there are.
 pub(super) const KINDS: usize = 7;
 
+/// All of them, by number.
+pub(super) const ALL_KINDS: [Kind; KINDS] = [
+    Kind::Null,
+    Kind::False,
+    Kind::True,
+    Kind::Number,
+    Kind::String,
+    Kind::Array,
+    Kind::Object,
+];
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
     /// `null`, `false` or `true`.

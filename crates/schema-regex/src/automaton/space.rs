@@ -22,12 +22,15 @@ pub(super) const NO_SPACE: u32 = 0;
 
 impl Space {
     pub(super) fn new(options: &Options) -> Result<Space, Error> {
+        // Mostly there are three states.
         let mut space = Space {
-            next: vec![[DEAD; 4]],
-            accept: vec![true],
+            next: Vec::with_capacity(3),
+            accept: Vec::with_capacity(3),
             after_separator: NO_SPACE,
             elsewhere: NO_SPACE,
         };
+        space.next.push([DEAD; 4]);
+        space.accept.push(true);
         match &options.whitespace {
             Whitespace::Compact => {}
             Whitespace::SingleSpace => {

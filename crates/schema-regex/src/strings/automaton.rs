@@ -290,39 +290,134 @@ impl Product {
 /// O(w n log n) for n states and w symbols.
 pub(crate) fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
     let n = accept.len();
-    let inverse = Inverse::new(next, n, width);
-    let (block, count) = partition(accept, width, &inverse);
-    let mut out_next = vec![DEAD; count * width];
-    let mut out_accept = vec![false; count];
-    for s in 0..n {
-        let b = block[s] as usize;
-        out_accept[b] = accept[s];
-        for symbol in 0..width {
-            out_next[b * width + symbol] = block[next[s * width + symbol] as usize];
+    let (live, (block, count)) = match last_first(next, n, width) {
+        Some(order) => (
+            live_in_order(next, accept, width, &order),
+            partition_in_order(next, accept, width, &order),
+        ),
+        None => {
+            let inverse = Inverse::new(next, n, width);
+            let live = live_states(accept, width, &inverse);
+            (live, partition(accept, width, &inverse))
+        }
+    };
+    if !live.first().copied().unwrap_or(false) {
+        return (Vec::new(), Vec::new());
+    }
+    let mut out_next = Vec::with_capacity(count * width);
+    let mut out_accept = Vec::with_capacity(count);
+    for (s, b) in block.iter().enumerate() {
+        // One state speaks for its block: the first one, as blocks are numbered.
+        if *b as usize == out_accept.len() {
+            let row = &next[s * width..][..width];
+            out_accept.push(accept[s]);
+            out_next.extend(row.iter().map(|to| match live[*to as usize] {
+                true => block[*to as usize],
+                false => DEAD,
+            }));
         }
     }
-    // Live: some accepting state can be reached.
-    let inverse = Inverse::new(&out_next, count, width);
-    let mut live = out_accept.clone();
-    let mut todo: Vec<u32> = (0..count as u32).filter(|b| live[*b as usize]).collect();
-    while let Some(b) = todo.pop() {
+    (out_next, out_accept)
+}
+
+/// Up to so many states are compared with each other.
+const FEW: usize = 64;
+
+/// Few states, each behind those to which it leads, where none is met again on the
+/// way from it but at once: so are the automata of most numbers and of many patterns.
+fn last_first(next: &[u32], states: usize, width: usize) -> Option<Vec<u32>> {
+    if states > FEW {
+        return None;
+    }
+    let (mut seen, mut done) = (0u64, 0u64);
+    let mut order = Vec::with_capacity(states);
+    // The way to a state, each with how many of its symbols were looked at.
+    let mut path: Vec<(usize, usize)> = Vec::with_capacity(states);
+    for start in 0..states {
+        if seen & 1 << start == 0 {
+            seen |= 1 << start;
+            path.push((start, 0));
+        }
+        while let Some((at, looked)) = path.last_mut() {
+            let at = *at;
+            if *looked == width {
+                done |= 1 << at;
+                order.push(at as u32);
+                path.pop();
+                continue;
+            }
+            let to = next[at * width + *looked] as usize;
+            *looked += 1;
+            if seen & 1 << to == 0 {
+                seen |= 1 << to;
+                path.push((to, 0));
+            } else if done & 1 << to == 0 && to != at {
+                return None;
+            }
+        }
+    }
+    Some(order)
+}
+
+/// Which states lead to one that accepts; those to which a state leads come before it.
+fn live_in_order(next: &[u32], accept: &[bool], width: usize, order: &[u32]) -> Vec<bool> {
+    let mut live = accept.to_vec();
+    for s in order {
+        let s = *s as usize;
+        let row = &next[s * width..][..width];
+        live[s] = live[s] || row.iter().any(|to| live[*to as usize]);
+    }
+    live
+}
+
+/// What [`partition`] answers; those to which a state leads come before it, so that
+/// states are alike if they lead to blocks that are the same.
+fn partition_in_order(
+    next: &[u32],
+    accept: &[bool],
+    width: usize,
+    order: &[u32],
+) -> (Vec<u32>, usize) {
+    let row = |s: u32| &next[s as usize * width..][..width];
+    let mut block = vec![u32::MAX; accept.len()];
+    // The first state of each block.
+    let mut first: Vec<u32> = Vec::new();
+    for &s in order {
+        let is_like = |(b, f): (u32, &u32)| {
+            let leads_alike = |(to, like): (&u32, &u32)| {
+                let to = if *to == s { b } else { block[*to as usize] };
+                to == block[*like as usize]
+            };
+            accept[s as usize] == accept[*f as usize] && row(s).iter().zip(row(*f)).all(leads_alike)
+        };
+        let known = (0..).zip(&first).position(is_like);
+        let b = known.unwrap_or_else(|| {
+            first.push(s);
+            first.len() - 1
+        });
+        block[s as usize] = b as u32;
+    }
+    let count = number_blocks(&mut block, first.len());
+    (block, count)
+}
+
+/// Which states lead to one that accepts.
+fn live_states(accept: &[bool], width: usize, inverse: &Inverse) -> Vec<bool> {
+    let mut live = accept.to_vec();
+    let mut todo: Vec<u32> = (0..)
+        .zip(accept)
+        .filter_map(|(s, a)| a.then_some(s))
+        .collect();
+    while let Some(s) = todo.pop() {
         for symbol in 0..width {
-            for &from in inverse.to(symbol, b) {
+            for &from in inverse.to(symbol, s) {
                 if !std::mem::replace(&mut live[from as usize], true) {
                     todo.push(from);
                 }
             }
         }
     }
-    for target in &mut out_next {
-        if !live[*target as usize] {
-            *target = DEAD;
-        }
-    }
-    if !live.first().copied().unwrap_or(false) {
-        return (Vec::new(), Vec::new());
-    }
-    (out_next, out_accept)
+    live
 }
 
 /// From which states each symbol leads to each state.
@@ -390,7 +485,9 @@ fn partition(accept: &[bool], width: usize, inverse: &Inverse) -> (Vec<u32>, usi
         }
     }
     let mut marked = vec![0usize; ranges.len()];
-    let mut todo: Vec<u32> = (0..ranges.len() as u32).collect();
+    // What splits by one of two blocks splits by the other: the smaller one will do.
+    let smaller = u32::from(ranges.len() > 1 && n - rejecting < rejecting);
+    let mut todo = vec![smaller];
     let mut touched: Vec<u32> = Vec::new();
     while let Some(splitter) = todo.pop() {
         let (from, to) = ranges[splitter as usize];
@@ -439,17 +536,23 @@ fn partition(accept: &[bool], width: usize, inverse: &Inverse) -> (Vec<u32>, usi
             }
         }
     }
-    let mut number = vec![u32::MAX; ranges.len()];
-    let mut count = 0;
-    for b in &mut block {
+    let count = number_blocks(&mut block, ranges.len());
+    (block, count)
+}
+
+/// Numbers the blocks of states as they appear; answers how many there are.
+fn number_blocks(block: &mut [u32], count: usize) -> usize {
+    let mut number = vec![u32::MAX; count];
+    let mut fresh = 0;
+    for b in block {
         let slot = &mut number[*b as usize];
         if *slot == u32::MAX {
-            *slot = count;
-            count += 1;
+            *slot = fresh;
+            fresh += 1;
         }
         *b = *slot;
     }
-    (block, count as usize)
+    fresh as usize
 }
 
 /// A complete automaton given as a table, as an expression.
@@ -685,6 +788,41 @@ mod tests {
             let slow = partition_slowly(&next, &accept, width);
             assert_eq!(fast.0, slow, "round {round}");
             assert_eq!(fast.1 as u32, slow.iter().max().unwrap() + 1);
+        }
+    }
+
+    #[test]
+    fn without_cycles_the_partition_is_the_same() {
+        let mut seed = 5u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(11);
+            (seed >> 33) as usize % below
+        };
+        for round in 0..400 {
+            let (n, width) = (1 + random(25), 1 + random(3));
+            // Where states lead to themselves and those behind, and where only a few do not.
+            let most = if round % 4 == 0 { 1 } else { 0 };
+            let target = |i: usize, step: usize| (i / width + step).saturating_sub(most).min(n - 1);
+            let next: Vec<u32> = (0..n * width)
+                .map(|i| target(i, random(5)) as u32)
+                .collect();
+            let accept: Vec<bool> = (0..n).map(|_| random(3) == 0).collect();
+            let order = super::last_first(&next, n, width);
+            assert!(order.is_some() || most > 0);
+            let Some(order) = order else { continue };
+            let inverse = super::Inverse::new(&next, n, width);
+            let quick = super::partition_in_order(&next, &accept, width, &order);
+            assert_eq!(
+                quick,
+                super::partition(&accept, width, &inverse),
+                "round {round}"
+            );
+            let live = super::live_in_order(&next, &accept, width, &order);
+            assert_eq!(
+                live,
+                super::live_states(&accept, width, &inverse),
+                "round {round}"
+            );
         }
     }
 

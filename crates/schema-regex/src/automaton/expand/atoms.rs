@@ -255,9 +255,8 @@ impl Compiler {
             }
             AtomKind::Required(names) => {
                 if positive {
-                    let names = names.clone();
                     return Ok(object(p, |o| {
-                        o.required.extend(names);
+                        o.required.extend(names.iter().cloned());
                         o.required.is_disjoint(&o.forbidden)
                     }));
                 }
@@ -287,9 +286,8 @@ impl Compiler {
             }
             AtomKind::DependentRequired(lists) => {
                 if positive {
-                    let lists = lists.clone();
                     return Ok(object(p, |o| {
-                        o.implies.extend(lists);
+                        o.implies.extend(lists.iter().cloned());
                         true
                     }));
                 }
@@ -305,42 +303,46 @@ impl Compiler {
                 split(p, branch)
             }
             AtomKind::DependentSchemas(list) => {
-                let list = list.clone();
                 if positive {
                     for (name, node) in list {
                         let branch = vec![
                             vec![term(What::Forbid(name.clone()))],
-                            vec![term(What::Require(name)), node_term(node, true, collector)],
+                            vec![
+                                term(What::Require(name.clone())),
+                                node_term(*node, true, collector),
+                            ],
                         ];
                         p.branches.push(choices(branch));
                     }
                     return Ok(Flow::On);
                 }
-                let branch = list.into_iter().map(|(name, node)| {
-                    vec![term(What::Require(name)), node_term(node, false, None)]
+                let branch = list.iter().map(|(name, node)| {
+                    vec![
+                        term(What::Require(name.clone())),
+                        node_term(*node, false, None),
+                    ]
                 });
                 let branch = branch.collect();
                 split(p, branch)
             }
             AtomKind::AllOf(nodes) => {
-                let nodes = nodes.clone();
                 if positive {
-                    for node in nodes.into_iter().rev() {
-                        p.pending.push(node_term(node, true, collector));
-                    }
+                    let parts = nodes.iter().rev();
+                    p.pending
+                        .extend(parts.map(|n| node_term(*n, true, collector)));
                     return Ok(Flow::On);
                 }
-                let branch = nodes.into_iter().map(|n| vec![node_term(n, false, None)]);
+                let branch = nodes.iter().map(|n| vec![node_term(*n, false, None)]);
                 let branch = branch.collect();
                 split(p, branch)
             }
             AtomKind::AnyOf(nodes) => {
-                let nodes = nodes.clone();
                 if negative {
-                    let parts = nodes.into_iter().rev();
-                    p.pending.extend(parts.map(|n| node_term(n, false, None)));
+                    let parts = nodes.iter().rev();
+                    p.pending.extend(parts.map(|n| node_term(*n, false, None)));
                     return Ok(Flow::On);
                 }
+                let nodes = nodes.clone();
                 let branch = self.any_of(&nodes, collector, at)?;
                 split(p, branch)
             }

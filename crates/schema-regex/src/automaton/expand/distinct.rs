@@ -1,9 +1,11 @@
 //! The alternatives that were found, each once.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher as _;
+
+use foldhash::quality::RandomState;
 
 use crate::automaton::shape::Shape;
+use crate::hash::FxMap;
 
 /// Up to so many are compared one by one.
 const FEW: usize = 4;
@@ -13,7 +15,7 @@ const FEW: usize = 4;
 pub(super) struct Distinct {
     list: Vec<Shape>,
     /// Where in the list the shapes of a hash are, once they are more than a few.
-    places: HashMap<u64, Vec<u32>>,
+    places: FxMap<u64, Vec<u32>>,
     hasher: Option<RandomState>,
 }
 
@@ -31,7 +33,7 @@ impl Distinct {
             self.list.push(shape);
             return true;
         }
-        let hasher = self.hasher.get_or_insert_with(RandomState::new);
+        let hasher = self.hasher.get_or_insert_with(RandomState::default);
         if self.places.is_empty() {
             for (i, known) in self.list.iter().enumerate() {
                 let places = self.places.entry(hasher.hash_one(known)).or_default();

@@ -39,6 +39,7 @@ impl Done {
             self.few[self.count] = key;
             self.count += 1;
         } else {
+            self.many.reserve(4 * FEW);
             self.many.extend(self.few);
             self.many.insert(key);
         }

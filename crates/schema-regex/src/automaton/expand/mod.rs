@@ -91,6 +91,11 @@ impl Partial {
             collectors: Vec::new(),
         }
     }
+
+    /// Whether something is left that must hold.
+    fn is_open(&self) -> bool {
+        !self.pending.is_empty() || !self.branches.is_empty()
+    }
 }
 
 enum Flow {
@@ -112,6 +117,49 @@ fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
     }
 }
 
+/// The most locations that are looked at for what is plain of a conjunction.
+const PLAIN_LOCATIONS: usize = 64;
+
+/// What is plain of a conjunction, without a search.
+#[derive(Clone, Copy)]
+pub(super) struct Plain {
+    /// Of which kinds no value satisfies it.
+    pub(super) ruled_out: Kinds,
+    /// Of which kinds it says more than that they may be.
+    pub(super) told: Kinds,
+    /// Whether numbers are integers.
+    pub(super) integers: bool,
+    /// The kinds that may still be ruled out.
+    open: Kinds,
+}
+
+impl Default for Plain {
+    /// Of what says nothing.
+    fn default() -> Plain {
+        Plain {
+            ruled_out: Kinds::NONE,
+            told: Kinds::NONE,
+            integers: false,
+            open: Kinds::ALL,
+        }
+    }
+}
+
+impl Plain {
+    /// Leaves values of some kinds alone.
+    fn leave(&mut self, kinds: Kinds) {
+        self.ruled_out = self.ruled_out.or(self.open.without(kinds));
+        self.open = self.open.and(kinds);
+        self.told = self.told.or(Kinds::ALL.without(kinds));
+    }
+
+    /// Nothing more is plain.
+    fn give_up(&mut self) {
+        self.told = Kinds::ALL;
+        self.open = Kinds::NONE;
+    }
+}
+
 impl Compiler {
     /// The alternatives of a conjunction for one kind; none where no value of
     /// the kind satisfies it.
@@ -128,55 +176,25 @@ impl Compiler {
         }
         let mut out = Distinct::default();
         let mut todo: Vec<Partial> = Vec::new();
-        let mut next = Some(first);
-        while let Some(mut partial) = match next.take() {
-            Some(first) => Some(first),
-            None => self.next_settled(&mut todo, (at, kind))?,
-        } {
-            let shapes = if partial.allowed.is_some() {
-                self.listed(conj, &mut partial, kind)?
-            } else {
-                None
-            };
-            match shapes {
-                Some(shapes) => {
-                    for shape in shapes {
-                        out.push(shape);
-                    }
-                }
-                None => match self.choose(&mut partial, kind) {
-                    Some(branch) => {
-                        // Nothing is pending in a settled partial.
-                        if let Some((first, others)) = branch.split_first() {
-                            for alternative in others.iter().rev() {
-                                let mut other = partial.clone();
-                                other.pending = alternative.to_vec();
-                                todo.push(other);
-                            }
-                            partial.pending.extend_from_slice(first);
-                            todo.push(partial);
-                        }
-                    }
-                    None => {
-                        let is_open = |p: &Partial| !p.pending.is_empty() || !p.branches.is_empty();
-                        if !self.finish(&mut partial, kind)? {
-                            if is_open(&partial) {
-                                todo.push(partial);
-                            }
-                        } else if is_open(&partial) {
-                            let shape = partial.shape.clone();
-                            if !out.push(shape) {
-                                todo.push(partial);
-                            }
-                        } else if todo.is_empty() && out.len() == 0 {
-                            // Mostly there is nothing to choose.
-                            return Ok(Rc::new([partial.shape]));
-                        } else {
-                            out.push(partial.shape);
-                        }
-                    }
-                },
+        if first.allowed.is_some() || first.is_open() {
+            self.divide(conj, kind, first, (&mut out, &mut todo))?;
+        } else {
+            // Mostly there is nothing to choose.
+            let holds = self.finish(&mut first, kind)?;
+            if !first.is_open() {
+                return Ok(match holds {
+                    true => Rc::new([first.shape]),
+                    false => Rc::clone(&self.nothing),
+                });
             }
+            match holds {
+                true => {
+                    out.push(first.shape);
+                }
+                false => todo.push(first),
+            }
+        }
+        loop {
             if out.len() + todo.len() > self.options.max_alternatives {
                 return Err(Error::new(
                     ErrorKind::TooManyAlternatives,
@@ -190,8 +208,54 @@ impl Compiler {
             if kind < Kind::Number && out.len() > 0 {
                 break;
             }
+            let Some(partial) = self.next_settled(&mut todo, (at, kind))? else {
+                break;
+            };
+            self.divide(conj, kind, partial, (&mut out, &mut todo))?;
         }
         Ok(out.into_list().into())
+    }
+
+    /// What becomes of a settled partial: shapes, or partials that are to be settled,
+    /// one for each alternative of a choice.
+    fn divide(
+        &mut self,
+        conj: ConjId,
+        kind: Kind,
+        mut partial: Partial,
+        (out, todo): (&mut Distinct, &mut Vec<Partial>),
+    ) -> Result<(), Error> {
+        if partial.allowed.is_some()
+            && let Some(shapes) = self.listed(conj, &mut partial, kind)?
+        {
+            for shape in shapes {
+                out.push(shape);
+            }
+            return Ok(());
+        }
+        if let Some(branch) = self.choose(&mut partial, kind) {
+            // Nothing is pending in a settled partial.
+            if let Some((first, others)) = branch.split_first() {
+                for alternative in others.iter().rev() {
+                    let mut other = partial.clone();
+                    other.pending = alternative.to_vec();
+                    todo.push(other);
+                }
+                partial.pending.extend_from_slice(first);
+                todo.push(partial);
+            }
+        } else if !self.finish(&mut partial, kind)? {
+            if partial.is_open() {
+                todo.push(partial);
+            }
+        } else if partial.is_open() {
+            if !out.push(partial.shape.clone()) {
+                todo.push(partial);
+            }
+        } else {
+            out.push(partial.shape);
+        }
+        Ok(())
     }
 
     /// The last of the partials that does not contradict itself, settled.
@@ -209,51 +273,66 @@ impl Compiler {
         Ok(None)
     }
 
-    /// The kinds of which a type, or a list of values, plainly leaves no value, before
-    /// anything is met that leads elsewhere or may be refused.
-    pub(super) fn ruled_out(&self, conj: ConjId) -> Kinds {
-        let mut open = Kinds::ALL;
-        let mut out = Kinds::NONE;
+    /// What is plain of a conjunction. A type, or a list of values, rules kinds out
+    /// before anything is met that may be refused.
+    pub(super) fn plain(&self, conj: ConjId) -> Plain {
+        let mut plain = Plain::default();
+        let mut room = PLAIN_LOCATIONS;
         for part in self.conj(conj) {
-            let atoms = match &self.schema.node(part.node).body {
-                _ if !part.positive => break,
-                Body::Always => continue,
-                Body::Never => return out.or(open),
-                Body::Atoms(atoms) => atoms,
-            };
-            for atom in atoms {
-                let left = match &atom.kind {
-                    AtomKind::Type { kinds, integer } => match integer {
+            self.look(*part, &mut plain, &mut room);
+        }
+        plain
+    }
+
+    /// Adds what is plain of a location, and of so many that it leads to in place.
+    fn look(&self, part: Signed, plain: &mut Plain, room: &mut usize) {
+        let atoms = match &self.schema.node(part.node).body {
+            Body::Always if part.positive => return,
+            Body::Never if part.positive => return plain.leave(Kinds::NONE),
+            Body::Atoms(atoms) if part.positive && *room > 0 => atoms,
+            _ => return plain.give_up(),
+        };
+        *room -= 1;
+        for atom in atoms {
+            match &atom.kind {
+                AtomKind::Type { kinds, integer } => {
+                    let left = match integer {
                         true => kinds.or(Kinds::NUMBER),
                         false => *kinds,
-                    },
-                    AtomKind::Values(values) => {
-                        let kinds = values.iter().map(Kinds::of);
-                        kinds.fold(Kinds::NONE, Kinds::or)
+                    };
+                    plain.integers |= *integer && !kinds.has(Kinds::NUMBER);
+                    plain.leave(left);
+                }
+                AtomKind::Values(values) => {
+                    let kinds = values.iter().map(Kinds::of);
+                    plain.leave(kinds.fold(Kinds::NONE, Kinds::or));
+                    plain.told = Kinds::ALL;
+                }
+                AtomKind::Ref(node) => self.look(Signed::yes(*node), plain, room),
+                AtomKind::AllOf(nodes) => {
+                    for node in nodes {
+                        self.look(Signed::yes(*node), plain, room);
                     }
-                    AtomKind::Members(_)
-                    | AtomKind::Required(_)
-                    | AtomKind::Items(_)
-                    | AtomKind::MinLength(_)
-                    | AtomKind::MaxLength(_)
-                    | AtomKind::Minimum { .. }
-                    | AtomKind::Maximum { .. }
-                    | AtomKind::MultipleOf(_)
-                    | AtomKind::MinItems(_)
-                    | AtomKind::MaxItems(_)
-                    | AtomKind::UniqueItems
-                    | AtomKind::MinProperties(_)
-                    | AtomKind::MaxProperties(_) => continue,
-                    other => {
-                        open = open.without(concerned(other));
-                        continue;
+                }
+                AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                    let mut left = Kinds::NONE;
+                    for node in nodes {
+                        let mut one = Plain::default();
+                        self.look(Signed::yes(*node), &mut one, room);
+                        left = left.or(Kinds::ALL.without(one.ruled_out));
                     }
-                };
-                out = out.or(open.without(left));
-                open = open.and(left);
+                    plain.leave(left);
+                    plain.give_up();
+                }
+                other => {
+                    let concerned = concerned(other);
+                    plain.told = plain.told.or(concerned);
+                    if !is_harmless(other) {
+                        plain.open = plain.open.without(concerned);
+                    }
+                }
             }
         }
-        out
     }
 
     /// Applies all that is certain; `false` where it contradicts itself.
@@ -569,6 +648,26 @@ fn is_unevaluated(kind: &AtomKind) -> bool {
     matches!(
         kind,
         AtomKind::UnevaluatedItems(_) | AtomKind::UnevaluatedProperties(_)
+    )
+}
+
+/// Whether an atom leads nowhere in place and is never refused.
+fn is_harmless(kind: &AtomKind) -> bool {
+    matches!(
+        kind,
+        AtomKind::Members(_)
+            | AtomKind::Required(_)
+            | AtomKind::Items(_)
+            | AtomKind::MinLength(_)
+            | AtomKind::MaxLength(_)
+            | AtomKind::Minimum { .. }
+            | AtomKind::Maximum { .. }
+            | AtomKind::MultipleOf(_)
+            | AtomKind::MinItems(_)
+            | AtomKind::MaxItems(_)
+            | AtomKind::UniqueItems
+            | AtomKind::MinProperties(_)
+            | AtomKind::MaxProperties(_)
     )
 }
 
