@@ -24,7 +24,7 @@ const READY: usize = 12;
 #[derive(Debug)]
 enum Others {
     /// Where they are few, in a trie of their own.
-    Few(Trie),
+    Few(Box<Trie>),
     /// Else where they are not in the vocabulary's trie: the nodes below which every
     /// token begins with a character of the class, `from..to`, ascending.
     Outside(Box<[(u32, u32)]>),
@@ -120,7 +120,7 @@ impl Cut {
         }
         Cut {
             others: match others.len() <= count / FEW {
-                true => Others::Few(Trie::new(others.into_iter())),
+                true => Others::Few(Box::new(Trie::new(others.into_iter()))),
                 false => Others::Outside(heads(&class, trie)),
             },
             sample: class.sample(),
