@@ -191,6 +191,13 @@ impl<'a> Skips<'a> {
         node >= self.from
     }
 
+    /// Where the range ends that a node is in, if it is in one. To be asked as
+    /// [`Skips::have`].
+    #[inline]
+    pub(crate) fn over(&mut self, node: u32) -> Option<u32> {
+        self.have(node).then_some(self.to)
+    }
+
     fn go_on(&mut self) {
         // No node has the last number.
         (self.from, self.to) = *self.ranges.next().unwrap_or(&(u32::MAX, u32::MAX));
@@ -209,5 +216,10 @@ mod tests {
         assert!(!Skips::new(&[]).have(7));
         let mut skips = Skips::new(&[(1, 3), (5, 8)]);
         assert!(skips.have(7), "some were passed over");
+        let mut skips = Skips::new(&[(1, 3), (5, 8)]);
+        assert_eq!(
+            [2, 4, 5].map(|node| skips.over(node)),
+            [Some(3), None, Some(8)]
+        );
     }
 }

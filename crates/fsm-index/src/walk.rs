@@ -3,10 +3,9 @@
 
 use crate::budget::{Unwatched, Watch};
 use crate::changed::Bits;
-use crate::levels::{Descent, Level, Levels};
+use crate::levels::{Levels, Skips};
 use crate::memo::Memo;
 use crate::reading::Readings;
-use crate::unstepped::FreeChildren;
 use crate::vocabulary::{NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
@@ -57,8 +56,8 @@ impl NextBytes {
     }
 }
 
-/// To fewer children each step is taken.
-pub(crate) const WORTH_ASKING: usize = 2;
+/// With fewer nodes below each step is taken.
+const WORTH_ASKING: usize = 2;
 
 impl Walker {
     /// To be called when the automaton has been entered anew: cursors of
@@ -125,7 +124,7 @@ impl Walker {
         let first = &trie.nodes()[node];
         let depth = usize::from(first.depth);
         path[depth] = cursor;
-        let is_worth = trie.siblings().of(Some(node)).len() >= WORTH_ASKING;
+        let is_worth = first.end as usize - node > WORTH_ASKING;
         next.put(depth, is_worth, || automaton.next_bytes(cursor, scratch));
         if first.token != NO_TOKEN {
             hit(first.token);
@@ -149,41 +148,44 @@ impl Walker {
         let Walker {
             path, next, memo, ..
         } = self;
-        let depth = top.map_or(0, |node| trie.nodes()[node].depth.into());
-        let first = Level::of(trie.siblings().of(top));
-        let mut descent = Descent::new(trie, &mut self.levels, (first, depth), skip);
-        loop {
-            let depth = descent.depth;
-            let bytes = next.0[depth];
-            let free = FreeChildren::NONE;
-            let met = descent.next(&free, |byte| bytes.has(byte), watch, &mut |_| {});
-            let Some((child, byte)) = met else {
-                if !descent.go_up() {
-                    break;
-                }
+        let nodes = trie.nodes();
+        let (mut at, end) = match top {
+            Some(node) => (node + 1, nodes[node].end as usize),
+            None => (0, nodes.len()),
+        };
+        let mut skips = Skips::new(skip);
+        let mut visited = 0;
+        // Where most nodes lead on, those of a subtree are best met one after the other.
+        while at < end {
+            if let Some(to) = skips.over(at as u32) {
+                at = to as usize;
                 continue;
+            }
+            let node = &nodes[at];
+            let depth = usize::from(node.depth);
+            if depth == 1 && !watch.go_on(visited) {
+                break;
+            }
+            visited += 1;
+            let cursor = match next.have(depth, node.byte) {
+                true => memo.step(automaton, path[depth - 1], node.byte, scratch),
+                false => Cursor::DEAD,
             };
-            let cursor = memo.step(automaton, path[depth], byte, scratch);
             if cursor.is_dead() {
+                at = node.end as usize;
                 continue;
             }
-            if child.token != NO_TOKEN {
-                hit(child.token, cursor);
+            path[depth] = cursor;
+            if node.token != NO_TOKEN {
+                hit(node.token, cursor);
             }
-            let children = child.children();
-            if children.is_empty() {
-                continue;
-            }
-            path[depth + 1] = cursor;
-            next.put(depth + 1, children.len() >= WORTH_ASKING, || {
-                match memo.has_row(cursor) {
-                    true => ByteSet::ALL,
-                    false => automaton.next_bytes(cursor, scratch),
-                }
+            let is_worth = node.end as usize - at > WORTH_ASKING;
+            next.put(depth, is_worth, || match memo.has_row(cursor) {
+                true => ByteSet::ALL,
+                false => automaton.next_bytes(cursor, scratch),
             });
-            descent.go_down(Level::of(children));
+            at += 1;
         }
-        let visited = descent.visited;
         self.visited += visited;
         visited
     }
@@ -397,8 +399,7 @@ impl Walker {
             } else {
                 path[depth] = cursor;
                 other[depth] = before;
-                // A node and one below it are no more work than to ask.
-                let is_worth = end - at > 2;
+                let is_worth = end - at > WORTH_ASKING;
                 next.put(depth, is_worth, || both([cursor, before], scratch));
                 if node.token != NO_TOKEN {
                     bits.allow(node.token);

@@ -7,8 +7,11 @@ use crate::part::Open;
 use crate::reading::{Read, Readings, Text};
 use crate::unstepped::{Free, FreeChildren, Unstepped};
 use crate::vocabulary::{Child, NO_TOKEN, Trie};
-use crate::walk::{WORTH_ASKING, Walker, fresh};
+use crate::walk::{Walker, fresh};
 use crate::{ByteAutomaton, Cursor};
+
+/// To fewer children each step is taken.
+const WORTH_ASKING: usize = 2;
 
 impl Walker {
     /// As [`Walker::walk`], as far as the topmost level of the automaton's stack
