@@ -69,31 +69,28 @@ pub(crate) struct Descent<'a> {
     skips: Skips<'a>,
     /// That of the current level.
     pub(crate) depth: usize,
-    /// Where the walk began, above which it does not go.
-    top: usize,
     /// The nodes that were passed so far.
     pub(crate) visited: u64,
 }
 
 impl<'a> Descent<'a> {
-    /// From a level in some depth on; the nodes in the ranges `skip` (ascending, whole
+    /// From the level of the root on; the nodes in the ranges `skip` (ascending, whole
     /// subtrees) are left out.
     pub(crate) fn new(
         trie: &'a Trie,
         levels: &'a mut Levels,
-        (level, depth): (Level, usize),
+        root: Level,
         skip: &'a [(u32, u32)],
     ) -> Descent<'a> {
         let depths = levels.0.len().max(trie.max_depth() + 1);
-        levels.0.resize(depths, level);
-        levels.0[depth] = level;
+        levels.0.resize(depths, root);
+        levels.0[0] = root;
         Descent {
             trie,
             siblings: trie.siblings(),
             levels: &mut levels.0,
             skips: Skips::new(skip),
-            depth,
-            top: depth,
+            depth: 0,
             visited: 0,
         }
     }
@@ -150,14 +147,14 @@ impl<'a> Descent<'a> {
     /// Goes back to the level above, if there is one.
     #[inline]
     pub(crate) fn go_up(&mut self) -> bool {
-        let goes = self.depth > self.top;
+        let goes = self.depth > 0;
         self.depth -= usize::from(goes);
         goes
     }
 
     /// The bytes that lead to the node whose children the current level has.
     pub(crate) fn way(&self) -> Box<[u8]> {
-        let above = &self.levels[self.top..self.depth];
+        let above = &self.levels[..self.depth];
         let byte = |level: &Level| self.siblings.bytes()[level.next as usize - 1];
         above.iter().map(byte).collect()
     }

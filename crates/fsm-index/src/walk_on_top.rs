@@ -36,10 +36,10 @@ impl Walker {
         let unstepped = free.map(|free| Unstepped::new(free, trie));
         let mut open = Vec::new();
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
-        let root = Level::of(trie.siblings().of(None))
+        let root = Level::of(trie.siblings().roots())
             .along(unstepped.map_or(Way::Other, |_| Way::Class))
             .at(text.as_ref().map(|text| text.start));
-        let mut descent = Descent::new(trie, &mut self.levels, (root, 0), skip);
+        let mut descent = Descent::new(trie, &mut self.levels, root, skip);
         loop {
             let Level { place, way, .. } = descent.level();
             let met = match (&text, place) {

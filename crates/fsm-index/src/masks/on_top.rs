@@ -280,7 +280,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let half = (Half::Others, text.class);
         let others = self.half_on_top(cursor, half, &cut, work, known, watch)?;
         let words = &mut work.words;
-        words.resize(self.vocabulary.width().div_ceil(32), 0);
         cut.put_plain(bound, words);
         let mut open_rests: Vec<OpenRest> = Vec::new();
         for (from, to, rests) in stretched(&stretches, bound) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Masks, Thing, Work, clear};
+use super::{Masks, Thing, Work};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::Bits;
@@ -49,7 +49,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             words,
             ..
         } = work;
-        clear(words, self.vocabulary.width());
         cut.put_plain(bound, words);
         for (from, to, rests) in stretched(&stretches, bound) {
             for &rest in rests {

@@ -163,13 +163,14 @@ impl Cut {
         self.max_len
     }
 
-    /// Writes the bits of the plain tokens of at most `bound` characters.
-    pub(crate) fn put_plain(&self, bound: usize, words: &mut [u32]) {
+    /// Makes the words those of the plain tokens of at most `bound` characters.
+    pub(crate) fn put_plain(&self, bound: usize, words: &mut Vec<u32>) {
+        words.clear();
         match self.ready.get(bound) {
-            Some(ready) if bound <= READY => words.copy_from_slice(ready),
+            Some(ready) if bound <= READY => words.extend_from_slice(ready),
             _ => {
                 let Some(all) = self.ready.last() else { return };
-                words.copy_from_slice(all);
+                words.extend_from_slice(all);
                 // Few tokens are longer than what is kept ready.
                 let from = self.long.partition_point(|p| p.0 as usize <= bound);
                 for &(_, token) in &self.long[from..] {
@@ -330,14 +331,14 @@ mod tests {
         let cut = Cut::new(&[(0x61, 0x7A), (0xE0, 0xFF)], &trie, tokens(), 7);
         assert_eq!(cut.max_len(), 2);
         assert_eq!(cut.sample(), b"a");
-        let mut words = [0];
+        let mut words = Vec::new();
         cut.put_plain(9, &mut words);
         assert_eq!(words, [0b11]);
         cut.put_plain(1, &mut words);
         assert_eq!(words, [0b10]);
         let quote = cut.rests().find(b"\"").unwrap();
         let quote = cut.rests().nodes()[quote].token;
-        words = [0];
+        words = vec![0];
         cut.put_rest(quote, 0, 2, words.as_mut_slice());
         assert_eq!(words, [0b1_0000]);
         cut.put_rest(quote, 2, 3, words.as_mut_slice());

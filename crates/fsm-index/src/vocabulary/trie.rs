@@ -174,7 +174,7 @@ impl Trie {
             *place += 1;
         }
         self.child_starts = starts;
-        for child in self.siblings().of(None) {
+        for child in self.siblings().roots() {
             let byte = self.child_bytes[child as usize];
             self.root.0[usize::from(byte)] = self.children[child as usize].node;
         }
@@ -232,7 +232,7 @@ impl Trie {
     /// The children of all nodes, each node's side by side.
     pub(crate) fn siblings(&self) -> Siblings<'_> {
         Siblings {
-            starts: &self.child_starts,
+            roots: self.child_starts.get(1).copied().unwrap_or(0),
             bytes: &self.child_bytes,
             children: &self.children,
         }
@@ -295,7 +295,7 @@ impl Trie {
 /// apart, need not be touched.
 #[derive(Clone, Copy)]
 pub(crate) struct Siblings<'a> {
-    starts: &'a [u32],
+    roots: u32,
     bytes: &'a [u8],
     children: &'a [Child],
 }
@@ -320,13 +320,9 @@ impl Child {
 }
 
 impl<'a> Siblings<'a> {
-    /// The numbers of the children of a node, or of the root for `None`.
-    pub(crate) fn of(self, node: Option<usize>) -> Range<u32> {
-        let at = node.map_or(0, |node| node + 1);
-        match self.starts.get(at..at + 2) {
-            Some(&[from, to]) => from..to,
-            _ => 0..0,
-        }
+    /// The numbers of the root's children.
+    pub(crate) fn roots(self) -> Range<u32> {
+        0..self.roots
     }
 
     /// By the number of a child, its byte.
@@ -372,15 +368,18 @@ mod tests {
         let trie = Trie::new(tokens);
         let siblings = trie.siblings();
         // a, ab, ac, b, c, ca, d.
-        let of = |node| {
-            let children = siblings.of(node).map(|child| child as usize);
+        let of = |children: Range<u32>| {
+            let children = children.map(|child| child as usize);
             let child = |child: usize| (siblings.bytes()[child], siblings.child(child).node);
             children.map(child).collect::<Vec<_>>()
         };
-        assert_eq!(of(None), [(b'a', 0), (b'b', 3), (b'c', 4), (b'd', 6)]);
-        assert_eq!(of(Some(0)), [(b'b', 1), (b'c', 2)]);
-        assert_eq!(of(Some(6)), []);
-        assert!(Trie::default().siblings().of(None).is_empty());
+        assert_eq!(
+            of(siblings.roots()),
+            [(b'a', 0), (b'b', 3), (b'c', 4), (b'd', 6)]
+        );
+        assert_eq!(of(siblings.child(0).children()), [(b'b', 1), (b'c', 2)]);
+        assert_eq!(of(siblings.child(3).children()), []);
+        assert!(Trie::default().siblings().roots().is_empty());
     }
 
     #[test]
