@@ -514,7 +514,7 @@ pub struct ClassId(pub u32);
 
 /// Text that may come, whatever it is. See [`ByteAutomaton::free_text`].
 ///
-/// It may come at the cursor and behind more.
+/// It may come at the cursor, or at the place, and behind more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeText {
     /// The class; characters outside it may come too.
@@ -558,6 +558,25 @@ pub trait ReadText {
     /// `false` is always right.
     fn is_ascii_next(&self, _at: TextAt) -> bool {
         false
+    }
+
+    /// A class of code points of which any text may come from a place on, as
+    /// [`ByteAutomaton::free_text`] says it of a cursor; [`ByteAutomaton::text_class`] tells
+    /// the class. Asked where much of a trie lies ahead.
+    fn free_text(&self, _at: TextAt) -> Option<FreeText> {
+        None
+    }
+
+    /// Whether control characters (U+0000 to U+001F), as they are, lead nowhere from any
+    /// place. Saying `false` is always right.
+    fn is_without_controls(&self) -> bool {
+        false
+    }
+
+    /// How many characters come before the text may be left, at least, from where it
+    /// begins. Saying 0 is always right.
+    fn least_chars(&self) -> usize {
+        0
     }
 
     /// Whether the same may come as at the beginning.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::budget::Watch;
 use crate::reading::PlaceId;
-use crate::unstepped::{FreeChildren, Pass};
+use crate::unstepped::{Free, FreeChildren, Pass};
 use crate::vocabulary::{Child, Siblings, Trie};
 
 /// Working memory of walks: levels by depth. What stands below the current one is of walks
@@ -19,18 +19,8 @@ pub(crate) struct Level {
     end: u32,
     /// Where the node is in a text that is read.
     pub(crate) place: Option<PlaceId>,
-    /// Of what the bytes are that lead to the node.
-    pub(crate) way: Way,
-}
-
-/// What bytes are that lead to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// Characters of the class that is free.
-    Class,
-    /// Text without quotes, backslashes and control characters.
-    Text,
-    Other,
+    /// What text is free there, as far as that is known.
+    pub(crate) free: Option<Free>,
 }
 
 impl Level {
@@ -40,13 +30,13 @@ impl Level {
             next: children.start,
             end: children.end,
             place: None,
-            way: Way::Other,
+            free: None,
         }
     }
 
-    /// The same, for a node to which bytes of such a way lead.
-    pub(crate) fn along(self, way: Way) -> Level {
-        Level { way, ..self }
+    /// The same, for a node where such text is free.
+    pub(crate) fn with(self, free: Option<Free>) -> Level {
+        Level { free, ..self }
     }
 
     /// The same, for a node that is in a text there, if it is in one.

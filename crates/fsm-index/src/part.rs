@@ -65,10 +65,20 @@ pub(crate) struct Open {
     pub(crate) path: Box<[u8]>,
 }
 
-/// With so many tokens or fewer a list is smaller than a mask.
-const FEW: usize = 512;
-
 impl Part {
+    /// With so many tokens or fewer a list is smaller than a mask.
+    pub(crate) const FEW: usize = 512;
+
+    /// From the tokens that may come, each once.
+    pub(crate) fn of_few(tokens: &mut [u32], open: Vec<Open>) -> Part {
+        tokens.sort_unstable();
+        Part {
+            sure: Sure::Few((&*tokens).into()),
+            open: open.into(),
+            open_rests: None,
+        }
+    }
+
     /// From the bits of the tokens that may come.
     pub(crate) fn new(
         words: &[u32],
@@ -147,7 +157,7 @@ fn few(words: &[u32]) -> Option<Vec<u32>> {
                 left &= left - 1;
             }
         }
-        if tokens.len() > FEW {
+        if tokens.len() > Part::FEW {
             return None;
         }
     }

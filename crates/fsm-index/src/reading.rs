@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::{ByteAutomaton, Cursor, Horizon, ReadText, TextAt, TextStep};
+use crate::vocabulary::Kinds;
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 
 /// A text, on the way to the current node of a walk.
 pub(crate) struct Text<'a> {
@@ -37,6 +38,8 @@ pub(crate) struct Readings {
     places: Vec<Place>,
     numbers: HashMap<TextAt, u32, FixedState>,
     rows: Vec<Row>,
+    /// Text that is free somewhere, and the kinds that its class has.
+    frees: Vec<(Kinds, FreeText)>,
     /// Whose steps these are, if others take the same.
     language: Option<[u64; 4]>,
 }
@@ -65,6 +68,9 @@ struct Place {
     row: u32,
     /// Steps that were taken before it had one.
     steps: u32,
+    /// The number of the text that is free there, [`UNKNOWN`] if that was not asked, or
+    /// [`NOTHING_FREE`].
+    free: u32,
 }
 
 const NO_ROW: u32 = u32::MAX;
@@ -73,6 +79,9 @@ const NO_ROW: u32 = u32::MAX;
 const UNKNOWN: u32 = u32::MAX;
 const DEAD: u32 = u32::MAX - 1;
 const LEAVES: u32 = u32::MAX - 2;
+
+/// No text is free.
+const NOTHING_FREE: u32 = u32::MAX - 1;
 
 /// A place has a row once so many steps were taken from it: most are left at once.
 const FEW_STEPS: u32 = 8;
@@ -109,10 +118,36 @@ impl<'a> Text<'a> {
         })
     }
 
+    pub(crate) fn reader(&self) -> &dyn ReadText {
+        &*self.reader
+    }
+
     /// The step from a place by a byte, which was not known.
     #[cold]
     pub(crate) fn step(&self, from: PlaceId, byte: u8, readings: &mut Readings) -> Read {
         readings.fresh_step(&*self.reader, from, byte)
+    }
+
+    /// The text that is free at a place, and the kinds that its class has: `kinds` tells
+    /// them.
+    pub(crate) fn free(
+        &self,
+        place: PlaceId,
+        kinds: impl FnOnce(ClassId) -> Kinds,
+        readings: &mut Readings,
+    ) -> Option<(Kinds, FreeText)> {
+        let Readings { places, frees, .. } = readings;
+        let place = &mut places[place.0 as usize];
+        if place.free == UNKNOWN {
+            let free = self.reader.free_text(place.at);
+            let free = free.map(|free| (kinds(free.class), free));
+            place.free = NOTHING_FREE;
+            if let Some(free) = free.filter(|(kinds, _)| kinds.count() > 0) {
+                place.free = frees.len() as u32;
+                frees.push(free);
+            }
+        }
+        frees.get(place.free as usize).copied()
     }
 
     /// Whether a place is where the text began.
@@ -135,6 +170,7 @@ impl Readings {
         self.numbers.shrink_to(MAX_PLACES);
         self.rows.clear();
         self.rows.shrink_to(FEW_ROWS);
+        self.frees.clear();
     }
 
     /// The steps from a place that were taken before, if they are kept.
@@ -186,6 +222,7 @@ impl Readings {
                 at,
                 row: NO_ROW,
                 steps: 0,
+                free: UNKNOWN,
             });
         }
         PlaceId(number)

@@ -2,25 +2,43 @@
 
 use std::ops::Range;
 
-use crate::levels::Way;
-use crate::vocabulary::{Below, Kinds, Trie};
+use crate::vocabulary::{AllBelow, Kinds};
+use crate::{Behind, FreeText, ReadText};
 
-/// Where subtrees need not be stepped through: all their tokens may come if all
-/// their characters are of these kinds. Those of tokens without other characters from the
-/// first on are left out, for they are known to come already.
+/// Text that is free at a node of a walk: subtrees below it need not be stepped through,
+/// as all their tokens may come, if all their characters are of these kinds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free {
-    pub(crate) kinds: Kinds,
-    pub(crate) from: From,
+    kinds: Kinds,
+    from: From,
     /// Tokens with more bytes than this have to be stepped through.
-    pub(crate) bytes: usize,
+    longest: usize,
     /// Whether longer tokens without other characters may not come.
-    pub(crate) ends: bool,
+    ends: bool,
+    /// Whether all characters were of these kinds so far.
+    of_class: bool,
+    /// What is to be done with subtrees as long as they were.
+    pass: Pass,
+    dead: Dead,
 }
+
+/// What cannot come in a text.
+#[derive(Clone, Copy, Debug)]
+struct Dead {
+    /// Characters of these kinds.
+    kinds: Kinds,
+    /// Quotes, before so many bytes.
+    quotes: usize,
+}
+
+const NOTHING_DEAD: Dead = Dead {
+    kinds: Kinds::NONE,
+    quotes: 0,
+};
 
 /// Behind what such a subtree may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
+enum From {
     /// What leads back to the cursor of the beginning.
     Start,
     /// Any text.
@@ -40,49 +58,116 @@ pub(crate) enum Pass {
     Take,
 }
 
-/// Finds such subtrees on the way through a trie.
-#[derive(Clone, Copy)]
-pub(crate) struct Unstepped<'a> {
-    free: &'a Free,
-    below: &'a [Below],
-}
-
-impl<'a> Unstepped<'a> {
-    pub(crate) fn new(free: &'a Free, trie: &'a Trie) -> Unstepped<'a> {
-        Unstepped {
-            free,
-            below: trie.below().of_children(),
+impl Free {
+    /// At the beginning of a walk: text of kinds that lead back there. Tokens of these kinds
+    /// alone are known to come.
+    pub(crate) fn in_loop(kinds: Kinds) -> Free {
+        Free {
+            kinds,
+            from: From::Start,
+            longest: usize::MAX,
+            ends: false,
+            of_class: true,
+            pass: Pass::LeaveOut,
+            dead: NOTHING_DEAD,
         }
     }
 
-    /// The way behind one more byte.
-    #[inline]
-    pub(crate) fn way(self, way: Way, byte: u8) -> Way {
-        match way {
-            Way::Class if self.free.kinds.have(byte) => Way::Class,
-            Way::Class | Way::Text if Kinds::is_text(byte) => Way::Text,
-            _ => Way::Other,
+    /// At the beginning of a walk: what an automaton says of it. Tokens of these kinds
+    /// alone are known to come.
+    pub(crate) fn at_start(kinds: Kinds, free: FreeText) -> Free {
+        Free {
+            kinds,
+            from: match free.behind {
+                Behind::AnyText => From::AnyText,
+                Behind::ItsClass => From::ItsClass,
+            },
+            // No text has more characters than bytes.
+            longest: free.chars,
+            ends: free.ends,
+            of_class: true,
+            pass: Pass::LeaveOut,
+            dead: NOTHING_DEAD,
         }
     }
 
-    /// Of the children of a node to which bytes of such a way lead, those that are free.
-    /// `is_back` says whether the text of that way leads back to where the walk began.
-    #[inline]
-    pub(crate) fn among(self, way: Way, is_back: impl FnOnce() -> bool) -> FreeChildren<'a> {
-        let free = self.free;
-        let of_class = way == Way::Class;
-        let longest = match free.from {
-            _ if way == Way::Other => None,
-            From::AnyText => Some(free.bytes),
-            From::ItsClass if of_class && free.ends => Some(usize::MAX),
-            From::ItsClass => of_class.then_some(free.bytes),
-            From::Start => is_back().then_some(free.bytes),
+    /// At a node of such a depth.
+    pub(crate) fn on_the_way(kinds: Kinds, free: FreeText, depth: usize) -> Free {
+        Free {
+            longest: free.chars.saturating_add(depth),
+            ends: false,
+            pass: Pass::Take,
+            ..Free::at_start(kinds, free)
+        }
+    }
+
+    /// The same, where that is the text of a reader, which begins there.
+    pub(crate) fn read_by(self, reader: &dyn ReadText) -> Free {
+        let dead = Dead {
+            kinds: match reader.is_without_controls() {
+                true => Kinds::CONTROL,
+                false => Kinds::NONE,
+            },
+            quotes: reader.least_chars(),
         };
+        Free { dead, ..self }
+    }
+
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.kinds
+    }
+
+    /// Tokens with more bytes than this have to be stepped through.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// What is free behind one more byte.
+    #[inline]
+    pub(crate) fn behind(self, byte: u8) -> Option<Free> {
+        if self.of_class && self.kinds.have(byte) {
+            return Some(self);
+        }
+        let may_be = self.from != From::ItsClass && Kinds::is_text(byte);
+        may_be.then_some(Free {
+            of_class: false,
+            ..self
+        })
+    }
+
+    /// Whether children of the node may be free. `is_back` is as in [`Free::among`].
+    #[inline]
+    pub(crate) fn applies(self, is_back: impl FnOnce() -> bool) -> bool {
+        self.of_class || self.from != From::Start || is_back()
+    }
+
+    /// The children of a node that are free, where this text is. `is_back` says whether
+    /// that leads back to where the walk began.
+    #[inline]
+    pub(crate) fn among(
+        self,
+        below: &AllBelow,
+        is_back: impl FnOnce() -> bool,
+    ) -> FreeChildren<'_> {
+        let longest = match self.from {
+            From::Start => is_back().then_some(self.longest),
+            From::ItsClass if self.ends => Some(usize::MAX),
+            From::AnyText | From::ItsClass => Some(self.longest),
+        };
+        let pass = if self.of_class { self.pass } else { Pass::Take };
+        // Tokens that cannot come are left out with those that are known.
+        let dead = match pass {
+            Pass::LeaveOut => self.dead,
+            Pass::Take | Pass::Read => NOTHING_DEAD,
+        };
+        let kinds = self.kinds.and(dead.kinds);
         FreeChildren {
-            below: self.below,
-            kinds: free.kinds,
-            longest,
-            pass: if of_class { Pass::LeaveOut } else { Pass::Take },
+            kinds_below: below.kinds(),
+            longest_below: below.longest(),
+            kinds,
+            unquoted: (kinds.and(Kinds::QUOTE), dead.quotes),
+            longest: longest.unwrap_or(0),
+            pass: longest.map_or(Pass::Read, |_| pass),
         }
     }
 }
@@ -90,10 +175,15 @@ impl<'a> Unstepped<'a> {
 /// Which children of a node are free.
 #[derive(Clone, Copy)]
 pub(crate) struct FreeChildren<'a> {
-    below: &'a [Below],
+    /// By the number of a child, the kinds of the characters below it, and the bytes of the
+    /// longest token.
+    kinds_below: &'a [Kinds],
+    longest_below: &'a [u16],
     kinds: Kinds,
-    /// Those with no longer tokens below them, if any.
-    longest: Option<usize>,
+    /// The same of those with no longer tokens below them.
+    unquoted: (Kinds, usize),
+    /// Those with no longer tokens below them.
+    longest: usize,
     /// What is to be done with them.
     pass: Pass,
 }
@@ -101,9 +191,11 @@ pub(crate) struct FreeChildren<'a> {
 impl FreeChildren<'_> {
     /// None.
     pub(crate) const NONE: Self = FreeChildren {
-        below: &[],
+        kinds_below: &[],
+        longest_below: &[],
         kinds: Kinds::NONE,
-        longest: None,
+        unquoted: (Kinds::NONE, 0),
+        longest: 0,
         pass: Pass::Read,
     };
 
@@ -118,25 +210,26 @@ impl FreeChildren<'_> {
     ) -> Option<(usize, Pass)> {
         let from = children.start;
         let bytes = &bytes[children.clone()];
-        let Some(longest) = self.longest else {
+        if self.pass == Pass::Read {
             let at = bytes.iter().position(|byte| lives(*byte))?;
             return Some((from + at, Pass::Read));
-        };
-        let is_free = |byte: u8, below: &Below| {
-            // Where a character begins, none is open.
-            let begins = byte & 0xC0 != 0x80;
-            let is_short = usize::from(below.longest) <= longest;
-            begins && is_short && below.kinds.are_within(self.kinds)
-        };
-        let children = bytes.iter().zip(&self.below[children]).zip(from..);
-        let mut met = children.filter_map(|((&byte, below), child)| {
-            let pass = match lives(byte) {
-                false => Pass::LeaveOut,
-                true if is_free(byte, below) => self.pass,
-                true => Pass::Read,
-            };
-            (pass != Pass::LeaveOut).then_some((child, pass))
-        });
-        met.next()
+        }
+        let kinds = &self.kinds_below[children.clone()];
+        let longest = &self.longest_below[children];
+        let below = kinds.iter().zip(longest);
+        for ((&byte, (&kinds, &longest)), child) in bytes.iter().zip(below).zip(from..) {
+            let longest = usize::from(longest);
+            // Most children of large levels are of the kinds, and short.
+            let is_free = longest <= self.longest
+                && (kinds.are_within(self.kinds)
+                    || (longest <= self.unquoted.1 && kinds.are_within(self.unquoted.0)));
+            if is_free && self.pass == Pass::LeaveOut {
+                continue;
+            }
+            if lives(byte) {
+                return Some((child, if is_free { Pass::Take } else { Pass::Read }));
+            }
+        }
+        None
     }
 }

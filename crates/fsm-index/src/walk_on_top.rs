@@ -2,54 +2,92 @@
 //! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
 
 use crate::budget::Watch;
-use crate::levels::{Descent, Level, Way};
+use crate::levels::{Descent, Level};
 use crate::part::Open;
-use crate::reading::{Read, Readings, Text};
-use crate::unstepped::{Free, FreeChildren, Unstepped};
-use crate::vocabulary::{Child, NO_TOKEN, Trie};
+use crate::reading::{PlaceId, Read, Readings, Text};
+use crate::unstepped::{Free, FreeChildren};
+use crate::vocabulary::{AllBelow, Child, Kinds, NO_TOKEN, Trie};
 use crate::walk::{Walker, fresh};
-use crate::{ByteAutomaton, Cursor};
+use crate::{ByteAutomaton, ClassId, Cursor};
 
 /// To fewer children each step is taken.
 const WORTH_ASKING: usize = 2;
 
+/// Where a walk goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) trie: &'a Trie,
+    /// Ranges of nodes that are left out, ascending, whole subtrees.
+    pub(crate) skip: &'a [(u32, u32)],
+    /// What text is free where the walk begins.
+    pub(crate) free: Option<Free>,
+    /// Of subtrees of fewer nodes it is not asked which text is free.
+    pub(crate) much: u32,
+}
+
+/// Most nodes have fewer children, and few nodes below them: they need not be looked at.
+const MANY_CHILDREN: u32 = 8;
+
+impl<'a> Ground<'a> {
+    /// Whether so much is below a node that it pays to ask which text is free there.
+    #[inline]
+    fn has_much_below(&self, child: Child) -> bool {
+        let many = self.much.min(MANY_CHILDREN);
+        child.children().len() as u32 >= many && {
+            let node = &self.trie.nodes()[child.node as usize];
+            node.end - child.node > self.much
+        }
+    }
+
+    fn below(&self) -> &'a AllBelow {
+        self.trie.below()
+    }
+}
+
 impl Walker {
     /// As [`Walker::walk`], as far as the topmost level of the automaton's stack
-    /// tells; the subtrees of which it does not tell. Subtrees that are `free` are
-    /// not stepped through: all their tokens may come.
+    /// tells; the subtrees of which it does not tell. Subtrees whose text is free are not
+    /// stepped through: all their tokens may come, and those that are known to come where
+    /// the walk begins are left out.
     pub(crate) fn walk_on_top<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         start: Cursor,
         scratch: &mut A::Scratch,
-        (trie, skip, free): (&Trie, &[(u32, u32)], Option<&Free>),
+        ground: Ground<'_>,
         watch: &mut impl Watch,
         mut hit: impl FnMut(u32),
     ) -> (u64, Vec<Open>) {
         // Steps that looked deeper may be remembered.
         self.begin::<A>();
+        let trie = ground.trie;
         let path = fresh(&mut self.path, trie, start);
         let next = self.next.fresh(trie);
         next.0[0] = automaton.next_bytes_on_top(start, scratch);
         let (memo, readings) = (&mut self.memo, &mut self.readings);
         let horizon = trie.horizon();
-        let unstepped = free.map(|free| Unstepped::new(free, trie));
+        let kinds = |class| Kinds::within(automaton.text_class(class));
         let mut open = Vec::new();
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
-        let root = Level::of(trie.siblings().roots())
-            .along(unstepped.map_or(Way::Other, |_| Way::Class))
-            .at(text.as_ref().map(|text| text.start));
-        let mut descent = Descent::new(trie, &mut self.levels, root, skip);
+        let mut root = Level::of(trie.siblings().roots()).with(ground.free);
+        if let Some(text) = &text {
+            let free = match ground.free {
+                Some(free) => Some(free.read_by(text.reader())),
+                None => text.ask(text.start, 0, kinds, readings),
+            };
+            root = root.at(Some(text.start)).with(free);
+        }
+        let mut descent = Descent::new(trie, &mut self.levels, root, ground.skip);
         loop {
-            let Level { place, way, .. } = descent.level();
+            let Level { place, free, .. } = descent.level();
             let met = match (&text, place) {
                 (Some(text), Some(_)) => {
-                    text.read_on(&mut descent, unstepped, readings, watch, &mut hit)
+                    text.read_on(&mut descent, (ground, kinds), readings, watch, &mut hit)
                 }
                 _ => {
                     let depth = descent.depth;
-                    let free = unstepped.map_or(FreeChildren::NONE, |unstepped| {
-                        unstepped.among(way, || path[depth] == start)
+                    let free = free.map_or(FreeChildren::NONE, |free| {
+                        free.among(ground.below(), || path[depth] == start)
                     });
                     let bytes = next.0[depth];
                     descent.next(&free, |byte| bytes.has(byte), watch, &mut hit)
@@ -66,7 +104,7 @@ impl Walker {
                 continue;
             };
             let depth = descent.depth;
-            let Level { place, way, .. } = descent.level();
+            let Level { place, free, .. } = descent.level();
             if let (Some(text), Some(place)) = (&text, place)
                 && depth > text.depth
             {
@@ -91,18 +129,23 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let mut place = None;
+            let mut level =
+                Level::of(children.clone()).with(free.and_then(|free| free.behind(byte)));
             if text.is_none() && byte == b'"' {
                 let here = (cursor, depth + 1);
                 text = Text::at(automaton, here, horizon, scratch, readings);
-                place = text.as_ref().map(|text| text.start);
+                if let Some(text) = &text {
+                    level = level.at(Some(text.start));
+                    if ground.has_much_below(child) {
+                        level = level.with(text.ask(text.start, depth + 1, kinds, readings));
+                    }
+                }
             }
             let is_worth = children.len() >= WORTH_ASKING;
             next.put(depth + 1, is_worth, || {
                 automaton.next_bytes_on_top(cursor, scratch)
             });
-            let way = unstepped.map_or(Way::Other, |unstepped| unstepped.way(way, byte));
-            descent.go_down(Level::of(children).along(way).at(place));
+            descent.go_down(level);
         }
         let visited = descent.visited;
         self.visited += visited;
@@ -111,27 +154,41 @@ impl Walker {
 }
 
 impl Text<'_> {
+    /// What is free at a place, in some depth of the trie.
+    fn ask(
+        &self,
+        place: PlaceId,
+        depth: usize,
+        kinds: impl Fn(ClassId) -> Kinds,
+        readings: &mut Readings,
+    ) -> Option<Free> {
+        let (kinds, free) = self.free(place, kinds, readings)?;
+        Some(Free::on_the_way(kinds, free, depth))
+    }
+
     /// Goes on with a descent whose current level is in the text, up to a child by whose
-    /// byte the text may be left, or the end of the level where it begins.
+    /// byte the text may be left, or the end of the level where it begins. `kinds` tells
+    /// those of a class.
     fn read_on(
         &self,
         descent: &mut Descent<'_>,
-        unstepped: Option<Unstepped<'_>>,
+        (ground, kinds): (Ground<'_>, impl Fn(ClassId) -> Kinds + Copy),
         readings: &mut Readings,
         watch: &mut impl Watch,
         hit: &mut impl FnMut(u32),
     ) -> Option<(Child, u8)> {
         loop {
-            let Level { place, way, .. } = descent.level();
+            let Level { place, free, .. } = descent.level();
             let place = place?;
-            let free = unstepped.map_or(FreeChildren::NONE, |unstepped| {
-                let is_back = || self.depth == 0 && self.is_back(place, readings);
-                unstepped.among(way, is_back)
+            let is_back =
+                |place, readings: &Readings| self.depth == 0 && self.is_back(place, readings);
+            let free_children = free.map_or(FreeChildren::NONE, |free| {
+                free.among(ground.below(), || is_back(place, readings))
             });
             let below = loop {
                 let row = readings.row(place);
                 let lives = |byte| row.is_none_or(|row| !row.is_dead(byte));
-                let Some((child, byte)) = descent.next(&free, lives, watch, hit) else {
+                let Some((child, byte)) = descent.next(&free_children, lives, watch, hit) else {
                     break None;
                 };
                 let step = row.and_then(|row| row.step(byte));
@@ -144,9 +201,14 @@ impl Text<'_> {
                         }
                         let children = child.children();
                         if !children.is_empty() {
-                            let way =
-                                unstepped.map_or(Way::Other, |unstepped| unstepped.way(way, byte));
-                            break Some(Level::of(children).along(way).at(Some(to)));
+                            let mut free = free.and_then(|free| free.behind(byte));
+                            if ground.has_much_below(child)
+                                && free.is_none_or(|free| !free.applies(|| is_back(to, readings)))
+                            {
+                                let depth = descent.depth + 1;
+                                free = self.ask(to, depth, kinds, readings).or(free);
+                            }
+                            break Some(Level::of(children).at(Some(to)).with(free));
                         }
                     }
                 }

@@ -5,6 +5,7 @@
 
 mod alike;
 mod common;
+mod met;
 mod on_top;
 mod texts;
 
@@ -12,6 +13,7 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::met::Met;
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
@@ -337,32 +339,19 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             words,
             ..
         } = work;
-        tokens.clear();
-        let mut many = false;
+        let limits = (self.vocabulary.width(), self.sparse);
+        let mut met = Met::none(tokens, words, limits);
         let trie = self.vocabulary.trie();
-        let hit = |token: u32, _| {
-            if many {
-                words.allow(token);
-                return;
-            }
-            tokens.push(token);
-            if tokens.len() > self.sparse {
-                many = true;
-                clear(words, self.vocabulary.width());
-                for token in tokens.iter() {
-                    words.allow(*token);
-                }
-            }
-        };
+        let hit = |token: u32, _| met.put(token);
         let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
         watch.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
             self.vocabulary.spend(class, visited);
         }
-        Ok(match many {
-            true => self.row_of_words(accepting, work),
-            false => Row::from_tokens(&work.tokens, accepting, self.vocabulary),
+        Ok(match met.all() {
+            Err(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
+            Ok(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
         })
     }
 
@@ -401,7 +390,9 @@ fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
 }
 
 fn clear(words: &mut Vec<u32>, width: usize) {
-    // Most often it has the length already, and filling it is quick.
-    words.resize(width.div_ceil(32), 0);
-    words.fill(0);
+    let len = width.div_ceil(32);
+    match words.len() == len {
+        true => words.fill(0),
+        false => *words = vec![0; len],
+    }
 }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use super::met::Met;
 use super::texts::{Half, stretched};
-use super::{Masks, Thing, Work, clear, is_free};
+use super::{Masks, Thing, Work, is_free};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
-use crate::unstepped::{Free, From};
+use crate::unstepped::Free;
 use crate::vocabulary::{CutRef, Kinds, Trie};
-use crate::{Behind, ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop};
+use crate::walk_on_top::Ground;
+use crate::{ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop, TextRuns};
 
 /// Which trie a subtree is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,9 @@ impl TrieId {
 
 /// Subtrees of fewer nodes are walked through each time.
 pub(super) const WORTH_A_KEY: u32 = 100;
+
+/// Of subtrees of fewer nodes it is not asked which text is free.
+const MUCH: u32 = 256;
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// Whether the topmost level tells most of the row at `cursor`, and `text`,
@@ -236,18 +241,19 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work {
             scratch,
             walker,
+            tokens,
             words,
             ..
         } = work;
-        match &unstepped {
-            Some(free) => {
-                words.clear();
-                words.extend_from_slice(&self.vocabulary.within(free.kinds, free.bytes));
-            }
-            None => clear(words, self.vocabulary.width()),
+        let mut met = Met::none(tokens, words, (self.vocabulary.width(), Part::FEW));
+        if let Some(free) = &unstepped {
+            met = met.with(&self.vocabulary.within(free.kinds(), free.longest()));
         }
-        let all = (self.vocabulary.trie(), &[][..], unstepped.as_ref());
-        let hit = |token| words.allow(token);
+        let all = Ground {
+            free: unstepped,
+            ..self.ground(self.vocabulary.trie(), &[])
+        };
+        let hit = |token| met.put(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;
         let class = text.map(|text| text.class);
@@ -255,7 +261,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             let class = self.automaton.text_class(class);
             self.vocabulary.spend(class, visited);
         }
-        Ok(Part::new(words, open, None))
+        Ok(match met.all() {
+            Err(words) => Part::new(words, open, None),
+            Ok(tokens) => Part::of_few(tokens, open),
+        })
     }
 
     /// The part of the row at `cursor` that the topmost level tells, where text is read in
@@ -314,25 +323,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// text may come: of two the one with more kinds of characters.
     fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
         let kinds = |class| Kinds::within(self.automaton.text_class(class));
-        let text = text.map(|text| Free {
-            kinds: kinds(text.class),
-            from: From::Start,
-            bytes: usize::MAX,
-            ends: false,
-        });
-        let free = free.map(|free| Free {
-            kinds: kinds(free.class),
-            from: match free.behind {
-                Behind::AnyText => From::AnyText,
-                Behind::ItsClass => From::ItsClass,
-            },
-            // No text has more characters than bytes.
-            bytes: free.chars,
-            ends: free.ends,
-        });
+        let text = text.map(|text| Free::in_loop(kinds(text.class)));
+        let free = free.map(|free| Free::at_start(kinds(free.class), free));
         let both = text.into_iter().chain(free);
-        both.filter(|free| free.kinds.count() > 0)
-            .max_by_key(|free| free.kinds.count())
+        both.filter(|free| free.kinds().count() > 0)
+            .max_by_key(|free| free.kinds().count())
+    }
+
+    /// Where a walk goes that leaves out ranges of nodes.
+    pub(super) fn ground<'t>(&self, trie: &'t Trie, skip: &'t [(u32, u32)]) -> Ground<'t> {
+        Ground {
+            trie,
+            skip,
+            free: None,
+            much: match self.text_runs {
+                TextRuns::Always => 1,
+                _ => MUCH,
+            },
+        }
     }
 }
 

@@ -233,7 +233,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work {
             scratch, walker, ..
         } = work;
-        let all = (trie, skip, None);
+        let all = self.ground(trie, skip);
         let hit = |token| sure.push(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;

@@ -7,19 +7,23 @@ use super::trie::{Child, NO_TOKEN, Node};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kinds(u64);
 
-/// What is of no other kind: control characters, quotes, backslashes, and bytes
-/// that are no character.
+/// What is of no other kind: backslashes, deletes, and bytes that are no character.
 const OTHER: u64 = 1 << 63;
 
 /// The beginning of a character of more than one byte, with which a token ends: which
 /// character it is, other tokens tell.
 const CUT: u64 = 1 << 62;
 
+/// Control characters: U+0000 to U+001F.
+const CONTROL: u64 = 1 << 61;
+
+const QUOTE: u64 = 1 << 60;
+
 /// So many characters at least begin with the same bytes but for the last one.
 const BEGIN_ALIKE: u32 = 64;
 
 /// The code points of each kind, ascending.
-const KINDS: [(u32, u32); 61] = [
+const KINDS: [(u32, u32); 60] = [
     (0x20, 0x20),
     (0x21, 0x21),
     (0x23, 0x23),
@@ -69,8 +73,7 @@ const KINDS: [(u32, u32); 61] = [
     (0x2028, 0x2029),
     (0x202A, 0x202E),
     (0x202F, 0x202F),
-    (0x2030, 0x205E),
-    (0x205F, 0x205F),
+    (0x2030, 0x205F),
     (0x2060, 0x206F),
     (0x2070, 0x2FFF),
     (0x3000, 0x3000),
@@ -85,9 +88,17 @@ const KINDS: [(u32, u32); 61] = [
 
 impl Kinds {
     pub(crate) const NONE: Kinds = Kinds(0);
+    pub(crate) const CONTROL: Kinds = Kinds(CONTROL);
+    pub(crate) const QUOTE: Kinds = Kinds(QUOTE);
 
     pub(crate) fn of(c: char) -> Kinds {
         let c = u32::from(c);
+        if c < 0x20 {
+            return Kinds::CONTROL;
+        }
+        if c == 0x22 {
+            return Kinds::QUOTE;
+        }
         let at = KINDS.partition_point(|kind| kind.1 < c);
         match KINDS.get(at) {
             Some(kind) if kind.0 <= c => Kinds(1 << at),
@@ -118,6 +129,10 @@ impl Kinds {
             within |= CUT;
         }
         Kinds(within)
+    }
+
+    pub(crate) fn and(self, others: Kinds) -> Kinds {
+        Kinds(self.0 | others.0)
     }
 
     pub(crate) fn are_within(self, others: Kinds) -> bool {
@@ -160,6 +175,12 @@ fn has_some_of_each(class: &[(u32, u32)]) -> bool {
 /// The kind of each character of a byte.
 const ASCII: [u64; 128] = {
     let mut kinds = [OTHER; 128];
+    let mut c = 0;
+    while c < 0x20 {
+        kinds[c] = CONTROL;
+        c += 1;
+    }
+    kinds[0x22] = QUOTE;
     let mut at = 0;
     while at < KINDS.len() && KINDS[at].1 < 128 {
         let mut c = KINDS[at].0;
@@ -172,20 +193,14 @@ const ASCII: [u64; 128] = {
     kinds
 };
 
-/// What the tokens at a node of a trie and below it have at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Below {
-    /// Of the characters that end at it or below it.
-    pub(crate) kinds: Kinds,
-    /// The bytes of the longest token.
-    pub(crate) longest: u16,
-}
-
 /// What is at and below the nodes of a trie.
 #[derive(Debug)]
 pub(crate) struct AllBelow {
-    /// By the number of a child, as in [`Siblings`](super::trie::Siblings).
-    of_children: Box<[Below]>,
+    /// The kinds of the characters that end at a node or below it, by the number of a child
+    /// as in [`Siblings`](super::trie::Siblings); of one inside a character also [`OTHER`].
+    kinds: Box<[Kinds]>,
+    /// The bytes of the longest token at a node or below it, in the same order.
+    longest: Box<[u16]>,
     /// By node, how many tokens come before it.
     before: Box<[u32]>,
 }
@@ -193,7 +208,7 @@ pub(crate) struct AllBelow {
 impl AllBelow {
     /// `children` are in the order of their numbers. O(nodes).
     pub(super) fn new(nodes: &[Node], children: &[Child]) -> AllBelow {
-        let mut all = vec![Below::default(); nodes.len()];
+        let mut all = vec![(Kinds::NONE, 0); nodes.len()];
         let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
         let mut before = Vec::with_capacity(nodes.len());
         let mut tokens = 0;
@@ -204,35 +219,45 @@ impl AllBelow {
             let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
             let (kind, open) = open.step(node.byte);
             let is_cut = node.token != NO_TOKEN && open != Open::NOTHING;
-            all[at as usize] = Below {
-                kinds: if is_cut { Kinds(kind.0 | CUT) } else { kind },
-                longest: node.depth,
-            };
+            let kinds = if is_cut { Kinds(kind.0 | CUT) } else { kind };
+            all[at as usize] = (kinds, node.depth);
             before.push(tokens);
             tokens += u32::from(node.token != NO_TOKEN);
             parents.push(parent);
             way.push((at, open));
         }
         for at in (0..nodes.len()).rev() {
-            let below = all[at];
+            let (kinds, longest) = all[at];
             if let Some(parent) = all.get_mut(parents[at] as usize) {
-                parent.kinds.0 |= below.kinds.0;
-                parent.longest = parent.longest.max(below.longest);
+                *parent = (parent.0.and(kinds), parent.1.max(longest));
             }
         }
+        let kinds = |child: &Child| {
+            let at = child.node as usize;
+            match nodes[at].byte {
+                0x80..=0xBF => all[at].0.and(Kinds(OTHER)),
+                _ => all[at].0,
+            }
+        };
         AllBelow {
-            of_children: children
-                .iter()
-                .map(|child| all[child.node as usize])
-                .collect(),
+            kinds: children.iter().map(kinds).collect(),
+            longest: children.iter().map(|c| all[c.node as usize].1).collect(),
             before: before.into(),
         }
     }
 
-    /// By the number of a child, as in [`Siblings`](super::trie::Siblings).
+    /// The kinds of the characters that end at a node or below it, by the number of a child,
+    /// as in [`Siblings`](super::trie::Siblings); of a node inside a character more than any
+    /// class has.
     #[inline]
-    pub(crate) fn of_children(&self) -> &[Below] {
-        &self.of_children
+    pub(crate) fn kinds(&self) -> &[Kinds] {
+        &self.kinds
+    }
+
+    /// The bytes of the longest token at a node or below it, in the same order.
+    #[inline]
+    pub(crate) fn longest(&self) -> &[u16] {
+        &self.longest
     }
 
     /// How many tokens come before a node, if there is one.
@@ -242,7 +267,7 @@ impl AllBelow {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(&*self.of_children) + size_of_val(&*self.before)
+        size_of_val(&*self.kinds) + size_of_val(&*self.longest) + size_of_val(&*self.before)
     }
 }
 
@@ -354,9 +379,12 @@ mod tests {
         for pair in KINDS.windows(2) {
             assert!(pair[0].0 <= pair[0].1 && pair[0].1 < pair[1].0, "{pair:?}");
         }
-        for c in ['"', '\\', '\n', '\u{7F}'] {
+        for c in ['\\', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));
         }
+        assert_eq!(['"', '\n'].map(Kinds::of), [Kinds::QUOTE, Kinds::CONTROL]);
+        let all = Kinds::within(&[(0, 0x10_FFFF)]);
+        assert!(all.0 & (OTHER | CONTROL | QUOTE) == 0);
         for byte in 0..128u8 {
             let kind = Kinds::of(char::from(byte));
             assert_eq!(Kinds(ASCII[usize::from(byte)]), kind);
@@ -420,14 +448,17 @@ mod tests {
             let node = trie.find(text).expect("it is there") as u32;
             let mut children = 0..trie.nodes().len();
             let child = children.find(|child| trie.siblings().child(*child).node == node);
-            below.of_children()[child.expect("every node is a child")].kinds
+            below.kinds()[child.expect("every node is a child")]
         };
         let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
         assert_eq!(kinds(b"a"), Kinds(a));
         assert_eq!(kinds(b"ab"), Kinds::of('b'));
         assert_eq!(kinds(b"b"), Kinds(Kinds::of('b').0 | CUT));
-        for other in [&b"c"[..], b"d"] {
-            assert_eq!(kinds(other).0 & OTHER, OTHER);
-        }
+        assert_eq!(kinds(b"c").0 & OTHER, OTHER);
+        assert!(
+            Kinds::QUOTE.are_within(kinds(b"d")) && Kinds(OTHER | CONTROL).0 & kinds(b"d").0 == 0
+        );
+        let inside = "aé".as_bytes();
+        assert_eq!(kinds(inside), Kinds(Kinds::of('é').0 | OTHER));
     }
 }

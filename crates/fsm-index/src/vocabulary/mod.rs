@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
-pub(crate) use kinds::{Below, Kinds};
+pub(crate) use kinds::{AllBelow, Kinds};
 pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
 
 use common::Common;

@@ -160,6 +160,35 @@ impl CharDfa {
         false
     }
 
+    /// How many characters lead at least from a state to one of some others: no more than
+    /// can be said of the first [`MAX_MET`] states that are met.
+    pub(super) fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
+        let mut is_met = vec![false; self.states()];
+        is_met[state as usize] = true;
+        let mut met = vec![state];
+        let (mut from, mut steps) = (0, 0);
+        while from < met.len() {
+            let to = met.len();
+            if met[from..to].iter().any(|state| ends(*state)) {
+                return steps;
+            }
+            for at in from..to {
+                let row = met[at] as usize * self.width;
+                for &next in &self.next[row..row + self.width] {
+                    if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
+                        met.push(next);
+                    }
+                }
+                if met.len() > MAX_MET {
+                    return steps + 1;
+                }
+            }
+            from = to;
+            steps += 1;
+        }
+        usize::MAX
+    }
+
     /// The characters after which `state` is where it was, as ranges without
     /// surrogates.
     pub(super) fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
@@ -522,6 +551,9 @@ pub(super) enum Follows {
     Little,
     Much,
 }
+
+/// So many states are looked through for one of some others.
+const MAX_MET: usize = 64;
 
 /// The most states of which it is asked what is free behind them.
 const MAX_FREE: usize = 2_048;

@@ -1,19 +1,16 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{Behind, ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
 
 use super::SchemaAutomaton;
-use super::dfa::{DEAD, Follows};
-use super::loops::ANY_TEXT;
+use super::dfa::DEAD;
+use super::loops::{ANY_TEXT, MANY_NAMES, text_up_to};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
 use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::strings::{leaf_live, leaf_state, string_live};
 use super::text::Partial;
 use crate::options::Escapes;
-
-/// More names than an object is ever given.
-const MANY_NAMES: u64 = 1 << 24;
 
 /// With what keys begin inside items that differ from those before them.
 const IN_ITEM: u32 = 33;
@@ -214,49 +211,17 @@ impl SchemaAutomaton {
                 };
                 let d = leaf.dfa?;
                 let state = leaf_state(m, leaf, text.state, x);
-                let open = leaf.lengths.as_ref().map_or(u64::MAX, |l| l.open());
-                let left = open.saturating_sub(1 + u64::from(text.length));
-                if left == 0 {
-                    return None;
-                }
                 let at = (*m.loops.get(d as usize)?, state);
-                let dfa = &m.dfas[d as usize];
-                let free = self.loops.free_from(dfa, at, 0, |_| Follows::Much)?;
-                let left = usize::try_from(left).unwrap_or(usize::MAX);
-                Some(FreeText {
-                    chars: free.chars.min(left),
-                    ends: free.ends && free.chars <= left,
-                    ..free
-                })
+                let bounds = (leaf.lengths.as_deref(), text.length);
+                self.loops.free_within(&m.dfas[d as usize], at, bounds)
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
                 let usable = self.usable(config.stack, x);
                 let frame = x.peek(config.stack).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let keys = m.keys.as_ref()?;
-                let used = x.seen.get(frame.seen).list.len();
-                if key.state == DEAD || used > MANY_NAMES as usize {
-                    return None;
-                }
-                // More names than were used can still come of each state.
-                let classes = usable.classes;
-                let follows = |state: u32| {
-                    let usable = keys.counts.iter().enumerate();
-                    let usable = usable.filter(|(class, _)| classes & (1 << class) != 0);
-                    let counts = usable.map(|(_, counts)| counts[state as usize]);
-                    match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
-                        None | Some(0) => Follows::Nothing,
-                        Some(n) if n <= MANY_NAMES => Follows::Little,
-                        Some(_) => Follows::Much,
-                    }
-                };
-                let at = (keys.loops, key.state);
-                let free = self.loops.free_from(&keys.dfa, at, classes, follows)?;
-                // Names of other classes may go on.
-                Some(FreeText {
-                    ends: false,
-                    ..free
-                })
+                let are_few = x.seen.get(frame.seen).list.len() < MANY_NAMES;
+                are_few.then(|| self.loops.free_name(keys, key.state, usable.classes))?
             }
             _ => None,
         }
@@ -734,16 +699,7 @@ fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
     if leaf.dfa.is_some() || leaf.listed || leaf.excludes {
         return None;
     }
-    let left = match leaf.max {
-        Some(max) => max.checked_sub(u64::from(length))?,
-        None => u64::MAX,
-    };
-    (left > 0).then_some(FreeText {
-        class: ANY_TEXT,
-        chars: usize::try_from(left).unwrap_or(usize::MAX),
-        behind: Behind::AnyText,
-        ends: false,
-    })
+    text_up_to(leaf.max.unwrap_or(u64::MAX), length)
 }
 
 /// Of a string of which only the characters are counted: how many must come at

@@ -168,19 +168,24 @@ impl Lengths {
     /// less the length, and no number that the state has is among them.
     fn first_dead(&self, bits: &[u64], max: u64) -> u64 {
         let mut first = u64::MAX;
-        // Between two numbers of the state lies a gap.
         let mut after = None;
-        let numbers = (0..).zip(bits).flat_map(|(at, &word)| {
-            let bits = (0..64).filter(move |bit| word >> bit & 1 != 0);
-            bits.map(move |bit| at * 64 + bit)
-        });
-        for number in numbers {
-            // All that is left is less than this number, and more than the one before.
-            let length = (max + 1).saturating_sub(number);
-            if after.is_none_or(|after| length + after < self.min) {
-                first = first.min(length);
+        for (at, &word) in (0..).zip(bits) {
+            let number = |bit: u32| at * 64 + u64::from(bit);
+            let greatest = |word: u64| word.checked_ilog2().map(number);
+            // No length falls between two numbers of which one follows the other.
+            let follows = u64::from(after.is_some_and(|after| after + 1 == number(0)));
+            let mut behind_gaps = word & !(word << 1 | follows);
+            while behind_gaps != 0 {
+                let bit = behind_gaps.trailing_zeros();
+                let before = greatest(word & ((1 << bit) - 1)).or(after);
+                // All that is left is less than this number, and more than the one before.
+                let length = (max + 1).saturating_sub(number(bit));
+                if before.is_none_or(|before| length + before < self.min) {
+                    first = first.min(length);
+                }
+                behind_gaps &= behind_gaps - 1;
             }
-            after = Some(number);
+            after = greatest(word).or(after);
         }
         // More than the greatest.
         if after.is_some_and(|after| after < self.min) {

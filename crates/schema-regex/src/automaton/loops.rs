@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 
-use super::dfa::{CharDfa, Follows};
+use super::dfa::{CharDfa, DEAD, Follows};
+use super::lengths::Lengths;
+use super::node::KeyMachine;
 
 /// The class of [`JSON_TEXT`].
 pub(super) const ANY_TEXT: ClassId = ClassId(0);
@@ -45,6 +47,9 @@ const FREE_STEPS: usize = 32;
 /// The same where they lead to the end of what is free.
 const LEAST_STEPS: usize = 4;
 
+/// More names than an object is ever given.
+pub(super) const MANY_NAMES: usize = 1 << 24;
+
 /// The number of the first class of free text.
 const FREE: u32 = 1 << 31;
 
@@ -78,8 +83,60 @@ impl Loops {
         (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
     }
 
+    /// What text may come in a string of so many characters, behind a state of its
+    /// automaton, the number of whose first loop is `at.0`.
+    pub(super) fn free_within(
+        &self,
+        dfa: &CharDfa,
+        at: (u32, u32),
+        (lengths, length): (Option<&Lengths>, u32),
+    ) -> Option<FreeText> {
+        let open = lengths.map_or(u64::MAX, Lengths::open);
+        let left = open.saturating_sub(1 + u64::from(length));
+        if left == 0 || at.1 == DEAD {
+            return None;
+        }
+        let free = self.free_from(dfa, at, 0, |_| Follows::Much)?;
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        Some(FreeText {
+            chars: free.chars.min(left),
+            ends: free.ends && free.chars <= left,
+            ..free
+        })
+    }
+
+    /// What text may come in a name behind a state, where names of these classes may come
+    /// and fewer than [`MANY_NAMES`] are used.
+    pub(super) fn free_name(
+        &self,
+        keys: &KeyMachine,
+        state: u32,
+        classes: u64,
+    ) -> Option<FreeText> {
+        // More names than were used can still come of each state.
+        let follows = |state: u32| {
+            let usable = keys.counts.iter().enumerate();
+            let usable = usable.filter(|(class, _)| classes & (1 << class) != 0);
+            let counts = usable.map(|(_, counts)| counts[state as usize]);
+            match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
+                None | Some(0) => Follows::Nothing,
+                Some(n) if n <= MANY_NAMES as u64 => Follows::Little,
+                Some(_) => Follows::Much,
+            }
+        };
+        if state == DEAD {
+            return None;
+        }
+        let free = self.free_from(&keys.dfa, (keys.loops, state), classes, follows)?;
+        // Names of other classes may go on.
+        Some(FreeText {
+            ends: false,
+            ..free
+        })
+    }
+
     /// What text may come behind a state, where names of these classes may come.
-    pub(super) fn free_from(
+    fn free_from(
         &self,
         dfa: &CharDfa,
         (base, state): (u32, u32),
@@ -158,6 +215,17 @@ impl Loops {
                 .map_or(&[], |c| c),
         }
     }
+}
+
+/// Any text, of so many characters in all, where there are `length` already.
+pub(super) fn text_up_to(most: u64, length: u32) -> Option<FreeText> {
+    let left = most.saturating_sub(u64::from(length));
+    (left > 0).then_some(FreeText {
+        class: ANY_TEXT,
+        chars: usize::try_from(left).unwrap_or(usize::MAX),
+        behind: Behind::AnyText,
+        ends: false,
+    })
 }
 
 /// What of a class is text of JSON strings as it is.

@@ -1,11 +1,12 @@
 //! The inside of strings of one alternative and of further names, read without the
 //! rest of the automaton: what walks take most of their steps in.
 
-use fsm_index::{Cursor, Horizon, ReadText, TextAt, TextStep};
+use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
 use super::lengths::Lengths;
+use super::loops::{Loops, MANY_NAMES, text_up_to};
 use super::node::{KeyMachine, NO_CLASS, StringMachine};
 use super::scratch::{Config, Key, Scratch, Str, Top, UNKNOWN, is_kept};
 use super::text::{self, Partial, Sink};
@@ -33,7 +34,7 @@ impl SchemaAutomaton {
                     state: text.state,
                     length: text.length,
                 };
-                let rules = string_rules(m, &x.list(set), text, horizon)?;
+                let rules = string_rules(m, &self.loops, &x.list(set), text, horizon)?;
                 Some(Box::new(Reader {
                     escapes,
                     start,
@@ -44,8 +45,8 @@ impl SchemaAutomaton {
                 if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
             {
                 let classes = self.usable(config.stack, x).classes;
-                let node = x.peek(config.stack).frame.node;
-                let m = self.node(node).object.as_ref()?;
+                let frame = x.peek(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
                 if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
                 }
@@ -55,7 +56,9 @@ impl SchemaAutomaton {
                 };
                 let rules = NameRules {
                     keys: m.keys.as_ref(),
+                    loops: &self.loops,
                     classes,
+                    are_few: x.seen.get(frame.seen).list.len() < MANY_NAMES,
                 };
                 Some(Box::new(Reader {
                     escapes,
@@ -123,13 +126,21 @@ trait Rules {
     /// Whether it does so anywhere, be it behind the longest token.
     fn is_bounded(&self) -> bool;
 
+    /// What text may come from a place on.
+    fn free_text(&self, place: Place) -> Option<FreeText>;
+
+    /// How many characters come from a place on before a text may end, at least.
+    fn least(&self, place: Place) -> usize;
+
     /// Numbers that tell these rules from others of the same automaton.
     fn name(&self) -> [u64; 4];
 }
 
 /// Strings of one alternative, of which none is listed or left out.
 struct StringRules<'a> {
-    dfa: Option<&'a CharDfa>,
+    /// With the number of its first loop.
+    dfa: Option<(&'a CharDfa, u32)>,
+    loops: &'a Loops,
     /// Where the bounds are met with the automaton.
     lengths: Option<&'a Lengths>,
     /// The least and the greatest number of characters.
@@ -140,6 +151,7 @@ struct StringRules<'a> {
 
 fn string_rules<'m>(
     m: &'m StringMachine,
+    loops: &'m Loops,
     wanted: &[u32],
     text: Str,
     horizon: Horizon<'_>,
@@ -152,21 +164,23 @@ fn string_rules<'m>(
     if m.free.is_some() {
         return Some(StringRules {
             dfa: None,
+            loops,
             lengths: None,
             min: 0,
             max: u64::MAX,
             counts: false,
         });
     }
-    let dfa = match (leaf.dfa, &*m.dfas) {
-        (Some(_), [dfa]) if text.state != DEAD => Some(&**dfa),
-        (None, _) => None,
+    let dfa = match (leaf.dfa, &*m.dfas, &*m.loops) {
+        (Some(_), [dfa], [first]) if text.state != DEAD => Some((&**dfa, *first)),
+        (None, ..) => None,
         _ => return None,
     };
     let lengths = leaf.lengths.as_deref();
     let far = lengths.is_none_or(|l| l.are_far(text.length.into(), horizon.bytes() as u64));
     Some(StringRules {
         dfa,
+        loops,
         lengths,
         min: leaf.min,
         max: leaf.max.unwrap_or(u64::MAX),
@@ -180,11 +194,11 @@ fn string_rules<'m>(
 impl Rules for StringRules<'_> {
     #[inline]
     fn next(&self, state: u32, c: u32) -> u32 {
-        self.dfa.map_or(0, |dfa| dfa.step(state, c))
+        self.dfa.map_or(0, |(dfa, _)| dfa.step(state, c))
     }
 
     fn alike(&self, c: u32) -> (u32, u32) {
-        self.dfa.map_or((0, 0x10_FFFF), |dfa| dfa.alike(c))
+        self.dfa.map_or((0, 0x10_FFFF), |(dfa, _)| dfa.alike(c))
     }
 
     fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
@@ -193,7 +207,7 @@ impl Rules for StringRules<'_> {
             self.lives(Place { state, length })
         };
         match self.dfa {
-            Some(dfa) => dfa.some_in(place.state, lo, hi, lives),
+            Some((dfa, _)) => dfa.some_in(place.state, lo, hi, lives),
             None => lives(0),
         }
     }
@@ -217,7 +231,9 @@ impl Rules for StringRules<'_> {
     fn ends(&self, place: Place) -> bool {
         let length = u64::from(place.length);
         match self.dfa {
-            Some(dfa) => dfa.accepts(place.state) && self.lengths.is_none_or(|l| l.accepts(length)),
+            Some((dfa, _)) => {
+                dfa.accepts(place.state) && self.lengths.is_none_or(|l| l.accepts(length))
+            }
             None => (self.min..=self.max).contains(&length),
         }
     }
@@ -233,10 +249,34 @@ impl Rules for StringRules<'_> {
         }
     }
 
+    fn free_text(&self, place: Place) -> Option<FreeText> {
+        match self.dfa {
+            Some((dfa, first)) => {
+                let bounds = (self.lengths, place.length);
+                self.loops.free_within(dfa, (first, place.state), bounds)
+            }
+            None => text_up_to(self.max, place.length),
+        }
+    }
+
+    fn least(&self, place: Place) -> usize {
+        let missing = self.min.saturating_sub(u64::from(place.length));
+        let missing = match self.is_bounded() {
+            true => usize::try_from(missing).unwrap_or(usize::MAX),
+            false => 0,
+        };
+        let way = self.dfa.map_or(0, |(dfa, _)| {
+            dfa.way_to(place.state, |state| dfa.accepts(state))
+        });
+        way.max(missing)
+    }
+
     /// What the rules are made of lives as long as the automaton, so that its
     /// address is a name.
     fn name(&self) -> [u64; 4] {
-        let dfa = self.dfa.map_or(0, |dfa| std::ptr::from_ref(dfa).addr());
+        let dfa = self
+            .dfa
+            .map_or(0, |(dfa, _)| std::ptr::from_ref(dfa).addr());
         let lengths = self
             .lengths
             .map_or(0, |lengths| std::ptr::from_ref(lengths).addr());
@@ -253,8 +293,11 @@ impl Rules for StringRules<'_> {
 /// Names that are neither declared nor used.
 struct NameRules<'a> {
     keys: Option<&'a KeyMachine>,
+    loops: &'a Loops,
     /// Of these classes.
     classes: u64,
+    /// Whether there are fewer than [`MANY_NAMES`] before them.
+    are_few: bool,
 }
 
 impl Rules for NameRules<'_> {
@@ -300,11 +343,26 @@ impl Rules for NameRules<'_> {
         false
     }
 
+    fn least(&self, place: Place) -> usize {
+        self.keys.map_or(0, |keys| {
+            let ends = |state| self.ends(Place { state, ..place });
+            keys.dfa.way_to(place.state, ends)
+        })
+    }
+
+    fn free_text(&self, place: Place) -> Option<FreeText> {
+        match self.keys {
+            Some(_) if !self.are_few => None,
+            Some(keys) => self.loops.free_name(keys, place.state, self.classes),
+            None => text_up_to(u64::MAX, 0),
+        }
+    }
+
     fn name(&self) -> [u64; 4] {
         match self.keys {
             Some(keys) => {
                 let keys = std::ptr::from_ref(keys).addr();
-                [keys as u64 | 1, self.classes, 0, 0]
+                [keys as u64 | 1, self.classes, u64::from(self.are_few), 0]
             }
             // Any name may come, as any string may.
             None => [0, 0, 0, u64::MAX],
@@ -375,6 +433,20 @@ impl<R: Rules> ReadText for Reader<R> {
         let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
         let reads = |(lo, hi)| self.rules.some(place, lo, hi);
         partial == Partial::None && !beyond.into_iter().any(reads)
+    }
+
+    fn free_text(&self, at: TextAt) -> Option<FreeText> {
+        let (place, partial) = unpack(at);
+        let is_between = partial == Partial::None;
+        is_between.then(|| self.rules.free_text(place))?
+    }
+
+    fn is_without_controls(&self) -> bool {
+        true
+    }
+
+    fn least_chars(&self) -> usize {
+        self.rules.least(self.start)
     }
 
     fn is_back(&self, at: TextAt) -> bool {
