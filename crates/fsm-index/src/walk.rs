@@ -149,42 +149,50 @@ impl Walker {
             path, next, memo, ..
         } = self;
         let nodes = trie.nodes();
-        let (mut at, end) = match top {
-            Some(node) => (node + 1, nodes[node].end as usize),
-            None => (0, nodes.len()),
-        };
+        let siblings = trie.siblings();
         let mut skips = Skips::new(skip);
         let mut visited = 0;
-        // Where most nodes lead on, those of a subtree are best met one after the other.
-        while at < end {
-            if let Some(to) = skips.over(at as u32) {
-                at = to as usize;
+        // Of the first children most lead nowhere, and lie far apart.
+        let above = top.map_or(0, |node| usize::from(nodes[node].depth));
+        let bytes = next.0[above];
+        for child in siblings.of(top) {
+            let child = child as usize;
+            if !bytes.has(siblings.bytes()[child]) {
                 continue;
             }
-            let node = &nodes[at];
-            let depth = usize::from(node.depth);
-            if depth == 1 && !watch.go_on(visited) {
+            let mut at = siblings.child(child).node as usize;
+            let end = nodes[at].end as usize;
+            if above == 0 && !watch.go_on(visited) {
                 break;
             }
-            visited += 1;
-            let cursor = match next.have(depth, node.byte) {
-                true => memo.step(automaton, path[depth - 1], node.byte, scratch),
-                false => Cursor::DEAD,
-            };
-            if cursor.is_dead() {
-                at = node.end as usize;
-                continue;
+            // Where most nodes lead on, those of a subtree are best met one after the other.
+            while at < end {
+                if let Some(to) = skips.over(at as u32) {
+                    at = to as usize;
+                    continue;
+                }
+                let node = &nodes[at];
+                let depth = usize::from(node.depth);
+                visited += 1;
+                let cursor = match next.have(depth, node.byte) {
+                    true => memo.step(automaton, path[depth - 1], node.byte, scratch),
+                    false => Cursor::DEAD,
+                };
+                if cursor.is_dead() {
+                    at = node.end as usize;
+                    continue;
+                }
+                path[depth] = cursor;
+                if node.token != NO_TOKEN {
+                    hit(node.token, cursor);
+                }
+                let is_worth = node.end as usize - at > WORTH_ASKING;
+                next.put(depth, is_worth, || match memo.has_row(cursor) {
+                    true => ByteSet::ALL,
+                    false => automaton.next_bytes(cursor, scratch),
+                });
+                at += 1;
             }
-            path[depth] = cursor;
-            if node.token != NO_TOKEN {
-                hit(node.token, cursor);
-            }
-            let is_worth = node.end as usize - at > WORTH_ASKING;
-            next.put(depth, is_worth, || match memo.has_row(cursor) {
-                true => ByteSet::ALL,
-                false => automaton.next_bytes(cursor, scratch),
-            });
-            at += 1;
         }
         self.visited += visited;
         visited

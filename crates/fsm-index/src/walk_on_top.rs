@@ -69,7 +69,7 @@ impl Walker {
         let kinds = |class| Kinds::within(automaton.text_class(class));
         let mut open = Vec::new();
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
-        let mut root = Level::of(trie.siblings().roots()).with(ground.free);
+        let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
         if let Some(text) = &text {
             let free = match ground.free {
                 Some(free) => Some(free.read_by(text.reader())),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::on_top::{TrieId, WORTH_A_KEY};
-use super::{Masks, Thing, WORTH_A_ROW, Work, clear};
+use super::{Masks, Missed, Thing, WORTH_A_ROW, Work, clear};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::Bits;
@@ -23,22 +23,24 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let row = match self.find(like, Thing::Likeness, work, known) {
-            Some(row) => row,
-            None => {
+            Ok(row) => row,
+            Err(depth) => {
+                let missed = Missed::at(depth);
                 let horizon = self.vocabulary.trie().horizon();
                 let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
                 if self.tells_on_top(like, text, work) {
                     let before = work.walker.visited();
                     let part = self.part_on_top(like, text, work, known, watch)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
-                        let row = self.row_on_top(part.clone(), false, work);
-                        self.keep(like, Thing::Likeness, row, work, known);
+                        let row = known.pool(self.row_on_top(part.clone(), false, work));
+                        self.keep((like, Thing::Likeness), &row, missed, work, known);
                     }
                     return self.patch_on_top((cursor, like), part, accepting, work, known, watch);
                 }
                 // That one may in turn be patched from another.
-                let row = self.compute(like, false, work, known, watch)?;
-                self.keep(like, Thing::Likeness, row, work, known)
+                let row = known.pool(self.compute(like, false, work, known, watch)?);
+                self.keep((like, Thing::Likeness), &row, missed, work, known);
+                row
             }
         };
         if let Row::Changed(changed) = &*row {

@@ -3,30 +3,39 @@
 
 use std::sync::Arc;
 
-use super::{Masks, Work};
+use super::{Masks, Missed, Work};
 use crate::row::Row;
 use crate::{ByteAutomaton, Cursor, KeyLanguage, TextRuns};
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// The row at `cursor`, if another automaton had one like it; how many levels it
-    /// depends on is noted.
-    pub(super) fn find_common(&self, cursor: Cursor, work: &mut Work<A>) -> Option<Arc<Row>> {
+    /// depends on is noted. Or else the depth of the first key of which nothing is known.
+    pub(super) fn find_common(
+        &self,
+        cursor: Cursor,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Row>, usize> {
         let (row, depth) = self.look_up(cursor, work, |depth, work| {
             let language = self.common_row_key(cursor, depth, work)?;
             Some(self.vocabulary.common_row(language, &work.key))
         })?;
         work.remembered = depth;
-        Some(row)
+        Ok(row)
     }
 
-    /// Remembers the row at `cursor`, which was just computed, for other automata.
-    pub(super) fn keep_common(&self, cursor: Cursor, row: &Arc<Row>, work: &mut Work<A>) {
+    /// Remembers the row at `cursor`, which was just computed, for other automata; it was
+    /// missed at such a depth.
+    pub(super) fn keep_common(
+        &self,
+        cursor: Cursor,
+        row: &Arc<Row>,
+        missed: usize,
+        work: &mut Work<A>,
+    ) {
         let used = self.depth_used(work);
-        self.remember(row, (cursor, used), work, |depth, row, work| {
-            let language = self.common_row_key(cursor, depth, work)?;
-            self.vocabulary.add_common_row(language, &work.key, row);
-            Some(())
-        });
+        let key = |depth, work: &mut Work<A>| self.common_row_key(cursor, depth, work);
+        let put = |language, row, key: &[u32]| self.vocabulary.add_common_row(language, key, row);
+        self.remember(row, (used, Missed::at(missed)), work, key, put);
     }
 
     /// Puts the key of a row in words that other automata use, too, into the working

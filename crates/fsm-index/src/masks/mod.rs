@@ -9,7 +9,6 @@ mod met;
 mod on_top;
 mod texts;
 
-use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -37,11 +36,30 @@ pub(crate) struct Masks<'a, A> {
     pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
 }
 
+/// Where a look-up ended.
+#[derive(Clone, Copy)]
+struct Missed<K> {
+    /// Of the key of which nothing is known.
+    depth: usize,
+    /// What came of making that key, if it stands in the working memory when something is
+    /// to be put under it.
+    key: Option<K>,
+}
+
+impl<K> Missed<K> {
+    /// With another key in the working memory.
+    fn at(depth: usize) -> Missed<K> {
+        Missed { depth, key: None }
+    }
+}
+
 /// Working memory of one thread.
 pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) scratch: A::Scratch,
     walker: Walker,
     pub(crate) key: Vec<u32>,
+    /// That of a row which is computed.
+    row_key: Vec<u32>,
     tokens: Vec<u32>,
     words: Vec<u32>,
     /// In what a row differs from the part that the topmost level tells.
@@ -71,6 +89,7 @@ impl<A: ByteAutomaton> Work<A> {
             scratch: automaton.scratch(),
             walker: Walker::default(),
             key: Vec::new(),
+            row_key: Vec::new(),
             tokens: Vec::new(),
             words: Vec::new(),
             changes: Changes::default(),
@@ -129,92 +148,119 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<Row>, Error> {
-        if let Some(row) = self.find(cursor, Thing::Row, work, known) {
-            work.origin = Origin::Remembered;
-            return Ok(row);
-        }
+        let depth = match self.find(cursor, Thing::Row, work, known) {
+            Ok(row) => {
+                work.origin = Origin::Remembered;
+                return Ok(row);
+            }
+            Err(depth) => depth,
+        };
+        // The key under which the row is to be kept.
+        std::mem::swap(&mut work.key, &mut work.row_key);
         work.remembered = 0;
-        if let Some(row) = self.find_common(cursor, work) {
-            work.origin = Origin::Common;
-            return Ok(self.keep(cursor, Thing::Row, row, work, known));
+        let (row, common) = match self.find_common(cursor, work) {
+            Ok(row) => (known.pool(row), None),
+            Err(depth) => {
+                work.walker.begin::<A>();
+                let row = self.compute(cursor, accepting, work, known, watch)?;
+                (known.pool(row), Some(depth))
+            }
+        };
+        std::mem::swap(&mut work.key, &mut work.row_key);
+        let missed = Missed {
+            depth,
+            key: Some(()),
+        };
+        self.keep((cursor, Thing::Row), &row, missed, work, known);
+        work.origin = Origin::Common;
+        if let Some(depth) = common {
+            work.origin = Origin::Computed;
+            self.keep_common(cursor, &row, depth, work);
         }
-        work.origin = Origin::Computed;
-        work.walker.begin::<A>();
-        let row = self.compute(cursor, accepting, work, known, watch)?;
-        let row = self.keep(cursor, Thing::Row, row, work, known);
-        self.keep_common(cursor, &row, work);
         Ok(row)
     }
 
+    /// A row that is remembered; or else the depth of the first key of which nothing is
+    /// known, which stands in the working memory.
     fn find(
         &self,
         cursor: Cursor,
         thing: Thing,
         work: &mut Work<A>,
         known: &Generation,
-    ) -> Option<Arc<Row>> {
+    ) -> Result<Arc<Row>, usize> {
         let (row, depth) = self.look_up(cursor, work, |depth, work| {
             let keyed = self.key(cursor, thing, depth, work);
             keyed.then(|| known.rows.get(&work.key))
         })?;
         work.remembered = work.remembered.max(depth);
-        Some(row)
+        Ok(row)
     }
 
+    /// Remembers a row that was just computed, or found elsewhere.
     fn keep(
         &self,
-        cursor: Cursor,
-        thing: Thing,
-        row: impl Into<Arc<Row>> + Borrow<Row>,
+        (cursor, thing): (Cursor, Thing),
+        row: &Arc<Row>,
+        missed: Missed<()>,
         work: &mut Work<A>,
         known: &Generation,
-    ) -> Arc<Row> {
-        let row = known.pool(row);
+    ) {
         let used = self.depth_used(work);
-        self.remember(&row, (cursor, used), work, |depth, row, work| {
-            let keyed = self.key(cursor, thing, depth, work);
-            keyed.then(|| known.rows.put(&work.key, row))
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work).then_some(());
+        self.remember(row, (used, missed), work, key, |(), row, key| {
+            known.rows.put(key, row);
         });
-        row
     }
 
     /// What a table holds by ever deeper keys of a cursor, and how many levels of its stack
-    /// it depends on. `get` says what is known of the key of a depth, if there is one.
+    /// it depends on; or the depth of the first key of which nothing is known. `get` says
+    /// what is known of the key of a depth, if there is one.
     fn look_up<V>(
         &self,
         cursor: Cursor,
         work: &mut Work<A>,
         get: impl Fn(usize, &mut Work<A>) -> Option<Known<V>>,
-    ) -> Option<(V, usize)> {
+    ) -> Result<(V, usize), usize> {
         let mut depth = self.automaton.least_depth(cursor, &work.scratch);
         while depth <= MAX_DEPTH {
-            match get(depth, work)? {
-                Known::Value(value) => return Some((value, depth)),
-                Known::Deeper(least) => depth = least.max(depth + 1),
-                Known::Nothing => break,
+            match get(depth, work) {
+                Some(Known::Value(value)) => return Ok((value, depth)),
+                Some(Known::Deeper(least)) => depth = least.max(depth + 1),
+                Some(Known::Nothing) => return Err(depth),
+                None => break,
             }
         }
-        None
+        // By no other key it would be found.
+        Err(usize::MAX)
     }
 
     /// Puts what depends on so many levels of a cursor's stack where
-    /// [`look_up`](Masks::look_up) finds it. `put` does so under the key of a depth, if
-    /// there is one.
-    fn remember<V: Clone>(
+    /// [`look_up`](Masks::look_up), which missed it, finds it. `key` makes the key of a
+    /// depth, if there is one; `put` puts something under it.
+    fn remember<V: Clone, K>(
         &self,
         value: &V,
-        (cursor, used): (Cursor, usize),
+        (used, missed): (usize, Missed<K>),
         work: &mut Work<A>,
-        put: impl Fn(usize, Known<V>, &mut Work<A>) -> Option<()>,
+        key: impl Fn(usize, &mut Work<A>) -> Option<K>,
+        put: impl Fn(K, Known<V>, &[u32]),
     ) {
-        let least = self.automaton.least_depth(cursor, &work.scratch);
-        let used = used.max(least);
-        // Where there is no key of so many levels, nothing would be found by fewer.
-        if used > MAX_DEPTH || put(used, Known::Value(value.clone()), work).is_none() {
+        let used = used.max(missed.depth);
+        if used > MAX_DEPTH {
             return;
         }
-        for depth in least..used {
-            put(depth, Known::Deeper(used), work);
+        let stands = missed.key.filter(|_| used == missed.depth);
+        // Where there is no key of so many levels, nothing would be found by fewer.
+        let Some(made) = stands.or_else(|| key(used, work)) else {
+            return;
+        };
+        put(made, Known::Value(value.clone()), &work.key);
+        // What was met before that says already that more levels count.
+        for depth in missed.depth..used {
+            if let Some(made) = key(depth, work) {
+                put(made, Known::Deeper(used), &work.key);
+            }
         }
     }
 

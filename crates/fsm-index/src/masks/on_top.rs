@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::met::Met;
 use super::texts::{Half, stretched};
-use super::{Masks, Thing, Work, is_free};
+use super::{Masks, Missed, Thing, Work, is_free};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
@@ -163,15 +163,20 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             keyed
         };
         let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
-        let put = |depth, rests, work: &mut Work<A>| {
-            key(depth, work).then(|| known.rests.put(&work.key, rests))
-        };
         let counted = self.automaton.count_depth(cursor, &mut work.scratch);
-        if let Some(before) = counted
-            && let Some((tokens, depth)) = self.look_up(cursor, work, get)
-        {
-            self.automaton.count_on(before, depth, &mut work.scratch);
-            return tokens;
+        let mut missed = None;
+        if let Some(before) = counted {
+            match self.look_up(cursor, work, get) {
+                Ok((tokens, depth)) => {
+                    self.automaton.count_on(before, depth, &mut work.scratch);
+                    return tokens;
+                }
+                // Nothing but a walk comes between.
+                Err(depth) => {
+                    let key = Some(());
+                    missed = Some((before, Missed { depth, key }));
+                }
+            }
         }
         let mut tokens = Vec::new();
         let Work {
@@ -182,9 +187,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let hit = |token| tokens.push(token);
         walker.walk_below(self.automaton, cursor, scratch, (trie, node as usize), hit);
         let tokens = known.pool_rests(tokens);
-        if let Some(before) = counted {
+        if let Some((before, missed)) = missed {
             let used = self.automaton.depth_used(scratch).max(1);
-            self.remember(&tokens, (cursor, used), work, put);
+            let key = |depth, work: &mut Work<A>| key(depth, work).then_some(());
+            let put = |(), rests, key: &[u32]| known.rests.put(key, rests);
+            self.remember(&tokens, (used, missed), work, key, put);
             self.automaton.count_on(before, used, &mut work.scratch);
         }
         tokens
@@ -256,9 +263,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let hit = |token| met.put(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
         watch.walked(visited)?;
-        let class = text.map(|text| text.class);
-        if let Some(class) = class.or(free.map(|free| free.class)) {
-            let class = self.automaton.text_class(class);
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
             self.vocabulary.spend(class, visited);
         }
         Ok(match met.all() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Masks, Thing, Work};
+use super::{Masks, Missed, Thing, Work};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::Bits;
@@ -143,13 +143,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             keyed
         };
         let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
-        let put = |depth, rests, work: &mut Work<A>| {
-            key(depth, work).then(|| known.rests.put(&work.key, rests))
+        let missed = match self.look_up(cursor, work, get) {
+            Ok((rests, depth)) => {
+                work.remembered = work.remembered.max(depth);
+                return Ok(rests);
+            }
+            Err(depth) => depth,
         };
-        if let Some((rests, depth)) = self.look_up(cursor, work, get) {
-            work.remembered = work.remembered.max(depth);
-            return Ok(rests);
-        }
         let rests = match self.automaton.top_tells(cursor, &mut work.scratch) {
             true => {
                 let on_top =
@@ -187,7 +187,9 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         };
         let rests = known.pool_rests(rests);
         let used = self.depth_used(work);
-        self.remember(&rests, (cursor, used), work, put);
+        let key = |depth, work: &mut Work<A>| key(depth, work).then_some(());
+        let put = |(), rests, key: &[u32]| known.rests.put(key, rests);
+        self.remember(&rests, (used, Missed::at(missed)), work, key, put);
         Ok(rests)
     }
 

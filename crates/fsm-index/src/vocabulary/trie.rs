@@ -174,7 +174,7 @@ impl Trie {
             *place += 1;
         }
         self.child_starts = starts;
-        for child in self.siblings().roots() {
+        for child in self.siblings().of(None) {
             let byte = self.child_bytes[child as usize];
             self.root.0[usize::from(byte)] = self.children[child as usize].node;
         }
@@ -232,7 +232,7 @@ impl Trie {
     /// The children of all nodes, each node's side by side.
     pub(crate) fn siblings(&self) -> Siblings<'_> {
         Siblings {
-            roots: self.child_starts.get(1).copied().unwrap_or(0),
+            starts: &self.child_starts,
             bytes: &self.child_bytes,
             children: &self.children,
         }
@@ -295,7 +295,8 @@ impl Trie {
 /// apart, need not be touched.
 #[derive(Clone, Copy)]
 pub(crate) struct Siblings<'a> {
-    roots: u32,
+    /// As in [`Trie`].
+    starts: &'a [u32],
     bytes: &'a [u8],
     children: &'a [Child],
 }
@@ -320,9 +321,14 @@ impl Child {
 }
 
 impl<'a> Siblings<'a> {
-    /// The numbers of the root's children.
-    pub(crate) fn roots(self) -> Range<u32> {
-        0..self.roots
+    /// The numbers of the children of a node, or of the root's for `None`.
+    pub(crate) fn of(self, node: Option<usize>) -> Range<u32> {
+        let of = node.map_or(0, |node| node + 1);
+        match self.starts.get(of..of + 2) {
+            Some(&[from, to]) => from..to,
+            // There is no node at all.
+            _ => 0..0,
+        }
     }
 
     /// By the number of a child, its byte.
@@ -374,12 +380,12 @@ mod tests {
             children.map(child).collect::<Vec<_>>()
         };
         assert_eq!(
-            of(siblings.roots()),
+            of(siblings.of(None)),
             [(b'a', 0), (b'b', 3), (b'c', 4), (b'd', 6)]
         );
         assert_eq!(of(siblings.child(0).children()), [(b'b', 1), (b'c', 2)]);
         assert_eq!(of(siblings.child(3).children()), []);
-        assert!(Trie::default().siblings().roots().is_empty());
+        assert!(Trie::default().siblings().of(None).is_empty());
     }
 
     #[test]

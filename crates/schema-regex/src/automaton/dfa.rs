@@ -552,7 +552,7 @@ pub(super) enum Follows {
     Much,
 }
 
-/// So many states are looked through for one of some others.
+/// So many states are looked through for what comes behind them.
 const MAX_MET: usize = 64;
 
 /// The most states of which it is asked what is free behind them.
@@ -589,6 +589,43 @@ impl NumberDfa {
     /// Where each state leads by each symbol, and whether it accepts.
     pub(super) fn tables(&self) -> (&[[u32; 16]], &[bool]) {
         (&self.next, &self.accept)
+    }
+
+    /// How many of some digits may come one after another from a state on, whichever they
+    /// are: as many as `most` if that has an end, and [`usize::MAX`] if it has none.
+    pub(super) fn run_of_digits(
+        &self,
+        state: u32,
+        digits: std::ops::RangeInclusive<u8>,
+        most: usize,
+    ) -> usize {
+        let symbols = number_symbol(*digits.start())..=number_symbol(*digits.end());
+        if state as usize >= self.next.len() {
+            return 0;
+        }
+        let mut met = vec![state];
+        let mut from = 0;
+        for length in 0..most {
+            let to = met.len();
+            for at in from..to {
+                for &next in &self.next[met[at] as usize][symbols.clone()] {
+                    if next == DEAD {
+                        return length;
+                    }
+                    if !met.contains(&next) {
+                        met.push(next);
+                    }
+                }
+            }
+            if met.len() == to {
+                return usize::MAX;
+            }
+            if met.len() > MAX_MET {
+                return length + 1;
+            }
+            from = to;
+        }
+        most
     }
 
     pub(super) fn new(dfa: &CharDfa) -> NumberDfa {

@@ -5,7 +5,7 @@ use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, Text
 
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
-use super::loops::{ANY_TEXT, MANY_NAMES, text_up_to};
+use super::loops::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
 use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::strings::{leaf_live, leaf_state, string_live};
@@ -214,6 +214,19 @@ impl SchemaAutomaton {
                 let at = (*m.loops.get(d as usize)?, state);
                 let bounds = (leaf.lengths.as_deref(), text.length);
                 self.loops.free_within(&m.dfas[d as usize], at, bounds)
+            }
+            Top::Number { node, state, .. } => {
+                let m = self.node(node).number.as_ref()?;
+                let [dfa] = &*m.dfas else { return None };
+                free_digits(dfa, state)
+            }
+            // A digit begins a number, whatever else may come.
+            Top::Value { node, set, .. } => {
+                let m = self.node(node).number.as_ref()?;
+                let wanted = x.lists.get(set);
+                let [dfa] = &*m.dfas else { return None };
+                let is_wanted = m.leaves.iter().any(|(goal, _)| wanted.contains(goal));
+                is_wanted.then(|| free_digits(dfa, 0))?
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
                 let usable = self.usable(config.stack, x);

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 
-use super::dfa::{CharDfa, DEAD, Follows};
+use super::dfa::{CharDfa, DEAD, Follows, NumberDfa};
 use super::lengths::Lengths;
 use super::node::KeyMachine;
 
@@ -52,6 +52,12 @@ pub(super) const MANY_NAMES: usize = 1 << 24;
 
 /// The number of the first class of free text.
 const FREE: u32 = 1 << 31;
+
+const DIGITS: ClassId = ClassId(FREE - 1);
+const DIGITS_BUT_0: ClassId = ClassId(FREE - 2);
+
+/// Of fewer digits no more than some hundred tokens are made.
+const LEAST_DIGITS: usize = 3;
 
 impl Loops {
     /// The number of the first state's class; behind the last one's is that of
@@ -203,6 +209,8 @@ impl Loops {
     pub(super) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
         match class.0.checked_sub(1) {
             None => JSON_TEXT,
+            Some(_) if class == DIGITS => &[(0x30, 0x39)],
+            Some(_) if class == DIGITS_BUT_0 => &[(0x31, 0x39)],
             Some(_) if class.0 >= FREE => self
                 .free
                 .get((class.0 - FREE) as usize)
@@ -226,6 +234,20 @@ pub(super) fn text_up_to(most: u64, length: u32) -> Option<FreeText> {
         behind: Behind::AnyText,
         ends: false,
     })
+}
+
+/// The digits that may come behind a state of numbers, whichever they are: all of them, or
+/// else all but 0, which may not come first.
+pub(super) fn free_digits(dfa: &NumberDfa, state: u32) -> Option<FreeText> {
+    [(DIGITS, b'0'..=b'9'), (DIGITS_BUT_0, b'1'..=b'9')]
+        .into_iter()
+        .map(|(class, digits)| FreeText {
+            class,
+            chars: dfa.run_of_digits(state, digits, FREE_STEPS),
+            behind: Behind::ItsClass,
+            ends: false,
+        })
+        .find(|free| free.chars >= LEAST_DIGITS)
 }
 
 /// What of a class is text of JSON strings as it is.
