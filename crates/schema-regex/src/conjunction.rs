@@ -1086,17 +1086,18 @@ fn without_member(name: &str) -> Shape {
 
 fn one_of_values(values: &[Value]) -> Vec<Shape> {
     let mut kinds = Kinds::NONE;
-    let (mut numbers, mut strings, mut arrays, mut objects) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut numbers: Vec<(Decimal, bool)> = Vec::new();
+    let (mut strings, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new());
     for value in values {
         kinds = kinds.or(Kinds::of(value));
         match value {
             Value::Number(n) => {
-                if let Some(d) = Decimal::from_number(n)
-                    && !numbers.iter().any(|(e, _)| *e == d)
-                {
-                    let zeros = n.to_string().ends_with(".0");
-                    numbers.push((d, zeros));
+                if let Some(d) = Decimal::from_number(n) {
+                    let zeros = Decimal::is_written_with_fraction(n);
+                    match numbers.iter_mut().find(|(e, _)| *e == d) {
+                        Some((_, known)) => *known |= zeros,
+                        None => numbers.push((d, zeros)),
+                    }
                 }
             }
             Value::String(s) => strings.push(s.clone()),

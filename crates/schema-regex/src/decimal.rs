@@ -73,6 +73,12 @@ impl Decimal {
         Decimal::parse(&number.to_string())
     }
 
+    /// Whether a number of the schema was written with a fraction or an exponent: an
+    /// integer may then be spelled with a fraction of zero.
+    pub(crate) fn is_written_with_fraction(number: &serde_json::Number) -> bool {
+        number.is_f64()
+    }
+
     pub(crate) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }

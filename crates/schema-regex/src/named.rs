@@ -49,6 +49,7 @@ impl Named {
         self.place(name).map(|at| self.list[at].1)
     }
 
+    #[cfg(feature = "automaton")]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
     }
@@ -79,7 +80,7 @@ mod tests {
             assert_eq!(named.get(name), Some(NodeId(i as u32)));
             assert_eq!(named.place(name), Some(i));
         }
-        assert!(!named.has("c") && named.get("aa").is_none() && !named.is_empty());
-        assert!(Named::default().is_empty() && !Named::default().has(""));
+        assert!(named.get("c").is_none() && named.get("aa").is_none() && !named.is_empty());
+        assert!(Named::default().is_empty() && Named::default().get("").is_none());
     }
 }

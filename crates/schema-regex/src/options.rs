@@ -234,10 +234,12 @@ setters! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PropertyOrder {
-    /// One order for each location: `properties` as they appear, keyword by
-    /// keyword, from left to right through the keywords that apply in place;
-    /// then names that only `required` or the like has; then further ones in
-    /// any order.
+    /// One order for each alternative of a location: `properties` as they appear,
+    /// keyword by keyword, from left to right through the keywords that apply in
+    /// place, of `anyOf` and the like through the branches that are taken; then
+    /// names that only `required` or the like has, in order of appearance; then
+    /// further ones in any order. A name that only branches mention which are not
+    /// taken may count as one of the second or of the third.
     #[default]
     Schema,
     /// Every order.

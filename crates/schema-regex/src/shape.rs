@@ -382,8 +382,12 @@ fn meet_numbers(a: &mut Numbers, b: &Numbers) {
     }
     a.allowed = match (a.allowed.take(), &b.allowed) {
         (Some(x), Some(y)) => Some(
+            // A fraction of zeros may be written where either list has it.
             x.into_iter()
-                .filter(|(d, _)| y.iter().any(|(e, _)| d == e))
+                .filter_map(|(d, zeros)| {
+                    let (_, more) = y.iter().find(|(e, _)| d == *e)?;
+                    Some((d, zeros || *more))
+                })
                 .collect(),
         ),
         (x, y) => x.or_else(|| y.clone()),

@@ -6,13 +6,12 @@ use std::cell::RefCell;
 use fsm_index::contract::{Effort, check};
 use fsm_index::{ByteAutomaton as _, TokenId, Vocabulary, VocabularyBuilder};
 use proptest::prelude::*;
-use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::TestCaseError;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::ledger::General;
 use schema_regex::{ErrorKind, IntegerSpelling, Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
 
-mod common;
 #[path = "common/schemas.rs"]
 mod schemas;
 
@@ -221,15 +220,10 @@ fn alike() -> Vec<Value> {
 
 #[test]
 fn masks_of_random_schemas_are_those_of_brute_force() {
-    let cases = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok());
-    let config = ProptestConfig {
-        cases: cases.unwrap_or(100),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
     // Schemas share what they have in common by way of the vocabulary.
     let vocabularies = [DEEP, SHALLOW].map(vocabulary);
-    let result = runner(config).run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
+    let (mut runner, _) = schemas::runner(100);
+    let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
         for options in &orders() {
             let Ok(automaton) = SchemaAutomaton::new(&schema, options) else {
                 continue;
@@ -380,17 +374,6 @@ fn complements(schema: &Value) -> bool {
     }
 }
 
-/// The same cases each time; others where `ROUNDS` says how many.
-fn runner(config: ProptestConfig) -> TestRunner {
-    match std::env::var_os("ROUNDS") {
-        Some(_) => TestRunner::new(config),
-        None => {
-            let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[4; 32]);
-            TestRunner::new_with_rng(config, rng)
-        }
-    }
-}
-
 /// What the random schemas were like.
 #[derive(Default)]
 struct Figures {
@@ -410,15 +393,8 @@ fn random_schemas_agree_with_another_validator() {
         .property_order(PropertyOrder::Any)
         .integers(IntegerSpelling::ZeroFraction)
         .whitespace(Whitespace::Compact);
-    let cases = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok());
-    let cases: u32 = cases.unwrap_or(2500);
-    let config = ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
     let figures = RefCell::new(Figures::default());
-    let mut runner = runner(config);
+    let (mut runner, cases) = schemas::runner(2500);
     let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
         let f = &mut *figures.borrow_mut();
         let Some(validator) = validator(&schema) else {
@@ -486,181 +462,4 @@ fn random_schemas_agree_with_another_validator() {
             }
         }
     }
-}
-
-/// Two members of one name somewhere: a regular expression does not see it.
-fn has_repeated_names(text: &str) -> bool {
-    struct Once;
-    impl<'de> serde::de::DeserializeSeed<'de> for Once {
-        type Value = ();
-        fn deserialize<D: serde::Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
-            d.deserialize_any(self)
-        }
-    }
-    impl<'de> serde::de::Visitor<'de> for Once {
-        type Value = ();
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("JSON without repeated names")
-        }
-        fn visit_unit<E>(self) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_str<E>(self, _: &str) -> Result<(), E> {
-            Ok(())
-        }
-        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-            while items.next_element_seed(Once)?.is_some() {}
-            Ok(())
-        }
-        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            let mut seen = std::collections::HashSet::new();
-            while let Some(name) = map.next_key::<String>()? {
-                if !seen.insert(name) {
-                    return Err(serde::de::Error::custom("a repeated name"));
-                }
-                map.next_value_seed(Once)?;
-            }
-            Ok(())
-        }
-    }
-    let mut d = serde_json::Deserializer::from_str(text);
-    let result = serde::de::DeserializeSeed::deserialize(Once, &mut d);
-    result.is_err_and(|e| e.to_string().contains("a repeated name"))
-}
-
-fn depth(text: &str) -> usize {
-    let (mut now, mut most) = (0usize, 0);
-    for b in text.bytes() {
-        match b {
-            b'[' | b'{' => now += 1,
-            b']' | b'}' => now = now.saturating_sub(1),
-            _ => {}
-        }
-        most = most.max(now);
-    }
-    most
-}
-
-/// A text with an edit or two.
-fn edited(text: &str, c: &mut Chance) -> String {
-    let mut chars: Vec<char> = text.chars().collect();
-    for _ in 0..1 + c.next(2) {
-        let at = c.next(chars.len() + 1);
-        let some = *c.pick(&[
-            '"', ',', ':', ' ', '[', ']', '{', '}', '0', '1', '.', 'a', 'b', '-', 'e',
-        ]);
-        match c.next(3) {
-            0 if at < chars.len() => {
-                chars.remove(at);
-            }
-            1 if at < chars.len() => chars[at] = some,
-            _ => chars.insert(at.min(chars.len()), some),
-        }
-    }
-    chars.into_iter().collect()
-}
-
-#[test]
-fn the_expression_says_what_the_automaton_says() {
-    // Values nest less deeply than unrestricted ones may in the expression.
-    let options = Options::default()
-        .any_value(schema_regex::AnyValue::Depth(3))
-        .max_regex_bytes(400_000)
-        .max_steps(50_000);
-    let config = ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    let figures = RefCell::new([0usize; 3]);
-    let mut runner = runner(config);
-    let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
-        let [printed, texts, admitted] = &mut *figures.borrow_mut();
-        let Ok(parsed) = schema_regex::parse(&schema) else {
-            return Ok(());
-        };
-        let text = match schema_regex::to_regex(&parsed, &options) {
-            Ok(text) => text,
-            Err(e) => {
-                // What is refused is named.
-                prop_assert!(
-                    e.kind() != ErrorKind::Refused
-                        || !e.pointer().is_empty()
-                        || e.keyword().is_some(),
-                    "{}: {}",
-                    schema,
-                    e
-                );
-                return Ok(());
-            }
-        };
-        if text.len() > 60_000 {
-            return Ok(());
-        }
-        let Ok(automaton) = SchemaAutomaton::compile(parsed, &options) else {
-            return Ok(());
-        };
-        *printed += 1;
-        let regex = common::whole(&text);
-        let mut c = Chance(seed);
-        let mut tried: Vec<String> = Vec::new();
-        for _ in 0..12 {
-            let value = schemas::near(&schema, &schema, &mut c, 3);
-            tried.push(value.to_string());
-            let begun = random_text(&automaton, &mut c);
-            tried.push(edited(&begun, &mut c));
-            tried.push(begun);
-        }
-        for text in tried {
-            if depth(&text) > 3 || has_repeated_names(&text) {
-                continue;
-            }
-            *texts += 1;
-            let found = automaton.is_match(text.as_bytes());
-            *admitted += usize::from(found);
-            prop_assert_eq!(regex.is_match(&text), found, "{} on {}", schema, text);
-        }
-        Ok(())
-    });
-    let [printed, texts, admitted] = figures.into_inner();
-    println!("{printed} schemas printed, {texts} texts, {admitted} of them admitted");
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    assert!(printed > 60 && admitted * 10 > texts);
-}
-
-/// A few random bytes that may come, then the completion.
-fn random_text(automaton: &SchemaAutomaton, c: &mut Chance) -> String {
-    let mut x = automaton.scratch();
-    let mut state = automaton.start();
-    let mut text: Vec<u8> = Vec::new();
-    for _ in 0..c.next(12) {
-        let cursor = automaton.enter(&state, &mut x);
-        let allowed: Vec<u8> = b"{}[],:\" ab012.-tfn\\"
-            .iter()
-            .copied()
-            .filter(|b| !automaton.step(cursor, *b, &mut x).is_dead())
-            .collect();
-        if allowed.is_empty() {
-            break;
-        }
-        let byte = *c.pick(&allowed);
-        text.push(byte);
-        automaton.advance(&mut state, &[byte], &mut x).unwrap();
-    }
-    automaton.completion(&state, &mut text);
-    String::from_utf8(text).unwrap()
 }

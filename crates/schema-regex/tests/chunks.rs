@@ -5,7 +5,6 @@ use std::cell::Cell;
 
 use fsm_index::{ByteAutomaton as _, Cursor};
 use proptest::prelude::*;
-use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Options, PropertyOrder, Whitespace};
 use serde_json::{Value, json};
@@ -220,14 +219,8 @@ fn chunks_are_read_as_their_bytes() {
 
 #[test]
 fn chunks_are_read_as_their_bytes_under_random_schemas() {
-    let config = ProptestConfig {
-        cases: 300,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[9; 32]);
     let read = Cell::new(0);
-    let mut runner = TestRunner::new_with_rng(config, rng);
+    let (mut runner, _) = schemas::runner(300);
     let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
         let mut c = Chance(seed);
         for options in &options() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::declared::MembersAt;
 use super::expand::bits;
 use super::leaves::LeafCache;
 use super::shape::{ALL_KINDS, KINDS, Kind, Shape};
@@ -693,25 +694,24 @@ impl Compiler {
         inner
     }
 
-    /// The `properties` that some conjunctions lead to in place, in the order
-    /// of the schema, and the names that other keywords have.
-    pub(super) fn walk(&self, conjs: &[ConjId]) -> (Vec<(NodeId, u16)>, Vec<Name>) {
-        let mut order: Vec<(NodeId, u16)> = Vec::new();
+    /// The order that a conjunction gives to members: the `properties` that it leads
+    /// to in place, keyword by keyword, and the names that other keywords have.
+    pub(super) fn walk(&self, conj: ConjId) -> (Vec<MembersAt>, Vec<Name>) {
+        let mut order: Vec<MembersAt> = Vec::new();
         let mut later: Vec<Name> = Vec::new();
         let mut seen: FxSet<NodeId> = FxSet::default();
-        let mut todo: Vec<NodeId> = Vec::new();
-        for conj in conjs.iter().rev() {
-            todo.extend(self.conj(*conj).iter().rev().map(|s| s.node));
-        }
-        while let Some(node) = todo.pop() {
-            if !seen.insert(node) {
+        // Locations, each from one of its keywords on.
+        let parts = self.conj(conj).iter().rev();
+        let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();
+        let mut inner: Vec<(NodeId, usize)> = Vec::new();
+        while let Some((node, from)) = todo.pop() {
+            if from == 0 && !seen.insert(node) {
                 continue;
             }
             let Body::Atoms(atoms) = &self.schema.node(node).body else {
                 continue;
             };
-            let mut inner: Vec<NodeId> = Vec::new();
-            for (i, atom) in atoms.iter().enumerate() {
+            for (i, atom) in atoms.iter().enumerate().skip(from) {
                 match &atom.kind {
                     AtomKind::Members(_) => order.push((node, i as u16)),
                     AtomKind::Required(names) => later.extend(names.iter().cloned()),
@@ -723,12 +723,17 @@ impl Compiler {
                     }
                     AtomKind::DependentSchemas(list) => {
                         later.extend(list.iter().map(|(name, _)| name.clone()));
-                        inner.extend(list.iter().map(|(_, n)| *n));
+                        inner.extend(list.iter().map(|(_, n)| (*n, 0)));
                     }
-                    other => in_place(other, |n| inner.push(n)),
+                    other => in_place(other, |n| inner.push((n, 0))),
+                }
+                if !inner.is_empty() {
+                    // The keywords behind this one come after what it applies.
+                    todo.push((node, i + 1));
+                    todo.extend(inner.drain(..).rev());
+                    break;
                 }
             }
-            todo.extend(inner.into_iter().rev());
         }
         (order, later)
     }

@@ -132,15 +132,8 @@ impl Builder {
                 }
             }
         }
-        let (walk, later) = self.compiler.walk(goals);
         let mut names = Declared::new(named);
-        for (node, atom) in &walk {
-            for name in self.compiler.members(*node, *atom).names.order() {
-                names.give(name);
-            }
-        }
-        let later: Vec<u32> = later.iter().filter_map(|name| names.give(name)).collect();
-        names.give_rest();
+        let orders = self.orders(goals, shapes, &mut names);
         let properties = self.compiler.all_properties(shapes, &names);
         let numbers: Vec<Numbers> = shapes
             .iter()
@@ -199,12 +192,11 @@ impl Builder {
         let (keys, classes) = self.extras(at, shapes, &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
-        let walked: FxSet<MembersAt> = walk.iter().copied().collect();
         for ((goal, o), own) in shapes.iter().zip(&numbers) {
             let ranks = if any_order {
                 vec![LOOSE; order.len()]
             } else {
-                ranks(o, own, (&walk, &walked), &later, &names, &properties)
+                ranks(o, own, &orders[*goal as usize], &names, &properties)
             };
             let required = own.required.iter();
             let mut required: Vec<(u32, u32)> =
@@ -276,6 +268,39 @@ impl Builder {
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
             heads: OnceLock::new(),
         })
+    }
+
+    /// Gives numbers to names, and tells the order of each goal that an object may
+    /// satisfy: those that a value may satisfy besides have no say in it.
+    fn orders(
+        &self,
+        goals: &[ConjId],
+        shapes: &[(u32, &ObjectShape)],
+        names: &mut Declared,
+    ) -> Vec<GoalOrder> {
+        let mut orders: Vec<GoalOrder> = Vec::new();
+        orders.resize_with(goals.len(), GoalOrder::default);
+        let mut later: Vec<(usize, Vec<Name>)> = Vec::new();
+        for (goal, _) in shapes {
+            let goal = *goal as usize;
+            if later.last().is_some_and(|(last, _)| *last == goal) {
+                continue;
+            }
+            let (walk, others) = self.compiler.walk(goals[goal]);
+            for (node, atom) in &walk {
+                let members = self.compiler.members(*node, *atom);
+                let given = members.names.order().filter_map(|name| names.give(name));
+                orders[goal].names.extend(given);
+            }
+            orders[goal].walk = walk;
+            later.push((goal, others));
+        }
+        for (goal, others) in later {
+            let given = others.iter().filter_map(|name| names.give(name));
+            orders[goal].names.extend(given);
+        }
+        names.give_rest();
+        orders
     }
 
     /// Adds the names of a `Members` atom, once.
@@ -508,13 +533,21 @@ fn properties_of_rules<'p>(
     o.rules.iter().map(of_rule).collect()
 }
 
+/// The order that a goal gives to members.
+#[derive(Default)]
+struct GoalOrder {
+    /// The `properties` that it leads to in place.
+    walk: Vec<MembersAt>,
+    /// Their names and then those that other keywords have, by number; some repeat.
+    names: Vec<u32>,
+}
+
 /// The places of names in the order of one alternative: `properties` of the
 /// locations that it consists of, in the order of the walk, then what else it names.
 fn ranks(
     o: &ObjectShape,
     own: &Numbers,
-    (walk, walked): (&[MembersAt], &FxSet<MembersAt>),
-    later: &[u32],
+    goal: &GoalOrder,
     names: &Declared,
     properties: &AllProperties,
 ) -> Vec<u32> {
@@ -527,7 +560,7 @@ fn ranks(
             next += 1;
         }
     };
-    let members: FxSet<MembersAt> = o
+    let mut members: FxSet<MembersAt> = o
         .rules
         .iter()
         .filter_map(|r| match r {
@@ -536,13 +569,13 @@ fn ranks(
         })
         .collect();
     let order = |at: &(NodeId, u16)| properties.get(at).map_or(&[][..], |p| &p.order);
-    for at in walk.iter().filter(|at| members.contains(at)) {
+    for at in goal.walk.iter().filter(|at| members.remove(at)) {
         order(at).iter().for_each(|n| place(*n));
     }
     // Synthetic ones, which no walk meets.
     for rule in &o.rules {
         if let MemberRule::Members { node, atom, .. } = rule
-            && !walked.contains(&(*node, *atom))
+            && members.contains(&(*node, *atom))
         {
             order(&(*node, *atom)).iter().for_each(|n| place(*n));
         }
@@ -551,7 +584,7 @@ fn ranks(
     let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
     let implied = implied.filter_map(|n| names.number(n));
     let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
-    for number in later.iter().filter(|n| demanded.contains(n)) {
+    for number in goal.names.iter().filter(|n| demanded.contains(n)) {
         place(*number);
     }
     own.required.iter().for_each(|n| place(*n));

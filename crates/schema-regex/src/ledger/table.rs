@@ -114,7 +114,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "enum",
         "4-2020",
         E,
-        "members that the rest of the schema forbids are left out. Arrays and objects are spelled in the order they have in the schema; a negated `enum` with a non-empty array or object is refused",
+        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Arrays and objects are spelled in the order they have in the schema; a negated `enum` with a non-empty array or object is refused",
     ),
     k("const", "6-2020", E, "as an `enum` of one"),
     k(

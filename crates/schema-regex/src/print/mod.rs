@@ -12,6 +12,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::conjunction::{Normaliser, too_deep};
+use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, ROOT, Schema};
 use crate::options::{AnyValue, Caps, Options, Recursion, Whitespace};
@@ -431,8 +432,8 @@ impl Printer<'_> {
         Ok(match value {
             Value::Null => "null".to_owned(),
             Value::Bool(b) => b.to_string(),
-            Value::Number(n) => match crate::decimal::Decimal::from_number(n) {
-                Some(d) => number::spelled(&d, n.to_string().ends_with(".0"), self.options),
+            Value::Number(n) => match Decimal::from_number(n) {
+                Some(d) => number::spelled(&d, Decimal::is_written_with_fraction(n), self.options),
                 None => {
                     return Err(Error::new(
                         ErrorKind::Refused,

@@ -95,7 +95,8 @@ pub(super) fn print(
 }
 
 /// The names that are said anywhere, in the order in which members stand: those
-/// of `properties` in order of appearance in the location, then the others.
+/// of `properties` that apply, in order of appearance in the location, then those of
+/// others (which are there as complements), then the rest.
 fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String> {
     let mut wanted: BTreeSet<&str> = BTreeSet::new();
     for node in &objects.members {
@@ -128,8 +129,10 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
     let all = order
         .properties
         .iter()
-        .chain(&order.others)
-        .copied()
+        .filter(|(node, _)| objects.members.contains(node))
+        .chain(&order.properties)
+        .map(|(_, name)| *name)
+        .chain(order.others.iter().copied())
         .chain(wanted.iter().copied());
     for name in all {
         if wanted.contains(name) && taken.insert(name) {
@@ -143,7 +146,7 @@ struct Order<'p> {
     schema: &'p ir::Schema,
     max_depth: usize,
     seen: HashSet<NodeId>,
-    properties: Vec<&'p str>,
+    properties: Vec<(NodeId, &'p str)>,
     others: Vec<&'p str>,
 }
 
@@ -158,20 +161,20 @@ impl Order<'_> {
         for atom in atoms {
             match &atom.kind {
                 AtomKind::Members(members) => {
-                    self.properties.extend(members.names.order().map(|n| &**n));
+                    let names = members.names.order().map(|n| (id, &**n));
+                    self.properties.extend(names);
                 }
                 AtomKind::Required(names) => self.others.extend(names.iter().map(|n| &**n)),
                 AtomKind::DependentRequired(lists) => {
                     for (name, names) in lists {
-                        // What is needed stands before what needs it.
-                        self.others.extend(names.iter().map(|n| &**n));
                         self.others.push(name);
+                        self.others.extend(names.iter().map(|n| &**n));
                     }
                 }
                 AtomKind::DependentSchemas(list) => {
-                    for (name, node) in list {
+                    self.others.extend(list.iter().map(|(name, _)| &**name));
+                    for (_, node) in list {
                         self.visit(*node, depth + 1);
-                        self.others.push(name);
                     }
                 }
                 AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 
 /// A small generator, so that a value is named by its seed.
@@ -23,6 +24,29 @@ impl Chance {
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.next(n) == 0
     }
+}
+
+/// So many cases, the same each time; as many others as `ROUNDS` says where it is
+/// set, by chance or by `PROPTEST_RNG_SEED`.
+pub(crate) fn runner(usual: u32) -> (TestRunner, u32) {
+    let rounds = std::env::var("ROUNDS").ok();
+    let cases = match &rounds {
+        Some(n) => n.parse().expect("ROUNDS is a number"),
+        None => usual,
+    };
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let runner = match rounds {
+        Some(_) => TestRunner::new(config),
+        None => {
+            let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[4; 32]);
+            TestRunner::new_with_rng(config, rng)
+        }
+    };
+    (runner, cases)
 }
 
 const NAMES: &[&str] = &["a", "b", "c", "ab"];

@@ -67,10 +67,13 @@ impl Compiler {
                         None => of_kind.map(|(place, _)| place).collect(),
                     };
                     let any = !places.is_empty();
+                    let known = p.allowed.as_ref();
                     p.allowed = Some(Allowed {
                         node,
                         atom: index,
                         places,
+                        with_fraction: known
+                            .map_or_else(Vec::new, |known| self.written_with_fraction(known)),
                     });
                     return Ok(flow(any));
                 }

@@ -6,6 +6,7 @@ use super::atoms::decimal_of;
 use super::{Branch, Partial, choices, node_term};
 use crate::automaton::compile::{Compiler, ConjId};
 use crate::automaton::shape::{Kind, Shape};
+use crate::decimal::Decimal;
 use crate::error::Error;
 use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::shape::Signed;
@@ -17,6 +18,8 @@ pub(super) struct Allowed {
     pub(super) node: NodeId,
     pub(super) atom: u16,
     pub(super) places: Vec<u32>,
+    /// Numbers that another list, which applies too, writes with a fraction.
+    pub(super) with_fraction: Vec<Decimal>,
 }
 
 impl Compiler {
@@ -60,8 +63,9 @@ impl Compiler {
             Shape::Number(n) => {
                 let list = held.iter().filter_map(|place| {
                     let v = self.allowed_value(&allowed, *place);
-                    let written = v.as_number().is_some_and(|n| n.is_f64());
-                    decimal_of(v).map(|d| (d, written))
+                    let d = decimal_of(v)?;
+                    let written = has_fraction(v) || allowed.with_fraction.contains(&d);
+                    Some((d, written))
                 });
                 n.allowed = Some(list.collect());
             }
@@ -83,6 +87,14 @@ impl Compiler {
         Ok(Some(vec![shape]))
     }
 
+    /// The numbers that a list, or one that it was met with, writes with a fraction.
+    pub(super) fn written_with_fraction(&self, allowed: &Allowed) -> Vec<Decimal> {
+        let values = allowed.places.iter();
+        let values = values.map(|place| self.allowed_value(allowed, *place));
+        let own = values.filter(|v| has_fraction(v)).filter_map(decimal_of);
+        own.chain(allowed.with_fraction.iter().cloned()).collect()
+    }
+
     /// One of the values, by its place.
     pub(super) fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
         static NULL: Value = Value::Null;
@@ -94,4 +106,10 @@ impl Compiler {
             _ => &NULL,
         }
     }
+}
+
+fn has_fraction(value: &Value) -> bool {
+    value
+        .as_number()
+        .is_some_and(Decimal::is_written_with_fraction)
 }

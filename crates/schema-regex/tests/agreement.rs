@@ -1,0 +1,355 @@
+//! The expression and the automaton are made from one normal form: they say the same.
+
+use std::cell::RefCell;
+
+use fsm_index::ByteAutomaton as _;
+use proptest::prelude::*;
+use regex_automata::meta::Regex;
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{AnyValue, ErrorKind, IntegerSpelling, Options};
+use serde_json::{Value, json};
+
+mod common;
+#[path = "common/schemas.rs"]
+mod schemas;
+#[path = "common/values.rs"]
+mod values;
+
+use schemas::Chance;
+use values::{depth_of_any, nesting, orders};
+
+/// Two members of one name somewhere: a regular expression does not see it.
+fn has_repeated_names(text: &str) -> bool {
+    struct Once;
+    impl<'de> serde::de::DeserializeSeed<'de> for Once {
+        type Value = ();
+        fn deserialize<D: serde::Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+            d.deserialize_any(self)
+        }
+    }
+    impl<'de> serde::de::Visitor<'de> for Once {
+        type Value = ();
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("JSON without repeated names")
+        }
+        fn visit_unit<E>(self) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_str<E>(self, _: &str) -> Result<(), E> {
+            Ok(())
+        }
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+            while items.next_element_seed(Once)?.is_some() {}
+            Ok(())
+        }
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            let mut seen = std::collections::HashSet::new();
+            while let Some(name) = map.next_key::<String>()? {
+                if !seen.insert(name) {
+                    return Err(serde::de::Error::custom("a repeated name"));
+                }
+                map.next_value_seed(Once)?;
+            }
+            Ok(())
+        }
+    }
+    let mut d = serde_json::Deserializer::from_str(text);
+    let result = serde::de::DeserializeSeed::deserialize(Once, &mut d);
+    result.is_err_and(|e| e.to_string().contains("a repeated name"))
+}
+
+fn depth(text: &str) -> usize {
+    let (mut now, mut most) = (0usize, 0);
+    for b in text.bytes() {
+        match b {
+            b'[' | b'{' => now += 1,
+            b']' | b'}' => now = now.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(now);
+    }
+    most
+}
+
+/// A text with an edit or two.
+fn edited(text: &str, c: &mut Chance) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..1 + c.next(2) {
+        let at = c.next(chars.len() + 1);
+        let some = *c.pick(&[
+            '"', ',', ':', ' ', '[', ']', '{', '}', '0', '1', '.', 'a', 'b', '-', 'e',
+        ]);
+        match c.next(3) {
+            0 if at < chars.len() => {
+                chars.remove(at);
+            }
+            1 if at < chars.len() => chars[at] = some,
+            _ => chars.insert(at.min(chars.len()), some),
+        }
+    }
+    chars.into_iter().collect()
+}
+
+/// Where the two may differ in a text: its value is valid, and each admits the value in
+/// some order of members with its integers spelled without a fraction. Which alternatives
+/// a location has is another thing in each of them, and so are the places of names
+/// that only branches mention which are not taken, and whether an integer may have the
+/// fraction that such a branch lists. The expression need not admit values that nest
+/// deeper than `deep`.
+fn may_differ(
+    text: &str,
+    validator: &jsonschema::Validator,
+    regex: &Regex,
+    automaton: &SchemaAutomaton,
+    deep: usize,
+) -> bool {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return false;
+    };
+    let texts = orders(&plain(&value));
+    validator.is_valid(&value)
+        && texts.iter().any(|t| automaton.is_match(t.as_bytes()))
+        && (nesting(&value) > deep || texts.iter().any(|t| regex.is_match(t)))
+}
+
+/// The value without fractions of zeros.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(n) => match n.as_f64() {
+            Some(f) if f.fract() == 0.0 && f.abs() < 1e15 => json!(f as i64),
+            _ => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), plain(v))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn the_expression_says_what_the_automaton_says() {
+    // Values nest less deeply than unrestricted ones may in the expression.
+    let options = Options::default()
+        .any_value(AnyValue::Depth(3))
+        .max_regex_bytes(400_000)
+        .max_steps(50_000);
+    let figures = RefCell::new([0usize; 4]);
+    let (mut runner, cases) = schemas::runner(600);
+    let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
+        let [printed, texts, admitted, different] = &mut *figures.borrow_mut();
+        let Ok(parsed) = schema_regex::parse(&schema) else {
+            return Ok(());
+        };
+        let Ok(validator) = jsonschema::options()
+            .should_validate_formats(true)
+            .build(&schema)
+        else {
+            return Ok(());
+        };
+        let options = match seed % 2 {
+            0 => options.clone(),
+            _ => options.clone().integers(IntegerSpelling::ZeroFraction),
+        };
+        let text = match schema_regex::to_regex(&parsed, &options) {
+            Ok(text) => text,
+            Err(e) => {
+                // What is refused is named.
+                prop_assert!(
+                    e.kind() != ErrorKind::Refused
+                        || !e.pointer().is_empty()
+                        || e.keyword().is_some(),
+                    "{}: {}",
+                    schema,
+                    e
+                );
+                // What nothing satisfies is found to be so by both.
+                if e.kind() == ErrorKind::Unsatisfiable
+                    && let Ok(automaton) = SchemaAutomaton::compile(parsed, &options)
+                {
+                    let mut some = Vec::new();
+                    automaton.completion(&automaton.start(), &mut some);
+                    let some = String::from_utf8_lossy(&some);
+                    prop_assert!(false, "{} is not empty: {}", schema, some);
+                }
+                return Ok(());
+            }
+        };
+        if text.len() > 60_000 {
+            return Ok(());
+        }
+        let deep = depth_of_any(&parsed.ledger(&options));
+        let automaton = match SchemaAutomaton::compile(parsed, &options) {
+            Ok(automaton) => automaton,
+            Err(e) => {
+                let empty = e.kind() == ErrorKind::Unsatisfiable;
+                prop_assert!(!empty, "{} is empty, but not in {}", schema, text);
+                return Ok(());
+            }
+        };
+        *printed += 1;
+        let regex = common::whole(&text);
+        let mut c = Chance(seed);
+        let mut tried: Vec<String> = Vec::new();
+        for _ in 0..12 {
+            let value = schemas::near(&schema, &schema, &mut c, 3);
+            tried.push(value.to_string());
+            let begun = random_text(&automaton, &mut c);
+            tried.push(edited(&begun, &mut c));
+            tried.push(begun);
+        }
+        for text in tried {
+            if depth(&text) > 3 || has_repeated_names(&text) {
+                continue;
+            }
+            *texts += 1;
+            let found = automaton.is_match(text.as_bytes());
+            *admitted += usize::from(found);
+            if regex.is_match(&text) != found {
+                let may = may_differ(&text, &validator, &regex, &automaton, deep);
+                prop_assert!(may, "{}: {} is admitted: {}", schema, text, found);
+                *different += 1;
+            }
+        }
+        Ok(())
+    });
+    let [printed, texts, admitted, different] = figures.into_inner();
+    println!(
+        "{printed} schemas printed, {texts} texts, {admitted} of them admitted, {different} by one alone"
+    );
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(printed as u32 * 5 > cases && admitted * 10 > texts);
+    assert!(different * 100 < admitted);
+}
+
+/// A few random bytes that may come, then the completion.
+fn random_text(automaton: &SchemaAutomaton, c: &mut Chance) -> String {
+    let mut x = automaton.scratch();
+    let mut state = automaton.start();
+    let mut text: Vec<u8> = Vec::new();
+    for _ in 0..c.next(12) {
+        let cursor = automaton.enter(&state, &mut x);
+        let allowed: Vec<u8> = b"{}[],:\" ab012.-tfn\\"
+            .iter()
+            .copied()
+            .filter(|b| !automaton.step(cursor, *b, &mut x).is_dead())
+            .collect();
+        if allowed.is_empty() {
+            break;
+        }
+        let byte = *c.pick(&allowed);
+        text.push(byte);
+        automaton.advance(&mut state, &[byte], &mut x).unwrap();
+    }
+    automaton.completion(&state, &mut text);
+    String::from_utf8(text).unwrap()
+}
+
+/// What both machines say of a text.
+fn both(schema: &Value, text: &str) -> [bool; 2] {
+    let options = Options::default();
+    let parsed = schema_regex::parse(schema).unwrap();
+    let regex = common::whole(&schema_regex::to_regex(&parsed, &options).unwrap());
+    let automaton = SchemaAutomaton::compile(parsed, &options).unwrap();
+    [regex.is_match(text), automaton.is_match(text.as_bytes())]
+}
+
+#[test]
+fn integers_have_the_fraction_that_some_list_writes() {
+    for schema in [
+        json!({"enum": [1, 1.0]}),
+        json!({"enum": [1.0, 1]}),
+        json!({"enum": [1.0], "const": 1}),
+        json!({"const": 1, "enum": [1.0]}),
+        json!({"enum": [1, 2.0], "allOf": [{"enum": [1.0, 2]}, {"enum": [1, 2]}]}),
+    ] {
+        for text in ["1", "1.0"] {
+            assert_eq!(both(&schema, text), [true; 2], "{schema} on {text}");
+        }
+        for text in ["1.00", "10", "3.0"] {
+            assert_eq!(both(&schema, text), [false; 2], "{schema} on {text}");
+        }
+    }
+    for text in ["1.0", "2.0"] {
+        let schema = json!({"enum": [1, 2.0], "const": 1});
+        assert_eq!(both(&schema, text), [false; 2], "{schema} on {text}");
+    }
+}
+
+#[test]
+fn members_have_the_order_of_the_branches_that_are_taken() {
+    let kinds = json!({"oneOf": [
+        {"properties": {"k": {"const": 1}, "a": {}, "b": {}}, "required": ["k"]},
+        {"properties": {"k": {"const": 2}, "b": {}, "a": {}}, "required": ["k"]},
+    ]});
+    let first = json!({
+        "allOf": [{"properties": {"a": {}}, "required": ["c"]}],
+        "properties": {"b": {}},
+        "required": ["d"],
+        "anyOf": [{"properties": {"x": {"minimum": 0}}}, {"properties": {"y": {}}}],
+    });
+    for (schema, good, bad) in [
+        (&kinds, r#"{"k":1,"a":0,"b":0}"#, r#"{"k":1,"b":0,"a":0}"#),
+        (&kinds, r#"{"k":2,"b":0,"a":0}"#, r#"{"k":2,"a":0,"b":0}"#),
+        (
+            &first,
+            r#"{"a":0,"b":0,"x":0,"c":0,"d":0,"z":0}"#,
+            r#"{"b":0,"a":0,"c":0,"d":0}"#,
+        ),
+        (
+            &first,
+            r#"{"b":0,"y":0,"c":0,"d":0,"x":-1}"#,
+            r#"{"y":0,"b":0,"c":0,"d":0}"#,
+        ),
+        // A branch that is not taken names a member which must then be there.
+        (
+            &json!({"required": ["c"], "oneOf": [{"properties": {"a": {"minimum": 0}}}, {"minimum": 0}]}),
+            r#"{"a":-1,"c":0}"#,
+            r#"{"c":0,"a":-1}"#,
+        ),
+        (
+            &json!({"oneOf": [{"not": {"properties": {"b": {"type": "number"}}}}, {"minimum": 0}], "properties": {"a": {}}, "required": ["b"]}),
+            r#"{"b":0,"a":0}"#,
+            r#"{"a":0,"b":0}"#,
+        ),
+        (
+            &json!({"dependentRequired": {"a": ["b"]}}),
+            r#"{"a":0,"b":0}"#,
+            r#"{"b":0,"a":0}"#,
+        ),
+    ] {
+        assert_eq!(both(schema, good), [true; 2], "{schema} on {good}");
+        assert_eq!(both(schema, bad), [false; 2], "{schema} on {bad}");
+    }
+}
+
+/// What else a value may have to satisfy has no say in the order of its members.
+#[test]
+fn alternatives_in_one_place_keep_their_own_orders() {
+    let schema = json!({
+        "$defs": {"p": {"properties": {"a": {}}}, "q": {"properties": {"b": {}}}},
+        "anyOf": [
+            {"properties": {"k": {"const": 1}, "v": {"allOf": [{"$ref": "#/$defs/q"}, {"$ref": "#/$defs/p"}]}}},
+            {"properties": {"k": {"const": 2}, "v": {"allOf": [{"$ref": "#/$defs/p"}, {"$ref": "#/$defs/q"}]}}},
+        ],
+        "required": ["k"],
+    });
+    for (text, good) in [
+        (r#"{"k":1,"v":{"b":0,"a":0}}"#, true),
+        (r#"{"k":2,"v":{"a":0,"b":0}}"#, true),
+        (r#"{"k":1,"v":{"a":0,"b":0}}"#, false),
+        (r#"{"k":2,"v":{"b":0,"a":0}}"#, false),
+    ] {
+        assert_eq!(both(&schema, text), [good; 2], "{text}");
+    }
+}
