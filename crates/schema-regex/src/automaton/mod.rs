@@ -32,6 +32,7 @@ mod levels;
 mod live;
 mod location;
 mod loops;
+mod multiples;
 mod names;
 mod near;
 mod node;

@@ -1,14 +1,16 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use super::build::{Builder, Wanted};
-use super::compile::{ConjId, NONE};
+use super::compile::{Compiler, ConjId, NONE};
 use super::declared::{AllProperties, Declared, MembersAt, Numbers, Properties};
-use super::demands::Asked;
+use super::demands;
 use super::dfa::CharDfa;
 use super::few::Few;
+use super::leaves::Asked;
 use super::node::{
     ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words, are_numbers,
 };
@@ -18,7 +20,9 @@ use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId, PatternId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
+use crate::strings::automaton::TooBig;
 use crate::strings::formats::Format;
+use crate::strings::product::Part;
 use crate::strings::re::Re;
 
 /// A condition on names, for names that are not declared.
@@ -27,7 +31,7 @@ type NameTests = FxMap<Vec<Signed>, Vec<StringShape>>;
 /// What is asked of a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
-    res: Vec<Re>,
+    parts: Vec<Rc<Part>>,
     /// Main expression and looks, each with what is wanted.
     patterns: FxMap<PatternId, Vec<(usize, bool)>>,
     formats: FxMap<Format, usize>,
@@ -35,6 +39,12 @@ struct Questions {
 }
 
 impl Questions {
+    /// Adds an expression; answers its bit.
+    fn add(&mut self, part: Rc<Part>) -> usize {
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
     fn pattern(&self, id: PatternId, verdict: u64) -> bool {
         self.patterns.get(&id).is_some_and(|bits| {
             bits.iter()
@@ -186,7 +196,7 @@ impl Builder {
                         failing.push(*s);
                     }
                 }
-                let asked = Asked {
+                let asked = demands::Asked {
                     name: Some(name),
                     declared: &|at| properties.get(&at)?.value(number),
                     matches: &matches,
@@ -292,7 +302,7 @@ impl Builder {
         thread: u32,
         o: &ObjectShape,
         conj: ConjId,
-        asked: &Asked<'_>,
+        asked: &demands::Asked<'_>,
         out: &mut Wanted,
     ) {
         if conj == NONE {
@@ -335,28 +345,25 @@ impl Builder {
         tests: &NameTests,
         declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
-        let questions = self.questions(shapes, tests);
-        let verdicts: Vec<u64> = if questions.res.is_empty() {
-            vec![0]
-        } else {
-            Vec::new()
+        let limit = self.options().max_automaton_states;
+        let too_big = |compiler: &Compiler| {
+            Error::at(
+                ErrorKind::Refused,
+                compiler.pointer(at),
+                "patternProperties",
+                format!(
+                    "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
+                ),
+            )
         };
-        let machine = if questions.res.is_empty() {
+        let questions = self.questions(shapes, tests);
+        let questions = questions.map_err(|_| too_big(&self.compiler))?;
+        let machine = if questions.parts.is_empty() {
             None
         } else {
-            let res: Vec<&Re> = questions.res.iter().collect();
-            let limit = self.options().max_automaton_states;
-            let dfa = CharDfa::labelled(&res, limit).map_err(|_| {
-                Error::at(
-                    ErrorKind::Refused,
-                    self.compiler.pointer(at),
-                    "patternProperties",
-                    format!(
-                        "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
-                    ),
-                )
-            })?;
-            Some(dfa)
+            let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
+            let dfa = CharDfa::labelled(&parts, limit);
+            Some(dfa.map_err(|_| too_big(&self.compiler))?)
         };
         let verdicts = match &machine {
             Some(dfa) => {
@@ -365,7 +372,7 @@ impl Builder {
                 all.dedup();
                 all
             }
-            None => verdicts,
+            None => vec![0],
         };
         let mut classes: Vec<ExtraClass> = Vec::new();
         let mut known: FxMap<Wanted, u32> = FxMap::default();
@@ -383,7 +390,7 @@ impl Builder {
                 }
                 let matches = |id: PatternId| questions.pattern(id, verdict);
                 let conj = self.compiler.member_conj(o, None, &matches);
-                let asked = Asked {
+                let asked = demands::Asked {
                     name: None,
                     declared: &|_| None,
                     matches: &matches,
@@ -449,50 +456,53 @@ impl Builder {
         Ok((Some(keys), classes))
     }
 
-    fn questions(&self, shapes: &[(u32, &ObjectShape)], tests: &NameTests) -> Questions {
+    fn questions(
+        &mut self,
+        shapes: &[(u32, &ObjectShape)],
+        tests: &NameTests,
+    ) -> Result<Questions, TooBig> {
         let mut q = Questions::default();
-        let schema = &self.compiler.schema;
-        let add = |re: Re, res: &mut Vec<Re>| {
-            res.push(re);
-            res.len() - 1
-        };
-        let pattern = |id: PatternId, q: &mut Questions| {
-            if q.patterns.contains_key(&id) {
-                return;
-            }
-            if let Ok(p) = &schema.pattern(id).pattern {
-                let mut bits = vec![(add(p.main.clone(), &mut q.res), true)];
-                for (re, want) in &p.looks {
-                    bits.push((add(re.clone(), &mut q.res), *want));
-                }
-                q.patterns.insert(id, bits);
-            }
-        };
         for (_, o) in shapes {
             for id in self.compiler.patterns_of(o) {
-                pattern(id, &mut q);
+                self.ask_pattern(id, &mut q)?;
             }
         }
         for alternatives in tests.values() {
             for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
                 for (id, _) in &s.patterns {
-                    pattern(*id, &mut q);
+                    self.ask_pattern(*id, &mut q)?;
                 }
                 for (f, _) in &s.formats {
                     if !q.formats.contains_key(f) {
-                        let bit = add(f.re(), &mut q.res);
+                        let bit = q.add(self.compiler.part(Asked::Format(*f))?);
                         q.formats.insert(*f, bit);
                     }
                 }
                 if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
                     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
                     let re = Re::any_char().repeat(count(s.min), s.max.map(count));
-                    let bit = add(re, &mut q.res);
+                    let limit = self.options().max_automaton_states;
+                    let bit = q.add(Rc::new(Part::new(&re, limit)?));
                     q.lengths.insert((s.min, s.max), bit);
                 }
             }
         }
-        q
+        Ok(q)
+    }
+
+    fn ask_pattern(&mut self, id: PatternId, q: &mut Questions) -> Result<(), TooBig> {
+        if q.patterns.contains_key(&id) {
+            return Ok(());
+        }
+        let mut bits = Vec::new();
+        for (asked, want) in self.compiler.asked_by(id) {
+            bits.push((q.add(self.compiler.part(asked)?), want));
+        }
+        // A pattern that cannot be read holds nowhere.
+        if !bits.is_empty() {
+            q.patterns.insert(id, bits);
+        }
+        Ok(())
     }
 }
 
