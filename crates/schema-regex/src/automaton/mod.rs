@@ -42,6 +42,7 @@ mod plain;
 mod plain_object;
 mod ranges;
 mod reader;
+mod rules;
 mod runs;
 mod scratch;
 mod shape;

@@ -6,14 +6,16 @@ use std::sync::{Arc, OnceLock};
 
 use super::build::{Builder, Wanted};
 use super::compile::{Compiler, ConjId, NONE};
-use super::declared::{AllProperties, Declared, MembersAt, Numbers, Properties};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers};
 use super::demands;
 use super::dfa::CharDfa;
 use super::few::Few;
 use super::leaves::Asked;
 use super::node::{
-    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words, are_numbers,
+    Choice, ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
+    are_numbers,
 };
+use super::rules::{Names, Rules, Said};
 use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
@@ -72,7 +74,8 @@ impl Builder {
         shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
         let mut tests: NameTests = FxMap::default();
-        let mut named: Vec<Name> = Vec::new();
+        let rules = Rules::new(shapes);
+        let mut named = Names::default();
         let mut met: FxSet<MembersAt> = FxSet::default();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
@@ -99,51 +102,49 @@ impl Builder {
                     .collect();
                 for s in &alternatives {
                     let texts = s.allowed.iter().flatten().chain(&s.excluded);
-                    named.extend(texts.cloned());
+                    texts.for_each(|text| named.add(text));
                 }
                 tests.insert(names, alternatives);
             }
-            for rule in &o.rules {
-                match rule {
-                    MemberRule::Members { node, atom, .. } => {
-                        self.name_members((*node, *atom), &mut met, &mut named);
-                    }
-                    MemberRule::Name(name, _) => {
-                        named.push(name.clone());
-                    }
-                    MemberRule::Unevaluated(..) => {}
-                }
+            for name in o.required.iter().chain(&o.forbidden) {
+                named.add(name);
             }
-            named.extend(o.required.iter().cloned());
-            named.extend(o.forbidden.iter().cloned());
             for (name, needed) in &o.implies {
-                named.push(name.clone());
-                named.extend(needed.iter().cloned());
+                named.add(name);
+                needed.iter().for_each(|name| named.add(name));
+            }
+        }
+        for rule in rules.list() {
+            match rule {
+                MemberRule::Members { node, atom, .. } => {
+                    self.name_members((*node, *atom), &mut met, &mut named);
+                }
+                MemberRule::Name(name, _) => named.add(name),
+                MemberRule::Unevaluated(..) => {}
             }
         }
         // Names of other alternatives that only `Unevaluated` tells apart.
-        for (_, o) in shapes {
-            let of_rules = o.rules.iter().filter_map(|rule| match rule {
-                MemberRule::Unevaluated(sources, _) => Some(sources),
-                _ => None,
-            });
-            let of_witnesses = o.some.iter().filter_map(|w| match &w.scope {
-                Scope::Unevaluated(sources) => Some(sources),
-                _ => None,
-            });
-            for source in of_rules.chain(of_witnesses).flatten() {
-                if let Source::Members(node, atom) = source {
-                    self.name_members((*node, *atom), &mut met, &mut named);
-                }
+        let of_rules = rules.list().iter().filter_map(|rule| match rule {
+            MemberRule::Unevaluated(sources, _) => Some(sources),
+            _ => None,
+        });
+        let witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
+        let of_witnesses = witnesses.clone().filter_map(|w| match &w.scope {
+            Scope::Unevaluated(sources) => Some(sources),
+            _ => None,
+        });
+        for source in of_rules.chain(of_witnesses).flatten() {
+            if let Source::Members(node, atom) = source {
+                self.name_members((*node, *atom), &mut met, &mut named);
             }
-            for w in &o.some {
-                if let Scope::Additional(node, atom) = &w.scope {
-                    self.name_members((*node, *atom), &mut met, &mut named);
-                }
+        }
+        for w in witnesses {
+            if let Scope::Additional(node, atom) = &w.scope {
+                self.name_members((*node, *atom), &mut met, &mut named);
             }
         }
         let (walk, later) = self.compiler.walk(goals);
-        let mut names = Declared::new(named);
+        let mut names = Declared::new(named.list);
         for (node, atom) in &walk {
             for name in self.compiler.members(*node, *atom).names.order() {
                 names.give(name);
@@ -151,43 +152,43 @@ impl Builder {
         }
         let later: Vec<u32> = later.iter().filter_map(|name| names.give(name)).collect();
         names.give_rest();
-        let properties = self.compiler.all_properties(shapes, &names);
+        let properties = self.compiler.all_properties(&rules, shapes, &names);
+        let mut places: FxMap<*const u8, Option<u32>> = FxMap::default();
         let numbers: Vec<Numbers> = shapes
             .iter()
-            .map(|(_, o)| Numbers::new(o, &names))
+            .map(|(_, o)| Numbers::new(o, &names, &mut places))
             .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
         let at = self.compiler.first_of(goals[0]);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
-        let patterns: Vec<Vec<PatternId>> = shapes
-            .iter()
-            .map(|(_, o)| self.compiler.patterns_of(o))
-            .collect();
-        let of_rules: Vec<Vec<Option<&Properties>>> = shapes
-            .iter()
-            .map(|(_, o)| properties_of_rules(o, &properties))
-            .collect();
+        let patterns = self.compiler.patterns_asked(&rules, shapes);
+        let of_rules = rules.properties(&properties);
         let mut matched: Vec<PatternId> = Vec::new();
+        let mut said = Said::default();
         let mut wanted: Wanted = Vec::with_capacity(shapes.len());
         for (number, name) in (0..).zip(order) {
             wanted.clear();
+            matched.clear();
+            let all = patterns.iter().copied();
+            matched.extend(all.filter(|id| self.compiler.name_matches(*id, name)));
+            let matches = |id: PatternId| matched.binary_search(&id).is_ok();
+            let value_of = |rule: usize| of_rules[rule]?.value(number);
+            let compiler = &self.compiler;
+            compiler.ask(&rules, Some(name), &matches, value_of, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
-                let forbids = &numbers[t].forbidden;
-                if (!forbids.is_empty() && forbids.contains(&number))
-                    || !self.name_satisfies(&o.names, name)?
-                {
+                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
                     continue;
                 }
-                let of_shape = patterns[t].iter().copied();
-                matched.clear();
-                matched.extend(of_shape.filter(|id| self.compiler.name_matches(*id, name)));
-                let matches = |id: PatternId| matched.contains(&id);
-                let named = (&**name, number);
-                let conj = self
-                    .compiler
-                    .numbered_conj(o, named, &of_rules[t], &matches);
+                let conj = self.compiler.conj_said(&rules, t, &mut said);
+                if conj == NONE {
+                    continue;
+                }
+                if o.some.is_empty() {
+                    wanted.push((t as u32, conj, 0));
+                    continue;
+                }
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -206,7 +207,7 @@ impl Builder {
             }
             declared.push(self.member(&wanted)?);
         }
-        let (keys, classes) = self.extras(at, shapes, &tests, order)?;
+        let (keys, classes) = self.extras(at, (shapes, &rules), &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
         let walked: FxSet<MembersAt> = walk.iter().copied().collect();
@@ -262,18 +263,17 @@ impl Builder {
             .collect();
         // Remembered is what a thread lets come at any time.
         let mut tracked = vec![0u32; order.len().div_ceil(32)];
-        for (t, thread) in threads.iter().enumerate() {
-            let implied: Vec<u32> = thread
-                .implies
-                .iter()
-                .flat_map(|(n, list)| std::iter::once(*n).chain(list.iter().copied()))
-                .collect();
-            for (n, rank) in thread.ranks.iter().enumerate() {
-                let loose = *rank == LOOSE && !declared[n].of(t as u32).is_empty();
-                if loose || implied.contains(&(n as u32)) {
-                    tracked[n / 32] |= 1 << (n % 32);
-                }
+        let mut track = |n: u32| tracked[n as usize / 32] |= 1 << (n % 32);
+        for (n, member) in (0..).zip(&declared) {
+            let mut options = member.options.iter();
+            let is_loose = |c: &Choice| threads[c.thread as usize].ranks[n as usize] == LOOSE;
+            if options.any(is_loose) {
+                track(n);
             }
+        }
+        for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {
+            track(*n);
+            list.iter().for_each(|n| track(*n));
         }
         Ok(ObjectMachine {
             tracked: tracked.into(),
@@ -289,10 +289,10 @@ impl Builder {
     }
 
     /// Adds the names of a `Members` atom, once.
-    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
+    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Names) {
         if met.insert(at) {
             let members = self.compiler.members(at.0, at.1);
-            named.extend(members.names.order().cloned());
+            members.names.order().for_each(|name| named.add(name));
         }
     }
 
@@ -321,7 +321,7 @@ impl Builder {
                 count += 1;
             }
         }
-        let mut parts: Vec<Signed> = Vec::new();
+        let mut parts = std::mem::take(&mut self.compiler.parts);
         for subset in 1..1u32 << count {
             parts.clear();
             parts.extend_from_slice(self.compiler.conj(conj));
@@ -335,13 +335,15 @@ impl Builder {
             let conj = self.compiler.intern(&parts);
             out.push((thread, conj, take));
         }
+        parts.clear();
+        self.compiler.parts = parts;
     }
 
     /// The classes of names that are not declared.
     fn extras(
         &mut self,
         at: NodeId,
-        shapes: &[(u32, &ObjectShape)],
+        (shapes, rules): (&[(u32, &ObjectShape)], &Rules<'_>),
         tests: &NameTests,
         declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
@@ -356,7 +358,7 @@ impl Builder {
                 ),
             )
         };
-        let questions = self.questions(shapes, tests);
+        let questions = self.questions((shapes, rules), tests);
         let questions = questions.map_err(|_| too_big(&self.compiler))?;
         let machine = if questions.parts.is_empty() {
             None
@@ -374,11 +376,15 @@ impl Builder {
             }
             None => vec![0],
         };
+        let mut said = Said::default();
         let mut classes: Vec<ExtraClass> = Vec::new();
         let mut known: FxMap<Wanted, u32> = FxMap::default();
         let mut class_of: FxMap<u64, u32> = FxMap::default();
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
+            let matches = |id: PatternId| questions.pattern(id, verdict);
+            let compiler = &self.compiler;
+            compiler.ask(rules, None, &matches, |_| None, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
                 let test = |names: &Vec<Signed>| {
                     tests
@@ -388,8 +394,7 @@ impl Builder {
                 if !o.names.is_empty() && !test(&o.names) {
                     continue;
                 }
-                let matches = |id: PatternId| questions.pattern(id, verdict);
-                let conj = self.compiler.member_conj(o, None, &matches);
+                let conj = self.compiler.conj_said(rules, t, &mut said);
                 let asked = demands::Asked {
                     name: None,
                     declared: &|_| None,
@@ -458,14 +463,12 @@ impl Builder {
 
     fn questions(
         &mut self,
-        shapes: &[(u32, &ObjectShape)],
+        (shapes, rules): (&[(u32, &ObjectShape)], &Rules<'_>),
         tests: &NameTests,
     ) -> Result<Questions, TooBig> {
         let mut q = Questions::default();
-        for (_, o) in shapes {
-            for id in self.compiler.patterns_of(o) {
-                self.ask_pattern(id, &mut q)?;
-            }
+        for id in self.compiler.patterns_asked(rules, shapes) {
+            self.ask_pattern(id, &mut q)?;
         }
         for alternatives in tests.values() {
             for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
@@ -506,17 +509,8 @@ impl Builder {
     }
 }
 
-/// For each rule of a shape the properties of its location, if it has any.
-fn properties_of_rules<'p>(
-    o: &ObjectShape,
-    properties: &'p AllProperties,
-) -> Vec<Option<&'p Properties>> {
-    let of_rule = |rule: &MemberRule| match rule {
-        MemberRule::Members { node, atom, .. } => properties.get(&(*node, *atom)),
-        _ => None,
-    };
-    o.rules.iter().map(of_rule).collect()
-}
+/// Up to so many rules are looked through one by one.
+const FEW_RULES: usize = 8;
 
 /// The places of names in the order of one alternative: `properties` of the
 /// locations that it consists of, in the order of the walk, then what else it names.
@@ -537,16 +531,23 @@ fn ranks(
             next += 1;
         }
     };
-    let members: FxSet<MembersAt> = o
-        .rules
-        .iter()
-        .filter_map(|r| match r {
+    let is_member = |at: &MembersAt| {
+        let mut rules = o.rules.iter();
+        rules.any(|r| matches!(r, MemberRule::Members { node, atom, .. } if (*node, *atom) == *at))
+    };
+    let many: Option<FxSet<MembersAt>> = (o.rules.len() > FEW_RULES).then(|| {
+        let rules = o.rules.iter().filter_map(|r| match r {
             MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
             _ => None,
-        })
-        .collect();
+        });
+        rules.collect()
+    });
+    let is_member = |at: &MembersAt| match &many {
+        Some(all) => all.contains(at),
+        None => is_member(at),
+    };
     let order = |at: &(NodeId, u16)| properties.get(at).map_or(&[][..], |p| &p.order);
-    for at in walk.iter().filter(|at| members.contains(at)) {
+    for at in walk.iter().filter(|at| is_member(at)) {
         order(at).iter().for_each(|n| place(*n));
     }
     // Synthetic ones, which no walk meets.
@@ -557,12 +558,14 @@ fn ranks(
             order(&(*node, *atom)).iter().for_each(|n| place(*n));
         }
     }
-    let implied = o.implies.iter();
-    let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
-    let implied = implied.filter_map(|n| names.number(n));
-    let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
-    for number in later.iter().filter(|n| demanded.contains(n)) {
-        place(*number);
+    if !later.is_empty() {
+        let implied = o.implies.iter();
+        let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
+        let implied = implied.filter_map(|n| names.number(n));
+        let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
+        for number in later.iter().filter(|n| demanded.contains(n)) {
+            place(*number);
+        }
     }
     own.required.iter().for_each(|n| place(*n));
     ranks
