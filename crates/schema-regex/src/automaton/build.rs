@@ -121,7 +121,13 @@ impl Builder {
                 options: Few::One(Choice { thread, goal, take }),
             });
         }
-        let mut goals: Vec<ConjId> = wanted.iter().map(|w| w.1).filter(|c| *c != NONE).collect();
+        // Many threads want the same: most of that goes before goals are sorted.
+        let mut goals: Vec<ConjId> = Vec::new();
+        for (_, conj, _) in wanted {
+            if *conj != NONE && goals.last() != Some(conj) {
+                goals.push(*conj);
+            }
+        }
         goals.sort_unstable();
         goals.dedup();
         if goals.is_empty() {

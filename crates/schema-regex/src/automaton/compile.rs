@@ -211,7 +211,7 @@ impl Compiler {
     }
 
     /// What a part says, where that is all or nothing.
-    fn says(&self, part: Signed) -> Option<bool> {
+    pub(super) fn says(&self, part: Signed) -> Option<bool> {
         match &self.schema.node(part.node).body {
             Body::Always => Some(part.positive),
             Body::Never => Some(!part.positive),

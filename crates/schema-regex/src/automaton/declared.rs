@@ -2,8 +2,9 @@
 //! of members by number.
 
 use super::compile::Compiler;
+use super::rules::Rules;
 use super::shape::{MemberRule, ObjectShape, Scope};
-use crate::hash::{FxMap, FxSet};
+use crate::hash::FxMap;
 use crate::ir::{Name, NodeId};
 
 /// Names in the order of their bytes, and the numbers they were given.
@@ -93,12 +94,12 @@ pub(super) type AllProperties = FxMap<MembersAt, Properties>;
 impl Compiler {
     pub(super) fn all_properties(
         &self,
+        rules: &Rules<'_>,
         shapes: &[(u32, &ObjectShape)],
         names: &Declared,
     ) -> AllProperties {
         let mut all = AllProperties::default();
-        let of_rules = shapes.iter().flat_map(|(_, o)| &o.rules);
-        let of_rules = of_rules.filter_map(|rule| match rule {
+        let of_rules = rules.list().iter().filter_map(|rule| match rule {
             MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
             _ => None,
         });
@@ -124,18 +125,26 @@ impl Compiler {
     }
 }
 
-/// Sets of the names of one alternative, by number.
+/// The names of one alternative, by number.
 pub(super) struct Numbers {
     pub(super) required: Vec<u32>,
-    pub(super) forbidden: FxSet<u32>,
+    pub(super) forbidden: Vec<u32>,
 }
 
 impl Numbers {
-    pub(super) fn new(shape: &ObjectShape, names: &Declared) -> Numbers {
-        let number = |name: &Name| names.number(name);
+    /// `known` are the numbers of names by where their text lies.
+    pub(super) fn new(
+        shape: &ObjectShape,
+        names: &Declared,
+        known: &mut FxMap<*const u8, Option<u32>>,
+    ) -> Numbers {
+        let mut number = |name: &Name| {
+            let found = known.entry(name.as_ptr());
+            *found.or_insert_with(|| names.number(name))
+        };
         Numbers {
-            required: shape.required.iter().filter_map(number).collect(),
-            forbidden: shape.forbidden.iter().filter_map(number).collect(),
+            required: shape.required.iter().filter_map(&mut number).collect(),
+            forbidden: shape.forbidden.iter().filter_map(&mut number).collect(),
         }
     }
 }

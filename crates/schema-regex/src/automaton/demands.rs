@@ -1,8 +1,7 @@
 //! What the alternatives of a conjunction demand of members and items.
 
 use super::compile::{ANY, Compiler, ConjId, NONE};
-use super::declared::Properties;
-use super::shape::{ArrayShape, MemberRule, ObjectShape, Scope, Shape, Source};
+use super::shape::{ArrayShape, MemberRule, Scope, Shape, Source};
 use crate::ir::{Members, NEVER, NodeId, PatternId};
 use crate::shape::Signed;
 
@@ -38,133 +37,68 @@ impl Compiler {
         }
     }
 
-    /// What a shape demands of the value of a member: of this name, or (with
-    /// `None`) of one that no keyword names. `matches` says which patterns the
-    /// name matches.
-    pub(super) fn member_conj(
-        &mut self,
-        shape: &ObjectShape,
+    /// Adds what a rule says of the value of a member: of this name, or (with `None`) of one
+    /// that no keyword names. `matches` says which patterns the name matches, `value_of` is
+    /// its location among some members.
+    pub(super) fn rule_says(
+        &self,
+        rule: &MemberRule,
         name: Option<&str>,
         matches: &dyn Fn(PatternId) -> bool,
-    ) -> ConjId {
-        self.member_conj_by(shape, name, matches, |members, _| members.names.get(name?))
-    }
-
-    /// The same for a declared name, by its number, with the properties of each rule.
-    pub(super) fn numbered_conj(
-        &mut self,
-        shape: &ObjectShape,
-        (name, number): (&str, u32),
-        properties: &[Option<&Properties>],
-        matches: &dyn Fn(PatternId) -> bool,
-    ) -> ConjId {
-        self.member_conj_by(shape, Some(name), matches, |_, rule| {
-            properties[rule]?.value(number)
-        })
-    }
-
-    fn member_conj_by(
-        &mut self,
-        shape: &ObjectShape,
-        name: Option<&str>,
-        matches: &dyn Fn(PatternId) -> bool,
-        value_of: impl Fn(&Members, usize) -> Option<NodeId>,
-    ) -> ConjId {
-        let mut parts = std::mem::take(&mut self.parts);
-        for (i, rule) in shape.rules.iter().enumerate() {
-            match rule {
-                MemberRule::Members { node, atom, closed } => {
-                    let m = self.members(*node, *atom);
-                    let mut evaluated = false;
-                    if let Some(value) = value_of(m, i) {
-                        parts.push(Signed::yes(value));
+        value_of: impl Fn(&Members) -> Option<NodeId>,
+        parts: &mut Vec<Signed>,
+    ) {
+        match rule {
+            MemberRule::Members { node, atom, closed } => {
+                let m = self.members(*node, *atom);
+                let mut evaluated = false;
+                if let Some(value) = value_of(m) {
+                    parts.push(Signed::yes(value));
+                    evaluated = true;
+                }
+                for (id, value) in &m.patterns {
+                    if matches(*id) {
+                        parts.push(Signed::yes(*value));
                         evaluated = true;
                     }
-                    for (id, value) in &m.patterns {
-                        if matches(*id) {
-                            parts.push(Signed::yes(*value));
-                            evaluated = true;
-                        }
-                    }
-                    if !evaluated {
-                        let further = if *closed { NEVER } else { m.additional };
-                        parts.push(Signed::yes(further));
-                    }
                 }
-                MemberRule::Name(n, value) => {
-                    if name == Some(&**n) {
-                        parts.push(*value);
-                    }
+                if !evaluated {
+                    let further = if *closed { NEVER } else { m.additional };
+                    parts.push(Signed::yes(further));
                 }
-                MemberRule::Unevaluated(sources, value) => {
-                    let evaluated = sources
-                        .iter()
-                        .any(|s| self.source_evaluates(*s, matches, name));
-                    if !evaluated {
-                        parts.push(*value);
-                    }
+            }
+            MemberRule::Name(n, value) => {
+                if name == Some(&**n) {
+                    parts.push(*value);
+                }
+            }
+            MemberRule::Unevaluated(sources, value) => {
+                let evaluated = sources
+                    .iter()
+                    .any(|s| self.source_evaluates(*s, matches, name));
+                if !evaluated {
+                    parts.push(*value);
                 }
             }
         }
-        let conj = self.intern(&parts);
-        parts.clear();
-        self.parts = parts;
-        conj
     }
 
-    /// The same for a name, its patterns asked one by one.
+    /// What a shape demands of the value of a member of this name.
     pub(super) fn member_conj_of(&mut self, shape: &Shape, name: &str) -> ConjId {
         let Shape::Object(o) = shape else { return ANY };
         if o.forbidden.contains(name) {
             return NONE;
         }
-        let matched = self.matches_of(o, name);
-        self.member_conj(o, Some(name), &|id| matched.contains(&id))
-    }
-
-    /// The patterns of a shape that a name matches.
-    pub(super) fn matches_of(&self, shape: &ObjectShape, name: &str) -> Vec<PatternId> {
-        let mut ids = self.patterns_of(shape);
-        ids.retain(|id| self.name_matches(*id, name));
-        ids
-    }
-
-    /// The patterns that a shape looks at.
-    pub(super) fn patterns_of(&self, shape: &ObjectShape) -> Vec<PatternId> {
-        let mut ids: Vec<PatternId> = Vec::new();
-        let of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
-            ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
-        };
-        for rule in &shape.rules {
-            match rule {
-                MemberRule::Members { node, atom, .. } => of_members(*node, *atom, &mut ids),
-                MemberRule::Unevaluated(sources, _) => {
-                    for s in sources {
-                        if let Source::Members(node, atom) = s {
-                            of_members(*node, *atom, &mut ids);
-                        }
-                    }
-                }
-                MemberRule::Name(..) => {}
-            }
+        let mut parts = std::mem::take(&mut self.parts);
+        let matches = |id| self.name_matches(id, name);
+        let value_of = |members: &Members| members.names.get(name);
+        for rule in &o.rules {
+            self.rule_says(rule, Some(name), &matches, value_of, &mut parts);
         }
-        for witness in &shape.some {
-            match &witness.scope {
-                Scope::Pattern(id) => ids.push(*id),
-                Scope::Additional(node, atom) => of_members(*node, *atom, &mut ids),
-                Scope::Unevaluated(sources) => {
-                    for s in sources {
-                        if let Source::Members(node, atom) = s {
-                            of_members(*node, *atom, &mut ids);
-                        }
-                    }
-                }
-                Scope::Failing(_) => {}
-            }
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        ids
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        conj
     }
 
     /// Whether a name lies in the scope of a witness.

@@ -4,8 +4,9 @@
 use std::sync::OnceLock;
 
 use super::sources::Sources;
-use crate::strings::automaton::{CharTable, Product, TooBig};
+use crate::strings::automaton::TooBig;
 use crate::strings::pairs::Pairs;
+use crate::strings::product::{CharTable, Part, Product};
 use crate::strings::re::Re;
 
 pub(super) const DEAD: u32 = u32::MAX;
@@ -26,14 +27,13 @@ pub(super) struct CharDfa {
 
 impl CharDfa {
     /// The texts whose verdict about several expressions is wanted.
-    pub(super) fn trimmed(
-        parts: &[&Re],
-        limit: usize,
-        wanted: impl Fn(u64) -> bool,
-    ) -> Result<CharDfa, TooBig> {
-        Ok(CharDfa::of_table(
-            Product::new(parts, limit)?.into_table(wanted),
-        ))
+    pub(super) fn trimmed(product: &Product, wanted: impl Fn(u64) -> bool) -> CharDfa {
+        CharDfa::of_table(product.table(wanted))
+    }
+
+    /// The texts that one expression matches.
+    pub(super) fn of_part(part: &Part) -> CharDfa {
+        CharDfa::of_table(part.table())
     }
 
     /// No text at all.
@@ -51,20 +51,22 @@ impl CharDfa {
 
     /// The texts that all positive expressions and no negative one match.
     pub(super) fn new(parts: &[(&Re, bool)], limit: usize) -> Result<CharDfa, TooBig> {
+        if let [(re, true)] = parts {
+            return Ok(CharDfa::of_part(&Part::new(re, limit)?));
+        }
         let res: Vec<&Re> = parts.iter().map(|(re, _)| *re).collect();
         let mut want = 0u64;
         for (i, (_, positive)) in parts.iter().enumerate() {
             want |= u64::from(*positive) << i;
         }
         let product = Product::new(&res, limit)?;
-        Ok(CharDfa::of_table(product.into_table(|v| v == want)))
+        Ok(CharDfa::trimmed(&product, |v| v == want))
     }
 
     /// All verdicts about several expressions; states are not trimmed.
-    pub(super) fn labelled(parts: &[&Re], limit: usize) -> Result<CharDfa, TooBig> {
-        Ok(CharDfa::of_table(
-            Product::new(parts, limit)?.into_labelled(),
-        ))
+    pub(super) fn labelled(parts: &[&Part], limit: usize) -> Result<CharDfa, TooBig> {
+        let product = Product::of(parts, limit)?;
+        Ok(CharDfa::of_table(product.into_labelled()))
     }
 
     fn of_table(table: CharTable) -> CharDfa {
@@ -476,6 +478,43 @@ impl CharDfa {
         endless.get(state as usize).copied().unwrap_or(false)
     }
 
+    /// Whether more than so many texts of some lengths are accepted, as far as that is seen
+    /// by counting those of one length after another. `false` is no proof of the contrary.
+    pub(super) fn has_more_than(&self, many: u64, min: u64, max: Option<u64>) -> bool {
+        let longest = max.unwrap_or(LONGEST_COUNTED).min(LONGEST_COUNTED);
+        if self.is_empty() || self.next.len() > MAX_COUNTED {
+            return false;
+        }
+        let sizes = self.symbol_sizes();
+        // How many texts lead to each state, those of one length.
+        let mut texts = vec![0u64; self.states()];
+        texts[0] = 1;
+        let mut accepted = 0u64;
+        for length in 0..=longest {
+            if length >= min {
+                let here = texts.iter().zip(&self.labels);
+                let here = here.filter(|(_, label)| **label != 0);
+                accepted = here.fold(accepted, |sum, (n, _)| sum.saturating_add(*n));
+            }
+            if accepted > many {
+                return true;
+            }
+            let mut longer = vec![0u64; self.states()];
+            for (n, row) in texts.iter().zip(self.next.chunks_exact(self.width)) {
+                for (to, size) in row
+                    .iter()
+                    .zip(&sizes)
+                    .filter(|(to, _)| **to != DEAD && *n > 0)
+                {
+                    let sum = &mut longer[*to as usize];
+                    *sum = sum.saturating_add(n.saturating_mul(*size));
+                }
+            }
+            texts = longer;
+        }
+        false
+    }
+
     /// How many texts lead from each state to a label that `good` admits;
     /// `None` where they are without end.
     pub(super) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
@@ -560,6 +599,12 @@ const MAX_FREE: usize = 2_048;
 
 /// The same of what may come alone.
 const MAX_ALONE: usize = 1_024;
+
+/// The longest texts that are counted one length after another.
+const LONGEST_COUNTED: u64 = 64;
+
+/// The most steps between states with which that is done.
+const MAX_COUNTED: usize = 1 << 14;
 
 /// Longer runs are not looked for: few tokens are longer.
 const MAX_RUN: usize = 64;
@@ -683,26 +728,11 @@ impl NumberDfa {
         }
     }
 
-    /// The numbers that all positive parts and no negative one accept, met one after the
-    /// other: the first should be the one that bounds most. `None` past `limit` states.
-    pub(super) fn product(parts: &[(NumberDfa, bool)], limit: usize) -> Option<NumberDfa> {
-        let all = NumberDfa {
-            next: vec![[0; 16]],
-            accept: vec![true],
-            common: None,
-        };
-        let mut met: Option<NumberDfa> = None;
-        for (part, wanted) in parts {
-            let before = met.as_ref().unwrap_or(&all);
-            met = Some(before.meet(part, *wanted, limit)?);
+    /// The numbers that this accepts and another one does not; `None` past `limit` states.
+    pub(super) fn without(&self, other: &NumberDfa, limit: usize) -> Option<NumberDfa> {
+        if self.is_empty() {
+            return Some(NumberDfa::of_rows(Vec::new(), Vec::new()));
         }
-        let NumberDfa { next, accept, .. } = met?;
-        Some(NumberDfa::trimmed(next, accept))
-    }
-
-    /// The numbers that this accepts and another does, or does not. Where it is wanted
-    /// that it does, a state needs a state of it.
-    fn meet(&self, other: &NumberDfa, wanted: bool, limit: usize) -> Option<NumberDfa> {
         // The last number of the second stands for none of its states.
         let none = other.accept.len() as u32;
         let mut pairs = Pairs::new(self.accept.len(), other.accept.len() + 1);
@@ -712,7 +742,7 @@ impl NumberDfa {
         while next.len() < pairs.len() {
             let (a, b) = pairs.get(next.len());
             let is_other = b != none && other.accepts(b);
-            accept.push(self.accepts(a) && is_other == wanted);
+            accept.push(self.accepts(a) && !is_other);
             let mut row = [DEAD; 16];
             for (symbol, slot) in row.iter_mut().enumerate() {
                 let to_a = self.next[a as usize][symbol];
@@ -720,7 +750,7 @@ impl NumberDfa {
                     true => none,
                     false => other.next[b as usize][symbol].min(none),
                 };
-                if to_a != DEAD && (to_b != none || !wanted) {
+                if to_a != DEAD {
                     *slot = pairs.number((to_a, to_b));
                 }
             }
@@ -729,11 +759,7 @@ impl NumberDfa {
                 return None;
             }
         }
-        Some(NumberDfa {
-            next,
-            accept,
-            common: None,
-        })
+        Some(NumberDfa::trimmed(next, accept))
     }
 
     /// Whether numbers without end are accepted, as far as that is plain: at some place

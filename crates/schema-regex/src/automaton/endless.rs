@@ -3,6 +3,7 @@
 
 use super::SchemaAutomaton;
 use super::live::{Live, ObjectAt};
+use super::unique::MAX_VALUES;
 use crate::hash::FxSet;
 
 /// How deep values are looked into, and how deep those beside may nest. Less than this
@@ -13,8 +14,9 @@ const DEPTH: u32 = 8;
 const LEAST_NESTING: u32 = 4 * DEPTH;
 
 impl SchemaAutomaton {
-    /// Whether a value of the goal is, or holds, a text or number of any length, a further
-    /// name without a demand, or an array of any length. `false` is no proof of the contrary.
+    /// Whether a value of the goal is, or holds, a text or number of any length, one of more
+    /// texts than are listed, a further name without a demand, or an array of any length.
+    /// `false` is no proof of the contrary.
     pub(super) fn is_plainly_endless(&self, node: u32, goal: u32) -> bool {
         if self.max_nesting < LEAST_NESTING {
             return false;
@@ -39,7 +41,10 @@ impl SchemaAutomaton {
                 for leaf in leaves {
                     match leaf.dfa {
                         None if leaf.max != Some(0) => return true,
-                        Some(d) if leaf.lengths.is_none() => patterns.push(&m.dfas[d as usize]),
+                        Some(d) => {
+                            let bounds = leaf.lengths.as_ref().map(|l| l.bounds());
+                            patterns.push((&m.dfas[d as usize], bounds));
+                        }
                         _ => {}
                     }
                 }
@@ -91,7 +96,11 @@ impl SchemaAutomaton {
                 }
             }
         }
-        patterns.iter().any(|dfa| dfa.is_endless(0))
+        patterns.iter().any(|(dfa, bounds)| {
+            let (min, max) = bounds.unwrap_or((0, None));
+            dfa.has_more_than(MAX_VALUES as u64, min, max)
+                || (bounds.is_none() && dfa.is_endless(0))
+        })
     }
 }
 
@@ -135,6 +144,20 @@ mod tests {
             (few.clone(), false),
             (json!({"type": "string", "pattern": "^a+$"}), true),
             (json!({"type": "string", "pattern": "^a{2}$"}), false),
+            (json!({"type": "string", "pattern": "^[a-j]{3}$"}), false),
+            (json!({"type": "string", "pattern": "^[a-j]{4}$"}), true),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*$", "maxLength": 3}),
+                false,
+            ),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*$", "maxLength": 4}),
+                true,
+            ),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*b?$", "minLength": 6, "maxLength": 7}),
+                true,
+            ),
             (json!({"type": "integer"}), true),
             (json!({"type": "number", "minimum": 3}), true),
             (

@@ -1,16 +1,17 @@
 //! The automata of strings and numbers, made from shapes and kept.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use super::compile::Compiler;
-use super::dfa::{CharDfa, DEAD, NumberDfa};
+use super::dfa::{CharDfa, NumberDfa};
 use super::few::Few;
 use super::lengths::Lengths;
+use super::multiples;
 use super::node::{Leaf, NumberMachine, StringMachine, Words};
 use super::ranges;
 use super::shape::{NumberShape, StringShape};
-use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
 use crate::ir::{Name, NodeId, PatternId};
@@ -18,13 +19,26 @@ use crate::options::IntegerSpelling;
 use crate::strings::automaton::TooBig;
 use crate::strings::formats::{self, Format};
 use crate::strings::numbers::{self, Fraction};
+use crate::strings::product::{Part, Product};
 use crate::strings::re::Re;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
 
+/// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
+/// of texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    Pattern(PatternId, usize),
+    Format(Format),
+    Texts(Vec<Name>),
+}
+
 #[derive(Default)]
 pub(super) struct LeafCache {
     strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
+    parts: HashMap<Asked, Rc<Part>>,
+    /// What was met last: alternatives often ask the same and want other answers.
+    product: Option<(Vec<Asked>, Rc<Product>)>,
     numbers: HashMap<NumberShape, Arc<NumberDfa>>,
     /// All numbers that are no integers.
     no_integers: Option<Arc<NumberDfa>>,
@@ -183,8 +197,42 @@ impl Compiler {
         }))
     }
 
+    /// The automaton of an expression, made once.
+    pub(super) fn part(&mut self, asked: Asked) -> Result<Rc<Part>, TooBig> {
+        if let Some(known) = self.leaves.parts.get(&asked) {
+            return Ok(Rc::clone(known));
+        }
+        let limit = self.options.max_automaton_states;
+        let made = match &asked {
+            Asked::Pattern(id, at) => match &self.schema.pattern(*id).pattern {
+                Ok(pattern) => {
+                    let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
+                    Part::new(look.unwrap_or(&pattern.main), limit)?
+                }
+                // What cannot be read is refused where it is met.
+                Err(_) => Part::new(&Re::Never, limit)?,
+            },
+            Asked::Format(format) => Part::new(&format.re(), limit)?,
+            Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
+        };
+        let made = Rc::new(made);
+        self.leaves.parts.insert(asked, Rc::clone(&made));
+        Ok(made)
+    }
+
+    /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
+    pub(super) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
+        let Ok(pattern) = &self.schema.pattern(id).pattern else {
+            return Vec::new();
+        };
+        let looks = pattern.looks.iter().map(|(_, want)| *want);
+        let all = std::iter::once(true).chain(looks).enumerate();
+        all.map(|(at, want)| (Asked::Pattern(id, at), want))
+            .collect()
+    }
+
     /// `None` where every string matches.
-    fn string_dfa(&self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
+    fn string_dfa(&mut self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
         let (patterns, formats, excluded) = key;
         match (&patterns[..], &formats[..], &excluded[..]) {
             ([], [(format, true)], []) => return Ok(Some(format_dfa(*format, None))),
@@ -193,49 +241,72 @@ impl Compiler {
             }
             _ => {}
         }
-        let limit = self.options.max_automaton_states;
-        let too_big = |_| self.too_big(at, "the automaton of these strings");
-        let mut conditions: Vec<(Vec<(Re, bool)>, bool)> = Vec::new();
+        let mut conditions: Vec<(Vec<(Asked, bool)>, bool)> = Vec::new();
         for (id, positive) in patterns {
-            let entry = self.schema.pattern(*id);
-            let Ok(pattern) = &entry.pattern else {
-                continue;
-            };
-            let mut parts = vec![(pattern.main.clone(), true)];
-            parts.extend(pattern.looks.iter().cloned());
-            conditions.push((parts, *positive));
+            let asked = self.asked_by(*id);
+            if !asked.is_empty() {
+                conditions.push((asked, *positive));
+            }
         }
         for (format, positive) in formats {
-            conditions.push((vec![(format.re(), true)], *positive));
+            conditions.push((vec![(Asked::Format(*format), true)], *positive));
         }
         if !excluded.is_empty() {
-            let listed = Re::alt(excluded.iter().map(|t| Re::literal(t)));
-            conditions.push((vec![(listed, true)], false));
+            conditions.push((vec![(Asked::Texts(excluded.clone()), true)], false));
         }
-        let any = Re::any();
-        conditions.retain(|(parts, positive)| {
-            !(*positive && parts.len() == 1 && parts[0] == (any.clone(), true))
-        });
-        if conditions.is_empty() {
-            return Ok(None);
+        let made = self.dfa_of(conditions);
+        made.map_err(|_| self.too_big(at, "the automaton of these strings"))
+    }
+
+    /// The strings that satisfy all of some conditions, or do not where they must not:
+    /// `None` where every string does.
+    fn dfa_of(
+        &mut self,
+        conditions: Vec<(Vec<(Asked, bool)>, bool)>,
+    ) -> Result<Option<Arc<CharDfa>>, TooBig> {
+        let mut asked: Vec<Asked> = Vec::new();
+        let mut parts: Vec<Rc<Part>> = Vec::new();
+        // What is wanted of the expressions of each condition, one after the other.
+        let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
+        for (all, positive) in conditions {
+            let from = parts.len();
+            for (one, _) in &all {
+                parts.push(self.part(one.clone())?);
+            }
+            if positive && all.len() == 1 && parts[from].is_any {
+                parts.pop();
+                continue;
+            }
+            wanted.push((all.iter().map(|(_, want)| *want).collect(), positive));
+            asked.extend(all.into_iter().map(|(one, _)| one));
         }
-        let res: Vec<&Re> = conditions
-            .iter()
-            .flat_map(|(parts, _)| parts.iter().map(|(re, _)| re))
-            .collect();
+        match (&parts[..], &wanted[..]) {
+            ([], _) => return Ok(None),
+            ([part], [(_, true)]) => return Ok(Some(Arc::new(CharDfa::of_part(part)))),
+            _ => {}
+        }
+        let product = match &self.leaves.product {
+            Some((known, product)) if *known == asked => Rc::clone(product),
+            _ => {
+                let parts: Vec<&Part> = parts.iter().map(|part| &**part).collect();
+                let made = Product::of(&parts, self.options.max_automaton_states)?;
+                let made = Rc::new(made);
+                self.leaves.product = Some((asked, Rc::clone(&made)));
+                made
+            }
+        };
         let holds = |verdict: u64| {
             let mut bit = 0;
-            conditions.iter().all(|(parts, positive)| {
+            wanted.iter().all(|(wants, positive)| {
                 let mut all = true;
-                for (_, want) in parts {
+                for want in wants {
                     all &= (verdict & (1 << bit) != 0) == *want;
                     bit += 1;
                 }
                 all == *positive
             })
         };
-        let dfa = CharDfa::trimmed(&res, limit, holds).map_err(too_big)?;
-        Ok(Some(Arc::new(dfa)))
+        Ok(Some(Arc::new(CharDfa::trimmed(&product, holds))))
     }
 
     /// The automaton of a shape of numbers.
@@ -350,10 +421,9 @@ impl Compiler {
             (None, None) => self.number_of_re(shape, &numbers::range(None, None, fraction))?,
             _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
         };
-        let mut parts = vec![(range, true)];
-        for (divisor, positive) in &shape.multiples {
-            let part = multiples(divisor, limit).ok_or(TooBig).map_err(too_big)?;
-            parts.push((part, *positive));
+        let mut made = range;
+        if !shape.multiples.is_empty() {
+            made = multiples::among(made, &shape.multiples, limit).map_err(too_big)?;
         }
         if !shape.excluded.is_empty() {
             let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
@@ -363,14 +433,12 @@ impl Compiler {
                 }
                 out
             }));
-            parts.push((self.number_of_re(shape, &listed)?, false));
+            let listed = self.number_of_re(shape, &listed)?;
+            made = made
+                .without(&listed, limit)
+                .ok_or(TooBig)
+                .map_err(too_big)?;
         }
-        if parts.len() == 1 {
-            return Ok(Arc::new(parts.swap_remove(0).0));
-        }
-        let made = NumberDfa::product(&parts, limit)
-            .ok_or(TooBig)
-            .map_err(too_big)?;
         Ok(Arc::new(made))
     }
 }
@@ -390,70 +458,4 @@ fn format_dfa(format: Format, part: Option<Format>) -> Arc<CharDfa> {
         let parts: Vec<(&Re, bool)> = res.iter().map(|re| (re, true)).collect();
         Arc::new(CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never()))
     }))
-}
-
-/// Plain decimals, with a sign or without, that are multiples of `divisor`:
-/// states are residues of the digits so far. `None` past `limit` states.
-fn multiples(divisor: &Decimal, limit: usize) -> Option<NumberDfa> {
-    let scale = divisor.scale();
-    let modulus = u64::try_from(divisor.scaled(scale)?).ok()?;
-    if modulus == 0 {
-        return None;
-    }
-    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-    enum At {
-        Start,
-        Sign,
-        Zero,
-        Whole(u64),
-        /// After the point, this many places read; from `scale` on zeros only.
-        Place(usize, u64, bool),
-    }
-    let mut known: FxMap<At, u32> = FxMap::default();
-    known.insert(At::Start, 0);
-    let mut states = vec![At::Start];
-    let mut next: Vec<[u32; 16]> = Vec::new();
-    let mut accept: Vec<bool> = Vec::new();
-    let push = |r: u64, d: u64| ((u128::from(r) * 10 + u128::from(d)) % u128::from(modulus)) as u64;
-    let filled = |r: u64, places: usize| (0..places).fold(r, |r, _| push(r, 0)) == 0;
-    let mut i = 0;
-    while i < states.len() {
-        let at = states[i];
-        accept.push(match at {
-            At::Start | At::Sign => false,
-            At::Zero => true,
-            At::Whole(r) => filled(r, scale),
-            At::Place(n, r, some) => some && filled(r, scale - n),
-        });
-        let mut row = [DEAD; 16];
-        for (symbol, slot) in row.iter_mut().enumerate() {
-            let digit = symbol as u64;
-            let to = match (at, symbol) {
-                (At::Start, 10) => Some(At::Sign),
-                (At::Start | At::Sign, 0) => Some(At::Zero),
-                (At::Start | At::Sign, 1..=9) => Some(At::Whole(digit % modulus)),
-                (At::Whole(r), 0..=9) => Some(At::Whole(push(r, digit))),
-                (At::Zero, 12) => Some(At::Place(0, 0, false)),
-                (At::Whole(r), 12) => Some(At::Place(0, r, false)),
-                (At::Place(n, r, _), 0..=9) if n < scale => {
-                    Some(At::Place(n + 1, push(r, digit), true))
-                }
-                (At::Place(n, r, _), 0) if n == scale => Some(At::Place(n, r, true)),
-                _ => None,
-            };
-            if let Some(to) = to {
-                let fresh = states.len() as u32;
-                *slot = *known.entry(to).or_insert_with(|| {
-                    states.push(to);
-                    fresh
-                });
-            }
-        }
-        next.push(row);
-        if states.len() > limit {
-            return None;
-        }
-        i += 1;
-    }
-    Some(NumberDfa::trimmed(next, accept))
 }

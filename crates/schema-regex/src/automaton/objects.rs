@@ -1,24 +1,30 @@
 //! Builds the machine of objects: declared names in order, classes of further
 //! names, and for each thread what a member must be.
 
+use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use super::build::{Builder, Wanted};
-use super::compile::{ConjId, NONE};
-use super::declared::{AllProperties, Declared, MembersAt, Numbers, Properties};
-use super::demands::Asked;
+use super::compile::{Compiler, ConjId, NONE};
+use super::declared::{AllProperties, Declared, MembersAt, Numbers};
+use super::demands;
 use super::dfa::CharDfa;
 use super::few::Few;
+use super::leaves::Asked;
 use super::node::{
-    ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words, are_numbers,
+    Choice, ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
+    are_numbers,
 };
+use super::rules::{Names, Rules, Said};
 use super::shape::{Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId, PatternId};
 use crate::options::PropertyOrder;
 use crate::shape::Signed;
+use crate::strings::automaton::TooBig;
 use crate::strings::formats::Format;
+use crate::strings::product::Part;
 use crate::strings::re::Re;
 
 /// A condition on names, for names that are not declared.
@@ -27,7 +33,7 @@ type NameTests = FxMap<Vec<Signed>, Vec<StringShape>>;
 /// What is asked of a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
-    res: Vec<Re>,
+    parts: Vec<Rc<Part>>,
     /// Main expression and looks, each with what is wanted.
     patterns: FxMap<PatternId, Vec<(usize, bool)>>,
     formats: FxMap<Format, usize>,
@@ -35,6 +41,12 @@ struct Questions {
 }
 
 impl Questions {
+    /// Adds an expression; answers its bit.
+    fn add(&mut self, part: Rc<Part>) -> usize {
+        self.parts.push(part);
+        self.parts.len() - 1
+    }
+
     fn pattern(&self, id: PatternId, verdict: u64) -> bool {
         self.patterns.get(&id).is_some_and(|bits| {
             bits.iter()
@@ -62,7 +74,8 @@ impl Builder {
         shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
         let mut tests: NameTests = FxMap::default();
-        let mut named: Vec<Name> = Vec::new();
+        let rules = Rules::new(shapes);
+        let mut named = Names::default();
         let mut met: FxSet<MembersAt> = FxSet::default();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
@@ -89,88 +102,86 @@ impl Builder {
                     .collect();
                 for s in &alternatives {
                     let texts = s.allowed.iter().flatten().chain(&s.excluded);
-                    named.extend(texts.cloned());
+                    texts.for_each(|text| named.add(text));
                 }
                 tests.insert(names, alternatives);
             }
-            for rule in &o.rules {
-                match rule {
-                    MemberRule::Members { node, atom, .. } => {
-                        self.name_members((*node, *atom), &mut met, &mut named);
-                    }
-                    MemberRule::Name(name, _) => {
-                        named.push(name.clone());
-                    }
-                    MemberRule::Unevaluated(..) => {}
-                }
+            for name in o.required.iter().chain(&o.forbidden) {
+                named.add(name);
             }
-            named.extend(o.required.iter().cloned());
-            named.extend(o.forbidden.iter().cloned());
             for (name, needed) in &o.implies {
-                named.push(name.clone());
-                named.extend(needed.iter().cloned());
+                named.add(name);
+                needed.iter().for_each(|name| named.add(name));
+            }
+        }
+        for rule in rules.list() {
+            match rule {
+                MemberRule::Members { node, atom, .. } => {
+                    self.name_members((*node, *atom), &mut met, &mut named);
+                }
+                MemberRule::Name(name, _) => named.add(name),
+                MemberRule::Unevaluated(..) => {}
             }
         }
         // Names of other alternatives that only `Unevaluated` tells apart.
-        for (_, o) in shapes {
-            let of_rules = o.rules.iter().filter_map(|rule| match rule {
-                MemberRule::Unevaluated(sources, _) => Some(sources),
-                _ => None,
-            });
-            let of_witnesses = o.some.iter().filter_map(|w| match &w.scope {
-                Scope::Unevaluated(sources) => Some(sources),
-                _ => None,
-            });
-            for source in of_rules.chain(of_witnesses).flatten() {
-                if let Source::Members(node, atom) = source {
-                    self.name_members((*node, *atom), &mut met, &mut named);
-                }
-            }
-            for w in &o.some {
-                if let Scope::Additional(node, atom) = &w.scope {
-                    self.name_members((*node, *atom), &mut met, &mut named);
-                }
+        let of_rules = rules.list().iter().filter_map(|rule| match rule {
+            MemberRule::Unevaluated(sources, _) => Some(sources),
+            _ => None,
+        });
+        let witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
+        let of_witnesses = witnesses.clone().filter_map(|w| match &w.scope {
+            Scope::Unevaluated(sources) => Some(sources),
+            _ => None,
+        });
+        for source in of_rules.chain(of_witnesses).flatten() {
+            if let Source::Members(node, atom) = source {
+                self.name_members((*node, *atom), &mut met, &mut named);
             }
         }
-        let mut names = Declared::new(named);
+        for w in witnesses {
+            if let Scope::Additional(node, atom) = &w.scope {
+                self.name_members((*node, *atom), &mut met, &mut named);
+            }
+        }
+        let mut names = Declared::new(named.list);
         let orders = self.orders(goals, shapes, &mut names);
-        let properties = self.compiler.all_properties(shapes, &names);
+        let properties = self.compiler.all_properties(&rules, shapes, &names);
+        let mut places: FxMap<*const u8, Option<u32>> = FxMap::default();
         let numbers: Vec<Numbers> = shapes
             .iter()
-            .map(|(_, o)| Numbers::new(o, &names))
+            .map(|(_, o)| Numbers::new(o, &names, &mut places))
             .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
         let at = self.compiler.first_of(goals[0]);
         self.compiler.spend_many(at, order.len() * shapes.len())?;
         let mut declared = Vec::with_capacity(order.len());
-        let patterns: Vec<Vec<PatternId>> = shapes
-            .iter()
-            .map(|(_, o)| self.compiler.patterns_of(o))
-            .collect();
-        let of_rules: Vec<Vec<Option<&Properties>>> = shapes
-            .iter()
-            .map(|(_, o)| properties_of_rules(o, &properties))
-            .collect();
+        let patterns = self.compiler.patterns_asked(&rules, shapes);
+        let of_rules = rules.properties(&properties);
         let mut matched: Vec<PatternId> = Vec::new();
+        let mut said = Said::default();
         let mut wanted: Wanted = Vec::with_capacity(shapes.len());
         for (number, name) in (0..).zip(order) {
             wanted.clear();
+            matched.clear();
+            let all = patterns.iter().copied();
+            matched.extend(all.filter(|id| self.compiler.name_matches(*id, name)));
+            let matches = |id: PatternId| matched.binary_search(&id).is_ok();
+            let value_of = |rule: usize| of_rules[rule]?.value(number);
+            let compiler = &self.compiler;
+            compiler.ask(&rules, Some(name), &matches, value_of, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
-                let forbids = &numbers[t].forbidden;
-                if (!forbids.is_empty() && forbids.contains(&number))
-                    || !self.name_satisfies(&o.names, name)?
-                {
+                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
                     continue;
                 }
-                let of_shape = patterns[t].iter().copied();
-                matched.clear();
-                matched.extend(of_shape.filter(|id| self.compiler.name_matches(*id, name)));
-                let matches = |id: PatternId| matched.contains(&id);
-                let named = (&**name, number);
-                let conj = self
-                    .compiler
-                    .numbered_conj(o, named, &of_rules[t], &matches);
+                let conj = self.compiler.conj_said(&rules, t, &mut said);
+                if conj == NONE {
+                    continue;
+                }
+                if o.some.is_empty() {
+                    wanted.push((t as u32, conj, 0));
+                    continue;
+                }
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
@@ -179,7 +190,7 @@ impl Builder {
                         failing.push(*s);
                     }
                 }
-                let asked = Asked {
+                let asked = demands::Asked {
                     name: Some(name),
                     declared: &|at| properties.get(&at)?.value(number),
                     matches: &matches,
@@ -189,7 +200,7 @@ impl Builder {
             }
             declared.push(self.member(&wanted)?);
         }
-        let (keys, classes) = self.extras(at, shapes, &tests, order)?;
+        let (keys, classes) = self.extras(at, (shapes, &rules), &tests, order)?;
         let mut threads = Vec::with_capacity(shapes.len());
         let mut cap = 0u64;
         for ((goal, o), own) in shapes.iter().zip(&numbers) {
@@ -244,18 +255,17 @@ impl Builder {
             .collect();
         // Remembered is what a thread lets come at any time.
         let mut tracked = vec![0u32; order.len().div_ceil(32)];
-        for (t, thread) in threads.iter().enumerate() {
-            let implied: Vec<u32> = thread
-                .implies
-                .iter()
-                .flat_map(|(n, list)| std::iter::once(*n).chain(list.iter().copied()))
-                .collect();
-            for (n, rank) in thread.ranks.iter().enumerate() {
-                let loose = *rank == LOOSE && !declared[n].of(t as u32).is_empty();
-                if loose || implied.contains(&(n as u32)) {
-                    tracked[n / 32] |= 1 << (n % 32);
-                }
+        let mut track = |n: u32| tracked[n as usize / 32] |= 1 << (n % 32);
+        for (n, member) in (0..).zip(&declared) {
+            let mut options = member.options.iter();
+            let is_loose = |c: &Choice| threads[c.thread as usize].ranks[n as usize] == LOOSE;
+            if options.any(is_loose) {
+                track(n);
             }
+        }
+        for (n, list) in threads.iter().flat_map(|thread| &thread.implies) {
+            track(*n);
+            list.iter().for_each(|n| track(*n));
         }
         Ok(ObjectMachine {
             tracked: tracked.into(),
@@ -292,6 +302,7 @@ impl Builder {
                 let given = members.names.order().filter_map(|name| names.give(name));
                 orders[goal].names.extend(given);
             }
+            orders[goal].walked = walk.iter().copied().collect();
             orders[goal].walk = walk;
             later.push((goal, others));
         }
@@ -304,10 +315,10 @@ impl Builder {
     }
 
     /// Adds the names of a `Members` atom, once.
-    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Vec<Name>) {
+    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Names) {
         if met.insert(at) {
             let members = self.compiler.members(at.0, at.1);
-            named.extend(members.names.order().cloned());
+            members.names.order().for_each(|name| named.add(name));
         }
     }
 
@@ -317,7 +328,7 @@ impl Builder {
         thread: u32,
         o: &ObjectShape,
         conj: ConjId,
-        asked: &Asked<'_>,
+        asked: &demands::Asked<'_>,
         out: &mut Wanted,
     ) {
         if conj == NONE {
@@ -336,7 +347,7 @@ impl Builder {
                 count += 1;
             }
         }
-        let mut parts: Vec<Signed> = Vec::new();
+        let mut parts = std::mem::take(&mut self.compiler.parts);
         for subset in 1..1u32 << count {
             parts.clear();
             parts.extend_from_slice(self.compiler.conj(conj));
@@ -350,38 +361,37 @@ impl Builder {
             let conj = self.compiler.intern(&parts);
             out.push((thread, conj, take));
         }
+        parts.clear();
+        self.compiler.parts = parts;
     }
 
     /// The classes of names that are not declared.
     fn extras(
         &mut self,
         at: NodeId,
-        shapes: &[(u32, &ObjectShape)],
+        (shapes, rules): (&[(u32, &ObjectShape)], &Rules<'_>),
         tests: &NameTests,
         declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
-        let questions = self.questions(shapes, tests);
-        let verdicts: Vec<u64> = if questions.res.is_empty() {
-            vec![0]
-        } else {
-            Vec::new()
+        let limit = self.options().max_automaton_states;
+        let too_big = |compiler: &Compiler| {
+            Error::at(
+                ErrorKind::Refused,
+                compiler.pointer(at),
+                "patternProperties",
+                format!(
+                    "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
+                ),
+            )
         };
-        let machine = if questions.res.is_empty() {
+        let questions = self.questions((shapes, rules), tests);
+        let questions = questions.map_err(|_| too_big(&self.compiler))?;
+        let machine = if questions.parts.is_empty() {
             None
         } else {
-            let res: Vec<&Re> = questions.res.iter().collect();
-            let limit = self.options().max_automaton_states;
-            let dfa = CharDfa::labelled(&res, limit).map_err(|_| {
-                Error::at(
-                    ErrorKind::Refused,
-                    self.compiler.pointer(at),
-                    "patternProperties",
-                    format!(
-                        "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
-                    ),
-                )
-            })?;
-            Some(dfa)
+            let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
+            let dfa = CharDfa::labelled(&parts, limit);
+            Some(dfa.map_err(|_| too_big(&self.compiler))?)
         };
         let verdicts = match &machine {
             Some(dfa) => {
@@ -390,13 +400,17 @@ impl Builder {
                 all.dedup();
                 all
             }
-            None => verdicts,
+            None => vec![0],
         };
+        let mut said = Said::default();
         let mut classes: Vec<ExtraClass> = Vec::new();
         let mut known: FxMap<Wanted, u32> = FxMap::default();
         let mut class_of: FxMap<u64, u32> = FxMap::default();
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
+            let matches = |id: PatternId| questions.pattern(id, verdict);
+            let compiler = &self.compiler;
+            compiler.ask(rules, None, &matches, |_| None, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
                 let test = |names: &Vec<Signed>| {
                     tests
@@ -406,9 +420,8 @@ impl Builder {
                 if !o.names.is_empty() && !test(&o.names) {
                     continue;
                 }
-                let matches = |id: PatternId| questions.pattern(id, verdict);
-                let conj = self.compiler.member_conj(o, None, &matches);
-                let asked = Asked {
+                let conj = self.compiler.conj_said(rules, t, &mut said);
+                let asked = demands::Asked {
                     name: None,
                     declared: &|_| None,
                     matches: &matches,
@@ -474,70 +487,64 @@ impl Builder {
         Ok((Some(keys), classes))
     }
 
-    fn questions(&self, shapes: &[(u32, &ObjectShape)], tests: &NameTests) -> Questions {
+    fn questions(
+        &mut self,
+        (shapes, rules): (&[(u32, &ObjectShape)], &Rules<'_>),
+        tests: &NameTests,
+    ) -> Result<Questions, TooBig> {
         let mut q = Questions::default();
-        let schema = &self.compiler.schema;
-        let add = |re: Re, res: &mut Vec<Re>| {
-            res.push(re);
-            res.len() - 1
-        };
-        let pattern = |id: PatternId, q: &mut Questions| {
-            if q.patterns.contains_key(&id) {
-                return;
-            }
-            if let Ok(p) = &schema.pattern(id).pattern {
-                let mut bits = vec![(add(p.main.clone(), &mut q.res), true)];
-                for (re, want) in &p.looks {
-                    bits.push((add(re.clone(), &mut q.res), *want));
-                }
-                q.patterns.insert(id, bits);
-            }
-        };
-        for (_, o) in shapes {
-            for id in self.compiler.patterns_of(o) {
-                pattern(id, &mut q);
-            }
+        for id in self.compiler.patterns_asked(rules, shapes) {
+            self.ask_pattern(id, &mut q)?;
         }
         for alternatives in tests.values() {
             for s in alternatives.iter().filter(|s| s.allowed.is_none()) {
                 for (id, _) in &s.patterns {
-                    pattern(*id, &mut q);
+                    self.ask_pattern(*id, &mut q)?;
                 }
                 for (f, _) in &s.formats {
                     if !q.formats.contains_key(f) {
-                        let bit = add(f.re(), &mut q.res);
+                        let bit = q.add(self.compiler.part(Asked::Format(*f))?);
                         q.formats.insert(*f, bit);
                     }
                 }
                 if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
                     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
                     let re = Re::any_char().repeat(count(s.min), s.max.map(count));
-                    let bit = add(re, &mut q.res);
+                    let limit = self.options().max_automaton_states;
+                    let bit = q.add(Rc::new(Part::new(&re, limit)?));
                     q.lengths.insert((s.min, s.max), bit);
                 }
             }
         }
-        q
+        Ok(q)
+    }
+
+    fn ask_pattern(&mut self, id: PatternId, q: &mut Questions) -> Result<(), TooBig> {
+        if q.patterns.contains_key(&id) {
+            return Ok(());
+        }
+        let mut bits = Vec::new();
+        for (asked, want) in self.compiler.asked_by(id) {
+            bits.push((q.add(self.compiler.part(asked)?), want));
+        }
+        // A pattern that cannot be read holds nowhere.
+        if !bits.is_empty() {
+            q.patterns.insert(id, bits);
+        }
+        Ok(())
     }
 }
 
-/// For each rule of a shape the properties of its location, if it has any.
-fn properties_of_rules<'p>(
-    o: &ObjectShape,
-    properties: &'p AllProperties,
-) -> Vec<Option<&'p Properties>> {
-    let of_rule = |rule: &MemberRule| match rule {
-        MemberRule::Members { node, atom, .. } => properties.get(&(*node, *atom)),
-        _ => None,
-    };
-    o.rules.iter().map(of_rule).collect()
-}
+/// Up to so many rules are looked through one by one.
+const FEW_RULES: usize = 8;
 
 /// The order that a goal gives to members.
 #[derive(Default)]
 struct GoalOrder {
     /// The `properties` that it leads to in place.
     walk: Vec<MembersAt>,
+    /// The same, each once.
+    walked: FxSet<MembersAt>,
     /// Their names and then those that other keywords have, by number; some repeat.
     names: Vec<u32>,
 }
@@ -553,40 +560,42 @@ fn ranks(
 ) -> Vec<u32> {
     let mut ranks = vec![LOOSE; names.order().len()];
     let mut next = 0;
-    let mut place = |number: u32| {
+    let mut place = |ranks: &mut [u32], number: u32| {
         let rank = &mut ranks[number as usize];
         if *rank == LOOSE {
             *rank = next;
             next += 1;
         }
     };
-    let mut members: FxSet<MembersAt> = o
-        .rules
-        .iter()
-        .filter_map(|r| match r {
-            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-            _ => None,
-        })
-        .collect();
-    let order = |at: &(NodeId, u16)| properties.get(at).map_or(&[][..], |p| &p.order);
-    for at in goal.walk.iter().filter(|at| members.remove(at)) {
-        order(at).iter().for_each(|n| place(*n));
+    let members = |r: &MemberRule| match r {
+        MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+        _ => None,
+    };
+    let many: Option<FxSet<MembersAt>> =
+        (o.rules.len() > FEW_RULES).then(|| o.rules.iter().filter_map(members).collect());
+    let is_member = |at: &MembersAt| match &many {
+        Some(all) => all.contains(at),
+        None => o.rules.iter().any(|r| members(r) == Some(*at)),
+    };
+    let order = |at: &MembersAt| properties.get(at).map_or(&[][..], |p| &p.order);
+    for at in goal.walk.iter().filter(|at| is_member(at)) {
+        order(at).iter().for_each(|n| place(&mut ranks, *n));
     }
     // Synthetic ones, which no walk meets.
-    for rule in &o.rules {
-        if let MemberRule::Members { node, atom, .. } = rule
-            && members.contains(&(*node, *atom))
-        {
-            order(&(*node, *atom)).iter().for_each(|n| place(*n));
-        }
+    let of_rules = o.rules.iter().filter_map(members);
+    for at in of_rules.filter(|at| !goal.walked.contains(at)) {
+        order(&at).iter().for_each(|n| place(&mut ranks, *n));
     }
     let implied = o.implies.iter();
     let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
     let implied = implied.filter_map(|n| names.number(n));
-    let demanded: FxSet<u32> = own.required.iter().copied().chain(implied).collect();
-    for number in goal.names.iter().filter(|n| demanded.contains(n)) {
-        place(*number);
+    let demanded = own.required.iter().copied().chain(implied);
+    let left: FxSet<u32> = demanded.filter(|n| ranks[*n as usize] == LOOSE).collect();
+    if !left.is_empty() {
+        for number in goal.names.iter().filter(|n| left.contains(n)) {
+            place(&mut ranks, *number);
+        }
     }
-    own.required.iter().for_each(|n| place(*n));
+    own.required.iter().for_each(|n| place(&mut ranks, *n));
     ranks
 }

@@ -27,7 +27,7 @@ pub(super) type Values = Option<Arc<[Arc<str>]>>;
 
 /// The most values of a goal that are listed; goals with more count as
 /// endless.
-const MAX_VALUES: usize = 2_000;
+pub(super) const MAX_VALUES: usize = 2_000;
 /// The most steps to list them.
 const MAX_STEPS: usize = 40_000;
 /// The most steps to look for an item that differs.

@@ -9,7 +9,7 @@ use crate::conjunction::Reading;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{self, AtomKind, Kinds, NodeId, PatternId};
 use crate::shape::{Conj, Objects, Shape, Signed};
-use crate::strings::automaton::Product;
+use crate::strings::product::Product;
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place, push_count};
 

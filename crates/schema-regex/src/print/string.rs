@@ -4,8 +4,8 @@ use super::Printer;
 use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
 use crate::shape::{At, Shape, Strings};
-use crate::strings::automaton::Product;
 use crate::strings::lengths;
+use crate::strings::product::Product;
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place};
 

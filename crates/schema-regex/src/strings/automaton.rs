@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::nfa::{Alphabet, Marks, Nfa};
-use super::pairs::Pairs;
 use super::re::{CharSet, Re};
 use crate::hash::FxMap;
 
@@ -15,17 +14,47 @@ use crate::hash::FxMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooBig;
 
-const DEAD: u32 = u32::MAX;
+/// No state.
+pub(super) const DEAD: u32 = u32::MAX;
 
 /// A deterministic automaton over the symbols of an alphabet; missing edges
 /// are [`DEAD`].
-struct Table {
+pub(super) struct Table {
     next: Vec<u32>,
     accept: Vec<bool>,
     width: usize,
 }
 
-fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
+impl Table {
+    /// The smallest automaton of the same texts; see [`minimise`].
+    pub(super) fn minimal(mut self) -> (Vec<u32>, Vec<bool>) {
+        self.complete();
+        minimise(&self.next, &self.accept, self.width)
+    }
+
+    /// Lets what is missing lead to a state of its own. States stay numbered breadth
+    /// first, that one too.
+    fn complete(&mut self) {
+        let Some(first) = self.next.iter().position(|to| *to == DEAD) else {
+            return;
+        };
+        let met = self.next[..first].iter().max();
+        let sink = met.map_or(1, |last| last + 1).max(1);
+        for to in &mut self.next {
+            match *to {
+                DEAD => *to = sink,
+                old if old >= sink => *to = old + 1,
+                _ => {}
+            }
+        }
+        let at = sink as usize * self.width;
+        self.next
+            .splice(at..at, std::iter::repeat_n(sink, self.width));
+        self.accept.insert(sink as usize, false);
+    }
+}
+
+pub(super) fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
     let mut known: FxMap<Rc<[u32]>, u32> = FxMap::default();
     let mut sets: Vec<Rc<[u32]>> = Vec::new();
     let mut table = Table {
@@ -91,198 +120,6 @@ fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
         i += 1;
     }
     Ok(table)
-}
-
-/// A deterministic automaton over intervals of code points; the start is state
-/// 0, `u32::MAX` is no state.
-#[cfg(feature = "automaton")]
-pub(crate) struct CharTable {
-    /// Starts of the intervals, ascending, the first 0.
-    pub(crate) starts: Vec<u32>,
-    /// The symbol of each interval; `u32::MAX` for surrogates.
-    pub(crate) symbols: Vec<u32>,
-    pub(crate) width: usize,
-    /// For each state its next states by symbol.
-    pub(crate) next: Vec<u32>,
-    pub(crate) labels: Vec<u64>,
-}
-
-/// A complete automaton of which each state has a verdict; the start is state 0.
-struct Labelled {
-    next: Vec<u32>,
-    verdicts: Vec<u64>,
-}
-
-impl Labelled {
-    /// A table of which accepting states have this verdict and others none; what is
-    /// missing leads to a state of its own.
-    fn complete(table: Table, verdict: u64) -> Labelled {
-        let sink = table.accept.len() as u32;
-        let mut next = table.next;
-        for to in &mut next {
-            if *to == DEAD {
-                *to = sink;
-            }
-        }
-        next.resize(next.len() + table.width, sink);
-        let accept = table.accept.into_iter().chain([false]);
-        Labelled {
-            next,
-            verdicts: accept.map(|yes| if yes { verdict } else { 0 }).collect(),
-        }
-    }
-
-    /// All automata at once, the verdicts together; states are numbered breadth first.
-    /// Neighbours are met two by two, so that a step is looked up by a pair of numbers
-    /// and not by a list: a part never has more states than the whole.
-    fn side_by_side(
-        mut all: Vec<Labelled>,
-        width: usize,
-        limit: usize,
-    ) -> Result<Labelled, TooBig> {
-        let limit = limit.max(1);
-        while all.len() > 1 {
-            let mut rest = all.into_iter();
-            let mut met = Vec::new();
-            while let Some(a) = rest.next() {
-                met.push(match rest.next() {
-                    Some(b) => a.beside(&b, width, limit)?,
-                    None => a,
-                });
-            }
-            if let [_] = met[..] {
-                return Ok(met.swap_remove(0));
-            }
-            all = met;
-        }
-        let trivial = || Labelled {
-            next: vec![0; width],
-            verdicts: vec![0],
-        };
-        all.pop()
-            .map_or_else(|| Ok(trivial()), |one| one.numbered(width, limit))
-    }
-
-    /// What is reached, its states numbered breadth first, as those of pairs are.
-    fn numbered(&self, width: usize, limit: usize) -> Result<Labelled, TooBig> {
-        let mut number = vec![DEAD; self.verdicts.len()];
-        number[0] = 0;
-        let mut reached = vec![0u32];
-        let mut next = Vec::with_capacity(self.next.len());
-        let mut verdicts = Vec::with_capacity(self.verdicts.len());
-        while verdicts.len() < reached.len() {
-            let state = reached[verdicts.len()] as usize;
-            verdicts.push(self.verdicts[state]);
-            for &to in &self.next[state * width..][..width] {
-                let id = &mut number[to as usize];
-                if *id == DEAD {
-                    if reached.len() >= limit {
-                        return Err(TooBig);
-                    }
-                    *id = reached.len() as u32;
-                    reached.push(to);
-                }
-                next.push(*id);
-            }
-        }
-        Ok(Labelled { next, verdicts })
-    }
-
-    fn beside(&self, other: &Labelled, width: usize, limit: usize) -> Result<Labelled, TooBig> {
-        let mut pairs = Pairs::new(self.verdicts.len(), other.verdicts.len());
-        pairs.number((0, 0));
-        let mut next = Vec::new();
-        let mut verdicts = Vec::new();
-        while verdicts.len() < pairs.len() {
-            let (a, b) = pairs.get(verdicts.len());
-            verdicts.push(self.verdicts[a as usize] | other.verdicts[b as usize]);
-            let to_a = &self.next[a as usize * width..][..width];
-            let to_b = &other.next[b as usize * width..][..width];
-            for (a, b) in to_a.iter().zip(to_b) {
-                let id = pairs.number((*a, *b));
-                if id as usize >= limit {
-                    return Err(TooBig);
-                }
-                next.push(id);
-            }
-        }
-        Ok(Labelled { next, verdicts })
-    }
-}
-
-/// Several expressions read side by side: each state knows which of them
-/// accept there.
-pub(crate) struct Product {
-    alphabet: Alphabet,
-    next: Vec<u32>,
-    /// For each state, bit `i` where expression `i` accepts.
-    verdicts: Vec<u64>,
-}
-
-impl Product {
-    /// The product of at most 64 expressions, with at most `limit` states.
-    pub(crate) fn new(parts: &[&Re], limit: usize) -> Result<Product, TooBig> {
-        if parts.len() > 64 {
-            return Err(TooBig);
-        }
-        let alphabet = Alphabet::new(parts);
-        let width = alphabet.sets.len();
-        let mut tables = Vec::with_capacity(parts.len());
-        for (k, part) in parts.iter().enumerate() {
-            let nfa = Nfa::new(part, &alphabet, limit.saturating_mul(10))?;
-            let table = determinise(&nfa, width, limit)?;
-            tables.push(Labelled::complete(table, 1 << k));
-        }
-        let Labelled { next, verdicts } = Labelled::side_by_side(tables, width, limit)?;
-        Ok(Product {
-            alphabet,
-            next,
-            verdicts,
-        })
-    }
-
-    /// The sets of expressions that some text matches, each as bits.
-    pub(crate) fn verdicts(&self) -> Vec<u64> {
-        let mut out = self.verdicts.clone();
-        out.sort_unstable();
-        out.dedup();
-        out
-    }
-
-    /// The texts whose verdict satisfies `wanted`, as a table of which every
-    /// state can still accept; without states where there is no such text.
-    #[cfg(feature = "automaton")]
-    pub(crate) fn into_table(self, wanted: impl Fn(u64) -> bool) -> CharTable {
-        let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
-        let width = self.alphabet.sets.len();
-        let (next, accept) = minimise(&self.next, &accept, width);
-        CharTable {
-            starts: self.alphabet.starts,
-            symbols: self.alphabet.symbols,
-            width,
-            next,
-            labels: accept.into_iter().map(u64::from).collect(),
-        }
-    }
-
-    /// The whole product, each state labelled with its verdict.
-    #[cfg(feature = "automaton")]
-    pub(crate) fn into_labelled(self) -> CharTable {
-        CharTable {
-            width: self.alphabet.sets.len(),
-            starts: self.alphabet.starts,
-            symbols: self.alphabet.symbols,
-            next: self.next,
-            labels: self.verdicts,
-        }
-    }
-
-    /// The texts whose verdict satisfies `wanted`, as an expression.
-    pub(crate) fn to_re(&self, wanted: impl Fn(u64) -> bool) -> Result<Re, TooBig> {
-        let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
-        let (next, accept) = minimise(&self.next, &accept, self.alphabet.sets.len());
-        eliminate(&next, &accept, &self.alphabet.sets)
-    }
 }
 
 /// The smallest automaton, its dead states cut off. The start is state 0 of the
@@ -593,7 +430,7 @@ const MAX_RE_SIZE: usize = 60_000;
 /// expression has a bounded stack.
 const MAX_RE_DEPTH: usize = 600;
 
-fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooBig> {
+pub(super) fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooBig> {
     let n = accept.len();
     if n == 0 {
         return Ok(Re::Never);
@@ -704,7 +541,7 @@ pub(crate) struct Matcher {
 
 impl Matcher {
     pub(crate) fn new(re: &Re) -> Result<Matcher, TooBig> {
-        let alphabet = Alphabet::new(&[re]);
+        let alphabet = Alphabet::new(re);
         let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
         Ok(Matcher { alphabet, nfa })
     }
@@ -738,13 +575,6 @@ impl Matcher {
 
 #[cfg(test)]
 mod tests {
-    use super::{Product, matches};
-    use crate::strings::re::Re;
-
-    fn letters(text: &str) -> Re {
-        Re::literal(text)
-    }
-
     /// Refines until nothing changes (Moore 1956): slow and plain.
     fn partition_slowly(next: &[u32], accept: &[bool], width: usize) -> Vec<u32> {
         let mut block: Vec<u32> = accept.iter().map(|a| u32::from(*a)).collect();
@@ -823,21 +653,6 @@ mod tests {
                 super::live_states(&accept, width, &inverse),
                 "round {round}"
             );
-        }
-    }
-
-    #[test]
-    fn intersects_and_complements() {
-        let a = Re::concat([letters("a").repeat(0, None), letters("b")]);
-        let b = Re::any_char().repeat(2, Some(3));
-        let product = Product::new(&[&a, &b], 100).unwrap();
-        let both = product.to_re(|v| v == 3).unwrap();
-        let rest = product.to_re(|v| v & 1 == 0).unwrap();
-        for text in ["", "b", "ab", "aab", "aaab", "ba", "zz"] {
-            let ina = matches(&a, text).unwrap();
-            let inb = matches(&b, text).unwrap();
-            assert_eq!(matches(&both, text).unwrap(), ina && inb, "{text}");
-            assert_eq!(matches(&rest, text).unwrap(), !ina, "{text}");
         }
     }
 }

@@ -12,5 +12,6 @@ pub(crate) mod number_formats;
 pub(crate) mod numbers;
 pub(crate) mod pairs;
 pub(crate) mod pattern;
+pub(crate) mod product;
 pub(crate) mod re;
 pub(crate) mod spell;

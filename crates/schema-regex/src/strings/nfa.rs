@@ -1,30 +1,29 @@
 //! Nondeterministic automata over classes of code points (Thompson, 1968), in few
 //! lists: a state has at most one class that it reads.
 
-use std::collections::HashMap;
-
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::automaton::TooBig;
 use super::re::{CharSet, Re};
-use crate::hash::FxMap;
+use crate::hash::{FxMap, pair};
 
 /// Code points that no class of some expressions tells apart, numbered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Alphabet {
     /// Starts of the intervals, ascending, the first 0.
     pub(super) starts: Vec<u32>,
-    /// The symbol of each interval.
+    /// The symbol of each interval, numbered as they appear; [`NONE`] for surrogates.
     pub(super) symbols: Vec<u32>,
-    pub(super) sets: Vec<CharSet>,
+    /// How many symbols there are.
+    pub(super) width: usize,
 }
 
 impl Alphabet {
-    pub(super) fn new(parts: &[&Re]) -> Self {
+    pub(super) fn new(re: &Re) -> Self {
         let mut classes: Vec<&CharSet> = Vec::new();
-        for part in parts {
-            collect_classes(part, &mut classes);
-        }
+        collect_classes(re, &mut classes);
+        classes.sort_unstable_by(|a, b| a.ranges().cmp(b.ranges()));
+        classes.dedup();
         let mut starts: Vec<u32> = vec![0, 0xD800, 0xE000];
         for class in &classes {
             for r in class.ranges() {
@@ -45,28 +44,89 @@ impl Alphabet {
                 }
             }
         }
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-        let mut ranges: Vec<Vec<ClassUnicodeRange>> = Vec::new();
+        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
         let mut symbols = Vec::with_capacity(starts.len());
-        for (i, signature) in signatures.into_iter().enumerate() {
-            let end = starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-            let (Some(a), Some(b)) = (char::from_u32(starts[i]), char::from_u32(end)) else {
-                symbols.push(u32::MAX);
+        for (start, signature) in starts.iter().zip(signatures) {
+            if is_surrogate(*start) {
+                symbols.push(NONE);
                 continue;
-            };
-            let symbol = *known.entry(signature).or_insert_with(|| {
-                ranges.push(Vec::new());
-                ranges.len() as u32 - 1
-            });
-            symbols.push(symbol);
-            ranges[symbol as usize].push(ClassUnicodeRange::new(a, b));
+            }
+            let fresh = known.len() as u32;
+            symbols.push(*known.entry(signature).or_insert(fresh));
         }
-        let sets = ranges.into_iter().map(ClassUnicode::new).collect();
         Alphabet {
             starts,
             symbols,
-            sets,
+            width: known.len(),
         }
+    }
+
+    /// The code points that none of several alphabets tells apart, and for each of the
+    /// alphabets which of its symbols each symbol is.
+    pub(super) fn common(all: &[&Alphabet]) -> (Alphabet, Vec<Vec<u32>>) {
+        if let [one] = all {
+            let same = (0..one.width as u32).collect();
+            return ((*one).clone(), vec![same]);
+        }
+        let starts = all.iter().flat_map(|one| &one.starts);
+        let mut starts: Vec<u32> = starts.copied().chain([0, 0xD800, 0xE000]).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let mut symbols: Vec<u32> = starts
+            .iter()
+            .map(|start| if is_surrogate(*start) { NONE } else { 0 })
+            .collect();
+        let mut width = 1;
+        let mut known: FxMap<u64, u32> = FxMap::default();
+        for one in all {
+            known.clear();
+            for (symbol, own) in symbols.iter_mut().zip(one.along(&starts)) {
+                if *symbol != NONE {
+                    let fresh = known.len() as u32;
+                    *symbol = *known.entry(pair(*symbol, own)).or_insert(fresh);
+                }
+            }
+            width = known.len();
+        }
+        let own_symbols = |one: &&Alphabet| {
+            let mut of_symbol = vec![0; width];
+            for (symbol, own) in symbols.iter().zip(one.along(&starts)) {
+                if *symbol != NONE {
+                    of_symbol[*symbol as usize] = own;
+                }
+            }
+            of_symbol
+        };
+        let of_symbols = all.iter().map(own_symbols).collect();
+        let common = Alphabet {
+            starts,
+            symbols,
+            width,
+        };
+        (common, of_symbols)
+    }
+
+    /// The symbol of each of some intervals, of which none is cut by an interval here.
+    fn along(&self, starts: &[u32]) -> impl Iterator<Item = u32> {
+        let mut at = 0;
+        starts.iter().map(move |start| {
+            while self.starts.get(at + 1).is_some_and(|next| next <= start) {
+                at += 1;
+            }
+            self.symbols[at]
+        })
+    }
+
+    /// The code points of each symbol.
+    pub(super) fn sets(&self) -> Vec<CharSet> {
+        let mut ranges: Vec<Vec<ClassUnicodeRange>> = vec![Vec::new(); self.width];
+        for (i, symbol) in self.symbols.iter().enumerate() {
+            let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+            if let (Some(a), Some(b)) = (char::from_u32(self.starts[i]), char::from_u32(end)) {
+                ranges[*symbol as usize].push(ClassUnicodeRange::new(a, b));
+            }
+        }
+        ranges.into_iter().map(ClassUnicode::new).collect()
     }
 
     fn symbols_of(&self, class: &CharSet) -> Vec<u32> {
@@ -78,7 +138,7 @@ impl Alphabet {
                 self.symbols[from..to]
                     .iter()
                     .copied()
-                    .filter(|&s| s != u32::MAX),
+                    .filter(|&s| s != NONE),
             );
         }
         out.sort_unstable();
@@ -87,20 +147,22 @@ impl Alphabet {
     }
 }
 
+/// Surrogates are an interval of every alphabet.
+fn is_surrogate(start: u32) -> bool {
+    start == 0xD800
+}
+
+/// Adds the classes of an expression, as often as they appear.
 fn collect_classes<'a>(re: &'a Re, out: &mut Vec<&'a CharSet>) {
     match re {
         Re::Never | Re::Empty => {}
-        Re::Class(set) => {
-            if !out.contains(&set) {
-                out.push(set);
-            }
-        }
+        Re::Class(set) => out.push(set),
         Re::Concat(parts) | Re::Alt(parts) => parts.iter().for_each(|p| collect_classes(p, out)),
         Re::Repeat(inner, ..) => collect_classes(inner, out),
     }
 }
 
-/// No class, or the end of a list.
+/// No class, no symbol, or the end of a list.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]

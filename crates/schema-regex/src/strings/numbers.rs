@@ -4,7 +4,8 @@
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
 
-use super::automaton::{Product, TooBig, re_of_table};
+use super::automaton::{TooBig, re_of_table};
+use super::product::Product;
 use super::re::{CharSet, Re, char_set};
 use crate::decimal::Decimal;
 use crate::options::IntegerSpelling;

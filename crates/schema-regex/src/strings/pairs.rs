@@ -21,8 +21,14 @@ enum Numbers {
 impl Pairs {
     /// For pairs of numbers below these.
     pub(crate) fn new(first: usize, second: usize) -> Pairs {
+        Pairs::with_places(first, second, MANY)
+    }
+
+    /// The same, where up to `many` pairs that there may be have a place each: more where
+    /// most of them are met.
+    pub(crate) fn with_places(first: usize, second: usize, many: usize) -> Pairs {
         let numbers = match first.checked_mul(second) {
-            Some(all) if all <= MANY => Numbers::Placed(vec![0; all], second),
+            Some(all) if all <= many => Numbers::Placed(vec![0; all], second),
             _ => Numbers::Hashed(FxMap::default()),
         };
         Pairs {

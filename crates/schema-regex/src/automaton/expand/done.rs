@@ -1,6 +1,8 @@
-//! The terms that a partial has applied, so that each is applied once.
+//! The terms that a partial has applied, so that each is applied once. Partials part
+//! ways at every choice: what they have applied before is shared by them, not copied.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::{Term, What};
 use crate::hash::FxSet;
@@ -8,8 +10,12 @@ use crate::hash::FxSet;
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
 
-/// Up to so many packed terms are compared one by one.
+/// How many packed terms are kept, and shared, together.
 const FEW: usize = 6;
+
+/// Up to so many lists of packed terms are looked through, or terms with names: more
+/// become one set.
+const MANY: u32 = 12;
 
 /// A set of terms. Most of them only have numbers: they are kept apart from those with
 /// names, which a schema chooses.
@@ -18,40 +24,111 @@ pub(super) struct Done {
     few: [Key; FEW],
     /// How many there are of the few.
     count: usize,
-    /// All packed terms, once they are more than a few.
-    many: FxSet<Key>,
-    named: Option<HashSet<Term>>,
+    full: Option<Rc<Full>>,
+    many: Option<Rc<FxSet<Key>>>,
+    named: Option<Rc<Named>>,
+    many_named: Option<Rc<HashSet<Term>>>,
+}
+
+/// As many packed terms as are kept together, and those before them.
+struct Full {
+    keys: [Key; FEW],
+    before: Option<Rc<Full>>,
+    /// How many lists there are, this one included.
+    depth: u32,
+}
+
+/// A term with names, and those before it.
+struct Named {
+    term: Term,
+    before: Option<Rc<Named>>,
+    depth: u32,
 }
 
 impl Done {
     /// Whether the term is new.
     pub(super) fn insert(&mut self, term: &Term) -> bool {
         let Some(key) = packed(term) else {
-            return self.named.get_or_insert_default().insert(term.clone());
+            return self.insert_named(term);
         };
-        if !self.many.is_empty() {
-            return self.many.insert(key);
-        }
-        if self.few[..self.count].contains(&key) {
+        if self.has(&key) {
             return false;
         }
-        if self.count < FEW {
-            self.few[self.count] = key;
-            self.count += 1;
-        } else {
-            self.many.reserve(4 * FEW);
-            self.many.extend(self.few);
-            self.many.insert(key);
+        if self.count == FEW {
+            let before = self.full.take();
+            let depth = before.as_ref().map_or(0, |full| full.depth) + 1;
+            let keys = self.few;
+            self.full = Some(Rc::new(Full {
+                keys,
+                before,
+                depth,
+            }));
+            self.count = 0;
+            if depth == MANY {
+                self.gather();
+            }
         }
+        self.few[self.count] = key;
+        self.count += 1;
         true
     }
 
     pub(super) fn contains(&self, term: &Term) -> bool {
         match packed(term) {
-            Some(key) if self.many.is_empty() => self.few[..self.count].contains(&key),
-            Some(key) => self.many.contains(&key),
-            None => self.named.as_ref().is_some_and(|set| set.contains(term)),
+            Some(key) => self.has(&key),
+            None => self.has_named(term),
         }
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        self.few[..self.count].contains(key)
+            || self.lists().any(|full| full.keys.contains(key))
+            || self.many.as_ref().is_some_and(|many| many.contains(key))
+    }
+
+    fn lists(&self) -> impl Iterator<Item = &Full> {
+        std::iter::successors(self.full.as_deref(), |full| full.before.as_deref())
+    }
+
+    /// Makes one set of all lists.
+    fn gather(&mut self) {
+        let mut all: FxSet<Key> = self.many.as_deref().cloned().unwrap_or_default();
+        all.extend(self.lists().flat_map(|full| full.keys));
+        self.many = Some(Rc::new(all));
+        self.full = None;
+    }
+
+    fn has_named(&self, term: &Term) -> bool {
+        self.names().any(|named| named.term == *term)
+            || self
+                .many_named
+                .as_ref()
+                .is_some_and(|many| many.contains(term))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &Named> {
+        std::iter::successors(self.named.as_deref(), |named| named.before.as_deref())
+    }
+
+    fn insert_named(&mut self, term: &Term) -> bool {
+        if self.has_named(term) {
+            return false;
+        }
+        let before = self.named.take();
+        let depth = before.as_ref().map_or(0, |named| named.depth) + 1;
+        let term = term.clone();
+        self.named = Some(Rc::new(Named {
+            term,
+            before,
+            depth,
+        }));
+        if depth == MANY {
+            let mut all: HashSet<Term> = self.many_named.as_deref().cloned().unwrap_or_default();
+            all.extend(self.names().map(|named| named.term.clone()));
+            self.many_named = Some(Rc::new(all));
+            self.named = None;
+        }
+        true
     }
 }
 
@@ -71,6 +148,31 @@ mod tests {
     use super::super::{node_term, term};
     use super::{Done, FEW, What};
     use crate::ir::NodeId;
+    use crate::shape::Signed;
+
+    #[test]
+    fn what_parted_ways_shares_what_came_before() {
+        let mut done = Done::default();
+        let terms = |n: u32| {
+            let value = Signed::yes(NodeId(n));
+            let member = term(What::Member(n.to_string().into(), value));
+            [node_term(NodeId(n), true, None), member]
+        };
+        for n in 0..200 {
+            let mut other = done.clone();
+            for t in terms(n) {
+                assert!(done.insert(&t));
+                assert!(!other.contains(&t) && other.insert(&t));
+            }
+            other.insert(&node_term(NodeId(n), false, None));
+            assert!(!done.contains(&node_term(NodeId(n), false, None)));
+            assert!(
+                terms(n / 2)
+                    .iter()
+                    .all(|t| done.contains(t) && other.contains(t))
+            );
+        }
+    }
 
     #[test]
     fn each_term_is_new_once() {
