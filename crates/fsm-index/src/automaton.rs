@@ -567,10 +567,10 @@ pub trait ReadText {
         None
     }
 
-    /// Whether control characters (U+0000 to U+001F), as they are, lead nowhere from any
-    /// place. Saying `false` is always right.
-    fn is_without_controls(&self) -> bool {
-        false
+    /// Code points that, as they are, lead nowhere from any place: inclusive ranges,
+    /// ascending. Leaving some out is always right.
+    fn dead_class(&self) -> &[(u32, u32)] {
+        &[]
     }
 
     /// How many characters come before the text may be left, at least, from where it

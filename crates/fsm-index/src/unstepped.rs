@@ -104,10 +104,7 @@ impl Free {
     /// The same, where that is the text of a reader, which begins there.
     pub(crate) fn read_by(self, reader: &dyn ReadText) -> Free {
         let dead = Dead {
-            kinds: match reader.is_without_controls() {
-                true => Kinds::CONTROL,
-                false => Kinds::NONE,
-            },
+            kinds: Kinds::without(reader.dead_class()),
             quotes: reader.least_chars(),
         };
         Free { dead, ..self }

@@ -6,7 +6,7 @@ use crate::changed::Bits;
 use crate::levels::{Levels, Skips};
 use crate::memo::Memo;
 use crate::reading::Readings;
-use crate::vocabulary::{NO_TOKEN, Trie};
+use crate::vocabulary::{Child, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
@@ -249,7 +249,8 @@ impl Walker {
         fresh(&mut self.other, trie, known);
         // The nodes that the text before led to, and up to where the cursors
         // along them are known.
-        let mut way: Vec<usize> = Vec::new();
+        let mut way: Vec<Child> = Vec::new();
+        let siblings = trie.siblings();
         let mut before: &[u8] = &[];
         let mut stepped = 0;
         let mut visited = 0;
@@ -264,10 +265,14 @@ impl Walker {
                 let here = depth.checked_sub(1).map(|last| way[last]);
                 let is_new = depth > shared || (number == 0 && depth == 0);
                 let mut behind = [None, None];
+                let child = |byte| match here {
+                    Some(here) => siblings.find(here.children(), byte),
+                    None => siblings.find(siblings.of(None), byte),
+                };
                 if let (Some(byte), true) = (branch, is_new) {
-                    behind[0] = trie.child(here, byte);
+                    behind[0] = child(byte);
                 }
-                let next = text.get(depth).and_then(|&byte| trie.child(here, byte));
+                let next = text.get(depth).and_then(|&byte| child(byte));
                 if depth + 1 == text.len() {
                     behind[1] = next;
                 }
@@ -285,18 +290,20 @@ impl Walker {
                         visited += 1;
                     }
                 }
-                if let (true, true, Some(node)) = (listed, is_new, here)
-                    && trie.nodes()[node].token != NO_TOKEN
+                if let (true, true, Some(here)) = (listed, is_new, here)
+                    && here.token != NO_TOKEN
                 {
-                    bits.allow(trie.nodes()[node].token);
+                    bits.allow(here.token);
                     visited += 1;
                 }
-                if let Some(node) = behind[0] {
+                if let Some(child) = behind[0] {
+                    let node = child.node as usize;
                     let range = node..trie.nodes()[node].end as usize;
                     visited += self.difference_in(automaton, scratch, trie, range, bits);
                 }
-                if let Some(node) = behind[1] {
-                    let byte = trie.nodes()[node].byte;
+                if let Some(child) = behind[1] {
+                    let node = child.node as usize;
+                    let byte = text[depth];
                     let mut cursors = [self.path[depth], self.other[depth]];
                     for cursor in &mut cursors[..if listed { 1 } else { 2 }] {
                         *cursor = self.memo.step(automaton, *cursor, byte, scratch);

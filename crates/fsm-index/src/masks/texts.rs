@@ -80,12 +80,19 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         T: PartialEq + ?Sized,
     {
         let class = text.class;
+        // What counts is how far the rests reach, which are short.
+        let horizon = cut.rests().horizon();
         let mut at = cursor;
         let mut chars = 0;
-        let mut text = Some(text);
+        // The last cursor with the loop, and how many characters lead on from there.
+        let mut last = None;
         while chars < cut.max_len() {
+            let text = self.automaton.text_loop(at, horizon, &mut work.scratch);
             let Some(here) = text.filter(|text| text.class == class) else {
-                let ends = !cut
+                let ends = last.is_some_and(|(last, count)| {
+                    let ahead = self.automaton.text_ahead(last, count, &mut work.scratch);
+                    ahead == Some(Cursor::DEAD)
+                }) || !cut
                     .goes_on(|byte| !self.automaton.step(at, byte, &mut work.scratch).is_dead());
                 return Ok(ends.then_some(chars));
             };
@@ -101,15 +108,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             };
             // The rests behind the next `same` characters.
             let rests = rests(next, work)?;
-            if stretches.last().is_none_or(|s| s.1 != rests) {
+            let is_same = |before: &Arc<T>| Arc::ptr_eq(before, &rests) || *before == rests;
+            if !stretches.last().is_some_and(|s| is_same(&s.1)) {
                 stretches.push((chars + 1, rests));
             }
             chars += same;
+            last = u32::try_from(same + 1).ok().map(|count| (at, count));
             if here.next != at {
                 at = self.go_along(here.next, same - 1, cut, work);
             }
-            let horizon = self.vocabulary.trie().horizon();
-            text = self.automaton.text_loop(at, horizon, &mut work.scratch);
         }
         Ok(Some(usize::MAX))
     }

@@ -88,13 +88,12 @@ const KINDS: [(u32, u32); 60] = [
 
 impl Kinds {
     pub(crate) const NONE: Kinds = Kinds(0);
-    pub(crate) const CONTROL: Kinds = Kinds(CONTROL);
     pub(crate) const QUOTE: Kinds = Kinds(QUOTE);
 
     pub(crate) fn of(c: char) -> Kinds {
         let c = u32::from(c);
         if c < 0x20 {
-            return Kinds::CONTROL;
+            return Kinds(CONTROL);
         }
         if c == 0x22 {
             return Kinds::QUOTE;
@@ -109,26 +108,29 @@ impl Kinds {
     /// The kinds of which a class has all characters; `class` are ascending ranges
     /// of code points.
     pub(crate) fn within(class: &[(u32, u32)]) -> Kinds {
-        let has_all = |of: (u32, u32)| {
-            let range = class.partition_point(|range| range.1 < of.0);
-            // A class may have its ranges in pieces that touch.
-            let mut next = of.0;
-            for range in &class[range..] {
-                if range.0 > next || next > of.1 {
-                    break;
-                }
-                next = range.1.saturating_add(1);
-            }
-            next > of.1
-        };
-        let mut within = 0;
-        for (at, kind) in KINDS.iter().enumerate() {
-            within |= u64::from(has_all(*kind)) << at;
+        match has_some_of_each(class) {
+            true => Kinds(Kinds::whole(class).0 | CUT),
+            false => Kinds::whole(class),
         }
-        if has_some_of_each(class) {
-            within |= CUT;
+    }
+
+    /// The kinds of which no character can come where none of a class can.
+    pub(crate) fn without(class: &[(u32, u32)]) -> Kinds {
+        let mut kinds = Kinds::whole(class).0;
+        if has_all(class, (0, 0x1F)) {
+            kinds |= CONTROL;
         }
-        Kinds(within)
+        if has_all(class, (0x80, 0x10_FFFF)) {
+            kinds |= CUT;
+        }
+        Kinds(kinds)
+    }
+
+    fn whole(class: &[(u32, u32)]) -> Kinds {
+        let whole = KINDS.iter().zip(0..);
+        Kinds(whole.fold(0, |kinds, (kind, at)| {
+            kinds | u64::from(has_all(class, *kind)) << at
+        }))
     }
 
     pub(crate) fn and(self, others: Kinds) -> Kinds {
@@ -155,6 +157,24 @@ impl Kinds {
     pub(crate) fn is_text(byte: u8) -> bool {
         !matches!(byte, 0..=0x1F | b'"' | b'\\' | 0x7F)
     }
+}
+
+/// Whether a class has all characters from one to another, both included. Surrogates are
+/// no characters.
+fn has_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
+    let range = class.partition_point(|range| range.1 < from);
+    // A class may have its ranges in pieces that touch.
+    let mut next = from;
+    for range in &class[range..] {
+        if next == 0xD800 {
+            next = 0xE000;
+        }
+        if range.0 > next || next > to {
+            break;
+        }
+        next = next.max(range.1.saturating_add(1));
+    }
+    next > to
 }
 
 /// Whether each beginning of a character of more than one byte can become one of a class.
@@ -382,9 +402,20 @@ mod tests {
         for c in ['\\', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));
         }
-        assert_eq!(['"', '\n'].map(Kinds::of), [Kinds::QUOTE, Kinds::CONTROL]);
+        assert_eq!(['"', '\n'].map(Kinds::of), [Kinds::QUOTE, Kinds(CONTROL)]);
         let all = Kinds::within(&[(0, 0x10_FFFF)]);
         assert!(all.0 & (OTHER | CONTROL | QUOTE) == 0);
+    }
+
+    #[test]
+    fn what_a_class_leaves_out_cannot_come() {
+        let all = Kinds::without(&[(0, 0x10_FFFF)]);
+        assert_eq!(all.0, Kinds::within(&[(0, 0x10_FFFF)]).0 | CONTROL);
+        let split = [(0, 0x7F), (0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
+        assert_eq!(Kinds::without(&split), all);
+        // Some characters may come that begin alike.
+        let most = Kinds::without(&[(0, 0x1E), (0x80, 0xD7FE), (0xE000, 0x10_FFFF)]);
+        assert!(most.0 & (CONTROL | CUT) == 0 && Kinds::of('é').are_within(most));
         for byte in 0..128u8 {
             let kind = Kinds::of(char::from(byte));
             assert_eq!(Kinds(ASCII[usize::from(byte)]), kind);

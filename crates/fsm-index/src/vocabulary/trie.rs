@@ -40,25 +40,10 @@ pub(crate) struct Trie {
     /// The last bytes of all children, a node's ascending.
     child_bytes: Vec<u8>,
     children: Vec<Child>,
-    /// By byte the root's child, [`NO_NODE`] where there is none.
-    root: Root,
     /// What is below its nodes, once it was asked for.
     below: OnceLock<AllBelow>,
     /// Its tokens by their characters, once they were asked for.
     by_kinds: OnceLock<ByKinds>,
-}
-
-/// No node.
-const NO_NODE: u32 = u32::MAX;
-
-/// By byte.
-#[derive(Debug)]
-struct Root([u32; 256]);
-
-impl Default for Root {
-    fn default() -> Self {
-        Root([NO_NODE; 256])
-    }
 }
 
 /// By byte.
@@ -174,10 +159,6 @@ impl Trie {
             *place += 1;
         }
         self.child_starts = starts;
-        for child in self.siblings().of(None) {
-            let byte = self.child_bytes[child as usize];
-            self.root.0[usize::from(byte)] = self.children[child as usize].node;
-        }
     }
 
     fn close(&mut self, open: &mut Vec<u32>, keep: usize) {
@@ -256,24 +237,15 @@ impl Trie {
         &self.order[before(node)..before(end)]
     }
 
-    /// The child of a node, or of the root for `None`, by a byte. O(log children).
-    pub(crate) fn child(&self, of: Option<usize>, byte: u8) -> Option<usize> {
-        let Some(of) = of else {
-            let child = self.root.0[usize::from(byte)];
-            return (child != NO_NODE).then_some(child as usize);
-        };
-        let of = of + 1;
-        let from = *self.child_starts.get(of)? as usize;
-        let to = *self.child_starts.get(of + 1)? as usize;
-        let at = self.child_bytes[from..to].binary_search(&byte).ok()?;
-        Some(self.children[from + at].node as usize)
-    }
-
     /// The node that `bytes` lead to, if any token begins with them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let siblings = self.siblings();
         let mut at = None;
+        let mut children = siblings.of(None);
         for &byte in bytes {
-            at = Some(self.child(at, byte)?);
+            let child = siblings.find(children, byte)?;
+            at = Some(child.node as usize);
+            children = child.children();
         }
         at
     }
@@ -302,7 +274,7 @@ pub(crate) struct Siblings<'a> {
 }
 
 /// A node among those of the same parent, with what a walk wants of it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Child {
     pub(crate) node: u32,
     /// As in [`Node`].
@@ -329,6 +301,14 @@ impl<'a> Siblings<'a> {
             // There is no node at all.
             _ => 0..0,
         }
+    }
+
+    /// Of children by their numbers, the one with a byte. O(log children).
+    #[inline]
+    pub(crate) fn find(self, children: Range<u32>, byte: u8) -> Option<Child> {
+        let bytes = &self.bytes[children.start as usize..children.end as usize];
+        let at = bytes.binary_search(&byte).ok()?;
+        Some(self.children[children.start as usize + at])
     }
 
     /// By the number of a child, its byte.
@@ -430,12 +410,8 @@ mod tests {
         assert_eq!(trie.find(b"ac"), None);
         assert_eq!(trie.find(b"abc"), Some(2));
         assert_eq!(
-            (trie.child(None, b'b'), trie.child(None, b'c')),
-            (Some(3), None)
-        );
-        assert_eq!(
-            (trie.child(Some(3), b'b'), trie.child(Some(0), b'b')),
-            (None, Some(1))
+            [&b"b"[..], b"c", b"bb"].map(|b| trie.find(b)),
+            [Some(3), None, None]
         );
         assert_eq!(Trie::default().find(b"a"), None);
         assert_eq!(trie.children(None).collect::<Vec<_>>(), [0, 3]);

@@ -23,6 +23,8 @@ pub(super) struct CharDfa {
     labels: Vec<u64>,
     /// From which states endlessly many texts are accepted, once that was asked.
     endless: OnceLock<Box<[bool]>>,
+    /// The code points that lead nowhere from any state, once they were asked for.
+    dead: OnceLock<Box<[(u32, u32)]>>,
 }
 
 impl CharDfa {
@@ -46,6 +48,7 @@ impl CharDfa {
             next: Vec::new(),
             labels: Vec::new(),
             endless: OnceLock::new(),
+            dead: OnceLock::new(),
         }
     }
 
@@ -83,6 +86,7 @@ impl CharDfa {
             next: table.next,
             labels: table.labels,
             endless: OnceLock::new(),
+            dead: OnceLock::new(),
         }
     }
 
@@ -415,6 +419,33 @@ impl CharDfa {
             }
         }
         out
+    }
+
+    /// The code points that lead from no state to one that something `follows`, which is
+    /// the same each time; and control characters, which strings do not have as they are.
+    pub(super) fn dead_class(&self, follows: impl Fn(u32) -> bool) -> &[(u32, u32)] {
+        self.dead.get_or_init(|| {
+            let mut lives = vec![false; self.width];
+            for row in self.next.chunks_exact(self.width.max(1)) {
+                for (lives, to) in lives.iter_mut().zip(row) {
+                    *lives |= *to != DEAD && follows(*to);
+                }
+            }
+            let mut out: Vec<(u32, u32)> = vec![(0, 0x1F)];
+            for (i, &start) in self.starts.iter().enumerate() {
+                let symbol = self.symbols[i];
+                let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+                let start = start.max(0x20);
+                if start > end || (symbol != u32::MAX && lives[symbol as usize]) {
+                    continue;
+                }
+                match out.last_mut() {
+                    Some(last) if last.1 + 1 == start => last.1 = end,
+                    _ => out.push((start, end)),
+                }
+            }
+            out.into()
+        })
     }
 
     /// A code point of each symbol, a visible one where there is one.

@@ -132,6 +132,10 @@ trait Rules {
     /// How many characters come from a place on before a text may end, at least.
     fn least(&self, place: Place) -> usize;
 
+    /// The code points that lead nowhere from any place, control characters among them;
+    /// `None` if these are all that is known.
+    fn dead(&self) -> Option<&[(u32, u32)]>;
+
     /// Numbers that tell these rules from others of the same automaton.
     fn name(&self) -> [u64; 4];
 }
@@ -271,6 +275,10 @@ impl Rules for StringRules<'_> {
         way.max(missing)
     }
 
+    fn dead(&self) -> Option<&[(u32, u32)]> {
+        self.dfa.map(|(dfa, _)| dfa.dead_class(|_| true))
+    }
+
     /// What the rules are made of lives as long as the automaton, so that its
     /// address is a name.
     fn name(&self) -> [u64; 4] {
@@ -341,6 +349,15 @@ impl Rules for NameRules<'_> {
 
     fn is_bounded(&self) -> bool {
         false
+    }
+
+    fn dead(&self) -> Option<&[(u32, u32)]> {
+        let keys = self.keys?;
+        let follows = |state: u32| {
+            let mut counts = keys.counts.iter();
+            counts.any(|counts| counts[state as usize] != Some(0))
+        };
+        Some(keys.dfa.dead_class(follows))
     }
 
     fn least(&self, place: Place) -> usize {
@@ -441,8 +458,8 @@ impl<R: Rules> ReadText for Reader<R> {
         is_between.then(|| self.rules.free_text(place))?
     }
 
-    fn is_without_controls(&self) -> bool {
-        true
+    fn dead_class(&self) -> &[(u32, u32)] {
+        self.rules.dead().unwrap_or(&CONTROLS)
     }
 
     fn least_chars(&self) -> usize {
@@ -520,6 +537,9 @@ fn unpack(TextAt([state, length, kind, more]): TextAt) -> (Place, Partial) {
     };
     (Place { state, length }, partial)
 }
+
+/// What never comes in a string as it is.
+const CONTROLS: [(u32, u32); 1] = [(0, 0x1F)];
 
 /// The least code points that take two, three and four bytes.
 const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
