@@ -161,7 +161,8 @@ impl SchemaAutomaton {
                 far = far.min(max.saturating_sub(here).saturating_sub(escaped));
             }
             if here < leaf.min {
-                far = far.min((leaf.min - here).saturating_sub(escaped));
+                // One character before the last that is missing no text can end.
+                far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
             }
             steady = steady.min(u32::try_from(far).unwrap_or(u32::MAX));
         }
