@@ -155,7 +155,8 @@ fn orders() -> [Options; 2] {
 
 #[test]
 fn the_contract_holds() {
-    for vocabulary in [DEEP, SHALLOW].map(vocabulary) {
+    let both = [DEEP, SHALLOW].map(vocabulary);
+    for vocabulary in both.into_iter().chain([long(&[]), long(&[64, 65])]) {
         for (i, schema) in corpus().iter().chain(&alike()).enumerate() {
             for (j, options) in orders().iter().enumerate() {
                 let automaton = SchemaAutomaton::new(schema, options)
@@ -210,12 +211,30 @@ fn alike() -> Vec<Value> {
     all.push(items(&leaf, 0));
     all.push(items(&leaf, 1));
     all.push(items(&leaf, 2));
-    all.push(json!({"type": "array", "items": leaf, "maxItems": 2}));
-    all.push(json!({"type": "array", "items": leaf, "uniqueItems": true}));
+    all.push(json!({"type": "array", "items": &leaf, "maxItems": 2}));
+    all.push(json!({"type": "array", "items": &leaf, "uniqueItems": true}));
     all.push(json!({"type": "array", "items": items(&leaf, 0)}));
     all.push(json!({"type": "array", "items": items(&leaf, 1)}));
     all.push(json!({"type": "array", "items": items(&objects[0], 0), "uniqueItems": true}));
+    // As long as the longest tokens of a vocabulary, and longer.
+    for bound in [1, 2, 63, 64, 65, 66, 67, 100] {
+        all.push(json!({"type": "string", "maxLength": bound}));
+        all.push(json!({"type": "string", "minLength": bound}));
+        all.push(json!({"type": "string", "minLength": bound, "maxLength": bound + 1}));
+    }
+    all.push(leaf);
     all
+}
+
+/// The longest text behind a quotation mark by which bounds of strings are told apart: as
+/// far as all tokens of `long` reach, and two that are longer.
+fn long(more: &[usize]) -> Vocabulary {
+    let texts = [1, 62, 63].iter().chain(more);
+    let texts = texts.flat_map(|&n| ["", "\""].map(|end| format!("\"{}{end}", "a".repeat(n))));
+    let texts: Vec<String> = texts
+        .filter(|text| !more.is_empty() || text.len() <= 64)
+        .collect();
+    vocabulary(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[test]

@@ -132,7 +132,7 @@ impl Printer {
         self.option(max);
     }
 
-    fn string(&mut self, m: &StringMachine) -> Option<()> {
+    pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
         self.option(m.free.map(u64::from));
         self.add(u64::from(m.cap));
         self.add(m.leaves.len() as u64);
@@ -230,17 +230,23 @@ impl Printer {
     }
 
     /// What a node asks of values that are no arrays and objects.
-    pub(super) fn scalars(&mut self, node: &Node) -> Option<()> {
+    fn scalars(&mut self, node: &Node) -> Option<()> {
+        self.units_and_numbers(node)?;
+        self.add(u64::from(node.string.is_some()));
+        if let Some(m) = &node.string {
+            self.string(m)?;
+        }
+        Some(())
+    }
+
+    /// What a node asks of numbers, and of `null`, `false` and `true`.
+    pub(super) fn units_and_numbers(&mut self, node: &Node) -> Option<()> {
         for goals in &node.units {
             self.numbers(goals)?;
         }
         self.add(u64::from(node.number.is_some()));
         if let Some(m) = &node.number {
             self.number(m)?;
-        }
-        self.add(u64::from(node.string.is_some()));
-        if let Some(m) = &node.string {
-            self.string(m)?;
         }
         Some(())
     }

@@ -7,7 +7,7 @@ use fsm_index::{ByteSet, Horizon};
 use super::SchemaAutomaton;
 use super::common::{MAX_NODES, Print, Printer};
 use super::hints::much_room;
-use super::node::EMPTY;
+use super::node::{EMPTY, Leaf, StringMachine};
 use super::scratch::Scratch;
 use super::standing::More;
 
@@ -18,7 +18,13 @@ pub(super) struct NearPrint {
     /// With what the names in its objects begin: where a token goes on behind the
     /// quotation mark with one of these, it reaches further.
     heads: ByteSet,
+    /// A token with more bytes from a quotation mark on reaches further, too.
+    far: usize,
 }
+
+/// Bounds on the number of characters of a string are not told apart from here on: few
+/// tokens have as many bytes behind a quotation mark.
+const FAR: u64 = 64;
 
 /// The fingerprint of a node and of those in it that a token can reach.
 struct Near<'a> {
@@ -28,6 +34,7 @@ struct Near<'a> {
     nodes: usize,
     tallest: u32,
     heads: ByteSet,
+    far: usize,
 }
 
 impl SchemaAutomaton {
@@ -49,14 +56,19 @@ impl SchemaAutomaton {
                 nodes: 0,
                 tallest: 0,
                 heads: ByteSet::NONE,
+                far: usize::MAX,
             };
             near.node(node)?;
             Some(Box::new(NearPrint {
                 print: near.printer.finish(near.tallest),
                 heads: near.heads,
+                far: near.far,
             }))
         });
         let near = near.as_deref()?;
+        if horizon.behind(b'"') > near.far {
+            return None;
+        }
         let has_room = self.room(stack, x) >= much_room(near.print.tallest, horizon);
         (has_room && !near.heads.meets(heads)).then_some(near.print)
     }
@@ -81,7 +93,11 @@ impl Near<'_> {
             .iter()
             .map(|height| u64::from(*height == EMPTY));
         empty.for_each(|empty| self.printer.add(empty));
-        self.printer.scalars(node)?;
+        self.printer.units_and_numbers(node)?;
+        self.printer.add(u64::from(node.string.is_some()));
+        if let Some(m) = &node.string {
+            self.string(m)?;
+        }
         if is_any {
             return Some(());
         }
@@ -94,6 +110,29 @@ impl Near<'_> {
             self.printer.array(m)?;
             let mut nodes = m.members.iter().map(|member| member.node);
             nodes.try_for_each(|node| self.node(node))?;
+        }
+        Some(())
+    }
+
+    /// A string of which nothing was read.
+    fn string(&mut self, m: &StringMachine) -> Option<()> {
+        let is_counted = |leaf: &Leaf| {
+            let asks = leaf.listed || leaf.excludes || leaf.dfa.is_some();
+            !asks && leaf.lengths.is_none()
+        };
+        let are_counted = m.words.list.is_empty() && m.leaves.iter().all(is_counted);
+        self.printer.add(u64::from(are_counted));
+        if !are_counted {
+            return self.printer.string(m);
+        }
+        self.printer.add(m.leaves.len() as u64);
+        for leaf in &m.leaves {
+            if leaf.min > FAR || leaf.max.is_some_and(|max| max >= FAR) {
+                self.far = FAR as usize;
+            }
+            self.printer.add(u64::from(leaf.goal));
+            self.printer.add(leaf.min.min(FAR));
+            self.printer.add(leaf.max.unwrap_or(FAR).min(FAR));
         }
         Some(())
     }
