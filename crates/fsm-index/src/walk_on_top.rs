@@ -28,14 +28,27 @@ pub(crate) struct Ground<'a> {
 /// Most nodes have fewer children, and few nodes below them: they need not be looked at.
 const MANY_CHILDREN: u32 = 8;
 
+/// So many nodes are some.
+const SOME: u32 = 64;
+
 impl<'a> Ground<'a> {
     /// Whether so much is below a node that it pays to ask which text is free there.
     #[inline]
     fn has_much_below(&self, child: Child) -> bool {
-        let many = self.much.min(MANY_CHILDREN);
-        child.children().len() as u32 >= many && {
+        self.has_below(child, self.much)
+    }
+
+    /// The same, where cursors are stepped from node to node, which takes longer.
+    #[inline]
+    fn has_some_below(&self, child: Child) -> bool {
+        self.has_below(child, self.much.min(SOME))
+    }
+
+    #[inline]
+    fn has_below(&self, child: Child, least: u32) -> bool {
+        child.children().len() as u32 >= least.min(MANY_CHILDREN) && {
             let node = &self.trie.nodes()[child.node as usize];
-            node.end - child.node > self.much
+            node.end - child.node > least
         }
     }
 
@@ -129,8 +142,13 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let mut level =
-                Level::of(children.clone()).with(free.and_then(|free| free.behind(byte)));
+            let mut free = free.and_then(|free| free.behind(byte));
+            if free.is_none() && text.is_none() && ground.has_some_below(child) {
+                let here = automaton.free_text(cursor, scratch);
+                let here = here.map(|free| Free::on_the_way(kinds(free.class), free, depth + 1));
+                free = here.filter(|free| free.kinds().count() > 0);
+            }
+            let mut level = Level::of(children.clone()).with(free);
             if text.is_none() && byte == b'"' {
                 let here = (cursor, depth + 1);
                 text = Text::at(automaton, here, horizon, scratch, readings);

@@ -667,15 +667,10 @@ impl NumberDfa {
         (&self.next, &self.accept)
     }
 
-    /// How many of some digits may come one after another from a state on, whichever they
-    /// are: as many as `most` if that has an end, and [`usize::MAX`] if it has none.
-    pub(super) fn run_of_digits(
-        &self,
-        state: u32,
-        digits: std::ops::RangeInclusive<u8>,
-        most: usize,
-    ) -> usize {
-        let symbols = number_symbol(*digits.start())..=number_symbol(*digits.end());
+    /// How many digits may come one after another from a state on, whichever they are: as
+    /// many as `most` if that has an end, and [`usize::MAX`] if it has none.
+    pub(super) fn run_of_digits(&self, state: u32, most: usize) -> usize {
+        let symbols = number_symbol(b'0')..=number_symbol(b'9');
         if state as usize >= self.next.len() {
             return 0;
         }

@@ -221,14 +221,6 @@ impl SchemaAutomaton {
                 let [dfa] = &*m.dfas else { return None };
                 free_digits(dfa, state)
             }
-            // A digit begins a number, whatever else may come.
-            Top::Value { node, set, .. } => {
-                let m = self.node(node).number.as_ref()?;
-                let wanted = x.lists.get(set);
-                let [dfa] = &*m.dfas else { return None };
-                let is_wanted = m.leaves.iter().any(|(goal, _)| wanted.contains(goal));
-                is_wanted.then(|| free_digits(dfa, 0))?
-            }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
                 let usable = self.usable(config.stack, x);
                 let frame = x.peek(config.stack).frame;

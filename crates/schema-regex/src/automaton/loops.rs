@@ -54,10 +54,9 @@ pub(super) const MANY_NAMES: usize = 1 << 24;
 const FREE: u32 = 1 << 31;
 
 const DIGITS: ClassId = ClassId(FREE - 1);
-const DIGITS_BUT_0: ClassId = ClassId(FREE - 2);
 
-/// Of fewer digits no more than some hundred tokens are made.
-const LEAST_DIGITS: usize = 3;
+/// Of fewer digits few tokens are made.
+const LEAST_DIGITS: usize = 2;
 
 impl Loops {
     /// The number of the first state's class; behind the last one's is that of
@@ -210,7 +209,6 @@ impl Loops {
         match class.0.checked_sub(1) {
             None => JSON_TEXT,
             Some(_) if class == DIGITS => &[(0x30, 0x39)],
-            Some(_) if class == DIGITS_BUT_0 => &[(0x31, 0x39)],
             Some(_) if class.0 >= FREE => self
                 .free
                 .get((class.0 - FREE) as usize)
@@ -236,18 +234,15 @@ pub(super) fn text_up_to(most: u64, length: u32) -> Option<FreeText> {
     })
 }
 
-/// The digits that may come behind a state of numbers, whichever they are: all of them, or
-/// else all but 0, which may not come first.
+/// The digits that may come behind a state of numbers, whichever they are.
 pub(super) fn free_digits(dfa: &NumberDfa, state: u32) -> Option<FreeText> {
-    [(DIGITS, b'0'..=b'9'), (DIGITS_BUT_0, b'1'..=b'9')]
-        .into_iter()
-        .map(|(class, digits)| FreeText {
-            class,
-            chars: dfa.run_of_digits(state, digits, FREE_STEPS),
-            behind: Behind::ItsClass,
-            ends: false,
-        })
-        .find(|free| free.chars >= LEAST_DIGITS)
+    let chars = dfa.run_of_digits(state, FREE_STEPS);
+    (chars >= LEAST_DIGITS).then_some(FreeText {
+        class: DIGITS,
+        chars,
+        behind: Behind::ItsClass,
+        ends: false,
+    })
 }
 
 /// What of a class is text of JSON strings as it is.
