@@ -61,11 +61,18 @@ impl<'a> Met<'a> {
         }
     }
 
-    /// All of them: in the order in which they were met, or as the words of a mask.
-    pub(super) fn all(self) -> Result<&'a mut [u32], &'a [u32]> {
+    pub(super) fn all(self) -> All<'a> {
         match self.are_many {
-            true => Err(self.words),
-            false => Ok(self.tokens),
+            true => All::Many(self.words),
+            false => All::Few(self.tokens),
         }
     }
+}
+
+/// All tokens that were met.
+pub(super) enum All<'a> {
+    /// In the order in which they were met.
+    Few(&'a mut [u32]),
+    /// As the words of a mask.
+    Many(&'a [u32]),
 }

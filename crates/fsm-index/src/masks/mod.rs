@@ -12,7 +12,7 @@ mod texts;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use self::met::Met;
+use self::met::{All, Met};
 use crate::budget::Watch;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
@@ -396,8 +396,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             self.vocabulary.spend(class, visited);
         }
         Ok(match met.all() {
-            Err(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
-            Ok(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
+            All::Many(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
+            All::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
         })
     }
 

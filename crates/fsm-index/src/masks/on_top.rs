@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::met::Met;
+use super::met::{All, Met};
 use super::texts::{Half, stretched};
 use super::{Masks, Missed, Thing, Work, is_free};
 use crate::budget::Watch;
@@ -268,8 +268,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             self.vocabulary.spend(class, visited);
         }
         Ok(match met.all() {
-            Err(words) => Part::new(words, open, None),
-            Ok(tokens) => Part::of_few(tokens, open),
+            All::Many(words) => Part::new(words, open, None),
+            All::Few(tokens) => Part::of_few(tokens, open),
         })
     }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use super::compile::{ANY, Compiler, ConjId, NONE, Shapes, room_for};
-use super::dfa::{CharDfa, NumberDfa};
+use super::dfa::CharDfa;
+use super::digits::NumberDfa;
 use super::few::Few;
 use super::leaves::{Machines, StringLeaf};
 use super::loops::Loops;

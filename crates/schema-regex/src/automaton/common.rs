@@ -11,7 +11,8 @@ use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
 use super::SchemaAutomaton;
-use super::dfa::{CharDfa, NumberDfa};
+use super::dfa::CharDfa;
+use super::digits::NumberDfa;
 use super::hints::{clamped, push_list, push_partial, push_span, push_state};
 use super::lengths::Lengths;
 use super::node::{

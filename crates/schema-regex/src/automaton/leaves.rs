@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
 use super::compile::Compiler;
-use super::dfa::{CharDfa, NumberDfa};
+use super::dfa::CharDfa;
+use super::digits::NumberDfa;
 use super::few::Few;
 use super::lengths::Lengths;
 use super::multiples;

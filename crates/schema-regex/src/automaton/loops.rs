@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
 
-use super::dfa::{CharDfa, DEAD, Follows, NumberDfa};
+use super::dfa::{CharDfa, DEAD, Follows};
+use super::digits::NumberDfa;
 use super::lengths::Lengths;
 use super::node::KeyMachine;
 

@@ -18,6 +18,7 @@ mod demands;
 mod dfa;
 mod difference;
 mod different;
+mod digits;
 mod endless;
 mod equality;
 mod expand;

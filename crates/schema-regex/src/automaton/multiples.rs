@@ -2,7 +2,8 @@
 //! are a residue of one modulus, that of all divisors together, and are read beside a
 //! range of numbers.
 
-use super::dfa::{DEAD, NumberDfa};
+use super::dfa::DEAD;
+use super::digits::NumberDfa;
 use crate::decimal::Decimal;
 use crate::strings::automaton::TooBig;
 use crate::strings::pairs::Pairs;

@@ -7,7 +7,8 @@ use fsm_index::ByteSet;
 
 use super::common::{OwnPrint, Print};
 use super::compile::ConjId;
-use super::dfa::{CharDfa, DEAD, NumberDfa};
+use super::dfa::{CharDfa, DEAD};
+use super::digits::NumberDfa;
 use super::few::Few;
 use super::lengths::Lengths;
 use super::near::NearPrint;

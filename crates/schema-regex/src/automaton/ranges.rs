@@ -6,7 +6,8 @@
 
 use std::cmp::Ordering;
 
-use super::dfa::{DEAD, NumberDfa};
+use super::dfa::DEAD;
+use super::digits::NumberDfa;
 use crate::decimal::Decimal;
 use crate::hash::FxMap;
 use crate::options::IntegerSpelling;
