@@ -1,7 +1,7 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, JSON_TEXT, TextLoop};
+use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, TextLoop};
 
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
@@ -325,26 +325,11 @@ impl SchemaAutomaton {
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return false;
         };
-        let plain = match (&m.keys, config.top) {
-            (None, _) => JSON_TEXT,
-            (Some(_), top) => {
-                let state = if let Top::Key(key) = top {
-                    key.state
-                } else {
-                    0
-                };
-                let classes = self.usable(config.stack, x).classes;
-                match self.free_names(m, state, classes) {
-                    Some(class) => self.loops.ranges(class),
-                    None => return false,
-                }
-            }
+        let state = match config.top {
+            Top::Key(key) => key.state,
+            _ => 0,
         };
-        let is_plain = |c: char| {
-            let c = u32::from(c);
-            let at = plain.partition_point(|range| range.1 < c);
-            plain.get(at).is_some_and(|range| range.0 <= c)
-        };
+        let classes = self.usable(config.stack, x).classes;
         let seen = &x.seen.get(frame.seen).list;
         // No spelling of a name is shorter than the name.
         let (longest, (names, used, before)) = match config.top {
@@ -370,9 +355,13 @@ impl SchemaAutomaton {
             let used_names = seen[used.lo as usize..used.hi as usize].iter();
             let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
             let all = declared.chain(used_names);
-            let is_free = |text: &[u8]| String::from_utf8_lossy(text).chars().all(is_plain);
-            if m.keys.is_some() && !all.clone().all(is_free) {
-                return false;
+            if let Some(keys) = &m.keys {
+                // Names that differ from all these go on along each of them.
+                let others = (m.names.list.len() + seen.len()) as u64;
+                let goes_on = |text: &[u8]| keys.goes_on(state, text, (classes, others));
+                if !all.clone().all(goes_on) {
+                    return false;
+                }
             }
             let mut texts: Vec<&[u8]> = all.filter(is_short).collect();
             if !names.is_none() && !used.is_none() {

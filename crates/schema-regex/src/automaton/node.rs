@@ -324,6 +324,25 @@ pub(super) struct KeyMachine {
 pub(super) const NO_CLASS: u32 = u32::MAX;
 
 impl KeyMachine {
+    /// Whether all along a text that is read from a state on, and behind it, names of some
+    /// classes may come that are more than so many others.
+    pub(super) fn goes_on(&self, from: u32, text: &[u8], (classes, others): (u64, u64)) -> bool {
+        let is_open = |state: u32| {
+            let mut counts = self.counts.iter().enumerate();
+            let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
+            state != DEAD
+                && counts.any(|(class, counts)| {
+                    classes & (1 << class) != 0 && is_more(counts[state as usize])
+                })
+        };
+        let text = String::from_utf8_lossy(text);
+        let step = |state: u32, c: char| {
+            let next = self.dfa.step(state, u32::from(c));
+            is_open(next).then_some(next)
+        };
+        is_open(from) && text.chars().try_fold(from, step).is_some()
+    }
+
     pub(super) fn class_of(&self, name: &str) -> u32 {
         match self.dfa.run(name) {
             DEAD => NO_CLASS,
