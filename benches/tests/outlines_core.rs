@@ -118,7 +118,7 @@ fn compare(pattern: &str, choices: &[u8], causes: &mut Causes) -> Result<(), Str
     let mut text = Vec::new();
     for &choice in choices {
         let end = TokenId::new(END);
-        let allowed = guide.allowed_tokens();
+        let allowed = guide.allowed_tokens().unwrap();
         let we: BTreeSet<u32> = allowed
             .iter()
             .filter(|&&t| t != end)

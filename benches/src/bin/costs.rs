@@ -101,7 +101,7 @@ fn masks_of(path: &Path, cases: &[Case]) -> Result<(usize, Summary), String> {
             let mut guide = Guide::new(Arc::clone(&index));
             for token in tokens {
                 let begun = Instant::now();
-                guide.mask();
+                guide.mask().unwrap();
                 times.push(begun.elapsed().as_secs_f64() * 1e6);
                 if guide.advance(TokenId::new(token)).is_err() {
                     break;

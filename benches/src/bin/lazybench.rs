@@ -140,7 +140,7 @@ fn whole_walk(vocabulary: &Vocabulary) -> Result<f64, String> {
     let times = (0..51).map(|_| {
         let mut guide = Guide::new(index.clone());
         let start = Instant::now();
-        guide.mask();
+        guide.mask().unwrap();
         start.elapsed().as_secs_f64() * 1e6
     });
     Ok(Summary::new(times.collect()).p50)
@@ -163,7 +163,7 @@ fn own_walk(vocabulary: &Vocabulary) -> Result<f64, String> {
             guide.advance(quote).map_err(|e| e.to_string())?;
         }
         let start = Instant::now();
-        guide.mask();
+        guide.mask().unwrap();
         Ok(start.elapsed().as_secs_f64() * 1e6)
     });
     Ok(Summary::new(times.collect::<Result<_, String>>()?).p50)
@@ -215,7 +215,7 @@ fn texts(
             guide.advance(token).map_err(|e| e.to_string())?;
         }
         for _ in 0..arguments.tokens {
-            let allowed: Vec<TokenId> = guide.mask().iter().collect();
+            let allowed: Vec<TokenId> = guide.mask().unwrap().iter().collect();
             chance = chance.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
             let Some(&token) = allowed.get((chance >> 33) as usize % allowed.len().max(1)) else {
                 break;
@@ -238,7 +238,7 @@ fn measure(
     for &token in text {
         let kind = kind(guide.state());
         let start = Instant::now();
-        guide.mask();
+        guide.mask().unwrap();
         let time = start.elapsed().as_secs_f64() * 1e6;
         if let Some(times) = &mut times {
             times.entry(kind).or_default().push(time);

@@ -150,7 +150,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
                 }
                 let before = index.stats();
                 let start = Instant::now();
-                guide.write_mask(&mut buffer);
+                guide.write_mask(&mut buffer).unwrap();
                 let time = start.elapsed();
                 let after = index.stats();
                 let nodes = after.nodes_visited - before.nodes_visited;

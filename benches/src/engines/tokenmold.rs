@@ -212,8 +212,7 @@ struct Text<'c> {
 
 impl Session for Text<'_> {
     fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
-        self.guide.write_mask(buffer);
-        Ok(())
+        self.guide.write_mask(buffer).map_err(|e| e.to_string())
     }
 
     fn advance(&mut self, token: u32) -> Result<(), String> {

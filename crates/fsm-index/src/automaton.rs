@@ -56,7 +56,22 @@ pub trait ByteAutomaton: Send + Sync {
     /// acceptance; nothing where the text may end. An automaton that reads
     /// special tokens goes as far as the first of them on its way, which
     /// [`completion_special`](Self::completion_special) names.
+    ///
+    /// Where that would have more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes,
+    /// nothing may be appended.
     fn completion(&self, state: &Self::State, out: &mut Vec<u8>);
+
+    /// As [`completion`](Self::completion), if that text has at most so many bytes: whether
+    /// it has, and nothing is appended if not. It should cost no more than what fits.
+    fn completion_within(&self, state: &Self::State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        self.completion(state, out);
+        let fits = out.len() - before <= max_bytes;
+        if !fits {
+            out.truncate(before);
+        }
+        fits
+    }
 
     /// Begins a walk at `state`. Cursors of earlier walks with this scratch
     /// are no longer valid.
@@ -66,10 +81,13 @@ pub trait ByteAutomaton: Send + Sync {
     /// there.
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
 
-    /// Whether some accepted text can need `byte`. A lazy index refuses a
-    /// vocabulary in which such a byte is no token of its own.
-    fn uses_byte(&self, _byte: u8) -> bool {
-        true
+    /// Whether from every state between two characters acceptance is reached without some
+    /// characters: `chars` are inclusive ranges of code points, ascending, without
+    /// surrogates. A lazy index asks it about those that its vocabulary cannot spell; then
+    /// nothing else has to be looked at. `false` is always right, and slower: the index then
+    /// searches each state for a way to the end.
+    fn can_do_without(&self, _chars: &[(u32, u32)]) -> bool {
+        false
     }
 
     /// Where `state` stands, for people; not every automaton knows.

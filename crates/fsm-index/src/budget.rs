@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::{Error, ErrorKind};
 
 /// What one computation may cost: a mask, or a whole index.
 ///
-/// Asked once a subtree of the vocabulary's trie that one first byte begins, so
-/// it is exceeded by at most one of these (the largest is about a quarter of a
-/// vocabulary).
+/// Asked at each subtree of the vocabulary's trie that one first byte begins, and every
+/// 1,024 nodes: it is exceeded by no more than so many.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// Nodes of the vocabulary's trie that may be visited. Default: any number.
     pub max_steps: Option<u64>,
+    /// How long it may take, from the first node on. Default: any time.
+    pub max_time: Option<Duration>,
     /// Calls the computation off as soon as another thread sets it. Default:
     /// nothing does.
     pub cancel: Option<Arc<AtomicBool>>,
@@ -24,15 +26,26 @@ impl Budget {
     pub fn steps(max_steps: u64) -> Budget {
         Budget {
             max_steps: Some(max_steps),
-            cancel: None,
+            ..Budget::default()
+        }
+    }
+
+    /// A budget of so much time.
+    pub fn time(max_time: Duration) -> Budget {
+        Budget {
+            max_time: Some(max_time),
+            ..Budget::default()
         }
     }
 
     /// Whether there is nothing to be watched.
     pub(crate) fn is_unlimited(&self) -> bool {
-        self.max_steps.is_none() && self.cancel.is_none()
+        self.max_steps.is_none() && self.max_time.is_none() && self.cancel.is_none()
     }
 }
+
+/// A walk asks whether to go on whenever it has visited so many nodes.
+pub(crate) const ASK_EVERY: u64 = 1_024;
 
 /// Watches over walks.
 pub(crate) trait Watch {
@@ -63,12 +76,15 @@ impl Watch for Unwatched {
 pub(crate) struct Meter<'b> {
     budget: &'b Budget,
     spent: u64,
+    /// When it was asked first.
+    began: Option<Instant>,
     stop: Option<Stop>,
 }
 
 #[derive(Clone, Copy)]
 enum Stop {
     Steps,
+    Time,
     Cancelled,
 }
 
@@ -77,6 +93,7 @@ impl<'b> Meter<'b> {
         Meter {
             budget,
             spent: 0,
+            began: None,
             stop: None,
         }
     }
@@ -93,6 +110,11 @@ impl Watch for Meter<'_> {
             .is_some_and(|max| self.spent + visited > max)
         {
             self.stop = Some(Stop::Steps);
+        }
+        if let Some(max) = self.budget.max_time
+            && self.began.get_or_insert_with(Instant::now).elapsed() > max
+        {
+            self.stop = Some(Stop::Time);
         }
         let cancel = self.budget.cancel.as_ref();
         if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
@@ -114,6 +136,14 @@ impl Watch for Meter<'_> {
                     "limit `max_steps` of {} nodes exceeded; raise it, or let the masks be \
                      computed where more time is left",
                     self.budget.max_steps.unwrap_or_default()
+                ),
+            ),
+            Stop::Time => Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "limit `max_time` of {:?} exceeded; raise it, or let the masks be computed \
+                     where more time is left",
+                    self.budget.max_time.unwrap_or_default()
                 ),
             ),
             Stop::Cancelled => Error::new(

@@ -102,8 +102,10 @@ pub fn check<A: ByteAutomaton + Clone>(
             let state = guides[0].state().clone();
             let expected = brute_force_mask(automaton, &state, vocabulary);
             for (guide, (name, _)) in guides.iter_mut().zip(&indexes) {
-                guide.write_mask(&mut buffer);
-                for (found, how) in [(guide.mask(), ""), (buffer.mask(), ", written over,")] {
+                let said = |e: crate::Error| format!("{}: the mask {name}: {e}", shown());
+                guide.write_mask(&mut buffer).map_err(said)?;
+                let mask = guide.mask().map_err(said)?;
+                for (found, how) in [(mask, ""), (buffer.mask(), ", written over,")] {
                     if found != &expected {
                         return Err(format!(
                             "{}: the mask {name}{how} {}",

@@ -463,7 +463,7 @@ mod tests {
                 };
                 let mut guide = crate::Guide::new(Arc::new(index));
                 for _ in 0..5 {
-                    let Some(token) = guide.mask().iter().next() else {
+                    let Some(token) = guide.mask().unwrap().iter().next() else {
                         break;
                     };
                     if guide.advance(token).is_err() {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use crate::budget::Budget;
 use crate::cache::Generation;
+use crate::completion::{MAX_COMPLETION, Piece, pieces};
 use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
@@ -75,10 +76,15 @@ impl<A: ByteAutomaton> Guide<A> {
     ///
     /// After an end token nothing may come. The mask is empty only then, or
     /// where the text is complete and the vocabulary has no end token.
-    pub fn mask(&mut self) -> &TokenMask {
-        // Nothing stops a computation without a budget.
-        let _ = self.find(&Budget::default());
-        self.show()
+    ///
+    /// # Errors
+    ///
+    /// It costs more than [`IndexConfig::mask_budget`](crate::IndexConfig::mask_budget)
+    /// ([`ErrorKind::LimitExceeded`]); the guide is unchanged. An index with all its rows
+    /// computes none and has no errors here.
+    pub fn mask(&mut self) -> Result<&TokenMask, Error> {
+        self.find(None)?;
+        Ok(self.show())
     }
 
     /// As [`Guide::mask`], if that costs no more than `budget`.
@@ -88,7 +94,7 @@ impl<A: ByteAutomaton> Guide<A> {
     /// The budget is spent ([`ErrorKind::LimitExceeded`]) or the computation
     /// was called off ([`ErrorKind::Cancelled`]). The guide is unchanged.
     pub fn mask_within(&mut self, budget: &Budget) -> Result<&TokenMask, Error> {
-        self.find(budget)?;
+        self.find(Some(budget))?;
         Ok(self.show())
     }
 
@@ -96,10 +102,14 @@ impl<A: ByteAutomaton> Guide<A> {
     /// only what differs from the mask that it holds is written, where that can be
     /// told. The quickest way to one mask after another; how many bits change is
     /// all that it costs beside finding the row.
-    pub fn write_mask(&mut self, buffer: &mut MaskBuffer) {
-        // Nothing stops a computation without a budget.
-        let _ = self.find(&Budget::default());
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`]; then the buffer is unchanged, too.
+    pub fn write_mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), Error> {
+        self.find(None)?;
         self.fill(buffer);
+        Ok(())
     }
 
     /// As [`Guide::write_mask`], if that costs no more than `budget`.
@@ -112,7 +122,7 @@ impl<A: ByteAutomaton> Guide<A> {
         buffer: &mut MaskBuffer,
         budget: &Budget,
     ) -> Result<(), Error> {
-        self.find(budget)?;
+        self.find(Some(budget))?;
         self.fill(buffer);
         Ok(())
     }
@@ -122,9 +132,9 @@ impl<A: ByteAutomaton> Guide<A> {
     ///
     /// # Errors
     ///
-    /// There are fewer words than the mask has.
+    /// There are fewer words than the mask has, or as [`Guide::mask`].
     pub fn mask_into<W: MaskWord>(&mut self, out: &mut [W]) -> Result<(), Error> {
-        let words = self.mask().words();
+        let words = self.mask()?.words();
         let given = out.len();
         let Some((to, padding)) = out.split_at_mut_checked(words.len()) else {
             return Err(Error::new(
@@ -142,8 +152,12 @@ impl<A: ByteAutomaton> Guide<A> {
     }
 
     /// The tokens that may come next, in ascending order.
-    pub fn allowed_tokens(&self) -> Vec<TokenId> {
-        self.clone().mask().iter().collect()
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`].
+    pub fn allowed_tokens(&self) -> Result<Vec<TokenId>, Error> {
+        Ok(self.clone().mask()?.iter().collect())
     }
 
     /// The bytes that may come next, in ascending order.
@@ -245,40 +259,37 @@ impl<A: ByteAutomaton> Guide<A> {
     }
 
     /// A shortest text, in bytes, that completes this one; nothing where it may
-    /// end. Special tokens that it needs are spelt by their names.
-    pub fn completion(&self) -> Vec<u8> {
-        let mut text = Vec::new();
+    /// end. Special tokens that it needs are spelt by their names. Where the vocabulary
+    /// lacks bytes that this text has, another one that its tokens spell.
+    ///
+    /// # Errors
+    ///
+    /// It has more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes
+    /// ([`ErrorKind::LimitExceeded`]).
+    pub fn completion(&self) -> Result<Vec<u8>, Error> {
+        self.completion_within(MAX_COMPLETION).ok_or_else(|| {
+            Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "limit of {MAX_COMPLETION} bytes exceeded: no text so short completes this one"
+                ),
+            )
+        })
+    }
+
+    /// As [`Guide::completion`], if it has at most so many bytes. It costs no more than what
+    /// fits.
+    pub fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
         if self.ended {
-            return text;
+            return Some(Vec::new());
         }
         let automaton = self.index.automaton();
-        automaton.completion(&self.state, &mut text);
-        if automaton.specials().is_empty() {
-            return text;
+        if self.index.spells_any_text() {
+            let pieces = pieces(automaton, &self.state, max_bytes)?;
+            return Some(pieces.into_iter().flat_map(Piece::into_bytes).collect());
         }
-        // Most completions are over here: there is no special token in them.
-        let mut state = self.state.clone();
-        let mut from = 0;
-        let mut scratch = automaton.scratch();
-        while automaton
-            .advance(&mut state, &text[from..], &mut scratch)
-            .is_ok()
-            && !automaton.is_accepting(&state)
-        {
-            let Some(special) = automaton.completion_special(&state) else {
-                break;
-            };
-            let Some(name) = automaton.specials().get(special.0 as usize) else {
-                break;
-            };
-            if !automaton.advance_special(&mut state, special) {
-                break;
-            }
-            text.extend_from_slice(name.as_bytes());
-            from = text.len();
-            automaton.completion(&state, &mut text);
-        }
-        text
+        let spelt = self.index.spelt_completion(&self.state)?;
+        (spelt.len() <= max_bytes).then_some(spelt)
     }
 
     /// Commits text that is no token's.
@@ -349,11 +360,13 @@ impl<A: ByteAutomaton> Guide<A> {
         }
     }
 
-    /// Sees to it that the row of this state is lent.
-    fn find(&mut self, budget: &Budget) -> Result<(), Error> {
+    /// Sees to it that the row of this state is lent, within a budget or else that of the
+    /// index.
+    fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
         if self.ended || self.row.is_some() {
             return Ok(());
         }
+        let budget = budget.unwrap_or(self.index.mask_budget());
         let generation = &mut self.generation;
         let row = self
             .index
@@ -485,7 +498,7 @@ fn refused_tokens<A: ByteAutomaton>(
 ///
 /// # Errors
 ///
-/// A guide's mask has more words than it is given.
+/// A guide's mask has more words than it is given, or as [`Guide::mask`].
 pub fn mask_batch<A, W>(guides: &mut [Guide<A>], out: &mut [W]) -> Result<(), Error>
 where
     A: ByteAutomaton,

@@ -1,12 +1,14 @@
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::budget::{Budget, Meter, Unwatched};
+use crate::budget::{Budget, Meter, Unwatched, Watch};
 use crate::built::Built;
 use crate::cache::{Cache, Generation};
+use crate::changed::Bits;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
+use crate::spelling::{Search, Spelling};
 use crate::vocabulary::Cutter;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
@@ -40,6 +42,10 @@ pub struct IndexConfig {
     pub packed_tokens: Option<usize>,
     /// What building may cost. Default: any time.
     pub budget: Budget,
+    /// What one mask may cost that is computed when a guide asks for it
+    /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what
+    /// the slowest masks of real schemas take.
+    pub mask_budget: Budget,
 }
 
 impl Default for IndexConfig {
@@ -50,6 +56,7 @@ impl Default for IndexConfig {
             max_row_bytes: 1 << 30,
             packed_tokens: None,
             budget: Budget::default(),
+            mask_budget: Budget::time(Duration::from_secs(5)),
         }
     }
 }
@@ -73,9 +80,9 @@ impl Default for IndexConfig {
 /// let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
 /// let index = Arc::new(Index::new("[0-9]{1,2}", &vocabulary)?);
 /// let mut guide = Guide::new(index);
-/// assert_eq!(guide.allowed_tokens(), [0, 1, 2].map(TokenId::new));
+/// assert_eq!(guide.allowed_tokens()?, [0, 1, 2].map(TokenId::new));
 /// guide.advance(TokenId::new(2))?;
-/// assert_eq!(guide.allowed_tokens(), [TokenId::new(4)]);
+/// assert_eq!(guide.allowed_tokens()?, [TokenId::new(4)]);
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 pub struct Index<A: ByteAutomaton = ByteDfa> {
@@ -86,9 +93,10 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     rows: Rows,
     /// The tokens of the automaton's special symbols.
     specials: Box<[TokenId]>,
-    /// Cursors from which the vocabulary cannot spell any way on, where some
-    /// byte is no token.
-    dead_ends: Option<HashSet<Cursor>>,
+    /// What is to be looked at where some byte is no token.
+    spelling: Spelling,
+    /// What a mask may cost if nobody says otherwise.
+    mask_budget: Budget,
 }
 
 enum Rows {
@@ -127,26 +135,25 @@ impl<A: ByteAutomaton> Index<A> {
     /// Joins an automaton with a vocabulary, lazily: O(1), apart from a look
     /// at the vocabulary's single bytes.
     ///
+    /// Where some byte is not a token of its own, the language is cut to what tokens spell:
+    /// a token may come if and only if some tokens behind it complete the text. That costs
+    /// nothing where [`ByteAutomaton::can_do_without`] says that nothing is lost; otherwise
+    /// each mask is a walk, and each state to which it leads is searched for a way to the
+    /// end. A search that gives up (behind 4 million nodes) counts as no way.
+    ///
     /// # Errors
     ///
-    /// Some byte is not a token of its own, so that a text that the automaton
-    /// would finish might not be spelt (the message names the bytes), or the
+    /// Tokens spell no text that the automaton accepts ([`ErrorKind::CannotSpell`], with the
+    /// bytes and the place), none was found ([`ErrorKind::LimitExceeded`]), or the
     /// vocabulary lacks a special token that the automaton reads.
     pub fn lazy(
         automaton: A,
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
-        let mut missing = vocabulary.missing_bytes();
-        missing.retain(|&byte| automaton.uses_byte(byte));
-        if !missing.is_empty() {
-            return Err(crate::spelling::cannot_spell(
-                &missing,
-                "and without them a text that is allowed so far might have no end; \
-                 use a vocabulary with a token for each byte, or a regular expression",
-            ));
-        }
-        Index::with_cache(automaton, vocabulary, config)
+        let mut index = Index::with_cache(automaton, vocabulary, config)?;
+        index.spelling = Spelling::of(&index.automaton, vocabulary)?;
+        Ok(index)
     }
 
     /// The automaton.
@@ -157,6 +164,24 @@ impl<A: ByteAutomaton> Index<A> {
     /// The vocabulary.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
+    }
+
+    pub(crate) fn mask_budget(&self) -> &Budget {
+        &self.mask_budget
+    }
+
+    /// Whether tokens spell any text.
+    pub(crate) fn spells_any_text(&self) -> bool {
+        self.vocabulary.has_all_bytes()
+    }
+
+    /// What completes a text and is spelt by tokens.
+    pub(crate) fn spelt_completion(&self, state: &A::State) -> Option<Vec<u8>> {
+        let of = (&self.automaton, &self.vocabulary);
+        match &self.spelling {
+            Spelling::Searched(search) => search.completion(of, state),
+            Spelling::Whole | Spelling::DeadEnds(_) => Search::default().completion(of, state),
+        }
     }
 
     /// What the index holds at the moment; for a lazy one this grows.
@@ -206,10 +231,10 @@ impl<A: ByteAutomaton> Index<A> {
         }
         let known = generation.get_or_insert_with(|| cache.newest());
         let accepting = self.automaton.is_accepting(state);
-        let masks = self.masks(Cutter::Other);
+        let at = (state, cursor, accepting);
         let row = match budget.is_unlimited() {
-            true => masks.row(cursor, accepting, work, known, &mut Unwatched),
-            false => masks.row(cursor, accepting, work, known, &mut Meter::new(budget)),
+            true => self.row(at, work, known, &mut Unwatched),
+            false => self.row(at, work, known, &mut Meter::new(budget)),
         };
         match work.take_visited() {
             0 => {}
@@ -218,6 +243,35 @@ impl<A: ByteAutomaton> Index<A> {
         let row = row?;
         cache.count(work.origin());
         Ok(Lent::Kept(row))
+    }
+
+    /// The row of a state, of what tokens can finish.
+    fn row(
+        &self,
+        (state, cursor, accepting): (&A::State, Cursor, bool),
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Arc<Row>, Error> {
+        let masks = self.masks(Cutter::Other);
+        let Spelling::Searched(search) = &self.spelling else {
+            return masks.row(cursor, accepting, work, known, watch);
+        };
+        let of = (&self.automaton, &self.vocabulary);
+        let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
+        if !search.allowed(of, (state, cursor), work, watch, &mut words)? {
+            let row = masks.row(cursor, accepting, work, known, watch)?;
+            row.lay_out(&self.vocabulary, &mut words);
+            let gone = search.forbidden(of, state, |token| {
+                words[token as usize / 32] >> (token % 32) & 1 != 0
+            });
+            if gone.is_empty() {
+                return Ok(row);
+            }
+            gone.iter().for_each(|&token| words.forbid(token));
+        }
+        let row = Row::from_words(&words, accepting, self.sparse, &self.vocabulary);
+        Ok(Arc::new(row))
     }
 
     pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {
@@ -231,11 +285,14 @@ impl<A: ByteAutomaton> Index<A> {
 
     /// Whether a token whose bytes lead to `state` may be taken.
     pub(crate) fn is_spellable(&self, state: &A::State, work: &mut Work<A>) -> bool {
-        match &self.dead_ends {
-            None => true,
-            Some(dead_ends) => {
+        match &self.spelling {
+            Spelling::Whole => true,
+            Spelling::DeadEnds(dead_ends) => {
                 let cursor = self.automaton.enter(state, &mut work.scratch);
                 !dead_ends.contains(&cursor)
+            }
+            Spelling::Searched(search) => {
+                search.is_live((&self.automaton, &self.vocabulary), state)
             }
         }
     }
@@ -252,7 +309,7 @@ impl<A: ByteAutomaton> Index<A> {
             vocabulary: &self.vocabulary,
             text_runs: self.text_runs,
             sparse: self.sparse,
-            dead_ends: self.dead_ends.as_ref(),
+            dead_ends: self.spelling.dead_ends(),
         }
     }
 
@@ -283,7 +340,8 @@ impl<A: ByteAutomaton> Index<A> {
             }),
             rows: Rows::Kept(Cache::new(config.max_row_bytes)),
             specials: specials.into(),
-            dead_ends: None,
+            spelling: Spelling::Whole,
+            mask_budget: config.mask_budget.clone(),
         })
     }
 }
@@ -344,7 +402,7 @@ impl Index {
             None => automaton.with_horizon(vocabulary.trie().max_depth()),
         };
         let mut index = Index::with_cache(automaton, vocabulary, config)?;
-        index.dead_ends = dead_ends;
+        index.spelling = dead_ends.map_or(Spelling::Whole, Spelling::DeadEnds);
         if config.fill == Fill::Eager {
             index.fill(config)?;
         }
@@ -371,9 +429,10 @@ impl Index {
         complete: impl FnOnce(&dyn Fn(&Cursor) -> bool) -> bool,
     ) -> Result<Index, Error> {
         let mut index = Index::with_cache(automaton, vocabulary, &IndexConfig::default())?;
-        index.dead_ends = crate::spelling::dead_ends(&index.automaton, vocabulary)?;
+        let dead_ends = crate::spelling::dead_ends(&index.automaton, vocabulary)?;
+        index.spelling = dead_ends.map_or(Spelling::Whole, Spelling::DeadEnds);
         let dead = |cursor: &Cursor| {
-            let dead_ends = index.dead_ends.as_ref();
+            let dead_ends = index.spelling.dead_ends();
             dead_ends.is_some_and(|dead| dead.contains(cursor))
         };
         if !complete(&dead) {

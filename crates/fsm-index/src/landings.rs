@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::budget::Unwatched;
 use crate::walk::Walker;
-use crate::{ByteAutomaton, Cursor, Guide, TokenId};
+use crate::{ByteAutomaton, Cursor, Error, Guide, TokenId};
 
 impl<A: ByteAutomaton> Guide<A> {
     /// The tokens of [`Guide::mask`] in groups: after any two tokens of a group
@@ -16,14 +16,18 @@ impl<A: ByteAutomaton> Guide<A> {
     /// For who has to judge every token by where it leads, as a token budget
     /// must: there are few places. O(nodes of the vocabulary visited), as a mask
     /// that is not remembered.
-    pub fn landings(&mut self) -> Vec<Vec<TokenId>> {
-        let mask = self.mask().clone();
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`].
+    pub fn landings(&mut self) -> Result<Vec<Vec<TokenId>>, Error> {
+        let mask = self.mask()?.clone();
         let index = self.index().clone();
         let automaton = index.automaton();
         let trie = index.vocabulary().trie();
         let mut groups: Vec<Vec<TokenId>> = Vec::new();
         if self.has_ended() {
-            return groups;
+            return Ok(groups);
         }
         let mut scratch = automaton.scratch();
         let start = automaton.enter(self.state(), &mut scratch);
@@ -64,6 +68,6 @@ impl<A: ByteAutomaton> Guide<A> {
             .iter()
             .filter(|token| group_of[token.get() as usize] == 0);
         groups.extend(alone.map(|token| vec![token]));
-        groups
+        Ok(groups)
     }
 }

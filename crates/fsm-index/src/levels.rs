@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::budget::Watch;
+use crate::budget::{ASK_EVERY, Watch};
 use crate::reading::PlaceId;
 use crate::unstepped::{Free, FreeChildren, Pass};
 use crate::vocabulary::{Child, Siblings, Trie};
@@ -61,6 +61,8 @@ pub(crate) struct Descent<'a> {
     pub(crate) depth: usize,
     /// The nodes that were passed so far.
     pub(crate) visited: u64,
+    /// At so many nodes it is asked again whether to go on.
+    ask_at: u64,
 }
 
 impl<'a> Descent<'a> {
@@ -82,6 +84,7 @@ impl<'a> Descent<'a> {
             skips: Skips::new(skip),
             depth: 0,
             visited: 0,
+            ask_at: ASK_EVERY,
         }
     }
 
@@ -93,7 +96,7 @@ impl<'a> Descent<'a> {
 
     /// The next child of the current level by whose byte the walk `lives`, and that byte:
     /// those that are free are told to `hit`, or left out. None at the end of the level,
-    /// and where `watch` ends the walk, which it may at the root.
+    /// and where `watch` ends the walk.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -119,9 +122,14 @@ impl<'a> Descent<'a> {
                 tokens.copied().for_each(&mut *hit);
                 continue;
             }
-            if self.depth == 0 && !watch.go_on(self.visited) {
-                level.next = level.end;
-                return None;
+            if self.depth == 0 || self.visited >= self.ask_at {
+                if !watch.go_on(self.visited) {
+                    // The levels above ask again, and end as well.
+                    self.ask_at = 0;
+                    level.next = level.end;
+                    return None;
+                }
+                self.ask_at = self.visited + ASK_EVERY;
             }
             return Some((child, self.siblings.bytes()[number]));
         }

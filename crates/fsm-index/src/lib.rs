@@ -10,6 +10,7 @@ mod built;
 mod byte_dfa;
 mod cache;
 mod changed;
+mod completion;
 pub mod contract;
 mod decoder;
 #[cfg(feature = "regex")]
@@ -48,6 +49,7 @@ pub use automaton::{
 pub use budget::Budget;
 pub use buffer::MaskBuffer;
 pub use byte_dfa::ByteDfa;
+pub use completion::MAX_COMPLETION;
 #[cfg(feature = "regex")]
 pub use dfa::{Alphabet, Config, Dfa, Step, Symbols, Trace};
 pub use error::{Error, ErrorKind};

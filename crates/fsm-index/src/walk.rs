@@ -1,7 +1,7 @@
 //! From an automaton's state to the tokens it allows: a depth-first walk over
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
-use crate::budget::{Unwatched, Watch};
+use crate::budget::{ASK_EVERY, Unwatched, Watch};
 use crate::changed::Bits;
 use crate::levels::{Levels, Skips};
 use crate::memo::Memo;
@@ -155,7 +155,8 @@ impl Walker {
         // Of the first children most lead nowhere, and lie far apart.
         let above = top.map_or(0, |node| usize::from(nodes[node].depth));
         let bytes = next.0[above];
-        for child in siblings.of(top) {
+        let mut ask_at = ASK_EVERY;
+        'walk: for child in siblings.of(top) {
             let child = child as usize;
             if !bytes.has(siblings.bytes()[child]) {
                 continue;
@@ -174,6 +175,12 @@ impl Walker {
                 let node = &nodes[at];
                 let depth = usize::from(node.depth);
                 visited += 1;
+                if visited >= ask_at {
+                    if !watch.go_on(visited) {
+                        break 'walk;
+                    }
+                    ask_at = visited + ASK_EVERY;
+                }
                 let cursor = match next.have(depth, node.byte) {
                     true => memo.step(automaton, path[depth - 1], node.byte, scratch),
                     false => Cursor::DEAD,

@@ -83,7 +83,7 @@ fn tables_run_as_documented() {
             let mut guide = Guide::new(index);
             let mut cursor = tables.start;
             for turn in 0..60usize {
-                let here = guide.mask().clone();
+                let here = guide.mask().unwrap().clone();
                 assert_eq!(mask(&tables, cursor, &vocabulary), here, "{pattern}");
                 let texts: Vec<TokenId> = here
                     .iter()

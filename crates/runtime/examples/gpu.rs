@@ -427,7 +427,7 @@ fn with_host_masks(
     average(device, 60, || {
         masks.clear();
         for guide in &mut guides {
-            masks.push(guide.mask().words())?;
+            masks.push(guide.mask()?.words())?;
         }
         sampler.upload(&masks)?;
         let tokens = sampler.draw(logits)?;
@@ -444,7 +444,7 @@ fn with_host_logits(logits: &Tensor, texts: &[ResidentText]) -> Result<Duration>
         let rows = logits.to_dtype(DType::F32)?.to_vec2::<f32>()?;
         let mut tokens = Vec::new();
         for ((row, guide), sampler) in rows.iter().zip(&mut guides).zip(&mut samplers) {
-            tokens.push(sampler.sample(row, Some(guide.mask().words()), &[]).ok());
+            tokens.push(sampler.sample(row, Some(guide.mask()?.words()), &[]).ok());
         }
         advance(&mut guides, tokens, texts)
     })

@@ -66,6 +66,12 @@ pub trait Constraint: Send {
         None
     }
 
+    /// As [`Constraint::completion`], if that has at most so many bytes. A constraint that can
+    /// should take no longer than what fits.
+    fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
+        self.completion().filter(|text| text.len() <= max_bytes)
+    }
+
     /// The tokens of the mask in groups: after any two tokens of a group the
     /// same texts may follow, or nearly. Each token is in one group.
     ///
@@ -105,7 +111,7 @@ const KNOWN_NODES: u64 = 200;
 
 impl<A: ByteAutomaton> Constraint for Guide<A> {
     fn mask(&mut self) -> Result<&[u32], Error> {
-        Ok(Guide::mask(self).words())
+        Ok(Guide::mask(self)?.words())
     }
 
     fn is_mask_known(&mut self) -> bool {
@@ -135,11 +141,15 @@ impl<A: ByteAutomaton> Constraint for Guide<A> {
     }
 
     fn completion(&self) -> Option<Vec<u8>> {
-        Some(Guide::completion(self))
+        Guide::completion(self).ok()
+    }
+
+    fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
+        Guide::completion_within(self, max_bytes)
     }
 
     fn landings(&mut self) -> Result<Vec<Vec<u32>>, Error> {
-        let groups = Guide::landings(self).into_iter();
+        let groups = Guide::landings(self)?.into_iter();
         let plain = |group: Vec<TokenId>| group.into_iter().map(TokenId::get).collect();
         Ok(groups.map(plain).collect())
     }

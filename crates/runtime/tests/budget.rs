@@ -620,7 +620,7 @@ fn tags_with_special_tokens_are_kept_within_a_budget() {
         ..IndexConfig::default()
     };
     let index = Arc::new(Index::lazy(automaton, vocabulary, &lazy).unwrap());
-    let shortest = Guide::new(index.clone()).completion();
+    let shortest = Guide::new(index.clone()).completion().unwrap();
     let shortest = tokenizer.encode_after("", &shortest);
     assert!(shortest.iter().any(|token| !tokenizer.is_text(*token)));
     let template = Format::Hermes.template().unwrap();

@@ -495,7 +495,14 @@ fn errors_name_the_file_and_what_is_wrong() {
         m.insert("llama.block_count", Value::U32(3));
     });
     note("another kind of tokenizer", ErrorKind::Tokenizer, &|m| {
+        m.insert("tokenizer.ggml.model", Value::String("t5".to_owned()));
+    });
+    note("pieces without scores", ErrorKind::Tokenizer, &|m| {
         m.insert("tokenizer.ggml.model", Value::String("llama".to_owned()));
+    });
+    note("scores of others", ErrorKind::Tokenizer, &|m| {
+        m.insert("tokenizer.ggml.model", Value::String("llama".to_owned()));
+        m.insert("tokenizer.ggml.scores", Value::Array(vec![Value::F32(0.0)]));
     });
     note("another rule for cutting", ErrorKind::Tokenizer, &|m| {
         m.insert("tokenizer.ggml.pre", Value::String("gigachat".to_owned()));
@@ -557,6 +564,132 @@ fn texts_are_cut_as_by_the_real_tokenizers() {
         );
         let path = folder.path().join(format!("{name}.gguf"));
         write_wide(&path, &metadata, GgmlDType::Q8_0, count);
+        let ours = load(&path).unwrap().tokenizer;
+        let real = tokenmold::tokenizer::Tokenizer::from_json(&real).unwrap();
+        for text in [
+            "Hello'LL  world 12345\n\n  foo\tbar",
+            "{\"name\": \"Zoë\", \"n\": [1, 22.5, -3e10]}\r\n",
+            " leading, ünïcode ✓ 你好 𝔘 e\u{301}",
+        ] {
+            let encode = |tokenizer: &tokenmold::tokenizer::Tokenizer| {
+                tokenizer.encode(text, Surround::Omit).unwrap()
+            };
+            assert_eq!(encode(&ours), encode(&real), "{name}: {text:?}");
+        }
+    }
+}
+
+/// A file with the tokenizer of a `tokenizer.json` of SentencePiece's BPE: pieces by their
+/// numbers, scores that fall with the number, as in the models themselves.
+fn write_pieces(path: &Path, json: &serde_json::Value, prefix: bool) {
+    let mut tokens: Vec<(u64, &str)> = json["model"]["vocab"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(token, id)| (id.as_u64().unwrap(), token.as_str()))
+        .collect();
+    tokens.sort_unstable();
+    let control = ["<unk>", "<s>", "</s>", "<pad>", "<eos>", "<bos>"];
+    let kind = |token: &str| match token {
+        "<unk>" => 2,
+        _ if control.contains(&token) => 3,
+        _ if token.starts_with("<0x") && token.len() == 6 => 6,
+        _ => 1,
+    };
+    let id = |wanted: &[&str]| {
+        let mut of = tokens.iter().filter(|(_, token)| wanted.contains(token));
+        Value::U32(of.next().unwrap().0 as u32)
+    };
+    let mut metadata = metadata();
+    for (key, value) in [
+        ("tokenizer.ggml.model", Value::String("llama".to_owned())),
+        (
+            "tokenizer.ggml.tokens",
+            Value::Array(
+                tokens
+                    .iter()
+                    .map(|t| Value::String(t.1.to_owned()))
+                    .collect(),
+            ),
+        ),
+        (
+            "tokenizer.ggml.scores",
+            Value::Array(tokens.iter().map(|t| Value::F32(-(t.0 as f32))).collect()),
+        ),
+        (
+            "tokenizer.ggml.token_type",
+            Value::Array(tokens.iter().map(|t| Value::I32(kind(t.1))).collect()),
+        ),
+        ("tokenizer.ggml.bos_token_id", id(&["<s>", "<bos>"])),
+        ("tokenizer.ggml.eos_token_id", id(&["</s>", "<eos>"])),
+        ("tokenizer.ggml.unknown_token_id", id(&["<unk>"])),
+        ("tokenizer.ggml.add_space_prefix", Value::Bool(prefix)),
+    ] {
+        metadata.insert(key, value);
+    }
+    metadata.remove("tokenizer.ggml.merges");
+    metadata.remove("tokenizer.ggml.pre");
+    write_wide(path, &metadata, GgmlDType::Q8_0, tokens.len());
+}
+
+/// Files of Llama 2, Mistral and Gemma were refused: their tokenizers have scores, not
+/// merges.
+#[test]
+fn sentence_pieces_are_read() {
+    let pieces = ["<unk>", "<s>", "</s>"].map(str::to_owned).into_iter();
+    let bytes = (0..=255).map(|byte| format!("<0x{byte:02X}>"));
+    let words = [
+        "\u{2581}t",
+        "he",
+        "\u{2581}the",
+        "\u{2581}",
+        "t",
+        "h",
+        "e",
+        "{",
+        "}",
+        "\"",
+    ];
+    let all = pieces.chain(bytes).chain(words.map(str::to_owned));
+    let vocabulary: serde_json::Map<String, serde_json::Value> = all
+        .zip(0..)
+        .map(|(token, id)| (token, serde_json::json!(id)))
+        .collect();
+    let json = serde_json::json!({"model": {"vocab": vocabulary}});
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pieces.gguf");
+    write_pieces(&path, &json, true);
+    let tokenizer = load(&path).unwrap().tokenizer;
+    let said = |text: &str, surround| {
+        let tokens = tokenizer.encode(text, surround).unwrap();
+        let names: Vec<String> = tokens.iter().map(|t| tokenizer.describe(*t)).collect();
+        (tokens, names)
+    };
+    assert_eq!(said("the {", Surround::Omit).1, [" the", " ", "{"]);
+    let (tokens, _) = said("the é", Surround::Add);
+    assert_eq!(tokens, [1, 261, 262, 3 + 0xC3, 3 + 0xA9]);
+    assert_eq!(tokenizer.decode(&tokens[1..]), "the é");
+    let vocabulary = tokenizer.vocabulary();
+    assert!(vocabulary.unspellable().is_empty());
+    assert_eq!(vocabulary.ends(), [tokenmold::fsm_index::TokenId::new(2)]);
+}
+
+#[test]
+fn pieces_are_joined_as_by_the_real_tokenizers() {
+    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
+        eprintln!("TOKENMOLD_DATA is not set: skipping the real tokenizers");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, prefix) in [("llama2", true), ("gemma3", false)] {
+        let real = Path::new(&data)
+            .join("tokenizers")
+            .join(name)
+            .join("tokenizer.json");
+        let real = std::fs::read(real).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&real).unwrap();
+        let path = folder.path().join(format!("{name}.gguf"));
+        write_pieces(&path, &json, prefix);
         let ours = load(&path).unwrap().tokenizer;
         let real = tokenmold::tokenizer::Tokenizer::from_json(&real).unwrap();
         for text in [

@@ -104,7 +104,7 @@ fn masks_from_the_host_and_resident_ones_draw_the_same() {
     let mut masks = BatchMasks::new(4).unwrap();
     while !decoder.is_finished() {
         masks.clear();
-        masks.push(guide.mask().words()).unwrap();
+        masks.push(guide.mask().unwrap().words()).unwrap();
         sampler.upload(&masks).unwrap();
         let token = sampler.draw(&logits).unwrap()[0];
         let fed = decoder.step(&logits).unwrap().to_vec1::<u32>().unwrap();

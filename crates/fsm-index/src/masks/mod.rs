@@ -99,6 +99,11 @@ impl<A: ByteAutomaton> Work<A> {
         }
     }
 
+    /// What a walk needs.
+    pub(crate) fn parts(&mut self) -> (&mut A::Scratch, &mut Walker) {
+        (&mut self.scratch, &mut self.walker)
+    }
+
     /// Where the last row was from.
     pub(crate) fn origin(&self) -> Origin {
         self.origin

@@ -4,6 +4,7 @@ mod common;
 mod cut;
 mod heads;
 mod kinds;
+mod spellable;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
 #[cfg(feature = "tokenizer-json")]
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use kinds::{AllBelow, Kinds};
+pub(crate) use spellable::{Spellable, segment_ends};
 pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
 
 use common::Common;
@@ -101,6 +103,8 @@ struct Inner {
     common_rows: Mutex<Common<Known<Arc<Row>>>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
+    /// What tokens cannot say, once that was asked.
+    spellable: OnceLock<Spellable>,
 }
 
 /// What tokens can have in them.
@@ -361,6 +365,29 @@ impl Vocabulary {
         (0..self.width() as u32)
             .map(TokenId::new)
             .filter_map(|t| Some((t, self.token_bytes(t)?)))
+    }
+
+    /// The code points that no tokens spell, one after another: inclusive ranges,
+    /// ascending, without surrogates. Such a character may still be part of a token that
+    /// has others, too. O(1) but for the first time, where it takes some milliseconds if
+    /// bytes that go on characters are missing.
+    pub fn unspellable(&self) -> &[(u32, u32)] {
+        self.spellable().unspellable()
+    }
+
+    /// Whether each byte is a token by itself.
+    pub(crate) fn has_all_bytes(&self) -> bool {
+        self.0.single_bytes.iter().all(|&is| is)
+    }
+
+    pub(crate) fn spellable(&self) -> &Spellable {
+        self.0.spellable.get_or_init(|| {
+            if self.has_all_bytes() {
+                return Spellable::everything();
+            }
+            let tokens = self.texts().map(|(token, bytes)| (token.get(), bytes));
+            Spellable::new(&self.0.trie, &self.0.single_bytes, tokens)
+        })
     }
 
     /// The bytes that are not tokens by themselves, in ascending order. If
@@ -750,6 +777,7 @@ impl VocabularyBuilder {
             common_halves: Mutex::default(),
             common_rows: Mutex::default(),
             chars: OnceLock::new(),
+            spellable: OnceLock::new(),
         })))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokenmold::fsm_index::{
-    ByteAutomaton, Config, Fill, Guide, Index, IndexConfig, TokenId, Vocabulary,
+    ByteAutomaton, Config, Fill, Guide, Index, IndexConfig, TokenId, TokenMask, Vocabulary,
 };
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::ledger::{Entry, Status};
@@ -137,7 +137,7 @@ impl Report {
         let mut at = 0;
         for &token in tokens {
             let bytes = bytes_of(vocabulary, token);
-            let allowed = guide.mask().count();
+            let allowed = guide.mask().ok().map(TokenMask::count);
             let shown = format!("{:?}", String::from_utf8_lossy(bytes));
             let taken = guide.advance(token);
             let paint = if taken.is_ok() {
@@ -147,8 +147,9 @@ impl Report {
             };
             let _ = writeln!(
                 self.text,
-                "{at:>7}  {:<8} {allowed:>7}  {}",
+                "{at:>7}  {:<8} {:>7}  {}",
                 token.get(),
+                allowed.map_or_else(|| "-".to_owned(), |count| count.to_string()),
                 self.style.paint(paint, shown)
             );
             self.steps.push(json!({

@@ -362,6 +362,10 @@ impl Constraint for Handle<'_> {
         self.ask(None, |constraint| constraint.completion())
     }
 
+    fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
+        self.ask(None, |constraint| constraint.completion_within(max_bytes))
+    }
+
     fn is_finished(&self) -> bool {
         self.ask(true, |constraint| constraint.is_finished())
     }

@@ -35,6 +35,8 @@ pub(super) struct Witnesses<'t> {
     tokenizer: &'t Tokenizer,
     /// A token for each byte alone.
     bytes: [Option<u32>; 256],
+    /// The most bytes of a token.
+    longest: usize,
     /// Completions that were cut before: one step's are mostly the next one's.
     cuts: RefCell<Cuts>,
 }
@@ -75,9 +77,11 @@ impl<'t> Witnesses<'t> {
     pub(super) fn new(tokenizer: &'t Tokenizer) -> Self {
         let vocabulary = tokenizer.vocabulary();
         let mut bytes = [None; 256];
+        let mut longest = 0;
         for id in (0..vocabulary.width()).rev() {
             let Ok(id) = u32::try_from(id) else { continue };
             let token = TokenId::new(id);
+            longest = longest.max(vocabulary.token_bytes(token).map_or(0, <[u8]>::len));
             if vocabulary.kind(token) != TokenKind::Text {
                 continue;
             }
@@ -88,8 +92,14 @@ impl<'t> Witnesses<'t> {
         Self {
             tokenizer,
             bytes,
+            longest,
             cuts: RefCell::default(),
         }
+    }
+
+    /// What fits into so many tokens has no more bytes.
+    pub(super) fn most_bytes(&self, tokens: usize) -> usize {
+        tokens.saturating_mul(self.longest)
     }
 
     /// The tokens of bytes that follow `left`, as the tokenizer cuts them.
@@ -110,11 +120,10 @@ impl<'t> Witnesses<'t> {
     }
 
     /// Whether so little room is left that not every token may leave enough:
-    /// [`BUDGET_MARGIN`] more than a shortest completion takes. False where no
-    /// completion is known.
+    /// [`BUDGET_MARGIN`] more than a shortest completion takes.
     pub(super) fn is_near(&self, constraint: &mut dyn Constraint, room: usize) -> bool {
-        let Some(bytes) = constraint.completion() else {
-            return false;
+        let Some(bytes) = constraint.completion_within(self.most_bytes(room)) else {
+            return true;
         };
         // Tokens are no more than bytes; mostly that settles it.
         room < bytes.len() + BUDGET_MARGIN
@@ -130,7 +139,7 @@ impl<'t> Witnesses<'t> {
         constraint: &mut dyn Constraint,
         room: usize,
     ) -> Option<Completion> {
-        let bytes = constraint.completion()?;
+        let bytes = constraint.completion_within(self.most_bytes(room))?;
         self.of_bytes_within(constraint, bytes, room)
     }
 
@@ -214,7 +223,7 @@ impl<'t> Witnesses<'t> {
             if constraint.advance(first).is_err() {
                 continue;
             }
-            let fits = match constraint.completion() {
+            let fits = match constraint.completion_within(self.most_bytes(left)) {
                 Some(bytes) => match known.get(&bytes) {
                     Some(fits) => {
                         completed += bytes.len();
@@ -228,7 +237,11 @@ impl<'t> Witnesses<'t> {
                         fits
                     }
                 },
-                None => false,
+                // It was found to be too long, mostly without being written.
+                None => {
+                    completed += BUDGET_MARGIN;
+                    false
+                }
             };
             constraint.rollback(1)?;
             if fits {

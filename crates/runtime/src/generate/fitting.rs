@@ -9,21 +9,24 @@ use crate::{Error, ErrorKind};
 impl<M: Model + ?Sized> Run<'_, '_, '_, '_, M> {
     /// Refuses a budget that even a shortest text does not fit.
     pub(super) fn check_budget(&mut self) -> Result<(), Error> {
+        let (room, limit) = self.room();
         let Some(witnesses) = &self.witnesses else {
             return Ok(());
         };
         let Some(constraint) = &mut self.constraint else {
             return Ok(());
         };
-        let Some(shortest) = constraint.completion() else {
+        let Some(shortest) = constraint.completion_within(witnesses.most_bytes(room)) else {
             return Err(Error::new(
                 ErrorKind::TokenBudget,
-                "the constraint does not know how its texts can be completed, so that no text can \
-                 be promised to be complete in time; use `TokenBudget::Cut`",
+                format!(
+                    "no text that the constraint accepts is known to fit into {room} tokens, so \
+                     that none can be promised to be complete in time; allow more, or use \
+                     `TokenBudget::Cut`"
+                ),
             ));
         };
         let tokens = witnesses.tokens(*constraint, &shortest);
-        let (room, limit) = self.room();
         match tokens {
             Some(tokens) if tokens.len() <= room => {
                 self.witness = Some(Completion::Tokens(tokens));

@@ -17,6 +17,9 @@ use crate::sampling::{Sampler, log_probability, top_probabilities};
 use crate::tokenizer::Decoder;
 use crate::{Error, ErrorKind};
 
+/// Longer completions, in bytes, are in no explanation.
+const MAX_EXPLAINED: usize = 1 << 12;
+
 /// How many tokens before a forced piece its encoding looks at.
 pub(super) const LEFT_CONTEXT: usize = 8;
 
@@ -350,7 +353,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         if let Some(constraint) = &mut self.constraint {
             let mask = constraint.mask()?;
             explanation.allowed = Some(count(mask));
-            explanation.completion = constraint.completion();
+            explanation.completion = constraint.completion_within(MAX_EXPLAINED);
             match constraint.advance(likeliest.token) {
                 Ok(()) => constraint.rollback(1)?,
                 Err(error) => explanation.refused = Some(error.to_string()),

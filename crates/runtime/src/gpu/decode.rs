@@ -235,7 +235,10 @@ impl ResidentDecoder {
     fn note(&mut self, text: usize, token: u32) -> Result<bool, Error> {
         let guide = &mut self.guides[text];
         if token == NO_TOKEN {
-            let complete = guide.as_mut().is_some_and(|guide| guide.mask().is_empty());
+            let complete = match guide.as_mut() {
+                Some(guide) => guide.mask()?.is_empty(),
+                None => false,
+            };
             if !complete {
                 return Err(Error::new(
                     ErrorKind::Sampling,

@@ -1,5 +1,7 @@
 //! The tokenizer inside a GGUF file, written out as a `tokenizer.json`.
 
+use std::collections::HashMap;
+
 use candle_core::quantized::gguf_file::Value as Metadata;
 use serde_json::{Map, Value, json};
 
@@ -27,8 +29,16 @@ const KNOWN: [(&str, Cut); 7] = [
 ];
 
 /// Kinds of tokens in `tokenizer.ggml.token_type`.
+const NORMAL: u64 = 1;
+const UNKNOWN: u64 = 2;
 const CONTROL: u64 = 3;
 const USER_DEFINED: u64 = 4;
+
+/// What SentencePiece writes a blank with.
+const BLANK: &str = "\u{2581}";
+
+/// The longest piece of SentencePiece, in bytes: the ways to cut it in two are tried.
+const MAX_PIECE: usize = 1_024;
 
 impl Cut {
     /// The pattern, where one is given with the digits that make a number's
@@ -61,12 +71,21 @@ impl Cut {
 impl Header {
     /// The tokenizer inside, as a `tokenizer.json`.
     pub(super) fn tokenizer_json(&self) -> Result<Vec<u8>, Error> {
-        let kind = self.text("tokenizer.ggml.model").unwrap_or("none");
-        if kind != "gpt2" {
-            return Err(self.tokenizer_error(format!(
-                "it is of kind `{kind}`, and only `gpt2` (byte-level BPE) is read"
-            )));
-        }
+        let tokenizer = match self.text("tokenizer.ggml.model").unwrap_or("none") {
+            "gpt2" => self.byte_level()?,
+            "llama" => self.sentence_pieces()?,
+            kind => {
+                return Err(self.tokenizer_error(format!(
+                    "it is of kind `{kind}`; read are `gpt2` (byte-level BPE) and `llama` \
+                     (SentencePiece's BPE)"
+                )));
+            }
+        };
+        serde_json::to_vec(&tokenizer).map_err(|error| self.tokenizer_error(error.to_string()))
+    }
+
+    /// Byte-level BPE, with its merges.
+    fn byte_level(&self) -> Result<Value, Error> {
         let pre = self.text("tokenizer.ggml.pre").unwrap_or("none");
         let known = KNOWN.iter().find(|(name, _)| *name == pre);
         let Some((_, cut)) = known else {
@@ -79,12 +98,7 @@ impl Header {
 
         let tokens = self.strings("tokenizer.ggml.tokens")?;
         let merges = self.strings("tokenizer.ggml.merges")?;
-        let mut vocabulary = Map::new();
-        for (id, token) in tokens.iter().enumerate() {
-            if vocabulary.insert((*token).to_owned(), json!(id)).is_some() {
-                return Err(self.tokenizer_error(format!("token `{token}` is in it twice")));
-            }
-        }
+        let vocabulary = self.vocabulary(&tokens)?;
         let mut pairs = Vec::new();
         for merge in merges {
             match merge.split_once(' ') {
@@ -118,7 +132,132 @@ impl Header {
         if *cut == Cut::Qwen2 {
             tokenizer["normalizer"] = json!({"type": "NFC"});
         }
-        serde_json::to_vec(&tokenizer).map_err(|error| self.tokenizer_error(error.to_string()))
+        Ok(tokenizer)
+    }
+
+    /// SentencePiece's BPE (Kudo and Richardson, "SentencePiece", 2018), which files call
+    /// `llama`: no merges but a score for each piece. Of two neighbours those are joined
+    /// first whose piece has the best score, so that all ways to join two pieces to a third
+    /// are merges, in the order of its score. What no piece spells falls back to bytes.
+    fn sentence_pieces(&self) -> Result<Value, Error> {
+        let tokens = self.strings("tokenizer.ggml.tokens")?;
+        let scores = self.scores(tokens.len())?;
+        let vocabulary = self.vocabulary(&tokens)?;
+        let types = self.token_types();
+        let ids: HashMap<&str, usize> = tokens.iter().copied().zip(0..).collect();
+        let mut merges: Vec<(usize, usize, usize)> = Vec::new();
+        for (id, token) in tokens.iter().enumerate() {
+            if token.len() > MAX_PIECE {
+                return Err(self.tokenizer_error(format!(
+                    "token {id} has {} bytes, more than {MAX_PIECE}",
+                    token.len()
+                )));
+            }
+            if !matches!(types.get(id), None | Some(&(NORMAL | USER_DEFINED))) {
+                continue;
+            }
+            for (at, _) in token.char_indices().skip(1) {
+                let (left, right) = token.split_at(at);
+                if let (Some(&left), Some(&right)) = (ids.get(left), ids.get(right)) {
+                    merges.push((id, left, right));
+                }
+            }
+        }
+        // Of one piece, the pieces that are better themselves come first.
+        merges.sort_by(|a, b| {
+            let by_score = scores[b.0].total_cmp(&scores[a.0]);
+            by_score.then_with(|| a.cmp(b))
+        });
+        let merges = merges
+            .iter()
+            .map(|(_, l, r)| json!([tokens[*l], tokens[*r]]));
+        let merges: Vec<Value> = merges.collect();
+        let unknown = self.whole("tokenizer.ggml.unknown_token_id").unwrap_or(0);
+        let unknown = usize::try_from(unknown).ok().and_then(|id| tokens.get(id));
+
+        let begins = !matches!(
+            self.content.metadata.get("tokenizer.ggml.add_space_prefix"),
+            Some(Metadata::Bool(false))
+        );
+        let blank = json!({"type": "Replace", "pattern": {"String": " "}, "content": BLANK});
+        let normalizer = match begins {
+            true => json!({"type": "Sequence", "normalizers": [
+                {"type": "Prepend", "prepend": BLANK},
+                blank,
+            ]}),
+            false => blank,
+        };
+        let mut decoders = vec![
+            json!({"type": "Replace", "pattern": {"String": BLANK}, "content": " "}),
+            json!({"type": "ByteFallback"}),
+            json!({"type": "Fuse"}),
+        ];
+        if begins {
+            decoders.push(json!({"type": "Strip", "content": " ", "start": 1, "stop": 0}));
+        }
+        Ok(json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": self.added_tokens(&tokens),
+            "normalizer": normalizer,
+            "pre_tokenizer": null,
+            "post_processor": self.post_processor(&tokens, true),
+            "decoder": {"type": "Sequence", "decoders": decoders},
+            "model": {
+                "type": "BPE",
+                "dropout": null,
+                "unk_token": unknown,
+                "continuing_subword_prefix": null,
+                "end_of_word_suffix": null,
+                "fuse_unk": true,
+                "byte_fallback": true,
+                "ignore_merges": false,
+                "vocab": vocabulary,
+                "merges": merges,
+            },
+        }))
+    }
+
+    /// The tokens by their texts.
+    fn vocabulary(&self, tokens: &[&str]) -> Result<Map<String, Value>, Error> {
+        let mut vocabulary = Map::new();
+        for (id, token) in tokens.iter().enumerate() {
+            if vocabulary.insert((*token).to_owned(), json!(id)).is_some() {
+                return Err(self.tokenizer_error(format!("token `{token}` is in it twice")));
+            }
+        }
+        Ok(vocabulary)
+    }
+
+    /// A score for each of so many tokens.
+    fn scores(&self, count: usize) -> Result<Vec<f32>, Error> {
+        const KEY: &str = "tokenizer.ggml.scores";
+        let Some(Metadata::Array(values)) = self.content.metadata.get(KEY) else {
+            return Err(self.tokenizer_error(format!("`{KEY}` is missing")));
+        };
+        let scores = values.iter().map(|value| match value {
+            Metadata::F32(score) => Some(*score),
+            _ => None,
+        });
+        let scores: Option<Vec<f32>> = scores.collect();
+        scores
+            .filter(|scores| scores.len() == count)
+            .ok_or_else(|| self.tokenizer_error(format!("`{KEY}` is no list of {count} numbers")))
+    }
+
+    /// The kind of each token, if the file tells.
+    fn token_types(&self) -> Vec<u64> {
+        let types = match self.content.metadata.get("tokenizer.ggml.token_type") {
+            Some(Metadata::Array(types)) => types.as_slice(),
+            _ => &[],
+        };
+        let kind = |value: &Metadata| match value {
+            Metadata::I32(kind) => u64::try_from(*kind).unwrap_or(0),
+            Metadata::U32(kind) => u64::from(*kind),
+            _ => 0,
+        };
+        types.iter().map(kind).collect()
     }
 
     #[cold]
@@ -144,21 +283,14 @@ impl Header {
         all.ok_or_else(|| self.tokenizer_error(format!("`{key}` holds something else than text")))
     }
 
-    /// Control tokens, and tokens that the model's makers added as text.
+    /// Control tokens, and tokens that the model's makers added as text. The unknown one
+    /// is no text either. Blanks of SentencePiece are found by merges.
     fn added_tokens(&self, tokens: &[&str]) -> Vec<Value> {
-        let types = match self.content.metadata.get("tokenizer.ggml.token_type") {
-            Some(Metadata::Array(types)) => types.as_slice(),
-            _ => &[],
-        };
-        let kind = |value: &Metadata| match value {
-            Metadata::I32(kind) => u64::try_from(*kind).unwrap_or(0),
-            Metadata::U32(kind) => u64::from(*kind),
-            _ => 0,
-        };
+        let types = self.token_types();
         let added = tokens.iter().zip(types).enumerate();
-        let added = added.filter_map(|(id, (token, value))| match kind(value) {
-            CONTROL => Some((id, token, true)),
-            USER_DEFINED => Some((id, token, false)),
+        let added = added.filter_map(|(id, (token, kind))| match kind {
+            CONTROL | UNKNOWN => Some((id, token, true)),
+            USER_DEFINED if !token.contains(BLANK) => Some((id, token, false)),
             _ => None,
         });
         let json = |(id, token, special): (usize, &&str, bool)| {

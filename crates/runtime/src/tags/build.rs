@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, TokenId, TokenKind, Vocabulary};
+use fsm_index::{
+    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenId, TokenKind, Vocabulary,
+};
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::{Free, Place, all_without, without};
@@ -423,7 +425,10 @@ impl<'v> Builder<'v> {
 fn cost(body: &Body) -> u64 {
     let mut text = Vec::new();
     match body {
-        Body::Json(json) => json.completion(&json.start, 0, None, &mut text),
+        Body::Json(json) => {
+            // That there is one was seen when the part was made.
+            json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
+        }
         other => other.completion(other.begin(), &mut text),
     }
     text.len() as u64
@@ -470,7 +475,12 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         .any(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
     let mut end = start.clone();
     let mut text = Vec::new();
-    automaton.completion(&start, &mut text);
+    if !automaton.completion_within(&start, MAX_COMPLETION, &mut text) {
+        return Err(constraint_error(format!(
+            "the shortest value of a schema has more than {MAX_COMPLETION} bytes, and no text so \
+             long is waited for"
+        )));
+    }
     if automaton.advance(&mut end, &text, &mut scratch).is_ok() {
         let cursor = automaton.enter(&end, &mut scratch);
         goes_on |= (0..=255u8).any(|byte| !automaton.step(cursor, byte, &mut scratch).is_dead());

@@ -213,19 +213,21 @@ impl TagAutomaton {
     }
 
     /// The thread of a state that is nearest to the end, with its way out of
-    /// its part.
-    pub(super) fn nearest(&self, state: &State) -> Option<(u32, Vec<u8>)> {
-        let ways = state.0.iter().map(|held| {
+    /// its part, of those whose way out of JSON has at most so many bytes.
+    pub(super) fn nearest(&self, state: &State, most: usize) -> Option<(u32, Vec<u8>)> {
+        let ways = state.0.iter().filter_map(|held| {
             let mut text = Vec::new();
             let part = self.part(held.part);
             match (&part.body, &held.inner) {
                 (Body::Json(json), Inner::Json(inner)) => {
-                    json.completion(inner, held.guard, Escape::unpack(held.extra), &mut text);
+                    let begun = (held.guard, Escape::unpack(held.extra));
+                    let is_found = json.completion(inner, begun, most, &mut text);
+                    is_found.then_some(())?;
                 }
                 (body, Inner::Number(at)) => body.completion(*at, &mut text),
                 _ => {}
             }
-            (part.after, text)
+            Some((part.after, text))
         });
         ways.min_by_key(|(after, text)| {
             self.junction(*after)

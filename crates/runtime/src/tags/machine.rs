@@ -11,7 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Exception, Horizon, JSON_TEXT, SpecialId, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Exception, Horizon, JSON_TEXT, MAX_COMPLETION, SpecialId,
+    TextLoop,
 };
 
 use super::free::Place;
@@ -76,6 +77,28 @@ impl TagAutomaton {
         self.0.parts.len()
     }
 
+    /// Writes what leads out of a state and through the parts behind it, up to a special token
+    /// or the end; `None` where JSON on its way takes more than `most` bytes.
+    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<()> {
+        let (mut junction, text) = self.nearest(state, most)?;
+        out.extend_from_slice(&text);
+        loop {
+            match self.junction(junction).best {
+                Best::End | Best::Special(_) => return Some(()),
+                Best::Part(part) => {
+                    let part = self.part(part);
+                    match &part.body {
+                        Body::Json(json) => json
+                            .completion(&json.start, (ROOT, None), most, out)
+                            .then_some(())?,
+                        body => body.completion(body.begin(), out),
+                    }
+                    junction = part.after;
+                }
+            }
+        }
+    }
+
     /// Whether a text without special tokens is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut state = self.start();
@@ -126,28 +149,21 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        let Some((after, text)) = self.nearest(state) else {
-            return;
-        };
-        out.extend_from_slice(&text);
-        let mut junction = after;
-        loop {
-            match self.junction(junction).best {
-                Best::End | Best::Special(_) => return,
-                Best::Part(part) => {
-                    let part = self.part(part);
-                    match &part.body {
-                        Body::Json(json) => json.completion(&json.start, ROOT, None, out),
-                        body => body.completion(body.begin(), out),
-                    }
-                    junction = part.after;
-                }
-            }
+        let _ = self.completion_within(state, MAX_COMPLETION, out);
+    }
+
+    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let mut text = Vec::new();
+        let is_found = self.complete(state, max_bytes, &mut text).is_some();
+        let fits = is_found && text.len() <= max_bytes;
+        if fits {
+            out.extend(text);
         }
+        fits
     }
 
     fn completion_special(&self, state: &State) -> Option<SpecialId> {
-        let (after, text) = self.nearest(state)?;
+        let (after, text) = self.nearest(state, MAX_COMPLETION)?;
         if !text.is_empty() {
             return None;
         }
@@ -163,9 +179,11 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
-    /// The bytes of UTF-8.
-    fn uses_byte(&self, byte: u8) -> bool {
-        !matches!(byte, 0xC0 | 0xC1 | 0xF5..)
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.0
+            .parts
+            .iter()
+            .all(|part| part.body.is_fine_without(chars))
     }
 
     fn specials(&self) -> &[Box<str>] {

@@ -32,7 +32,7 @@
 //!
 //! let lazy = IndexConfig { fill: Fill::Lazy, ..IndexConfig::default() };
 //! let mut guide = Guide::new(Arc::new(Index::lazy(tags, &vocabulary, &lazy)?));
-//! assert!(guide.mask().count() > 0);
+//! assert!(guide.mask()?.count() > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

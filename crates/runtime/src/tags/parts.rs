@@ -1,6 +1,8 @@
 //! The parts that a text under structural tags is put together from, and what
 //! a byte does inside of one.
 
+use std::collections::HashSet;
+
 use fsm_index::{ByteAutomaton, ByteDfa, Cursor};
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
@@ -236,19 +238,20 @@ impl Json {
         }
     }
 
-    /// The shortest text from a state to the end of the value, without markers.
+    /// The shortest text from a state to the end of the value, without markers; `false`
+    /// where the value's has more than `most` bytes.
     pub(super) fn completion(
         &self,
         state: &schema::State,
-        guard: u16,
-        escape: Option<Escape>,
+        (guard, escape): (u16, Option<Escape>),
+        most: usize,
         out: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         if self.spelling == Spelling::Raw {
             let mut text = Vec::new();
-            self.automaton.completion(state, &mut text);
+            let is_found = self.automaton.completion_within(state, most, &mut text);
             out.extend(unescaped(&text));
-            return;
+            return is_found;
         }
         let mut guard = guard;
         let mut state = std::borrow::Cow::Borrowed(state);
@@ -266,10 +269,12 @@ impl Json {
             );
         }
         let mut plain = Vec::new();
-        self.automaton.completion(&state, &mut plain);
+        if !self.automaton.completion_within(&state, most, &mut plain) {
+            return false;
+        }
         let Some(markers) = &self.markers else {
             out.extend_from_slice(&plain);
-            return;
+            return true;
         };
         for byte in plain {
             match markers.step(guard, byte) {
@@ -284,6 +289,7 @@ impl Json {
                 }
             }
         }
+        true
     }
 
     /// The state of the markers behind a text that completes none.
@@ -306,6 +312,33 @@ impl Body {
             Body::Dfa(dfa) => dfa.is_accepting(&dfa.start()),
             Body::Quiet(quiet) => quiet.accepting.first() == Some(&true),
             Body::Json(_) => false,
+        }
+    }
+
+    /// Whether it can be finished without some characters, as far as that is plain.
+    pub(super) fn is_fine_without(&self, chars: &[(u32, u32)]) -> bool {
+        let is_missing = |c: u32| chars.iter().any(|&(from, to)| (from..=to).contains(&c));
+        let none_of = |used: &dyn Fn(u8) -> bool| {
+            let is_used = |byte: &u8| used(*byte);
+            // A regular expression is not looked at beyond ASCII.
+            !(0..=0x7F)
+                .filter(is_used)
+                .any(|byte| is_missing(byte.into()))
+                && !(0x80..=0xFF).any(|byte| is_used(&byte))
+        };
+        match self {
+            Body::Nothing | Body::Free(_) => true,
+            Body::Literal(text) => String::from_utf8_lossy(text)
+                .chars()
+                .all(|c| !is_missing(u32::from(c))),
+            Body::Dfa(dfa) => none_of(&|byte| uses(dfa, byte)),
+            Body::Quiet(quiet) => {
+                none_of(&|byte| quiet.next.iter().any(|row| row[usize::from(byte)] != DEAD))
+            }
+            Body::Json(json) => match json.spelling {
+                Spelling::Json => json.automaton.can_do_without(chars),
+                Spelling::Raw => json.automaton.can_do_without_unescaped(chars),
+            },
         }
     }
 
@@ -364,6 +397,20 @@ impl Body {
             }
         }
     }
+}
+
+/// Whether a byte leads on from some state.
+fn uses(dfa: &ByteDfa, byte: u8) -> bool {
+    let mut met = HashSet::from([dfa.start()]);
+    let mut open = vec![dfa.start()];
+    while let Some(at) = open.pop() {
+        if !dfa.step(at, byte, &mut ()).is_dead() {
+            return true;
+        }
+        let next = (0..=255).map(|byte| dfa.step(at, byte, &mut ()));
+        open.extend(next.filter(|to| !to.is_dead() && met.insert(*to)));
+    }
+    false
 }
 
 /// In a table, a byte that may not come.

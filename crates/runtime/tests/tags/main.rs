@@ -73,11 +73,11 @@ fn walk(guide: &mut Guide<TagAutomaton>, tokens: usize, chance: &mut Chance) -> 
     let vocabulary = guide.index().vocabulary().clone();
     let mut text = Vec::new();
     for step in 0.. {
-        let completion = guide.completion();
+        let completion = guide.completion().unwrap();
         if step >= tokens && completion.is_empty() {
             break;
         }
-        let allowed: Vec<TokenId> = guide.mask().iter().collect();
+        let allowed: Vec<TokenId> = guide.mask().unwrap().iter().collect();
         let along = step >= tokens || chance.below(3) > 0;
         let token = if along && !completion.is_empty() {
             let fits = |token: &&TokenId| {
@@ -277,7 +277,7 @@ fn reasoning_ends_at_its_limit() {
         };
         assert!(take(&mut guide, &marker("<think>")));
         assert!(take(&mut guide, &bytes("a中é<😀")));
-        let allowed: Vec<TokenId> = guide.mask().iter().collect();
+        let allowed: Vec<TokenId> = guide.mask().unwrap().iter().collect();
         assert_eq!(
             allowed.len(),
             match specials.is_empty() {
@@ -311,15 +311,15 @@ fn a_special_token_is_never_spelt() {
     };
     let open = vocabulary.special("<tool_call>").unwrap();
     let close = vocabulary.special("</tool_call>").unwrap();
-    assert!(guide.mask().allows(open) && !guide.mask().allows(close));
-    assert!(!guide.mask().allows(spelling("<tool_call>")));
+    assert!(guide.mask().unwrap().allows(open) && !guide.mask().unwrap().allows(close));
+    assert!(!guide.mask().unwrap().allows(spelling("<tool_call>")));
     // The closing marker means nothing here, so it may be said.
-    assert!(guide.mask().allows(spelling("</tool_call>")));
+    assert!(guide.mask().unwrap().allows(spelling("</tool_call>")));
     guide.advance(open).unwrap();
-    assert!(!guide.mask().allows(open) && !guide.mask().allows(close));
+    assert!(!guide.mask().unwrap().allows(open) && !guide.mask().unwrap().allows(close));
     guide.advance(spelling("{\"city\": \"")).unwrap();
-    assert!(!guide.mask().allows(spelling("</tool_call>")));
-    assert!(!guide.mask().allows(spelling("\"}</tool_call>")));
+    assert!(!guide.mask().unwrap().allows(spelling("</tool_call>")));
+    assert!(!guide.mask().unwrap().allows(spelling("\"}</tool_call>")));
     guide.advance(spelling("</tool_call")).unwrap();
     // The last character can be said by its escape.
     for piece in ["\\u003", "3e", "\"}"] {
@@ -329,7 +329,7 @@ fn a_special_token_is_never_spelt() {
             guide.advance(spelling(piece)).unwrap();
         }
     }
-    assert!(guide.mask().allows(close));
+    assert!(guide.mask().unwrap().allows(close));
     guide.advance(close).unwrap();
     assert!(guide.is_accepting());
 }

@@ -488,7 +488,7 @@ impl CharDfa {
     }
 
     /// How many characters each symbol has.
-    fn symbol_sizes(&self) -> Vec<u64> {
+    pub(super) fn symbol_sizes(&self) -> Vec<u64> {
         let mut out = vec![0; self.width];
         for (i, &start) in self.starts.iter().enumerate() {
             let end = self.starts.get(i + 1).map_or(0x11_0000, |s| *s);
@@ -497,6 +497,25 @@ impl CharDfa {
             }
         }
         out
+    }
+
+    /// Calls `each` with the symbols of a range of code points and how many each has there.
+    pub(super) fn each_symbol(&self, from: u32, to: u32, mut each: impl FnMut(usize, u64)) {
+        let mut at = self.starts.partition_point(|&start| start <= from) - 1;
+        while at < self.starts.len() && self.starts[at] <= to {
+            let end = self.starts.get(at + 1).map_or(0x10_FFFF, |next| next - 1);
+            if self.symbols[at] != u32::MAX {
+                let count = end.min(to) - self.starts[at].max(from) + 1;
+                each(self.symbols[at] as usize, u64::from(count));
+            }
+            at += 1;
+        }
+    }
+
+    /// Where a state leads by each symbol.
+    pub(super) fn targets(&self, state: u32) -> impl Iterator<Item = (usize, u32)> {
+        let row = state as usize * self.width;
+        self.next[row..row + self.width].iter().copied().enumerate()
     }
 
     /// Whether endlessly many texts are accepted from a state.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
 use super::live::{Live, ObjectAt};
-use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine};
+use super::node::{Choice, EMPTY, NO_CLASS, ObjectMachine, StringMachine};
 use super::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
 use super::space::NO_SPACE;
 use super::step::UNITS;
@@ -21,9 +21,12 @@ const MAX_SEARCH: usize = 200_000;
 /// other one is taken.
 const MAX_WANTED: usize = 5_000;
 
-/// A completion ends unfinished when it is longer than this, in bytes: nobody
-/// waits for it.
-const MAX_COMPLETION: usize = 4 << 20;
+/// Of a string that lacks more characters than this, most are written one like the other,
+/// and only the last ones are searched for.
+const MANY_CHARS: u64 = 256;
+
+/// So many characters are searched for.
+const LAST_CHARS: u64 = 64;
 
 /// A completion ends unfinished when it has compared more bytes of items that
 /// must differ than this, in all its searches and detours: some ten seconds.
@@ -33,40 +36,54 @@ pub(super) const MAX_COMPARED: u64 = 1 << 28;
 const MAX_DETOURS: usize = 10_000;
 
 impl SchemaAutomaton {
-    /// Writes a text that leads to acceptance.
-    pub(super) fn finish(&self, first: Config, x: &mut Scratch, out: &mut Vec<u8>) {
+    /// Writes a text that leads to acceptance; `false` if it would have more than `most`
+    /// bytes, or none was found.
+    pub(super) fn finish(
+        &self,
+        first: Config,
+        most: usize,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let start = out.len();
         let mut config = first;
         let mut detours = 0;
         // The same text with all ways open, read as far as to the last detour.
         let (mut wide, mut read) = (first, start);
-        while out.len() - start <= MAX_COMPLETION && x.may_compare > 0 {
+        while out.len() - start <= most && x.may_compare > 0 {
             let length = out.len();
+            x.may_write = most - (length - start);
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
                 continue;
             }
             out.truncate(length);
             detours += 1;
-            if self.has_ended(&config, x) || detours > MAX_DETOURS {
-                return;
+            if self.has_ended(&config, x) {
+                return true;
+            }
+            if detours > MAX_DETOURS || x.may_write == 0 {
+                return false;
             }
             // The plain way is barred by items that must differ: another one,
             // which exists, of all ways that were open.
             let behind = out[read..].iter();
             let Some(here) = behind.copied().try_fold(wide, |c, b| self.next(c, b, x)) else {
-                return;
+                return false;
             };
             let bytes = self.bytes_to_try(&here, x);
             let way = bytes
                 .into_iter()
                 .chain(0x20..=0xFF)
                 .find_map(|byte| self.next(here, byte, x).map(|next| (byte, next)));
-            let Some((byte, next)) = way else { return };
+            let Some((byte, next)) = way else {
+                return false;
+            };
             out.push(byte);
             (wide, read) = (next, out.len());
             config = next;
         }
+        false
     }
 
     /// Whether the text may end here, and nothing has to be added.
@@ -535,7 +552,25 @@ impl SchemaAutomaton {
             out.extend(free);
             out
         };
-        let mut text = search(
+        let mut filled = Vec::new();
+        let mut config = config;
+        while let Top::String { text, .. } = config.top {
+            let missing = missing_chars(m, set, &text, x);
+            if missing > x.may_write as u64 {
+                // Nothing that is written would fit.
+                x.may_write = 0;
+                return None;
+            }
+            if missing <= MANY_CHARS || text.partial != Partial::None {
+                break;
+            }
+            let many = usize::try_from(missing - LAST_CHARS).unwrap_or(usize::MAX);
+            let Some(next) = self.filled(config, many, &heads(&text), x, &mut filled) else {
+                break;
+            };
+            config = next;
+        }
+        let rest = search(
             config,
             x,
             MAX_SEARCH,
@@ -554,8 +589,31 @@ impl SchemaAutomaton {
                 self.characters(*c, text.partial, &heads(&text), x)
             },
         )?;
-        text.push(b'"');
-        Some(text)
+        filled.extend(rest);
+        filled.push(b'"');
+        Some(filled)
+    }
+
+    /// Where as many equal characters of one byte as may come lead to, up to a number;
+    /// `None` if none may come.
+    fn filled(
+        &self,
+        config: Config,
+        many: usize,
+        heads: &[char],
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
+        let plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+        heads.iter().filter(|c| plain(c)).find_map(|c| {
+            let text = vec![*c as u8; many];
+            let (next, length) = match self.read_on(config, &text, x) {
+                Ok(next) => (next, many),
+                Err(at) => (self.read_on(config, &text[..at], x).ok()?, at),
+            };
+            out.extend_from_slice(&text[..length]);
+            (length > 0).then_some(next)
+        })
     }
 
     fn shortest_name(&self, config: Config, key: Key, x: &mut Scratch) -> Option<Vec<u8>> {
@@ -683,6 +741,16 @@ impl SchemaAutomaton {
     }
 }
 
+/// How many characters a string lacks at least, by the lengths that are asked of it alone.
+fn missing_chars(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u64 {
+    let wanted = x.list(set);
+    let leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+    let least = leaves
+        .map(|leaf| if leaf.listed { 0 } else { leaf.min })
+        .min();
+    least.unwrap_or(0).saturating_sub(u64::from(text.length))
+}
+
 /// A character for each symbol of an automaton, visible ones first.
 fn representatives(dfa: &CharDfa) -> Vec<char> {
     dfa.representatives()
@@ -745,8 +813,8 @@ mod tests {
         let mut x = automaton.scratch();
         x.may_compare = may_compare;
         let mut out = Vec::new();
-        automaton.finish(automaton.first(), &mut x, &mut out);
-        let is_finished = automaton.is_match(&out);
+        let is_finished = automaton.finish(automaton.first(), 1 << 20, &mut x, &mut out);
+        assert_eq!(is_finished, automaton.is_match(&out));
         let compared = may_compare - x.may_compare;
         (String::from_utf8(out).unwrap(), is_finished, compared)
     }
@@ -757,6 +825,23 @@ mod tests {
         let (_, is_finished, compared) = completion(&schema, 1 << 28);
         assert!(is_finished);
         let (_, is_finished, _) = completion(&schema, compared / 2);
+        assert!(!is_finished);
+    }
+
+    /// A string of a million characters was searched for one by one, and one of more than
+    /// four million ended in its middle.
+    #[test]
+    fn long_strings_are_written_at_once_or_refused_at_once() {
+        for schema in [
+            json!({"minLength": 900_000, "type": "string"}),
+            json!({"minLength": 900_000, "type": "string", "pattern": "^x(a|é)*z$"}),
+            json!({"anyOf": [{"minLength": 900_000, "type": "string"}, {"const": {"a": 1}}]}),
+        ] {
+            let (text, is_finished, _) = completion(&schema, 1 << 20);
+            assert!(is_finished && text.len() > 10, "{}", text.len());
+        }
+        let schema = json!({"minLength": 2_000_000, "type": "string"});
+        let (_, is_finished, _) = completion(&schema, 1 << 20);
         assert!(!is_finished);
     }
 

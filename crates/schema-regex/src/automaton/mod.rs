@@ -49,6 +49,7 @@ mod scratch;
 mod shape;
 mod sources;
 mod space;
+mod spelling;
 mod standing;
 mod state;
 mod step;
@@ -60,7 +61,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
-    KeyLanguage, Place, ReadText, TextAt, TextLoop,
+    KeyLanguage, MAX_COMPLETION, Place, ReadText, TextAt, TextLoop,
 };
 use serde_json::Value;
 
@@ -362,14 +363,22 @@ impl ByteAutomaton for SchemaAutomaton {
     }
 
     fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        let mut x = Scratch::new();
-        let config = self.load(state, &mut x, Load::Text);
-        self.finish(config, &mut x, out);
+        let _ = self.completion_within(state, MAX_COMPLETION, out);
     }
 
-    /// The bytes of UTF-8, and of its control characters only white space.
-    fn uses_byte(&self, byte: u8) -> bool {
-        !matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0xC0 | 0xC1 | 0xF5..)
+    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let mut x = Scratch::new();
+        let config = self.load(state, &mut x, Load::Text);
+        let is_found = self.finish(config, max_bytes, &mut x, out);
+        if !is_found {
+            out.truncate(before);
+        }
+        is_found
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.is_fine_without(chars)
     }
 
     fn place(&self, state: &State) -> Option<Place> {

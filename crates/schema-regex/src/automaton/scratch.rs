@@ -442,6 +442,8 @@ pub struct Scratch {
     /// How many more bytes of items a completion may compare with those before
     /// them.
     pub(super) may_compare: u64,
+    /// How many bytes a completion may still write; 0 where that was found to be too few.
+    pub(super) may_write: usize,
     /// Whether an item that has become different is forgotten.
     pub(super) forgets: bool,
     /// Stacks without what items are compared with, where they were asked for.
@@ -470,6 +472,7 @@ impl Scratch {
             fresh: FxMap::default(),
             searching: false,
             may_compare: MAX_COMPARED,
+            may_write: usize::MAX,
             forgets: false,
             forgotten: FxMap::default(),
             base_depth: 0,

@@ -99,7 +99,11 @@ fn decode_as_guides_do() {
             assert_eq!(row == NO_MASK, guides[text].is_none() && !ended[text]);
             match &mut guides[text] {
                 Some(guide) => {
-                    assert_eq!(mask, guide.mask().words(), "text {text}, step {step}");
+                    assert_eq!(
+                        mask,
+                        guide.mask().unwrap().words(),
+                        "text {text}, step {step}"
+                    );
                 }
                 None => assert!(mask.iter().all(|&word| word == 0)),
             }

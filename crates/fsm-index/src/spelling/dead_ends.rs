@@ -1,10 +1,10 @@
-//! What a vocabulary without a token for each byte cannot spell.
+//! Dead ends of a finite automaton: found for all its states at once.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::budget::Unwatched;
 use crate::walk::Walker;
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Vocabulary};
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, Vocabulary};
 
 /// The cursors from which no whole tokens lead to acceptance; `None` if there
 /// are none.
@@ -47,7 +47,7 @@ pub(crate) fn dead_ends(
     let finished = self::finished(automaton, &reached, &incoming);
     if !finished.contains(&automaton.start()) {
         let needed = missing.into_iter().filter(|&b| needed[b as usize]);
-        return Err(cannot_spell(
+        return Err(super::cannot_spell(
             &needed.collect::<Vec<_>>(),
             "so no accepted text can be spelt",
         ));
@@ -106,26 +106,4 @@ fn finished(automaton: &ByteDfa, reached: &HashSet<Cursor>, incoming: &Edges) ->
         }
     }
     finished
-}
-
-#[cold]
-pub(crate) fn cannot_spell(missing: &[u8], so: &str) -> Error {
-    let mut names: Vec<String> = missing
-        .iter()
-        .take(16)
-        .map(|&b| match b {
-            b' '..=b'~' => format!("`{}`", b as char),
-            _ => format!("0x{b:02X}"),
-        })
-        .collect();
-    if missing.len() > names.len() {
-        names.push(format!("and {} more", missing.len() - names.len()));
-    }
-    Error::new(
-        ErrorKind::CannotSpell,
-        format!(
-            "the vocabulary has no tokens for the bytes {}, {so}",
-            names.join(", ")
-        ),
-    )
 }

@@ -1,0 +1,84 @@
+//! Where a vocabulary without a token for each byte can go on.
+//!
+//! A state that bytes can finish is no use if no tokens have these bytes. There are three
+//! answers, from the cheapest on:
+//!
+//! 1. Nothing is lost: tokens spell what the automaton needs, whatever else is missing
+//!    ([`ByteAutomaton::can_do_without`]).
+//! 2. The dead ends of a finite automaton are listed once ([`dead_ends`]).
+//! 3. States to which tokens lead are searched ([`Search`]).
+
+mod dead_ends;
+mod search;
+
+use std::collections::HashSet;
+
+pub(crate) use dead_ends::dead_ends;
+pub(crate) use search::Search;
+
+use crate::{ByteAutomaton, Cursor, Error, ErrorKind, Vocabulary};
+
+/// What an index has to look at where bytes are missing.
+#[derive(Debug, Default)]
+pub(crate) enum Spelling {
+    /// Nothing.
+    #[default]
+    Whole,
+    /// The cursors from which no tokens lead on.
+    DeadEnds(HashSet<Cursor>),
+    /// The states to which tokens lead.
+    Searched(Search),
+}
+
+impl Spelling {
+    /// That of an automaton which need not be finite.
+    ///
+    /// # Errors
+    ///
+    /// No tokens spell a text that it accepts, or none was found.
+    pub(crate) fn of<A: ByteAutomaton>(
+        automaton: &A,
+        vocabulary: &Vocabulary,
+    ) -> Result<Spelling, Error> {
+        if vocabulary.missing_bytes().is_empty() {
+            return Ok(Spelling::Whole);
+        }
+        let spellable = vocabulary.spellable();
+        let every = !automaton.can_do_without(spellable.unspellable());
+        if !every && spellable.cut_short().is_empty() {
+            return Ok(Spelling::Whole);
+        }
+        let search = Search::new(every);
+        search.check_start(automaton, vocabulary)?;
+        Ok(Spelling::Searched(search))
+    }
+
+    pub(crate) fn dead_ends(&self) -> Option<&HashSet<Cursor>> {
+        match self {
+            Spelling::DeadEnds(dead_ends) => Some(dead_ends),
+            Spelling::Whole | Spelling::Searched(_) => None,
+        }
+    }
+}
+
+#[cold]
+fn cannot_spell(missing: &[u8], so: &str) -> Error {
+    let mut names: Vec<String> = missing
+        .iter()
+        .take(16)
+        .map(|&b| match b {
+            b' '..=b'~' => format!("`{}`", b as char),
+            _ => format!("0x{b:02X}"),
+        })
+        .collect();
+    if missing.len() > names.len() {
+        names.push(format!("and {} more", missing.len() - names.len()));
+    }
+    Error::new(
+        ErrorKind::CannotSpell,
+        format!(
+            "the vocabulary has no tokens for the bytes {}, {so}",
+            names.join(", ")
+        ),
+    )
+}

@@ -1,0 +1,374 @@
+//! Which states tokens can finish, found by a search from each.
+//!
+//! From a state, breadth first: the tokens that may come, one for all that lead to the same
+//! cursor, and where they lead. It ends well where the shortest completion in bytes can be
+//! cut into tokens, which most states' can. So whatever is allowed has a text of tokens
+//! that finishes it, and the first token of that text is allowed, too.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use super::cannot_spell;
+use crate::budget::{Unwatched, Watch};
+use crate::changed::Bits;
+use crate::completion::{Piece, pieces};
+use crate::masks::Work;
+use crate::vocabulary::segment_ends;
+use crate::walk::Walker;
+use crate::{
+    ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, SpecialId, TokenId, Vocabulary,
+};
+
+/// A search gives up behind so many nodes of the vocabulary's trie: then no token leads to
+/// the state, though perhaps one could.
+const MAX_NODES: u64 = 4_000_000;
+
+/// Shortest completions are looked at if they have so many bytes at most.
+const MAX_TRIED: usize = 1 << 16;
+
+/// So many states are remembered from which no tokens lead to an end.
+const MAX_REMEMBERED: usize = 1 << 16;
+
+/// Finds out which states tokens can finish.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    /// Whether any token may lead to where none goes on, or only one that ends inside a
+    /// character.
+    every: bool,
+    /// The keys of states from which none leads to an end.
+    dead: Mutex<HashSet<Box<[u32]>>>,
+}
+
+/// How a search ended.
+enum Found {
+    /// With what finishes the text.
+    Text(Vec<u8>),
+    Nothing,
+    /// Nothing in [`MAX_NODES`].
+    GivenUp,
+}
+
+/// A step of a search.
+enum Taken {
+    Token(u32),
+    Special(SpecialId),
+}
+
+/// A state that was reached, from another one.
+struct Reached<S> {
+    state: S,
+    from: usize,
+    taken: Taken,
+}
+
+impl Search {
+    pub(super) fn new(every: bool) -> Search {
+        Search {
+            every,
+            dead: Mutex::default(),
+        }
+    }
+
+    /// Whether tokens can finish what begins at the start.
+    pub(super) fn check_start<A: ByteAutomaton>(
+        &self,
+        automaton: &A,
+        vocabulary: &Vocabulary,
+    ) -> Result<(), Error> {
+        let start = automaton.start();
+        match self.search((automaton, vocabulary), &start) {
+            Found::Text(_) => Ok(()),
+            Found::Nothing => Err(nothing_left(automaton, vocabulary)),
+            Found::GivenUp => Err(Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "the vocabulary has no token for some bytes, and no accepted text that tokens \
+                     spell was found within {MAX_NODES} nodes; use a vocabulary with a token for \
+                     each byte"
+                ),
+            )),
+        }
+    }
+
+    /// Whether tokens can finish the text. What a search gave up counts as what they cannot.
+    pub(crate) fn is_live<A: ByteAutomaton>(
+        &self,
+        of: (&A, &Vocabulary),
+        state: &A::State,
+    ) -> bool {
+        matches!(self.search(of, state), Found::Text(_))
+    }
+
+    /// A text that finishes this one and that tokens spell, if one is found.
+    pub(crate) fn completion<A: ByteAutomaton>(
+        &self,
+        of: (&A, &Vocabulary),
+        state: &A::State,
+    ) -> Option<Vec<u8>> {
+        match self.search(of, state) {
+            Found::Text(text) => Some(text),
+            Found::Nothing | Found::GivenUp => None,
+        }
+    }
+
+    /// Which tokens may come, into `words`; tokens with the same bytes once. `cursor` is that
+    /// of `state`, which the scratch has just entered. `false`, and the words mean nothing, if
+    /// [`Search::forbidden`] tells enough.
+    pub(crate) fn allowed<A: ByteAutomaton>(
+        &self,
+        (automaton, vocabulary): (&A, &Vocabulary),
+        (state, cursor): (&A::State, Cursor),
+        work: &mut Work<A>,
+        watch: &mut impl Watch,
+        words: &mut [u32],
+    ) -> Result<bool, Error> {
+        if !self.every {
+            return Ok(false);
+        }
+        let mut landings: Vec<(Cursor, u32)> = Vec::new();
+        let (scratch, walker) = work.parts();
+        walker.begin::<A>();
+        let hit = |token, to| landings.push((to, token));
+        let trie = (vocabulary.trie(), &[][..]);
+        let visited = walker.walk(automaton, cursor, scratch, trie, watch, hit);
+        watch.walked(visited)?;
+        landings.sort_unstable();
+        for group in landings.chunk_by(|a, b| a.0 == b.0) {
+            // Tokens that the state's exceptions refuse are taken out elsewhere.
+            let mut tokens = group.iter().map(|&(_, token)| token);
+            let landed =
+                tokens.find_map(|token| behind(automaton, vocabulary, state, token, scratch));
+            if landed.is_some_and(|after| self.is_live((automaton, vocabulary), &after)) {
+                group.iter().for_each(|&(_, token)| words.allow(token));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Of the tokens that end inside a character those that lead to where none leads on.
+    pub(crate) fn forbidden<A: ByteAutomaton>(
+        &self,
+        (automaton, vocabulary): (&A, &Vocabulary),
+        state: &A::State,
+        mut is_allowed: impl FnMut(u32) -> bool,
+    ) -> Vec<u32> {
+        let mut scratch = automaton.scratch();
+        let tokens = vocabulary.spellable().cut_short().iter().copied();
+        let tokens = tokens.filter(|&token| {
+            is_allowed(token)
+                && behind(automaton, vocabulary, state, token, &mut scratch)
+                    .is_none_or(|after| !self.is_live((automaton, vocabulary), &after))
+        });
+        tokens.collect()
+    }
+
+    fn search<A: ByteAutomaton>(
+        &self,
+        (automaton, vocabulary): (&A, &Vocabulary),
+        state: &A::State,
+    ) -> Found {
+        let mut scratch = automaton.scratch();
+        if let Some(text) = spelt_completion(automaton, vocabulary, state) {
+            return Found::Text(text);
+        }
+        let start = key(automaton, state, &mut scratch);
+        if start.as_ref().is_some_and(|key| self.is_dead(key)) {
+            return Found::Nothing;
+        }
+        let mut met: HashSet<Box<[u32]>> = start.iter().cloned().collect();
+        let mut walker = Walker::default();
+        let mut visited = 0;
+        let mut reached: Vec<Reached<A::State>> = Vec::new();
+        let mut open: VecDeque<usize> = VecDeque::from([usize::MAX]);
+        let mut landings: Vec<(Cursor, u32)> = Vec::new();
+        let mut specials: Vec<SpecialId> = Vec::new();
+        while let Some(at) = open.pop_front() {
+            let state = reached.get(at).map_or(state, |r| &r.state).clone();
+            let cursor = automaton.enter(&state, &mut scratch);
+            landings.clear();
+            walker.begin::<A>();
+            let trie = (vocabulary.trie(), &[][..]);
+            let hit = |token, to| landings.push((to, token));
+            visited += walker.walk(automaton, cursor, &mut scratch, trie, &mut Unwatched, hit);
+            landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
+            specials.clear();
+            automaton.allowed_specials(&state, &mut specials);
+            let tokens = landings.chunk_by(|a, b| a.0 == b.0).filter_map(|group| {
+                group.iter().find_map(|&(_, token)| {
+                    let after = behind(automaton, vocabulary, &state, token, &mut scratch)?;
+                    Some((after, Taken::Token(token)))
+                })
+            });
+            let mut next: Vec<(A::State, Taken)> = tokens.collect();
+            next.extend(specials.iter().filter_map(|&special| {
+                let mut after = state.clone();
+                let taken = automaton.advance_special(&mut after, special);
+                taken.then_some((after, Taken::Special(special)))
+            }));
+            for (after, taken) in next {
+                let key = key(automaton, &after, &mut scratch);
+                if let Some(key) = key
+                    && (self.is_dead(&key) || !met.insert(key))
+                {
+                    continue;
+                }
+                let end = spelt_completion(automaton, vocabulary, &after);
+                reached.push(Reached {
+                    state: after,
+                    from: at,
+                    taken,
+                });
+                let last = reached.len() - 1;
+                if let Some(end) = end {
+                    let mut text = path(automaton, vocabulary, &reached, last);
+                    text.extend(end);
+                    return Found::Text(text);
+                }
+                open.push_back(last);
+            }
+            if visited > MAX_NODES {
+                self.remember(start);
+                return Found::GivenUp;
+            }
+        }
+        // From none of them a way leads on.
+        self.remember(met);
+        Found::Nothing
+    }
+
+    fn is_dead(&self, key: &[u32]) -> bool {
+        let dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+        dead.contains(key)
+    }
+
+    fn remember(&self, keys: impl IntoIterator<Item = Box<[u32]>>) {
+        let mut dead = self.dead.lock().unwrap_or_else(PoisonError::into_inner);
+        if dead.len() >= MAX_REMEMBERED {
+            dead.clear();
+        }
+        dead.extend(keys);
+    }
+}
+
+/// The state behind a token, if it may come.
+fn behind<A: ByteAutomaton>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    state: &A::State,
+    token: u32,
+    scratch: &mut A::Scratch,
+) -> Option<A::State> {
+    let bytes = vocabulary.token_bytes(TokenId::new(token))?;
+    let mut after = state.clone();
+    let done = automaton.advance(&mut after, bytes, scratch);
+    done.ok().map(|()| after)
+}
+
+fn length(vocabulary: &Vocabulary, token: u32) -> usize {
+    vocabulary
+        .token_bytes(TokenId::new(token))
+        .map_or(0, <[u8]>::len)
+}
+
+/// What tells a state from others, whatever comes: the key of all levels of its stack for
+/// tokens of any length, and what was said before.
+fn key<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    scratch: &mut A::Scratch,
+) -> Option<Box<[u32]>> {
+    let mut key = vec![u32::from(automaton.is_accepting(state))];
+    let cursor = automaton.enter(state, scratch);
+    let any_token = Horizon::of_bytes(u32::MAX as usize / 4);
+    if !automaton.mask_key(cursor, usize::MAX, any_token, scratch, &mut key) {
+        return None;
+    }
+    automaton.exceptions(state, &mut |exception| {
+        let (tag, bytes) = match exception {
+            Exception::Begins(text) => (1, text),
+            Exception::Contains(text) => (2, text),
+            Exception::InOrder(order) => (3, order),
+            Exception::Often { byte, times } => {
+                key.extend([4, u32::from(byte), u32::try_from(times).unwrap_or(u32::MAX)]);
+                return;
+            }
+        };
+        key.extend([tag, u32::try_from(bytes.len()).unwrap_or(u32::MAX)]);
+        key.extend(bytes.iter().copied().map(u32::from));
+    });
+    Some(key.into())
+}
+
+/// The shortest completion, if tokens spell it.
+fn spelt_completion<A: ByteAutomaton>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    state: &A::State,
+) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    for piece in pieces(automaton, state, MAX_TRIED)? {
+        match piece {
+            Piece::Text(text) => {
+                if segment_ends(vocabulary.trie(), &text).last() != Some(&true) {
+                    return None;
+                }
+                out.extend(text);
+            }
+            Piece::Special(name) => out.extend_from_slice(name.as_bytes()),
+        }
+    }
+    Some(out)
+}
+
+/// The text that leads to what was reached.
+fn path<A: ByteAutomaton>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    reached: &[Reached<A::State>],
+    mut at: usize,
+) -> Vec<u8> {
+    let mut taken: Vec<&[u8]> = Vec::new();
+    while let Some(r) = reached.get(at) {
+        taken.push(match r.taken {
+            Taken::Token(token) => vocabulary
+                .token_bytes(TokenId::new(token))
+                .unwrap_or_default(),
+            Taken::Special(special) => automaton
+                .specials()
+                .get(special.0 as usize)
+                .map_or(&[], |name| name.as_bytes()),
+        });
+        at = r.from;
+    }
+    taken.reverse();
+    taken.concat()
+}
+
+/// Names what is in the way of a shortest text.
+#[cold]
+fn nothing_left<A: ByteAutomaton>(automaton: &A, vocabulary: &Vocabulary) -> Error {
+    let mut text = Vec::new();
+    automaton.completion(&automaton.start(), &mut text);
+    let ends = segment_ends(vocabulary.trie(), &text);
+    let at = ends.iter().rposition(|&is| is).unwrap_or(0);
+    let missing = vocabulary.missing_bytes();
+    let mut needed: Vec<u8> = text.clone();
+    needed.retain(|byte| missing.contains(byte));
+    needed.sort_unstable();
+    needed.dedup();
+    let mut so = "so no accepted text can be spelt".to_owned();
+    let mut state = automaton.start();
+    let mut scratch = automaton.scratch();
+    if automaton
+        .advance(&mut state, &text[..at], &mut scratch)
+        .is_ok()
+        && let Some(place) = automaton.place(&state)
+        && let Some(location) = place.locations.first()
+    {
+        so.push_str(&format!(
+            ": see {location:?}, behind byte {at} of a shortest text"
+        ));
+    }
+    so.push_str("; use a vocabulary with a token for each byte");
+    cannot_spell(&needed, &so)
+}

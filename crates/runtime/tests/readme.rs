@@ -1,0 +1,206 @@
+//! What the READMEs tell a reader to type, typed: every fenced block of commands is run in
+//! a folder with the files that it names, or a comment above it says why not.
+#![cfg(all(unix, feature = "cli", feature = "models"))]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+/// The comment above a block that is not run; what follows says why.
+const NOT_RUN: &str = "<!-- not run by the tests: ";
+
+struct Block {
+    language: String,
+    lines: Vec<String>,
+    /// Why it is not run.
+    because: Option<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut above = "";
+    for line in text.lines() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => out.extend(open.take()),
+            (Some(language), None) => {
+                let because = above.strip_prefix(NOT_RUN);
+                open = Some(Block {
+                    language: language.to_owned(),
+                    lines: Vec::new(),
+                    because: because.map(str::to_owned),
+                });
+            }
+            (None, Some(block)) => block.lines.push(line.to_owned()),
+            (None, None) => above = line,
+        }
+    }
+    assert!(open.is_none(), "a block has no end");
+    out
+}
+
+/// The files that the commands name.
+fn files(folder: &Path) {
+    let person = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "maxLength": 20},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150}
+        },
+        "required": ["name", "age"],
+        "additionalProperties": false
+    });
+    let mail = json!([{"type": "function", "function": {
+        "name": "mail",
+        "description": "Sends a mail.",
+        "parameters": {
+            "type": "object",
+            "properties": {"to": {"type": "string", "maxLength": 30}},
+            "required": ["to"],
+            "additionalProperties": false
+        }
+    }}]);
+    let weather = json!({
+        "type": "object",
+        "properties": {
+            "name": {"const": "get_weather"},
+            "arguments": {
+                "type": "object",
+                "properties": {
+                    "city": {"type": "string"},
+                    "unit": {"enum": ["celsius", "fahrenheit"]},
+                    "days": {"type": "integer", "minimum": 1, "maximum": 7}
+                },
+                "required": ["city", "unit", "days"],
+                "additionalProperties": false
+            }
+        },
+        "required": ["name", "arguments"],
+        "additionalProperties": false
+    });
+    let response = json!({
+        "type": "object",
+        "properties": {
+            "role": {"const": "assistant"},
+            "content": {"type": "string", "x-regex": "^(.*)$"}
+        }
+    });
+    for (name, value) in [
+        ("person.json", person),
+        ("tools.json", mail),
+        ("get_weather.json", weather),
+        ("response.json", response),
+    ] {
+        fs::write(folder.join(name), value.to_string()).unwrap();
+    }
+    fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
+    fs::write(folder.join("output.txt"), "It rains.").unwrap();
+    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
+    symlink(tokenizer, folder.join("tokenizer.json")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_tokenmold"), folder.join("tokenmold")).unwrap();
+}
+
+/// A line without its comment, once without what stands in brackets, and once more with
+/// each of these options that needs no name of the reader's.
+fn commands(line: &str) -> Vec<String> {
+    let line = line.split("  #").next().unwrap_or(line).trim_end();
+    let mut plain = String::new();
+    let mut options = Vec::new();
+    for (at, part) in line.split(" [").enumerate() {
+        match part.split_once(']') {
+            Some((option, rest)) if at > 0 => {
+                options.push(option.to_owned());
+                plain.push_str(rest);
+            }
+            // A class of a regular expression is no option.
+            _ if at > 0 => panic!("{line}: a bracket has no end"),
+            _ => plain.push_str(part),
+        }
+    }
+    let known = |option: &&String| !option.contains(|c: char| c.is_ascii_uppercase());
+    let with = options.iter().filter(known);
+    let with: Vec<String> = with.map(|option| format!("{plain} {option}")).collect();
+    [vec![plain], with].concat()
+}
+
+#[test]
+fn every_command_of_the_readmes_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
+    let model = std::env::var_os("TOKENMOLD_MODEL");
+    if let Some(model) = &model {
+        let model = fs::canonicalize(model).unwrap();
+        symlink(model, folder.path().join(MODEL)).unwrap();
+    }
+    let pages = [
+        "",
+        "crates/fsm-index",
+        "crates/response-parser",
+        "crates/runtime",
+        "crates/schema-regex",
+    ];
+    let mut count = 0;
+    for page in pages {
+        let text = fs::read_to_string(root().join(page).join("README.md")).unwrap();
+        for block in blocks(&text) {
+            let first = block.lines.first().cloned().unwrap_or_default();
+            if let Some(because) = &block.because {
+                assert!(because.len() > 10, "{first}");
+                continue;
+            }
+            match block.language.as_str() {
+                "console" => {}
+                // What a command prints, and drawings.
+                "text" => continue,
+                // Crates' pages are the documentation of their libraries, whose examples run.
+                "rust" if !page.is_empty() => continue,
+                other => {
+                    panic!("{page}: a block of `{other}` is not run, and nothing says why: {first}")
+                }
+            }
+            for command in block.lines.iter().flat_map(|line| commands(line)) {
+                if command.contains(MODEL) && model.is_none() {
+                    eprintln!("skipped: TOKENMOLD_MODEL names no pretrained model: {command}");
+                    continue;
+                }
+                // The program of this build, which need not be made again.
+                let command = match command.strip_prefix("cargo run --release") {
+                    Some(rest) => format!("tokenmold{rest}"),
+                    None => command,
+                };
+                let path = std::env::var("PATH").unwrap_or_default();
+                let ran = Command::new("sh")
+                    .args(["-c", &command])
+                    .current_dir(&folder)
+                    .env("PATH", format!("{}:{path}", folder.path().display()))
+                    .stdin(Stdio::null())
+                    .output()
+                    .unwrap();
+                let err = String::from_utf8_lossy(&ran.stderr);
+                assert!(ran.status.success(), "{command}: {err}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 10, "only {count} commands were found");
+}
+
+#[test]
+fn blocks_and_options_are_read() {
+    let page = "a\n```console\nx [--y] [--z DIR] 'a[0-9]' [--w 1]  # why\n```\n<!-- not run by the tests: too long to wait for -->\n```console\nsleep 9\n```\n";
+    let read = blocks(page);
+    assert_eq!(read.len(), 2);
+    assert!(read[0].because.is_none() && read[1].because.is_some());
+    assert_eq!(
+        commands(&read[0].lines[0]),
+        ["x 'a[0-9]'", "x 'a[0-9]' --y", "x 'a[0-9]' --w 1"]
+    );
+}
