@@ -10,6 +10,9 @@ use rayon::prelude::*;
 /// Most rows of activations for which this is the faster way.
 const FEW: usize = 8;
 
+/// Fewer multiplications than this are done on one thread: to wake another takes as long.
+const WORTH_SHARING: usize = 1 << 18;
+
 /// Values that are widened and summed together: 16 sums side by side, which a
 /// processor adds up as vectors.
 const LANES: usize = 16;
@@ -66,6 +69,11 @@ pub(super) fn product(x: &Tensor, matrix: &Tensor) -> Result<Option<Tensor>> {
 fn dots<W: Wide>(matrix: &[W], x: &[f32], columns: usize) -> Vec<f32> {
     let tokens = x.len() / columns;
     let mut sums = vec![0.0; matrix.len() / columns * tokens];
+    if matrix.len() * tokens < WORTH_SHARING {
+        let rows = sums.chunks_mut(tokens).zip(matrix.chunks(columns));
+        rows.for_each(|(sums, row)| row_dots(row, x, sums));
+        return sums;
+    }
     sums.par_chunks_mut(tokens)
         .zip(matrix.par_chunks(columns))
         .with_min_len(32)

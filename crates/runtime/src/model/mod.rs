@@ -10,6 +10,7 @@ mod load;
 mod matrix;
 mod on_device;
 mod rotary;
+mod threads;
 mod transformer;
 mod weights;
 

@@ -10,6 +10,7 @@ use super::cache::KvCache;
 use super::config::{Architecture, ModelConfig};
 use super::matrix::{Embedding, Linear, Norm};
 use super::rotary::Rotary;
+use super::threads;
 use super::weights::Source;
 use super::{Model, Reading, check_request, last_tokens};
 use crate::{Error, ErrorKind};
@@ -366,8 +367,16 @@ impl Weights {
     /// read once; attention alone goes text by text.
     fn logits(&self, texts: &mut [Text<'_>], wanted: usize) -> Result<Vec<Vec<f32>>> {
         let tokens: Vec<u32> = texts.iter().flat_map(|text| text.tokens).copied().collect();
-        let tokens = Tensor::from_slice(&tokens, tokens.len(), self.norm.device())?;
-        self.logits_of(&tokens, texts, wanted)?.to_vec2()
+        let config = &self.config;
+        let work = tokens.len() * config.hidden_size * config.intermediate_size;
+        let read = || {
+            let tokens = Tensor::from_slice(&tokens, tokens.len(), self.norm.device())?;
+            self.logits_of(&tokens, texts, wanted)?.to_vec2()
+        };
+        match self.norm.device() {
+            Device::Cpu => threads::run(work, read),
+            _ => read(),
+        }
     }
 
     /// The same of tokens on the device, as a tensor there.

@@ -337,6 +337,16 @@ pub struct Tags {
     answer: Option<Content>,
     forbidden: Vec<String>,
     text_limit: Option<u32>,
+    before: Around,
+    behind: Around,
+}
+
+/// What stands before the first tag, or behind the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Around {
+    #[default]
+    Text,
+    Nothing,
 }
 
 impl Tags {
@@ -396,6 +406,43 @@ impl Tags {
         self
     }
 
+    /// The same without text before the first tag: the answer begins with it, where there is
+    /// one. An answer that is [bound as a whole](Tags::with_answer) has no text around tags
+    /// anyway.
+    #[must_use]
+    pub fn without_text_before(mut self) -> Tags {
+        self.before = Around::Nothing;
+        self
+    }
+
+    /// The same without text behind the last tag: where as many tags have come as may, the
+    /// text ends right there; behind one before, only text that leads to another may come.
+    #[must_use]
+    pub fn without_text_behind(mut self) -> Tags {
+        self.behind = Around::Nothing;
+        self
+    }
+
+    /// Free text with tags in it.
+    fn text(&self, free: Node, tag: Node, Count { least, most }: Count) -> Node {
+        let before = match self.before {
+            Around::Text => free.clone(),
+            Around::Nothing => Node::Seq(Vec::new()),
+        };
+        if self.behind == Around::Text || most == Some(0) {
+            let more = Node::Seq(vec![tag, free]);
+            return Node::Seq(vec![before, Node::Repeat(Box::new(more), least, most)]);
+        }
+        let more = Node::Seq(vec![free, tag.clone()]);
+        let most = most.map(|most| most - 1);
+        let tags = Node::Repeat(Box::new(more), least.saturating_sub(1), most);
+        let tags = Node::Seq(vec![before.clone(), tag, tags]);
+        match least {
+            0 => Node::Alt(vec![before, tags]),
+            _ => tags,
+        }
+    }
+
     /// The automaton of these texts for a vocabulary, whose special tokens the
     /// markers are where it has them.
     ///
@@ -448,8 +495,7 @@ impl Tags {
         let body = match &self.answer {
             None => {
                 let free = Node::Free(closed, self.text_limit);
-                let more = Node::Seq(vec![tag, free.clone()]);
-                Node::Seq(vec![free, Node::Repeat(Box::new(more), least, most)])
+                self.text(free, tag, Count { least, most })
             }
             Some(answer) => {
                 let answer = answer.node(&closed)?;
