@@ -280,6 +280,49 @@ impl ByteDfa {
         live.iter().zip(reach).any(|(a, b)| a & b != 0)
     }
 
+    /// Whether every state but the dead one reaches acceptance by symbols that have a
+    /// spelling. So it is of whatever is built here; a file may say otherwise, and then
+    /// completions and forced texts would have no end.
+    pub(crate) fn is_live(&self) -> bool {
+        let lengths = self.spelling_lengths();
+        let stride = self.decoder.class_count();
+        let edges = |from: usize| {
+            let row = lengths.iter().enumerate().filter(|class| *class.1 != 0);
+            row.map(move |(class, _)| self.cells.get(from * stride + class) as usize)
+        };
+        // Where the edges into each state begin, in one list of all.
+        let mut first = vec![0u32; self.states + 1];
+        for to in (1..self.states).flat_map(edges) {
+            first[to] += 1;
+        }
+        let mut sum = 0u32;
+        for count in &mut first {
+            sum += *count;
+            *count = sum;
+        }
+        let mut tails = vec![0u32; sum as usize];
+        for from in 1..self.states {
+            for to in edges(from) {
+                first[to] -= 1;
+                tails[first[to] as usize] = from as u32;
+            }
+        }
+        let mut live: Vec<bool> = (0..self.states as u32)
+            .map(|state| state != 0 && self.accepts_in(state))
+            .collect();
+        let mut open: Vec<usize> = (0..self.states).filter(|&state| live[state]).collect();
+        let mut found = open.len();
+        while let Some(to) = open.pop() {
+            for &from in &tails[first[to] as usize..first[to + 1] as usize] {
+                if !std::mem::replace(&mut live[from as usize], true) {
+                    open.push(from as usize);
+                    found += 1;
+                }
+            }
+        }
+        found == self.states - 1
+    }
+
     /// The distances to acceptance, breadth first along reversed edges. An
     /// edge is as long as the shortest spelling of its class.
     fn measure(&self) -> Box<[u32]> {

@@ -120,6 +120,15 @@ impl Decoder {
             let codes = &codes[starts[node] as usize..starts[node + 1] as usize];
             codes.iter().all(|&code| (code as usize) <= classes + node)
         };
+        // A character has at most four bytes, so three nodes lead to its class.
+        let mut depths = vec![0u8; nodes];
+        let mut shallow = |node: usize| {
+            let codes = &codes[starts[node] as usize..starts[node + 1] as usize];
+            let below = codes.iter().filter(|&&code| code as usize > classes);
+            let below = below.map(|&code| depths[code as usize - classes - 1]);
+            depths[node] = 1 + below.max().unwrap_or(0);
+            depths[node] <= 3
+        };
         (1..=MAX_ENTRIES).contains(&classes)
             && most <= MAX_ENTRIES
             && starts.first() == Some(&0)
@@ -127,7 +136,7 @@ impl Decoder {
             && starts.last().copied() == Some(lasts.len() as u32)
             && lasts.len() == codes.len()
             && first.iter().all(|&code| (code as usize) <= most)
-            && (0..nodes).all(|node| whole(node) && backward(node))
+            && (0..nodes).all(|node| whole(node) && backward(node) && shallow(node))
     }
 
     /// What `byte` leads to at `node`; node 0 is between two symbols.

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why something could not be built, read or advanced.
@@ -47,12 +48,38 @@ pub enum ErrorKind {
     BadIndexFile,
 }
 
+/// The longest message, in bytes.
+const MAX_MESSAGE: usize = 1_000;
+
+/// The longest piece of somebody's input in a message, in bytes.
+const MAX_EXCERPT: usize = 120;
+
+/// A piece of input for a message: its beginning and its end if it is long.
+pub(crate) fn excerpt(text: &str) -> Cow<'_, str> {
+    excerpt_of(text, MAX_EXCERPT)
+}
+
+/// The beginning and the end of a text of more than `most` bytes.
+fn excerpt_of(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(most * 2 / 3);
+    let tail = text.ceil_char_boundary(text.len() - most / 4);
+    Cow::Owned(format!("{} .. {}", &text[..head], &text[tail..]))
+}
+
 impl Error {
+    /// A message is cut at [`MAX_MESSAGE`], whatever of its input it quotes.
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE {
+            message = excerpt_of(&message, MAX_MESSAGE).into_owned();
+        }
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message,
             offset: None,
         }))
     }

@@ -261,6 +261,9 @@ fn read(file: &Arc<dyn FileWords>, vocabulary: &Vocabulary) -> Result<Index, Err
     let accepting: Vec<bool> = from.take(states)?.iter().map(|&a| a != 0).collect();
     let mut automaton = ByteDfa::new(decoder, cells.to_vec(), &accepting, start as u32)
         .ok_or_else(|| bad("has too many states"))?;
+    if !automaton.is_live() {
+        return Err(bad("has a state from which no text can be finished"));
+    }
     let alike = from.take(alike)?;
     if !alike.is_empty() {
         let representative = |state: u32| alike.get(state as usize) == Some(&state);
@@ -443,6 +446,39 @@ mod tests {
         assert_eq!(kind(&bytes, &other), ErrorKind::BadIndexFile);
     }
 
+    /// An automaton that never accepts: its completion was sought for ever, and what must
+    /// come next had no end.
+    #[test]
+    fn a_file_without_a_way_out_is_refused() {
+        let vocabulary = vocabulary();
+        for pattern in ["abc", "a{70}", "[a-cé]{2}x?"] {
+            let index = Index::new(pattern, &vocabulary).unwrap();
+            let mut words: Vec<u32> = index
+                .to_bytes()
+                .unwrap()
+                .chunks_exact(4)
+                .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+                .collect();
+            let automaton = index.automaton();
+            let states = automaton.state_count() + 1;
+            let (_, starts, lasts, _) = automaton.decoder().parts();
+            let behind_cells = HEADER / 4
+                + 10
+                + 128
+                + starts.len()
+                + lasts.len().div_ceil(4)
+                + lasts.len()
+                + states * automaton.class_count();
+            words[behind_cells..behind_cells + states].fill(0);
+            let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let sum = xxh3_128(&bytes[HEADER..]).to_le_bytes();
+            bytes[40..56].copy_from_slice(&sum);
+            let error = Index::from_bytes(&bytes, &vocabulary).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BadIndexFile);
+            assert!(error.to_string().contains("finished"), "{error}");
+        }
+    }
+
     /// With a check sum that fits, only the checks of the content stand between
     /// a hostile file and a guide.
     #[test]
@@ -463,6 +499,14 @@ mod tests {
                 };
                 let mut guide = crate::Guide::new(Arc::new(index));
                 for _ in 0..5 {
+                    // Without a way to acceptance neither of them ends.
+                    let automaton = guide.index().automaton();
+                    let mut state = *guide.state();
+                    let mut rest = Vec::new();
+                    automaton.completion(&state, &mut rest);
+                    assert!(guide.forced_bytes().len() <= rest.len() || guide.has_ended());
+                    let completed = automaton.advance(&mut state, &rest, &mut ());
+                    assert!(completed.is_ok() && automaton.is_accepting(&state), "{at}");
                     let Some(token) = guide.mask().unwrap().iter().next() else {
                         break;
                     };

@@ -1,5 +1,6 @@
 //! The one error of this crate.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::agentscope::MissingTags;
@@ -248,7 +249,7 @@ impl Error {
         self.0.offset
     }
 
-    /// The message alone, without the place.
+    /// The message alone, without the place, and as long as it is.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
@@ -288,18 +289,32 @@ impl Error {
     }
 }
 
+/// The longest part of an error that is displayed, in bytes.
+const MAX_SHOWN: usize = 2_000;
+
+/// The beginning and the end of a text that is too long to be read.
+fn excerpt(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(MAX_SHOWN * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - MAX_SHOWN / 5);
+    Cow::Owned(format!("{} .. {}", &text[..head], &text[tail..]))
+}
+
+/// Place and message, each cut at 2,000 bytes: they may quote what was parsed.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.0;
         if inner.detail.is_some() && inner.pointer.is_empty() {
-            return f.write_str(&inner.message);
+            return f.write_str(&excerpt(&inner.message));
         }
         let place = match (inner.pointer.as_str(), inner.kind) {
             ("", ErrorKind::TemplateLoad | ErrorKind::PrefixRequired) => "the template",
             ("", _) => "the schema",
             (pointer, _) => pointer,
         };
-        write!(f, "{place}: {}", inner.message)?;
+        write!(f, "{}: {}", excerpt(place), excerpt(&inner.message))?;
         if let Some(offset) = inner.offset {
             write!(f, " (byte {offset} of the text)")?;
         }

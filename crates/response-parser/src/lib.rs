@@ -54,7 +54,8 @@
 //! | zero-width opening and closing of a region at one place | one | `no_progress` |
 //! | nesting that [`PartialJson`] follows | 128 | (what lies deeper is left out) |
 //! | a file of a model's folder | 64 MiB | `model_file` |
-//! | nesting of JSON in the text, of constants, of a parsed value | 512 | `depth_limit` |
+//! | nesting of JSON in the text, of constants, of a parsed value, of a dictionary | 512 | `depth_limit` |
+//! | nesting of a schema's JSON as a whole | 768 | `depth_limit` |
 //! | nesting of a JMESPath expression | 200 | `depth_limit` |
 //! | values that one JMESPath evaluation copies | 10,000,000 | `size_limit` |
 //! | text after `x-mapping-regex` or JMESPath `join` | 64 MiB | `size_limit` |
@@ -92,10 +93,14 @@ pub use template::{
 };
 
 use schema::{MAX_VALUE_DEPTH, Schema};
-use value::{Beyond, Value, depth_within};
+use value::{Beyond, Value, check_depth};
 
 /// Longest text, in bytes, that a step may make of a shorter one.
 pub(crate) const MAX_TEXT: usize = 64 << 20;
+
+/// Most levels of the JSON of a schema: schemas in schemas take two each, and constants
+/// stand in the innermost.
+const MAX_SCHEMA_LEVELS: usize = 2 * 128 + MAX_VALUE_DEPTH;
 
 /// A compiled response schema. Immutable, and shared freely between threads.
 pub struct ResponseSchema {
@@ -162,6 +167,7 @@ impl ResponseSchemaBuilder {
     /// expression, an unknown parser or type, a keyword of the wrong kind. In both modes for
     /// one that is nested too deeply.
     pub fn build(&self, schema: &Json) -> Result<ResponseSchema, Error> {
+        check_depth("the schema is", schema, MAX_SCHEMA_LEVELS)?;
         let root = schema::compile(schema, self.mode)?;
         Ok(ResponseSchema {
             root,
@@ -260,10 +266,7 @@ impl ResponseSchema {
     }
 
     fn read_value(&self, value: &Json, beyond: Beyond) -> Result<Json, Error> {
-        if !depth_within(value, MAX_VALUE_DEPTH) {
-            let message = format!("the value is nested deeper than {MAX_VALUE_DEPTH}");
-            return Err(Error::new(ErrorKind::DepthLimit, "", message));
-        }
+        check_depth("the value is", value, MAX_VALUE_DEPTH)?;
         self.read(
             Value::from_json(value),
             value.as_str().unwrap_or_default(),

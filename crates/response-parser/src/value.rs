@@ -208,8 +208,31 @@ pub(crate) fn escape_pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// How many levels of arrays and objects a JSON value has, or `None` if more than `limit`.
-/// Takes no stack.
+/// Refuses a value of the caller's that nests deeper than `limit`, before anything that
+/// recurses looks at it.
+pub(crate) fn check_depth(what: &str, json: &Json, limit: usize) -> Result<(), Error> {
+    match depth_within(json, limit) {
+        true => Ok(()),
+        false => {
+            let message = format!("{what} nested deeper than {limit}");
+            Err(Error::new(ErrorKind::DepthLimit, "", message))
+        }
+    }
+}
+
+/// Frees a value however deep it nests. Dropping it as it is takes stack for each level.
+pub(crate) fn free(json: Json) {
+    let mut open = vec![json];
+    while let Some(json) = open.pop() {
+        match json {
+            Json::Array(items) => open.extend(items),
+            Json::Object(map) => open.extend(map.into_iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a JSON value has at most `limit` levels of arrays and objects. Takes no stack.
 pub(crate) fn depth_within(json: &Json, limit: usize) -> bool {
     let mut level: Vec<&Json> = vec![json];
     for _ in 0..=limit {

@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 pub use self::local::LocalModel;
 use crate::chat::value_as_text;
 use crate::tools::{Tool, ToolCall, Tools, Validator};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, depth};
 
 /// A model that answers messages.
 pub trait ChatModel {
@@ -140,8 +140,8 @@ impl FinishFunction {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Tool`]: `structured` is no schema of an object, or has a
-    /// property named `response`.
+    /// [`ErrorKind::Tool`]: `structured` is no schema of an object, has a
+    /// property named `response`, or nests deeper than 128 levels.
     pub fn definition(&self, structured: Option<&Value>) -> Result<Value, Error> {
         let mut properties = Map::new();
         properties.insert(
@@ -152,6 +152,9 @@ impl FinishFunction {
         let mut definitions = Map::new();
         if let Some(schema) = structured {
             let wrong = |what: &str| Error::new(ErrorKind::Tool, what);
+            if !depth::is_within(schema) {
+                return Err(wrong(&depth::refusal("the schema of a structured answer")));
+            }
             let Some(schema) = schema.as_object() else {
                 return Err(wrong("the schema of a structured answer must be an object"));
             };
@@ -272,9 +275,13 @@ impl<M: ChatModel> Agent<M> {
         }
     }
 
-    /// The same with what was said before: a system's message, say.
+    /// The same with what was said before: a system's message, say. Messages
+    /// that nest deeper than 128 levels are left out.
     pub fn with_memory(mut self, messages: Vec<Value>) -> Self {
-        self.memory = messages;
+        let (kept, deep): (Vec<Value>, Vec<Value>) =
+            messages.into_iter().partition(depth::is_within);
+        deep.into_iter().for_each(depth::free);
+        self.memory = kept;
         self
     }
 
@@ -328,6 +335,10 @@ impl<M: ChatModel> Agent<M> {
     }
 
     fn run(&mut self, message: Value, schema: Option<&Value>) -> Result<Reply, Error> {
+        if !depth::is_within(&message) {
+            depth::free(message);
+            return Err(Error::new(ErrorKind::Chat, depth::refusal("the message")));
+        }
         let finish = self.finish.definition(schema)?;
         let structured = match schema {
             Some(schema) => Some(Structured {
@@ -356,7 +367,7 @@ impl<M: ChatModel> Agent<M> {
                     false => ToolChoice::Free,
                 },
             };
-            let answer = self.model.answer(&request)?;
+            let answer = answered(self.model.answer(&request)?)?;
             let calls = ToolCall::all_of(&answer);
             if calls.is_empty() {
                 if structured.is_none() && self.plain_text == PlainText::Reply {
@@ -389,7 +400,7 @@ impl<M: ChatModel> Agent<M> {
             tools: &[],
             tool_choice: ToolChoice::None,
         };
-        let answer = self.model.answer(&request)?;
+        let answer = answered(self.model.answer(&request)?)?;
         let content = answer.get("content").map(value_as_text);
         Ok(Reply {
             content: content.unwrap_or_default(),
@@ -431,6 +442,18 @@ impl<M: ChatModel> Agent<M> {
         }
         finished
     }
+}
+
+/// What a model answered, if it is no deeper than a message may be.
+fn answered(answer: Value) -> Result<Value, Error> {
+    if depth::is_within(&answer) {
+        return Ok(answer);
+    }
+    depth::free(answer);
+    Err(Error::new(
+        ErrorKind::Chat,
+        depth::refusal("the model's message"),
+    ))
 }
 
 /// The response and the metadata of a call of the finish function.

@@ -63,12 +63,22 @@ pub enum ErrorKind {
     TemplateLimit,
 }
 
+/// The longest message, in bytes.
+const MAX_MESSAGE: usize = 2_000;
+
 impl Error {
+    /// A message is cut at [`MAX_MESSAGE`], whatever of somebody's input it quotes.
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE {
+            let head = message.floor_char_boundary(MAX_MESSAGE * 3 / 4);
+            let tail = message.ceil_char_boundary(message.len() - MAX_MESSAGE / 5);
+            message = format!("{} .. {}", &message[..head], &message[tail..]);
+        }
         Error(Box::new(Inner {
             kind,
-            message: message.into(),
+            message,
             line: None,
             said: None,
             source: None,

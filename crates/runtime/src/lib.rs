@@ -14,6 +14,8 @@ pub mod agent;
 pub mod chat;
 #[cfg(feature = "models")]
 pub mod constraint;
+#[cfg(feature = "chat")]
+mod depth;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]

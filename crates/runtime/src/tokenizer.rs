@@ -34,15 +34,28 @@ impl Tokenizer {
     /// [`ErrorKind::Tokenizer`]: the file is malformed, or of a kind whose
     /// tokens' bytes are not known.
     pub fn from_json(json: &[u8]) -> Result<Self, Error> {
-        let inner = tokenizers::Tokenizer::from_bytes(json).map_err(|error| {
-            let message = format!("the tokenizer cannot be read: {error}");
-            Error::with_source(ErrorKind::Tokenizer, message, error)
-        })?;
+        // The crate behind it panics at some files, so ours looks first.
         let vocabulary = Vocabulary::from_tokenizer_json(json).map_err(|error| {
             let message = format!("the tokenizer cannot be used: {error}");
             Error::with_source(ErrorKind::Tokenizer, message, error)
         })?;
         let value: Value = serde_json::from_slice(json).unwrap_or_default();
+        if let Some(name) = undefined_token(&value["post_processor"]) {
+            let message = format!(
+                "the tokenizer cannot be used: its post-processor puts the token {name:?} around \
+                 texts and does not say which number that has"
+            );
+            return Err(Error::new(ErrorKind::Tokenizer, message));
+        }
+        let mut inner = guarded("the tokenizer cannot be read", || {
+            tokenizers::Tokenizer::from_bytes(json)
+        })?;
+        // How long a text may be is the caller's to say: a file could ask for texts to be
+        // filled up to any length, or cut.
+        inner.with_padding(None);
+        guarded("the tokenizer cannot be used", || {
+            inner.with_truncation(None).map(|_| ())
+        })?;
         Ok(Self {
             inner,
             vocabulary,
@@ -96,13 +109,9 @@ impl Tokenizer {
     ///
     /// [`ErrorKind::Tokenizer`].
     pub fn encode(&self, text: &str, surround: Surround) -> Result<Vec<u32>, Error> {
-        let encoding = self
-            .inner
-            .encode_fast(text, surround == Surround::Add)
-            .map_err(|error| {
-                let message = format!("the text cannot be encoded: {error}");
-                Error::with_source(ErrorKind::Tokenizer, message, error)
-            })?;
+        let encoding = guarded("the text cannot be encoded", || {
+            self.inner.encode_fast(text, surround == Surround::Add)
+        })?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -118,13 +127,9 @@ impl Tokenizer {
         text: &str,
         surround: Surround,
     ) -> Result<Vec<(u32, Range<usize>)>, Error> {
-        let encoding = self
-            .inner
-            .encode(text, surround == Surround::Add)
-            .map_err(|error| {
-                let message = format!("the text cannot be encoded: {error}");
-                Error::with_source(ErrorKind::Tokenizer, message, error)
-            })?;
+        let encoding = guarded("the text cannot be encoded", || {
+            self.inner.encode(text, surround == Surround::Add)
+        })?;
         let offsets = encoding
             .get_offsets()
             .iter()
@@ -210,6 +215,52 @@ impl Tokenizer {
         text.push_str(&decoder.finish());
         text
     }
+}
+
+/// A token that a post-processor names and does not define: encoding would panic.
+fn undefined_token(processor: &Value) -> Option<&str> {
+    // serde_json refuses nesting beyond 128 levels, which bounds this.
+    let inner = processor["processors"].as_array().into_iter().flatten();
+    let pieces = ["single", "pair"].map(|kind| processor[kind].as_array());
+    let mut named = pieces
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|piece| piece["SpecialToken"]["id"].as_str());
+    match processor["type"].as_str() {
+        Some("TemplateProcessing") => {
+            named.find(|name| processor["special_tokens"].get(name).is_none())
+        }
+        _ => inner.into_iter().find_map(undefined_token),
+    }
+}
+
+/// Calls the `tokenizers` crate, which panics at some damaged files: a post-processor that
+/// names a token that is not there, say, when it first encodes. A panic is an error here as
+/// any other. What unwinds leaves nothing half done: reading gives a new value or none, and
+/// encoding changes no more than a cache, whose lock is only tried.
+pub(crate) fn guarded<T>(
+    what: &str,
+    call: impl FnOnce() -> Result<T, tokenizers::Error>,
+) -> Result<T, Error> {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+    let panicked = match outcome {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => {
+            let message = format!("{what}: {error}");
+            return Err(Error::with_source(ErrorKind::Tokenizer, message, error));
+        }
+        Err(panicked) => panicked,
+    };
+    let said = panicked
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panicked.downcast_ref::<&str>().copied())
+        .unwrap_or("without a word");
+    Err(Error::new(
+        ErrorKind::Tokenizer,
+        format!("{what}: the file is damaged, and its reader gave up: {said}"),
+    ))
 }
 
 /// Whether a decoder takes the first blank of a text away again.

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use tokenmold::ErrorKind;
-use tokenmold::chat::{Chat, ChatTemplate};
+use tokenmold::chat::{Chat, ChatTemplate, Limits};
 
 fn kind(source: &str) -> ErrorKind {
     let messages: [Value; 1] = [json!({"role": "user", "content": "x"})];
@@ -51,6 +51,162 @@ fn endless_work_ends() {
         "{{ [1] | slice(10000000000) | list }}",
     ] {
         assert_eq!(kind(template), ErrorKind::TemplateLimit, "{template}");
+    }
+}
+
+/// A kilobyte of captures, each twice the one before, took 6.4 GB and ended the process:
+/// what is captured is never printed, so nobody counted it.
+#[test]
+fn captured_text_counts_as_output() {
+    let double = |one: &str| format!("{{% set a = 'xxxxxxxxxxxxxxxx' %}}{}", one.repeat(40));
+    for template in [
+        double("{% set a %}{{a}}{{a}}{% endset %}"),
+        double("{% set a %}{{a}}{% filter upper %}{{a}}{% endfilter %}{% endset %}"),
+        double("{% macro m() %}{{a}}{{a}}{% endmacro %}{% set a = m() %}"),
+        double("{% macro m() %}{{caller()}}{{caller()}}{% endmacro %}{% set a %}{% call m() %}{{a}}{% endcall %}{% endset %}"),
+        double("{% set a %}{% for i in [a, a] recursive %}{{i}}{% endfor %}{% endset %}"),
+        double("{% set a %}{{ [a, a] }}{% endset %}"),
+        "{% for i in range(100000) %}{% set a %}0123456789012345678901234567890123456789{% for j in range(100) %}0123456789012345678901234567890123456789{% endfor %}{% endset %}{% endfor %}".to_owned(),
+    ] {
+        assert_eq!(kind(&template), ErrorKind::TemplateLimit, "{template:.100}");
+    }
+}
+
+/// Each of these is one instruction, and reads or makes megabytes.
+#[test]
+fn what_one_operation_reads_is_charged() {
+    let long = "{% set s = 'x' * 50000 %}{% set u = 'x' * 50000 %}{% set w = 'a ' * 5000 %}\
+                {% set l = [0] * 5000 %}{% set k = [0] * 5000 %}{% set d = {'a': s} %}";
+    let mut limits = Limits::default();
+    limits.work = 2 << 20;
+    let messages: [Value; 1] = [json!({"role": "user", "content": "x"})];
+    let kind = |source: &str| {
+        let template = ChatTemplate::with_limits(source, limits).unwrap();
+        let rendered = template.render(&Chat::new(&messages));
+        rendered.map(|_| ()).map_err(|error| error.kind())
+    };
+    for operation in [
+        "s | length",
+        "s | count",
+        "s[49999]",
+        "s[-1]",
+        "s[5:]",
+        "s[::-1]",
+        "s[1:2]",
+        "l[::2]",
+        "s == u",
+        "s < u",
+        "l == k",
+        "[l] == [k]",
+        "{'a': s} == {'a': u}",
+        "s in [u]",
+        "'y' in s",
+        "1 in l",
+        "s in d",
+        "d[s]",
+        "d.get(s)",
+        "l.count(1)",
+        "s is eq u",
+        "s is lower",
+        "s is upper",
+        "l is in [k]",
+        "s.isalnum()",
+        "s.isprintable()",
+        "s.istitle()",
+        "s.find('y')",
+        "s.count('y')",
+        "s.startswith(u)",
+        "s.startswith(('y', u))",
+        "s.index('x', 49999)",
+        "w.split()",
+        "w.rsplit()",
+        "w.split('a')",
+        "w.splitlines()",
+        "s.partition('y')",
+        "s.strip('y')",
+        "s.upper()",
+        "s.removeprefix('y')",
+        "''.join(l | map('string'))",
+        "s | list",
+        "l | first",
+        "l | last",
+        "l | list",
+        "l | sort",
+        "l | unique | list",
+        "l | sum",
+        "l | max",
+        "l | reverse | list",
+        "s | reverse",
+        "l | select | list",
+        "l | map('string') | list",
+        "l | batch(2) | list",
+        "l | join",
+        "s | int",
+        "s | float",
+        "s | wordcount",
+        "s | title",
+        "s | striptags",
+        "s | escape",
+        "s | urlencode",
+        "s | trim",
+        "s | string | upper",
+        "s | tojson",
+        "l | tojson",
+        "l | string",
+        "s | truncate(5)",
+        "w | wordwrap(1)",
+        "s | indent",
+        "s ~ u",
+        "s + u",
+        "l + k",
+        "'%s' % s",
+        "'{}'.format(s)",
+        "dict(a=s) == dict(a=u)",
+        "dict.fromkeys(l)",
+        "range(100000)",
+        "'%9999d' % 1",
+        "'{:9999}'.format(1)",
+        "'%.9999f' % 1.5",
+    ] {
+        let source =
+            format!("{long}{{% for i in range(10000) %}}{{% set x = {operation} %}}{{% endfor %}}");
+        assert_eq!(kind(&source), Err(ErrorKind::TemplateLimit), "{operation}");
+    }
+}
+
+/// A word of a megabyte was counted anew for each line that it fills.
+#[test]
+fn long_words_wrap_in_one_pass() {
+    let messages = [json!({"role": "user", "content": "x"})];
+    let wrap = "{{ ('a' * 200000 + '\\n' + ' ' * 200000 + 'b-c ' * 3) | wordwrap(2) | length }}";
+    let rendered = ChatTemplate::new(wrap)
+        .unwrap()
+        .render(&Chat::new(&messages));
+    assert_eq!(rendered.unwrap().text, "300014");
+}
+
+#[test]
+fn slices_pick_what_python_picks() {
+    let messages = [json!({"role": "user", "content": "x"})];
+    for (slice, expected) in [
+        ("'añbcd'[1:3]", "ñb"),
+        ("'añbcd'[::-1]", "dcbña"),
+        ("'añbcd'[3:0:-2]", "cñ"),
+        ("'añbcd'[-2:]", "cd"),
+        ("'añbcd'[10:]", ""),
+        ("'añbcd'[:-10:-1]", "dcbña"),
+        ("'añbcd'[4:1]", ""),
+        ("''[::-1]", ""),
+        ("[1, 2, 3, 4][::2]", "[1, 3]"),
+        ("[1, 2, 3, 4][::-2]", "[4, 2]"),
+        ("[1, 2, 3, 4][-1:-4:-1]", "[4, 3, 2]"),
+        ("[1, 2, 3, 4][2:-9:-1]", "[3, 2, 1]"),
+        ("(1, 2, 3)[1:]", "(2, 3)"),
+        ("range(5)[1:4:2] | list", "[1, 3]"),
+    ] {
+        let template = ChatTemplate::new(&format!("{{{{ {slice} }}}}")).unwrap();
+        let rendered = template.render(&Chat::new(&messages)).unwrap();
+        assert_eq!(rendered.text, expected, "{slice}");
     }
 }
 

@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use super::Costs;
 use crate::nfa::Ranges;
-use crate::{Config, Error, Symbols};
+use crate::{Error, Symbols};
 
 /// The symbols of an automaton, cut into classes that it never tells apart.
 ///
@@ -25,10 +26,14 @@ impl Alphabet {
     pub(crate) fn new(
         symbols: Symbols,
         sets: &[Ranges],
-        config: &Config,
+        costs: &mut Costs<'_>,
     ) -> Result<(Self, Vec<Vec<u32>>), Error> {
         let end = symbols.end();
-        let mut edges: Vec<(u32, u32)> = Vec::new();
+        let ranges: usize = sets.iter().map(|set| set.len()).sum();
+        // Edges, and what they are sorted by; a run of symbols begins at each.
+        costs.hold(ranges.saturating_mul(2 * (8 + 4 + 8)))?;
+        costs.work(ranges.saturating_mul(4))?;
+        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * ranges + 2);
         for (id, set) in sets.iter().enumerate() {
             for &(first, last) in set {
                 edges.push((first, id as u32));
@@ -43,14 +48,6 @@ impl Alphabet {
         }
         edges.sort_unstable();
         let words = sets.len().div_ceil(64);
-        if edges.len().saturating_mul(words) > config.max_table_bytes / 8 {
-            return Err(Error::limit(
-                "max_table_bytes",
-                "bytes",
-                config.max_table_bytes,
-            ));
-        }
-
         let mut signature = vec![0u64; words];
         let mut surrogate = false;
         let mut ids: HashMap<Vec<u64>, u32> = HashMap::from([(signature.clone(), 0)]);
@@ -67,15 +64,22 @@ impl Alphabet {
                 }
                 i += 1;
             }
+            costs.work(1 + words / 4)?;
             let class = if surrogate {
                 0
             } else if let Some(&id) = ids.get(&signature) {
                 id
             } else {
                 let id = ids.len() as u32;
-                for (set, member) in members.iter_mut().enumerate() {
-                    if signature[set / 64] >> (set % 64) & 1 == 1 {
-                        member.push(id);
+                // A list's memory grows to twice its length, as the map's does.
+                costs.hold(2 * (words * 8 + 40))?;
+                for (word, &bits) in signature.iter().enumerate() {
+                    let mut bits = bits;
+                    costs.hold(bits.count_ones() as usize * 8)?;
+                    costs.work(bits.count_ones() as usize)?;
+                    while bits != 0 {
+                        members[word * 64 + bits.trailing_zeros() as usize].push(id);
+                        bits &= bits - 1;
                     }
                 }
                 ids.insert(signature.clone(), id);
@@ -124,6 +128,11 @@ impl Alphabet {
             0 => 0,
             run => self.classes[run - 1] as usize,
         }
+    }
+
+    /// How many runs of symbols there are.
+    pub(crate) fn run_count(&self) -> usize {
+        self.starts.len()
     }
 
     /// The runs of symbols `(first, last, class)`, in ascending order.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
-use super::{Alphabet, Config, Dfa, NONE, Symbols};
+use super::{Alphabet, Config, Costs, Dfa, NONE, Symbols};
 use crate::byte_dfa::{Hints, MainText};
 use crate::decoder::{Decoder, MAX_ENTRIES};
+use crate::vocabulary::CharRanges;
 use crate::{ByteDfa, Error};
 
 /// The spellings of an alphabet as a tree whose equal subtrees are shared, in
@@ -124,6 +125,12 @@ impl Dfa {
         let spellings = Spellings::new(&self.alphabet)
             .ok_or_else(|| Error::limit("symbol classes", "classes", MAX_ENTRIES - 17_408))?;
         let width = self.alphabet.len();
+        let mut costs = Costs::new(config);
+        // Which classes a place in a spelling can lead to, and which go on from a state; the
+        // cells once wide and once narrow.
+        let words = width.div_ceil(64);
+        costs.hold((spellings.nodes.len() + self.accepting.len()) * words * 8)?;
+        costs.hold(self.next.len() * (4 + 2))?;
         let decoder = Decoder::new(width, &spellings.first, &spellings.nodes);
         let dead = std::iter::repeat_n(0, width);
         let next = self.next.iter().map(|&n| if n == NONE { 0 } else { n + 1 });
@@ -131,17 +138,21 @@ impl Dfa {
         accepting.extend_from_slice(&self.accepting);
         let automaton = ByteDfa::new(decoder, dead.chain(next).collect(), &accepting, 1)
             .ok_or_else(|| Error::limit("max_states", "states", config.max_states))?;
-        Ok(automaton.with_hints(self.text_loops()))
+        Ok(automaton.with_hints(self.text_loops(&mut costs)?))
     }
 
     /// For each state the target that takes the most characters, if they are
     /// many enough for text.
-    fn text_loops(&self) -> Hints {
+    ///
+    /// # Errors
+    ///
+    /// So many states have text of their own that their classes take too much memory.
+    fn text_loops(&self, costs: &mut Costs<'_>) -> Result<Hints, Error> {
         if self.alphabet.symbols() == Symbols::Bytes {
-            return Hints {
+            return Ok(Hints {
                 loops: Vec::new(),
                 classes: Vec::new(),
-            };
+            });
         }
         let width = self.alphabet.len();
         let mut sizes = vec![0u32; width];
@@ -150,7 +161,7 @@ impl Dfa {
         }
         let mut loops = vec![None];
         let mut classes = Vec::new();
-        let mut ids: HashMap<Vec<bool>, u32> = HashMap::new();
+        let mut ids: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut weights: HashMap<u32, u32> = HashMap::new();
         for row in self.next.chunks_exact(width) {
             weights.clear();
@@ -166,19 +177,43 @@ impl Dfa {
                 loops.push(None);
                 continue;
             };
-            let members: Vec<bool> = row.iter().map(|&n| n == next).collect();
-            let id = ids.len() as u32;
-            let class = *ids.entry(members).or_insert_with_key(|members| {
-                let runs = self.alphabet.runs().filter(|run| members[run.2]);
-                classes.push(runs.map(|run| (run.0, run.1)).collect());
-                id
-            });
+            let mut members = vec![0u64; width.div_ceil(64)];
+            for (class, _) in row.iter().enumerate().filter(|cell| *cell.1 == next) {
+                members[class / 64] |= 1 << (class % 64);
+            }
+            let class = match ids.get(&members) {
+                Some(&class) => class,
+                None => {
+                    let ranges = self.ranges_of(&members);
+                    costs.hold(members.len() * 8 + ranges.len() * 8 + 80)?;
+                    costs.work(self.alphabet.run_count())?;
+                    let class = classes.len() as u32;
+                    classes.push(ranges);
+                    ids.insert(members, class);
+                    class
+                }
+            };
             loops.push(Some(MainText {
                 class,
                 next: next + 1,
             }));
         }
-        Hints { loops, classes }
+        Ok(Hints { loops, classes })
+    }
+
+    /// The characters of the classes that `members` has a bit for.
+    fn ranges_of(&self, members: &[u64]) -> CharRanges {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for (first, last, class) in self.alphabet.runs() {
+            if members[class / 64] >> (class % 64) & 1 == 0 {
+                continue;
+            }
+            match ranges.last_mut() {
+                Some(range) if range.1 + 1 == first => range.1 = last,
+                _ => ranges.push((first, last)),
+            }
+        }
+        ranges.into()
     }
 }
 

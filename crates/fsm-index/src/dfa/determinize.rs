@@ -2,8 +2,9 @@
 //! Decision Problems", 1959), over classes of symbols.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use super::{Alphabet, Config, NONE};
+use super::{Alphabet, Costs, NONE};
 use crate::Error;
 use crate::nfa::{Nfa, NfaId, State};
 
@@ -21,27 +22,39 @@ struct Subset {
     accepting: bool,
 }
 
+/// What a set of states takes beside its numbers: its own place, one in a list, one in a
+/// map that is half empty.
+const SUBSET_BYTES: usize = 120;
+
+/// Steps for remembering a set of states.
+const SUBSET_STEPS: usize = 20;
+
+/// Steps for asking whether the target of a class is known.
+const TARGET_STEPS: usize = 4;
+
 pub(super) fn determinize(
     nfa: &Nfa,
     alphabet: &Alphabet,
     members: &[Vec<u32>],
-    config: &Config,
+    costs: &mut Costs<'_>,
 ) -> Result<Raw, Error> {
     let width = alphabet.len();
+    let max_states = costs.config.max_states;
+    costs.hold(nfa.states.len() * 4 + width * 40)?;
     let mut closure = Closure {
         nfa,
         seen: vec![0; nfa.states.len()],
         epoch: 0,
         stack: Vec::new(),
         symbols: Vec::new(),
-        work: 0,
+        costs,
     };
-    let mut ids: HashMap<Subset, u32> = HashMap::new();
-    let mut subsets: Vec<Subset> = Vec::new();
+    let mut ids: HashMap<Rc<Subset>, u32> = HashMap::new();
+    let mut subsets: Vec<Rc<Subset>> = Vec::new();
     let mut next: Vec<u32> = Vec::new();
 
-    let start = closure.of(&[nfa.start], Place::Start);
-    ids.insert(start.clone(), 0);
+    let start = Rc::new(closure.of(&[nfa.start], Place::Start)?);
+    ids.insert(Rc::clone(&start), 0);
     subsets.push(start);
 
     let mut groups: Vec<(u32, NfaId)> = Vec::new();
@@ -55,16 +68,9 @@ pub(super) fn determinize(
     let mut at = 0;
     while at < subsets.len() {
         let row = next.len();
-        if (row + width) * 4 > config.max_table_bytes {
-            return Err(Error::limit(
-                "max_table_bytes",
-                "bytes",
-                config.max_table_bytes,
-            ));
-        }
-        if closure.work > config.max_work {
-            return Err(Error::limit("max_work", "steps", config.max_work));
-        }
+        closure.costs.hold(width * 4)?;
+        let symbols = subsets[at].symbols.len();
+        closure.costs.work(1 + width / 8 + symbols)?;
         next.resize(row + width, NONE);
 
         groups.clear();
@@ -85,10 +91,11 @@ pub(super) fn determinize(
                 }
                 which.push(n as u32);
             }
-            closure.work += members[set as usize].len();
+            closure.costs.work(members[set as usize].len())?;
         }
         targets.clear();
         for class in touched.drain(..) {
+            closure.costs.work(TARGET_STEPS)?;
             let key = std::mem::take(&mut which[class as usize]);
             let target = if let Some(&target) = targets.get(&key) {
                 target
@@ -104,17 +111,21 @@ pub(super) fn determinize(
                             .map(|g| g.1),
                     );
                 }
-                let subset = closure.of(&union, Place::Inside);
+                let subset = closure.of(&union, Place::Inside)?;
                 let target = if subset.symbols.is_empty() && !subset.accepting {
                     NONE
                 } else if let Some(&id) = ids.get(&subset) {
                     id
                 } else {
-                    if subsets.len() >= config.max_states {
-                        return Err(Error::limit("max_states", "states", config.max_states));
+                    if subsets.len() >= max_states {
+                        return Err(Error::limit("max_states", "states", max_states));
                     }
+                    let bytes = subset.symbols.len() * size_of::<NfaId>() + SUBSET_BYTES;
+                    closure.costs.hold(bytes)?;
+                    closure.costs.work(SUBSET_STEPS)?;
                     let id = subsets.len() as u32;
-                    ids.insert(subset.clone(), id);
+                    let subset = Rc::new(subset);
+                    ids.insert(Rc::clone(&subset), id);
                     subsets.push(subset);
                     id
                 };
@@ -139,28 +150,33 @@ enum Place {
     Inside,
 }
 
-struct Closure<'a> {
+struct Closure<'a, 'c> {
     nfa: &'a Nfa,
     seen: Vec<u32>,
     epoch: u32,
     stack: Vec<NfaId>,
     symbols: Vec<NfaId>,
-    work: usize,
+    costs: &'a mut Costs<'c>,
 }
 
-impl Closure<'_> {
+impl Closure<'_, '_> {
     /// Everything that is reached from `from` without taking a symbol.
-    fn of(&mut self, from: &[NfaId], place: Place) -> Subset {
+    ///
+    /// # Errors
+    ///
+    /// It takes too much work.
+    fn of(&mut self, from: &[NfaId], place: Place) -> Result<Subset, Error> {
         self.epoch += 1;
         self.symbols.clear();
         let mut accepting = false;
         let mut ends = Vec::new();
         self.stack.extend_from_slice(from);
+        let mut visited = 0;
         while let Some(id) = self.stack.pop() {
+            visited += 1;
             if std::mem::replace(&mut self.seen[id as usize], self.epoch) == self.epoch {
                 continue;
             }
-            self.work += 1;
             match self.nfa.states[id as usize] {
                 State::Symbol { .. } => self.symbols.push(id),
                 State::Split(a, b) => self.stack.extend([b, a]),
@@ -171,29 +187,30 @@ impl Closure<'_> {
             }
         }
         if !accepting && !ends.is_empty() {
-            accepting = self.ends(ends, place);
+            accepting = self.ends(ends, place)?;
         }
+        self.costs.work(visited)?;
         self.symbols.sort_unstable();
-        Subset {
+        Ok(Subset {
             symbols: self.symbols.as_slice().into(),
             accepting,
-        }
+        })
     }
 
     /// Whether acceptance follows behind an end anchor, where nothing more
     /// can be taken.
-    fn ends(&mut self, from: Vec<NfaId>, place: Place) -> bool {
+    fn ends(&mut self, from: Vec<NfaId>, place: Place) -> Result<bool, Error> {
         self.epoch += 1;
         self.stack = from;
         while let Some(id) = self.stack.pop() {
             if std::mem::replace(&mut self.seen[id as usize], self.epoch) == self.epoch {
                 continue;
             }
-            self.work += 1;
+            self.costs.work(1)?;
             match self.nfa.states[id as usize] {
                 State::Match => {
                     self.stack.clear();
-                    return true;
+                    return Ok(true);
                 }
                 State::Split(a, b) => self.stack.extend([b, a]),
                 State::AtEnd(next) => self.stack.push(next),
@@ -201,6 +218,6 @@ impl Closure<'_> {
                 State::AtStart(_) | State::Symbol { .. } => {}
             }
         }
-        false
+        Ok(false)
     }
 }

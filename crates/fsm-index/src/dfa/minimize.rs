@@ -3,16 +3,39 @@
 //! 112(6), 2012. States that cannot be reached or cannot reach acceptance are
 //! dropped on the way, so every state that remains is live.
 
-use super::NONE;
 use super::determinize::Raw;
+use super::{Costs, NONE};
+use crate::Error;
+
+/// What a transition takes: its tail, label, head and place among those that lead to the
+/// same state, and its place, block and marks in the partition of all.
+const TRANSITION_BYTES: usize = 44;
+
+/// What a state takes in the partition of states.
+const STATE_BYTES: usize = 40;
+
+/// Steps for a transition: it is sorted, and moved some times between blocks.
+const TRANSITION_STEPS: usize = 4;
 
 /// The smallest automaton of the same language; states are numbered in the
 /// order in which a breadth-first search from the start meets them. `None` if
 /// nothing is accepted.
-pub(super) fn minimize(raw: &Raw, width: usize) -> Option<Raw> {
+///
+/// # Errors
+///
+/// It takes more than a limit.
+pub(super) fn minimize(
+    raw: &Raw,
+    width: usize,
+    costs: &mut Costs<'_>,
+) -> Result<Option<Raw>, Error> {
+    let transitions = raw.next.iter().filter(|&&head| head != NONE).count();
+    let states = raw.accepting.len();
+    costs.hold(transitions * TRANSITION_BYTES + states * STATE_BYTES)?;
+    costs.work(transitions * TRANSITION_STEPS + raw.next.len() / 8)?;
     let live = live(raw, width);
     if !live[0] {
-        return None;
+        return Ok(None);
     }
     // Transitions between live states alone: tail, label, head.
     let mut tails = Vec::new();
@@ -28,7 +51,6 @@ pub(super) fn minimize(raw: &Raw, width: usize) -> Option<Raw> {
             }
         }
     }
-    let states = raw.accepting.len();
     let mut blocks = Partition::new(states);
     for (state, &live) in live.iter().enumerate() {
         if !live {
@@ -65,21 +87,20 @@ pub(super) fn minimize(raw: &Raw, width: usize) -> Option<Raw> {
         }
     }
 
-    Some(renumber(raw, width, &live, &blocks))
+    drop((cords, incoming, tails, heads));
+    Ok(Some(renumber(raw, width, &live, &blocks)))
 }
 
 /// Which states are both reachable and able to reach acceptance.
 fn live(raw: &Raw, width: usize) -> Vec<bool> {
     let states = raw.accepting.len();
-    let heads: Vec<u32> = raw.next.iter().map(|&h| h.min(states as u32)).collect();
-    let incoming = Incoming::new(states + 1, &heads);
+    let incoming = Incoming::tails(raw, width);
     let mut live = raw.accepting.clone();
     let mut stack: Vec<u32> = (0..states as u32).filter(|&s| live[s as usize]).collect();
     while let Some(state) = stack.pop() {
-        for &transition in incoming.of(state) {
-            let tail = transition as usize / width;
-            if !std::mem::replace(&mut live[tail], true) {
-                stack.push(tail as u32);
+        for &tail in incoming.of(state) {
+            if !std::mem::replace(&mut live[tail as usize], true) {
+                stack.push(tail);
             }
         }
     }
@@ -114,13 +135,36 @@ fn renumber(raw: &Raw, width: usize, live: &[bool], blocks: &Partition) -> Raw {
     Raw { next, accepting }
 }
 
-/// For each state, the transitions that lead into it.
+/// For each state, the transitions that lead into it, or their tails.
 struct Incoming {
     first: Vec<u32>,
     transitions: Vec<u32>,
 }
 
 impl Incoming {
+    /// For each state, the states with transitions into it.
+    fn tails(raw: &Raw, width: usize) -> Self {
+        let states = raw.accepting.len();
+        let mut first = vec![0u32; states + 1];
+        for &head in raw.next.iter().filter(|&&head| head != NONE) {
+            first[head as usize] += 1;
+        }
+        let mut sum = 0;
+        for f in &mut first {
+            sum += *f;
+            *f = sum;
+        }
+        let mut transitions = vec![0u32; sum as usize];
+        for (tail, row) in raw.next.chunks_exact(width).enumerate().rev() {
+            for &head in row.iter().filter(|&&head| head != NONE) {
+                let f = &mut first[head as usize];
+                *f -= 1;
+                transitions[*f as usize] = tail as u32;
+            }
+        }
+        Incoming { first, transitions }
+    }
+
     fn new(states: usize, heads: &[u32]) -> Self {
         let mut first = vec![0u32; states + 1];
         for &head in heads {

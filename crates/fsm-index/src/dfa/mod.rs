@@ -3,6 +3,7 @@
 
 mod alphabet;
 mod bytes;
+mod costs;
 mod determinize;
 mod minimize;
 mod show;
@@ -10,6 +11,7 @@ mod show;
 use std::fmt;
 
 pub use alphabet::Alphabet;
+pub(crate) use costs::Costs;
 pub use show::{Step, Trace};
 
 use crate::{Error, ErrorKind, nfa};
@@ -57,10 +59,12 @@ pub struct Config {
     pub max_nfa_states: usize,
     /// States of the automaton. Default 500,000.
     pub max_states: usize,
-    /// Size of the largest table made on the way, in bytes. Default 512 MiB.
+    /// Memory of all that is made on the way and lies side by side at one time, in bytes:
+    /// the pattern's own form, sets of characters, the automaton before determinisation,
+    /// the sets of its states, the table of transitions. Default 192 MiB.
     pub max_table_bytes: usize,
-    /// Work of the determinisation, in states visited. Default 400,000,000:
-    /// some seconds.
+    /// Work of the whole compilation, in steps: a character read, a state visited, a
+    /// transition written. Default 40,000,000: less than a second.
     pub max_work: usize,
 }
 
@@ -71,8 +75,8 @@ impl Default for Config {
             nest_limit: 4_000,
             max_nfa_states: 4_000_000,
             max_states: 500_000,
-            max_table_bytes: 512 << 20,
-            max_work: 400_000_000,
+            max_table_bytes: 192 << 20,
+            max_work: 40_000_000,
         }
     }
 }
@@ -121,10 +125,13 @@ impl Dfa {
     ///
     /// As [`Dfa::new`].
     pub fn with_config(pattern: &str, config: &Config) -> Result<Dfa, Error> {
-        let nfa = nfa::compile(pattern, config)?;
-        let (alphabet, members) = Alphabet::new(config.symbols, &nfa.sets, config)?;
-        let raw = determinize::determinize(&nfa, &alphabet, &members, config)?;
-        let raw = minimize::minimize(&raw, alphabet.len()).ok_or_else(|| {
+        let mut costs = Costs::new(config);
+        let nfa = nfa::compile(pattern, &mut costs)?;
+        let (alphabet, members) = Alphabet::new(config.symbols, &nfa.sets, &mut costs)?;
+        let raw = determinize::determinize(&nfa, &alphabet, &members, &mut costs)?;
+        drop((nfa, members));
+        costs.keep(raw.next.len() * 4);
+        let raw = minimize::minimize(&raw, alphabet.len(), &mut costs)?.ok_or_else(|| {
             Error::new(
                 ErrorKind::EmptyLanguage,
                 "the pattern matches no text at all, so nothing could ever be generated",

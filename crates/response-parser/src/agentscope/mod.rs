@@ -33,7 +33,8 @@ mod tags;
 use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
-use crate::value::{Beyond, Value};
+use crate::schema::MAX_VALUE_DEPTH;
+use crate::value::{Beyond, Value, check_depth};
 
 pub use markdown::{CodeBlock, Hint, JsonDict, JsonObject};
 pub use model::DataModel;
@@ -123,8 +124,10 @@ impl Select {
     /// # Errors
     ///
     /// [`ErrorKind::KeyNotFound`] for a key that is not there: the key of [`Select::Value`]
-    /// whatever `missing` says, keys of [`Select::Keys`] if it is [`MissingKeys::Refuse`].
+    /// whatever `missing` says, keys of [`Select::Keys`] if it is [`MissingKeys::Refuse`];
+    /// [`ErrorKind::DepthLimit`] for a dictionary that is nested deeper than 512.
     pub fn apply(&self, dictionary: &Json, missing: MissingKeys) -> Result<Json, Error> {
+        check_depth("the dictionary is", dictionary, MAX_VALUE_DEPTH)?;
         match self {
             Select::All => Ok(dictionary.clone()),
             Select::Nothing => Ok(Json::Null),

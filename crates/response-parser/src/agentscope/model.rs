@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::pyre::{Dialect, Pattern};
 use crate::scalar::{self, Int};
 use crate::text::Text;
-use crate::value::{Object, Value, depth_within, escape_pointer};
+use crate::value::{Object, Value, check_depth, escape_pointer, free};
 
 /// Deepest nesting of a schema, and of references followed for one value.
 const MAX_DEPTH: usize = 128;
@@ -65,9 +65,9 @@ impl DataModel {
     /// [`ErrorKind::SchemaInvalid`] for a keyword that is not supported, with its place;
     /// [`ErrorKind::DepthLimit`] for a schema that is nested deeper than 128.
     pub fn new(name: impl Into<String>, schema: Json) -> Result<DataModel, Error> {
-        if !depth_within(&schema, MAX_DEPTH) {
-            let message = format!("the schema is nested deeper than {MAX_DEPTH}");
-            return Err(Error::new(ErrorKind::DepthLimit, "", message));
+        if let Err(error) = check_depth("the schema is", &schema, MAX_DEPTH) {
+            free(schema);
+            return Err(error);
         }
         check_keywords(&schema, "")?;
         let name = name.into();

@@ -96,8 +96,10 @@ impl ResponseTemplateBuilder {
     /// [`ErrorKind::TemplateLoad`] for what the form does not allow, with the place;
     /// [`ErrorKind::RegexUnsupported`] for a pattern that needs what this crate lacks.
     pub fn build(&self, template: &Json) -> Result<ResponseTemplate, Error> {
-        let json = template.clone();
+        let json = template;
         let template = load::load(template, self.mode)?;
+        // It is as deep as a template may be, or was refused.
+        let json = json.clone();
         let beyond = self.unrepresentable.beyond();
         let inner = Arc::new(Inner {
             template,

@@ -11,7 +11,7 @@ use super::python::text::repr;
 use super::python::time::Moment;
 use super::python::value;
 use super::template::{ChatTemplate, is_space};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, depth};
 
 /// A conversation, and how it is to be written out.
 ///
@@ -97,6 +97,24 @@ impl<'a> Chat<'a> {
         self.template
     }
 
+    /// Refuses what nests too deep to be copied.
+    fn check_depth(&self) -> Result<(), Error> {
+        let parts = [Some(self.messages), self.tools, self.documents];
+        let mut values = parts.into_iter().flatten().flatten();
+        let deep = values.any(|value| !depth::is_within(value))
+            || self
+                .variables
+                .values()
+                .any(|value| !depth::is_within(value));
+        match deep {
+            true => Err(Error::new(
+                ErrorKind::TemplateLimit,
+                depth::refusal("the chat"),
+            )),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn has_tools(&self) -> bool {
         self.tools.is_some()
     }
@@ -177,6 +195,7 @@ impl ChatTemplate {
     /// [`ErrorKind::TemplateRaised`] and [`ErrorKind::TemplateLimit`] say why
     /// the template failed, with the line.
     pub fn render(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
+        chat.check_depth()?;
         let mut messages = chat.messages.to_vec();
         for tool in chat.tools.unwrap_or_default() {
             if !tool.is_object() {
@@ -273,6 +292,7 @@ impl ChatTemplate {
                 "continue_final_message and add_generation_prompt are not compatible. Use continue_final_message when you want the model to continue the final message, and add_generation_prompt when you want to add a header that will prompt it to start a new assistant message instead.",
             ));
         }
+        chat.check_depth()?;
         let mut messages = chat.messages.to_vec();
         for message in &mut messages {
             let Json::Object(message) = message else {

@@ -66,7 +66,9 @@ pub(crate) fn value_as_text(value: &serde_json::Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        other => python::value::from_json(other)
-            .map_or_else(|_| other.to_string(), |value| python::text::str(&value)),
+        other => python::value::from_json(other).map_or_else(
+            |_| crate::depth::shown(other),
+            |value| python::text::str(&value),
+        ),
     }
 }

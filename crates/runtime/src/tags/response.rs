@@ -11,7 +11,7 @@ use super::parts::Quiet;
 use super::shapes::{CallBody, CallObject, Calls, Each, Shape};
 use super::whole::Whole;
 use super::{Content, Count, Reasoning, TagAutomaton, compile_schema, escape, reasoning_node};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, depth};
 
 /// How a model family writes an answer, with tools and an answer's schema
 /// bound in it: what is generated is what the format's parser reads.
@@ -151,6 +151,9 @@ impl ResponseFormat {
     pub fn with_tools(mut self, tools: &[Value]) -> Result<ResponseFormat, Error> {
         self.tools = Vec::new();
         for tool in tools {
+            if !depth::is_within(tool) {
+                return Err(Error::new(ErrorKind::Tool, depth::refusal("a tool")));
+            }
             let function = tool.get("function").unwrap_or(tool);
             let name = function
                 .get("name")

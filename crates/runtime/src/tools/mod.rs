@@ -43,6 +43,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::depth;
+
 pub(crate) use self::lax::Validator;
 pub use self::reading::read_response;
 
@@ -125,8 +127,9 @@ impl Tool {
 
     /// A tool over JSON, with the schema of its arguments, an object.
     ///
-    /// The schema is shown to the model as it is. Arguments are not checked
-    /// against it here: what a constraint generates obeys it.
+    /// The schema is shown to the model as it is; one that nests deeper than
+    /// 128 levels is taken for `{}`. Arguments are not checked against it here:
+    /// what a constraint generates obeys it.
     pub fn from_schema<E, F>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -137,6 +140,13 @@ impl Tool {
         E: fmt::Display,
         F: Fn(Value) -> Result<Value, E> + Send + Sync + 'static,
     {
+        let parameters = match depth::is_within(&parameters) {
+            true => parameters,
+            false => {
+                depth::free(parameters);
+                json!({})
+            }
+        };
         let function =
             move |arguments: Value| function(arguments).map_err(|error| error.to_string());
         Self {
@@ -189,9 +199,18 @@ impl Tool {
     /// # Errors
     ///
     /// What the function, or reading its arguments, says: for the model to
-    /// read.
+    /// read. Arguments and results nest at most 128 levels deep.
     pub fn call(&self, arguments: Value) -> Result<Value, String> {
-        (self.function)(arguments)
+        if !depth::is_within(&arguments) {
+            depth::free(arguments);
+            return Err(depth::refusal("the value of the arguments"));
+        }
+        let result = (self.function)(arguments)?;
+        if !depth::is_within(&result) {
+            depth::free(result);
+            return Err(depth::refusal("the result"));
+        }
+        Ok(result)
     }
 }
 
@@ -213,8 +232,8 @@ impl ToolCall {
     ///
     /// # Errors
     ///
-    /// There is no name, or arguments in a text are not JSON: for the model to
-    /// read.
+    /// There is no name, arguments in a text are not JSON, or they nest deeper
+    /// than 128 levels: for the model to read.
     pub fn from_json(call: &Value) -> Result<Self, String> {
         let function = call.get("function").unwrap_or(call);
         let name = function.get("name").and_then(Value::as_str);
@@ -223,7 +242,12 @@ impl ToolCall {
             None | Some(Value::Null) => json!({}),
             Some(Value::String(text)) => serde_json::from_str(text)
                 .map_err(|error| format!("the arguments of {name} are not JSON: {error}"))?,
-            Some(arguments) => arguments.clone(),
+            Some(arguments) if depth::is_within(arguments) => arguments.clone(),
+            Some(_) => {
+                return Err(depth::refusal(&format!(
+                    "the value of the arguments of {name}"
+                )));
+            }
         };
         let id = call.get("id").and_then(Value::as_str);
         Ok(Self {
@@ -324,6 +348,10 @@ impl Tools {
                 known.join(", ")
             ));
         };
+        if !depth::is_within(&call.arguments) {
+            let refusal = depth::refusal("the value of the arguments");
+            return call.answer(format!("Error: {refusal}"));
+        }
         match tool.call(call.arguments.clone()) {
             Ok(Value::String(text)) => call.answer(text),
             Ok(value) => call.answer(value.to_string()),

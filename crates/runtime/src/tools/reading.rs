@@ -3,6 +3,8 @@
 use response_parser::{ResponseTemplate, Turn};
 use serde_json::Value;
 
+use crate::depth;
+
 /// Reads a whole response that follows `prompt`, with the tools that were on
 /// offer, as chat templates take them.
 ///
@@ -11,7 +13,7 @@ use serde_json::Value;
 /// fits, but for one thing: the arguments of a call that obey their tool's schema
 /// as they are written are not cast into others that do not. And a prompt without the
 /// template's start anchor, such as one that no chat template wrote, has no part in
-/// the message.
+/// the message. A tool that nests deeper than 128 levels is passed over.
 ///
 /// # Errors
 ///
@@ -37,6 +39,15 @@ pub fn read_response(
     tools: &[Value],
     text: &str,
 ) -> Result<Value, response_parser::Error> {
+    let tools: Vec<Value> = tools
+        .iter()
+        .map(|tool| match depth::is_within(tool) {
+            true => tool.clone(),
+            // What no text could have said is no tool.
+            false => Value::Null,
+        })
+        .collect();
+    let tools = tools.as_slice();
     let offered = Value::from(tools.to_vec());
     let turn = Turn::after(template.behind_anchor(prompt)?.unwrap_or_default());
     let mut message = template.parse_turn(&turn.tools(&offered), text)?;

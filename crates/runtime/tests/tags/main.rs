@@ -223,6 +223,18 @@ fn tags_are_what_a_plain_reading_says() {
         .compile(&none)
         .unwrap();
     let no = any.clone().with_count(Count::NONE).compile(&none).unwrap();
+    let compiled = |tags: Tags| tags.compile(&none).unwrap();
+    let bare = compiled(any.clone().without_text_before().without_text_behind());
+    let last = any.clone().without_text_behind();
+    let (last, last_one) = (
+        compiled(last.clone()),
+        compiled(last.with_count(Count::ONE)),
+    );
+    let first = compiled(
+        any.clone()
+            .without_text_before()
+            .with_count(Count::AT_LEAST_ONE),
+    );
     let any = any.compile(&none).unwrap();
     let pieces = ["<t>", "</t>", "a</t>", "<", "<t>ab</t>", "c", "t>"];
     let mut chance = Chance(7);
@@ -251,6 +263,16 @@ fn tags_are_what_a_plain_reading_says() {
         assert_eq!(is(&some), calls.is_some_and(|n| n > 0), "{text}");
         assert_eq!(is(&one), calls == Some(1), "{text}");
         assert_eq!(is(&no), calls == Some(0), "{text}");
+        let (begins, ends) = (text.starts_with("<t>"), rest.is_empty());
+        let some_calls = calls.is_some_and(|n| n > 0);
+        assert_eq!(is(&first), some_calls && begins, "{text}");
+        assert_eq!(is(&last), some_calls && ends || calls == Some(0), "{text}");
+        assert_eq!(is(&last_one), calls == Some(1) && ends, "{text}");
+        assert_eq!(
+            is(&bare),
+            some_calls && begins && ends || text.is_empty(),
+            "{text}"
+        );
         seen[calls.map_or(3, |n: usize| n.min(2))] += 1;
     }
     assert!(seen.iter().all(|n| *n > 100), "{seen:?}");

@@ -7,7 +7,9 @@ use minijinja::value::{Kwargs, Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 
 use super::value::{View, view};
-use super::{charge_reading, methods, numbers, type_error, undefined};
+use super::{
+    ITEM, charge, charge_looking, charge_reading, methods, numbers, type_error, undefined,
+};
 
 /// A function of ours.
 pub(super) type Native = fn(&mut State<'_, '_>, Arguments) -> Result<Value, Error>;
@@ -165,6 +167,7 @@ pub(super) fn method(
     args: &[Value],
 ) -> Result<Value, Error> {
     charge_reading(state, receiver)?;
+    charge(state, name.len() / 8)?;
     for arg in args {
         charge_reading(state, arg)?;
     }
@@ -175,12 +178,14 @@ pub(super) fn method(
             )));
         }
         View::Text(text) => {
-            let text = text.to_owned();
-            if let Some(result) = methods::text(state, &text, name, Arguments::new(name, args)?) {
+            if let Some(result) = methods::text(state, text, name, Arguments::new(name, args)?) {
                 return result;
             }
         }
         View::Sequence(sequence) => {
+            // Items are compared, or copied.
+            charge(state, sequence.items.len() * ITEM / 2)?;
+            charge_looking(state, receiver)?;
             if let Some(result) = methods::sequence(sequence, name, Arguments::new(name, args)?) {
                 return result;
             }
@@ -202,6 +207,10 @@ pub(super) fn method(
             // An empty cycle divides by nothing.
             if name == "cycle" && args.is_empty() {
                 return Err(type_error("cycle() wants items"));
+            }
+            for arg in args {
+                // `changed` compares them.
+                charge_looking(state, arg)?;
             }
             if let Some(object) = receiver.as_object() {
                 if let Some(value) = object.get_value(&Value::from(name)) {

@@ -5,7 +5,7 @@ use minijinja::{Error, State, Value};
 use super::call::Arguments;
 use super::text::{float_repr, repr, str};
 use super::value::{SequenceKind, View, float, integer, view};
-use super::{charge, operators, type_error, value};
+use super::{charge, charge_printing, operators, type_error, value};
 
 /// Widest field, in code points.
 const MAX_WIDTH: usize = 10_000;
@@ -20,6 +20,14 @@ struct Layout {
     width: usize,
     grouping: Option<char>,
     precision: Option<usize>,
+}
+
+impl Layout {
+    /// Takes note of the blanks and digits that fill a field.
+    fn charge(&self, state: &mut State<'_, '_>) -> Result<(), Error> {
+        // The digits of a float are worked out one by one.
+        charge(state, self.width * 4 + self.precision.unwrap_or(0) * 16)
+    }
 }
 
 /// `text % arguments`.
@@ -81,7 +89,8 @@ pub(super) fn percent(
                 .next()
                 .ok_or_else(|| type_error("not enough arguments for format string"))?,
         };
-        charge(state, value::weight(&value) + layout.width)?;
+        charge_printing(state, &value)?;
+        layout.charge(state)?;
         let wants_number = || type_error(format!("%{kind} format: a real number is required"));
         let piece = match kind {
             's' | 'r' | 'a' => {
@@ -224,9 +233,10 @@ pub(super) fn braces(
             && open < close
         {
             let inner = lookup(arguments, &spec[open + 1..close], &mut next)?;
+            charge_printing(state, &inner)?;
             spec.replace_range(open..=close, &str(&inner));
         }
-        charge(state, value::weight(&value) + MAX_WIDTH / 16)?;
+        charge_printing(state, &value)?;
         match conversion {
             None => {}
             Some("r" | "a") => value = Value::from(repr(&value)),
@@ -237,7 +247,7 @@ pub(super) fn braces(
                 )));
             }
         }
-        out.push_str(&with_spec(&value, &spec)?);
+        out.push_str(&with_spec(state, &value, &spec)?);
     }
     out.push_str(rest);
     Ok(out)
@@ -285,7 +295,7 @@ fn lookup(arguments: &Arguments, field: &str, next: &mut usize) -> Result<Value,
 }
 
 /// `format(value, spec)`.
-fn with_spec(value: &Value, spec: &str) -> Result<String, Error> {
+fn with_spec(state: &mut State<'_, '_>, value: &Value, spec: &str) -> Result<String, Error> {
     if spec.is_empty() {
         return Ok(str(value));
     }
@@ -325,6 +335,7 @@ fn with_spec(value: &Value, spec: &str) -> Result<String, Error> {
         layout.precision =
             Some(precision.ok_or_else(|| type_error("Format specifier missing precision"))?);
     }
+    layout.charge(state)?;
     let mut kinds = rest.chars();
     let kind = kinds.next();
     if kinds.next().is_some() {

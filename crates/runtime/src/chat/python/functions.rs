@@ -10,8 +10,10 @@ use minijinja::{Environment, Error, State, Value};
 
 use super::call::{Arguments, Function, Native, text as text_of, whole};
 use super::text::str;
-use super::value::{self, Namespace, SequenceKind, View, iterate, view};
-use super::{ITEM, Raised, charge, limit_error, methods, render_of, time::Moment, type_error};
+use super::value::{self, Namespace, SequenceKind, View, view};
+use super::{
+    ITEM, Raised, charge, items_of, limit_error, methods, render_of, time::Moment, type_error,
+};
 
 /// Longest `range`, as in Jinja's sandbox.
 const MAX_RANGE: i64 = 100_000;
@@ -37,16 +39,14 @@ pub(super) fn attribute(function: &str, name: &str) -> Option<Value> {
     (function == "dict" && name == "fromkeys").then(|| {
         Value::from_object(Function {
             name: "fromkeys",
-            native: |state, args| {
-                charge(state, ITEM)?;
-                methods::from_keys(args)
-            },
+            native: |state, args| methods::from_keys(state, args),
         })
     })
 }
 
-fn raise_exception(_: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
+fn raise_exception(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
     let [message] = args.bind_all(["message"])?;
+    super::charge_printing(state, &message)?;
     let text = str(&message);
     Err(type_error(text.clone()).with_source(Raised(text)))
 }
@@ -54,6 +54,8 @@ fn raise_exception(_: &mut State<'_, '_>, args: Arguments) -> Result<Value, Erro
 fn strftime_now(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
     let [format] = args.bind_all(["format"])?;
     let format = text_of("strftime_now", &format)?;
+    // Two characters become the longest date.
+    charge(state, format.len().saturating_mul(16))?;
     let now = render_of(state).and_then(|render| render.now);
     let text = now.unwrap_or_else(Moment::now).strftime(format);
     super::made(state, text)
@@ -104,8 +106,8 @@ fn entries(state: &mut State<'_, '_>, args: Arguments) -> Result<IndexMap<Value,
         match view(from) {
             View::Dict(dict) => entries.extend(dict.entries.clone()),
             _ => {
-                for pair in iterate(from)? {
-                    match iterate(&pair)?.as_slice() {
+                for pair in items_of(state, from)? {
+                    match items_of(state, &pair)?.as_slice() {
                         [key, value] => entries.insert(key.clone(), value.clone()),
                         other => {
                             return Err(type_error(format!(

@@ -9,10 +9,9 @@ use super::text::{
     rsplit_space, split_space, swapcase, title,
 };
 use super::value::{
-    Dict, Sequence, SequenceKind, dict as new_dict, equal, integer, iterate, list, sequence as new,
-    tuple,
+    Dict, Sequence, SequenceKind, dict as new_dict, equal, integer, list, sequence as new, tuple,
 };
-use super::{charge, format, made, made_list, type_error};
+use super::{charge, charge_looking, format, items_of, made, type_error};
 
 /// Methods that change what they belong to, which templates must not.
 const MUTATING: [&str; 17] = [
@@ -283,6 +282,10 @@ fn text_method(
             "str.{name}() takes no keyword arguments"
         )));
     }
+    if name.starts_with("is") {
+        // Each character is looked up in tables.
+        charge(state, receiver.len() / 2)?;
+    }
     let plain = |args: Arguments| args.bind::<0>([]).map(|_| ());
     let all = |is: fn(char) -> bool| !receiver.is_empty() && receiver.chars().all(is);
     Ok(match name {
@@ -362,6 +365,7 @@ fn text_method(
         }
         "startswith" | "endswith" => {
             let [prefix, start, end] = args.bind(["prefix", "start", "end"])?;
+            charge(state, prefix.as_ref().map_or(0, super::value::weight))?;
             let candidates = candidates(name, &prefix.unwrap_or_default())?;
             let (window, start) = window(name, receiver, start.as_ref(), end.as_ref())?;
             let found = start != usize::MAX
@@ -421,6 +425,15 @@ fn text_method(
             let [separator, count] = args.bind(["sep", "maxsplit"])?;
             let count = most(name, count.as_ref())?;
             let from_left = name == "split";
+            let parts = match separator.as_ref().and_then(Value::as_str) {
+                None => text::word_count(receiver),
+                Some("") => 0,
+                Some(separator) => receiver.matches(separator).count() + 1,
+            };
+            charge(
+                state,
+                receiver.len() + parts.min(count.unwrap_or(parts)) * super::ITEM,
+            )?;
             let parts: Vec<&str> = match separator.filter(|s| !s.is_none()) {
                 None if from_left => split_space(receiver, count),
                 None => rsplit_space(receiver, count),
@@ -441,8 +454,7 @@ fn text_method(
                     }
                 }
             };
-            charge(state, receiver.len())?;
-            made_list(state, parts.into_iter().map(Value::from).collect())?
+            list(parts.into_iter().map(Value::from).collect())?
         }
         "splitlines" => {
             let [keep] = args.bind(["keepends"])?;
@@ -450,9 +462,10 @@ fn text_method(
                 true => LineEnds::Keep,
                 false => LineEnds::Drop,
             };
-            charge(state, receiver.len())?;
+            let count = text::line_count(receiver);
+            charge(state, receiver.len() + count * super::ITEM)?;
             let lines = lines(receiver, ends).into_iter().map(Value::from);
-            made_list(state, lines.collect())?
+            list(lines.collect())?
         }
         "partition" | "rpartition" => {
             let [separator] = args.bind_all(["sep"])?;
@@ -474,7 +487,7 @@ fn text_method(
         }
         "join" => {
             let [items] = args.bind_all(["iterable"])?;
-            let items = iterate(&items)?;
+            let items = items_of(state, &items)?;
             let mut out = String::new();
             for (at, item) in items.iter().enumerate() {
                 let super::value::View::Text(item) = super::value::view(item) else {
@@ -640,6 +653,7 @@ pub(super) fn dict(
     Some(match name {
         "get" => args.bind(["key", "default"]).and_then(|[key, default]| {
             let key = key.ok_or_else(|| type_error("get expected at least 1 argument, got 0"))?;
+            charge_looking(state, &key)?;
             Ok(match entries.get(&key) {
                 Some(value) => value.clone(),
                 None => default.unwrap_or_else(|| Value::from(())),
@@ -654,7 +668,7 @@ pub(super) fn dict(
                 "items" => view("dict_items", pairs(entries)?),
                 _ => new_dict(entries.clone()),
             }),
-        "fromkeys" => from_keys(args),
+        "fromkeys" => from_keys(state, args),
         _ => return None,
     })
 }
@@ -668,9 +682,13 @@ pub(super) fn pairs(entries: &IndexMap<Value, Value>) -> Result<Vec<Value>, Erro
 }
 
 /// `dict.fromkeys`.
-pub(super) fn from_keys(args: Arguments) -> Result<Value, Error> {
+pub(super) fn from_keys(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
     let [keys, value] = args.bind(["iterable", "value"])?;
     let value = value.unwrap_or_else(|| Value::from(()));
-    let keys = iterate(&keys.unwrap_or_default())?;
+    let keys = items_of(state, &keys.unwrap_or_default())?;
+    charge(state, keys.len() * super::ITEM)?;
+    for key in &keys {
+        charge_looking(state, key)?;
+    }
     new_dict(keys.into_iter().map(|key| (key, value.clone())).collect())
 }

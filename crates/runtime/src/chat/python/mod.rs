@@ -42,6 +42,8 @@ pub(super) fn install(env: &mut Environment<'static>) {
 pub(super) struct Render {
     /// Bytes that operations may still read or make.
     work: AtomicU64,
+    /// Bytes that may still be printed, in captures too.
+    output: AtomicU64,
     /// Code points printed so far, outside of captures.
     pub(super) printed: AtomicUsize,
     /// Where the bodies of generation blocks stand, and what they are.
@@ -51,9 +53,10 @@ pub(super) struct Render {
 }
 
 impl Render {
-    pub(super) fn new(work: u64, now: Option<Moment>) -> Self {
+    pub(super) fn new(work: u64, output: usize, now: Option<Moment>) -> Self {
         Self {
             work: AtomicU64::new(work),
+            output: AtomicU64::new(output as u64),
             printed: AtomicUsize::new(0),
             generated: Mutex::default(),
             now,
@@ -70,6 +73,21 @@ impl Render {
             }
             None => Err(limit_error(
                 "the template works on more text than is allowed",
+            )),
+        }
+    }
+
+    /// Takes note of text that is printed. What a block or a macro captures has not left
+    /// the template and is text in memory all the same.
+    pub(super) fn print(&self, bytes: usize) -> Result<(), Error> {
+        let left = self.output.load(Ordering::Relaxed);
+        match left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.output.store(left, Ordering::Relaxed);
+                Ok(())
+            }
+            None => Err(limit_error(
+                "the template prints and captures more text than is allowed",
             )),
         }
     }
@@ -128,6 +146,39 @@ fn charge_reading(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error>
     };
     charge(state, bytes)
 }
+
+/// Takes note of looking at all that a value stands for, as comparing and hashing do.
+fn charge_looking(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    charge(state, value::weight(value) / 8)
+}
+
+/// Takes note of printing a value: text is copied, and what is in lists and maps is quoted
+/// and escaped.
+fn charge_printing(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    let weight = value::weight(value);
+    match value.as_str() {
+        Some(_) => charge(state, weight),
+        None => charge(state, weight.saturating_mul(2)),
+    }
+}
+
+/// What a loop over the value visits, paid for before it is made.
+fn items_of(state: &mut State<'_, '_>, value: &Value) -> Result<Vec<Value>, Error> {
+    let bytes = match value::view(value) {
+        value::View::Text(text) => {
+            charge(state, text.len() / 8)?;
+            text.chars().count().saturating_mul(ITEM)
+        }
+        value::View::Sequence(sequence) => sequence.items.len() * SHARED_ITEM,
+        value::View::Dict(dict) => dict.entries.len() * SHARED_ITEM,
+        _ => 0,
+    };
+    charge(state, bytes)?;
+    value::iterate(value)
+}
+
+/// What an item counts as that is looked at and let go.
+const SHARED_ITEM: usize = 8;
 
 /// A text that was made.
 fn made(state: &mut State<'_, '_>, text: impl Into<String>) -> Result<Value, Error> {

@@ -7,11 +7,11 @@ use minijinja::{Environment, Error, State, Value};
 use super::call::{Arguments, Function, Native, method, text as text_of};
 use super::text::str;
 use super::value::{
-    self, Sequence, SequenceKind, View, compare, equal, float, integer, iterate, type_name, view,
+    self, Sequence, SequenceKind, View, compare, equal, float, integer, type_name, view,
 };
 use super::{
-    ITEM, charge, charge_reading, defined, filters, format, limit_error, made, methods, numbers,
-    render_of, tests, type_error, undefined,
+    ITEM, charge, charge_reading, defined, filters, format, items_of, limit_error, made, methods,
+    numbers, render_of, tests, type_error, undefined,
 };
 
 /// Adds the operators under the names that templates are written out with.
@@ -45,12 +45,18 @@ pub(super) fn install(env: &mut Environment<'static>) {
             let [item, container] = args.bind_all(["item", "container"])?;
             Ok(Value::from(!contains(state, &item, &container)?))
         }),
-        ("__tm_attr", |_, args| {
+        ("__tm_attr", |state, args| {
             let [source, value, name] = args.bind_all(["source", "value", "name"])?;
+            super::charge_looking(state, &name)?;
             attribute(source.as_str(), &value, name.as_str().unwrap_or_default())
         }),
-        ("__tm_item", |_, args| {
+        ("__tm_item", |state, args| {
             let [source, value, key] = args.bind_all(["source", "value", "key"])?;
+            super::charge_looking(state, &key)?;
+            if let View::Text(text) = view(&value) {
+                // Characters are counted from the beginning.
+                charge(state, text.len() / 8)?;
+            }
             item(source.as_str(), &value, &key)
         }),
         ("__tm_slice", slice),
@@ -70,6 +76,9 @@ pub(super) fn install(env: &mut Environment<'static>) {
         }),
         ("__tm_dict", |state, args| {
             charge(state, args.positional.len() * ITEM)?;
+            for key in args.positional.iter().step_by(2) {
+                super::charge_looking(state, key)?;
+            }
             let pairs = args.positional.chunks_exact(2);
             let pairs =
                 pairs.filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone())));
@@ -87,15 +96,15 @@ pub(super) fn install(env: &mut Environment<'static>) {
             {
                 return Ok(value);
             }
-            let items = iterate(&value)?;
+            let items = items_of(state, &value)?;
             super::made_list(state, items)
         }),
         ("__tm_rows", |state, args| {
             // What is taken apart into several names, item by item.
             let [value] = args.bind_all(["value"])?;
             let mut rows = Vec::new();
-            for item in iterate(&value)? {
-                let row = iterate(&item)?;
+            for item in items_of(state, &value)? {
+                let row = items_of(state, &item)?;
                 rows.push(super::made_list(state, row)?);
             }
             super::made_list(state, rows)
@@ -125,6 +134,7 @@ pub(super) fn install(env: &mut Environment<'static>) {
         ("__tm_setattr", |state, args| {
             let [target, name, value] = args.bind_all(["target", "name", "value"])?;
             charge_reading(state, &value)?;
+            super::charge_looking(state, &name)?;
             let View::Namespace(namespace) = view(&target) else {
                 return Err(type_error(
                     "cannot assign attribute on non-namespace object",
@@ -219,8 +229,9 @@ fn sum(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
         && texts.iter().all(|value| value.as_str().is_some())
     {
         args.shift();
+        charge(state, args.positional.iter().map(value::weight).sum())?;
         let text: String = args.positional.iter().filter_map(Value::as_str).collect();
-        return made(state, text);
+        return Ok(Value::from(text));
     }
     fold(state, args, |state, sign, a, b| {
         let text = match sign {
@@ -228,7 +239,10 @@ fn sum(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
             _ => "-",
         };
         match (view(&a), view(b)) {
-            (View::Text(x), View::Text(y)) if sign == '+' => made(state, format!("{x}{y}")),
+            (View::Text(x), View::Text(y)) if sign == '+' => {
+                charge(state, x.len() + y.len())?;
+                Ok(Value::from(format!("{x}{y}")))
+            }
             (View::Text(_), _) if sign == '+' && !b.is_undefined() => Err(type_error(format!(
                 "can only concatenate str (not \"{}\") to str",
                 type_name(b)
@@ -257,7 +271,9 @@ fn sum(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
 
 fn concat(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
     args.shift();
-    charge(state, args.positional.iter().map(value::weight).sum())?;
+    for value in &args.positional {
+        super::charge_printing(state, value)?;
+    }
     let text: String = args.positional.iter().map(str).collect();
     Ok(Value::from(text))
 }
@@ -420,7 +436,10 @@ pub(super) fn contains(
     item: &Value,
     container: &Value,
 ) -> Result<bool, Error> {
-    charge(state, value::weight(container) / 8)?;
+    super::charge_looking(state, item)?;
+    if !matches!(view(container), View::Dict(_)) {
+        super::charge_looking(state, container)?;
+    }
     Ok(match view(container) {
         View::Undefined => false,
         View::Text(text) => match view(item) {
@@ -556,22 +575,12 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             .unwrap_or("the value");
         return Err(undefined(format!("`{source}` is undefined")));
     }
-    let (items, kind) = match view(&value) {
+    let count = match view(&value) {
         View::Text(text) => {
-            charge(state, text.len())?;
-            (
-                text.chars().map(|c| Value::from(c.to_string())).collect(),
-                None,
-            )
+            charge(state, text.len() / 8)?;
+            text.chars().count()
         }
-        View::Sequence(sequence) if indexable(sequence.kind) => {
-            charge(state, sequence.items.len() * ITEM)?;
-            let kind = match sequence.kind {
-                SequenceKind::Tuple | SequenceKind::Group => SequenceKind::Tuple,
-                _ => SequenceKind::List,
-            };
-            (sequence.items.clone(), Some(kind))
-        }
+        View::Sequence(sequence) if indexable(sequence.kind) => sequence.items.len(),
         View::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
         _ => {
             return Err(type_error(format!(
@@ -580,7 +589,6 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             )));
         }
     };
-    let items: Vec<Value> = items;
     let part = |value: Option<Value>| -> Result<Option<i128>, Error> {
         let Some(value) = value.filter(|v| !v.is_none()) else {
             return Ok(None);
@@ -595,7 +603,7 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
     };
     let (start, stop) = (part(start)?, part(stop)?);
     let step = part(step)?.unwrap_or(1);
-    let count = items.len() as i128;
+    let count = count as i128;
     let place = |at: Option<i128>, default: i128| {
         let Some(at) = at else { return default };
         let at = if at < 0 { at.saturating_add(count) } else { at };
@@ -604,22 +612,61 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             false => at.clamp(-1, count - 1),
         }
     };
-    let (mut at, end) = match step.cmp(&0) {
+    let (at, end) = match step.cmp(&0) {
         Ordering::Greater => (place(start, 0), place(stop, count)),
         Ordering::Less => (place(start, count - 1), place(stop, -1)),
         Ordering::Equal => return Err(type_error("slice step cannot be zero")),
     };
-    let mut taken = Vec::new();
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        let item = usize::try_from(at).ok().and_then(|at| items.get(at));
-        taken.extend(item.cloned());
-        at = at.saturating_add(step);
+    let picked = picked(at, end, step);
+    match view(&value) {
+        View::Text(text) => {
+            charge(state, text.len())?;
+            Ok(Value::from(pick_characters(text, picked, step)))
+        }
+        View::Sequence(sequence) => {
+            charge(state, picked.len() * ITEM)?;
+            let kind = match sequence.kind {
+                SequenceKind::Tuple | SequenceKind::Group => SequenceKind::Tuple,
+                _ => SequenceKind::List,
+            };
+            let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+            let items = sequence.items.get(picked).unwrap_or_default();
+            let taken = match step > 0 {
+                true => items.iter().step_by(stride).cloned().collect(),
+                false => items.iter().rev().step_by(stride).cloned().collect(),
+            };
+            value::sequence(kind, taken)
+        }
+        _ => Ok(Value::UNDEFINED),
     }
-    match kind {
-        None => Ok(Value::from(
-            taken.iter().filter_map(Value::as_str).collect::<String>(),
-        )),
-        Some(kind) => value::sequence(kind, taken),
+}
+
+/// The places from which a slice takes each `step`th, from its first to behind its last;
+/// backwards for a negative step.
+fn picked(at: i128, end: i128, step: i128) -> std::ops::Range<usize> {
+    let (first, last) = match step > 0 {
+        true => (at, end),
+        false => (end + 1, at + 1),
+    };
+    let first = usize::try_from(first).unwrap_or(0);
+    let last = usize::try_from(last).unwrap_or(0);
+    first..last.max(first)
+}
+
+/// Characters of a text, without a list of all of them.
+fn pick_characters(text: &str, picked: std::ops::Range<usize>, step: i128) -> String {
+    let mut bytes = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let from = bytes.nth(picked.start).unwrap_or(text.len());
+    let to = match picked.len() {
+        0 => from,
+        more => bytes.nth(more - 1).unwrap_or(text.len()),
+    };
+    let text = text.get(from..to).unwrap_or_default();
+    let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+    match step {
+        1 => text.to_owned(),
+        0.. => text.chars().step_by(stride).collect(),
+        _ => text.chars().rev().step_by(stride).collect(),
     }
 }
 

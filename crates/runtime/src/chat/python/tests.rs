@@ -6,7 +6,7 @@ use minijinja::{Error, State, Value};
 use super::call::{Arguments, whole};
 use super::text::all_cased;
 use super::value::{SequenceKind, View, compare, equal, float, view};
-use super::{charge, filters, operators, type_error, undefined, value};
+use super::{charge, charge_printing, filters, operators, type_error, undefined, value};
 
 const NAMES: [&str; 39] = [
     "!=",
@@ -121,10 +121,19 @@ pub(super) fn apply(
             ),
             _ => false,
         },
-        "iterable" => value::iterate(value).is_ok(),
+        "iterable" => matches!(
+            view(value),
+            View::Undefined | View::Text(_) | View::Sequence(_) | View::Dict(_)
+        ),
         "escaped" => false,
-        "lower" => all_cased(&super::text::str(value), char::is_lowercase),
-        "upper" => all_cased(&super::text::str(value), char::is_uppercase),
+        "lower" | "upper" => {
+            charge_printing(state, value)?;
+            let text = super::text::str(value);
+            match name.as_str() {
+                "lower" => all_cased(&text, char::is_lowercase),
+                _ => all_cased(&text, char::is_uppercase),
+            }
+        }
         "filter" => value.as_str().is_some_and(filters::exists),
         _ => value.as_str().is_some_and(exists),
     })

@@ -198,18 +198,30 @@ pub(crate) enum LineEnds {
     Drop,
 }
 
+fn ends_line(c: char) -> bool {
+    matches!(
+        c,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
+
+/// How many lines a text has at most, without a list of them.
+pub(crate) fn line_count(text: &str) -> usize {
+    text.matches(ends_line).count() + 1
+}
+
+/// How many words a text has between blanks, without a list of them.
+pub(crate) fn word_count(text: &str) -> usize {
+    text.split(is_space).filter(|word| !word.is_empty()).count()
+}
+
 /// The lines of a text, cut where `str.splitlines()` does.
 pub(crate) fn lines(text: &str, ends: LineEnds) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut start = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
-        let breaks = matches!(
-            c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'
-                ..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        );
-        if !breaks {
+        if !ends_line(c) {
             continue;
         }
         let mut end = at + c.len_utf8();

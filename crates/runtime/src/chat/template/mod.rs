@@ -29,18 +29,19 @@ pub struct Limits {
     /// Bytes of text, and 32 for each item of a list, that operators, filters
     /// and methods may make in all; an eighth of it for what they only read.
     pub work: u64,
-    /// Bytes of the rendered text.
+    /// Bytes of the rendered text, and of all that is printed on the way: what
+    /// blocks and macros capture counts too, as often as it is printed.
     pub output: usize,
 }
 
 impl Default for Limits {
-    /// 1 MiB of source, 20,000,000 instructions (about a second), 512 MiB of
+    /// 1 MiB of source, 20,000,000 instructions (about a second), 256 MiB of
     /// work, 64 MiB of output.
     fn default() -> Self {
         Self {
             source: 1 << 20,
             instructions: 20_000_000,
-            work: 512 << 20,
+            work: 256 << 20,
             output: 64 << 20,
         }
     }
@@ -113,13 +114,21 @@ impl ChatTemplate {
         env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         env.set_fuel(Some(limits.instructions));
         env.set_formatter(|out, state, printed| {
+            let render = python::render_of(state);
             if let Some(text) = printed.as_str() {
+                if let Some(render) = render {
+                    render.print(text.len())?;
+                }
                 return Ok(out.write_str(text)?);
             }
-            if let Some(render) = python::render_of(state) {
-                render.charge(value::weight(printed) as u64)?;
+            if let Some(render) = &render {
+                render.charge(value::weight(printed) as u64 * 2)?;
             }
-            Ok(out.write_str(&str(printed))?)
+            let text = str(printed);
+            if let Some(render) = render {
+                render.print(text.len())?;
+            }
+            Ok(out.write_str(&text)?)
         });
         python::install(&mut env);
         env.add_template_owned(NAME, translated).map_err(|error| {
@@ -145,7 +154,7 @@ impl ChatTemplate {
         mut variables: BTreeMap<String, Value>,
         now: Option<Moment>,
     ) -> Result<Printed, Error> {
-        let render = Arc::new(Render::new(self.limits.work, now));
+        let render = Arc::new(Render::new(self.limits.work, self.limits.output, now));
         variables.retain(|name, _| !name.starts_with(syntax::OWN));
         variables.insert(
             python::RENDER.to_owned(),

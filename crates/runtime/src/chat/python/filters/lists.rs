@@ -8,10 +8,11 @@ use minijinja::{Error, State, Value};
 use super::super::call::{Arguments, text as text_of, whole};
 use super::super::text::str;
 use super::super::value::{
-    self, SequenceKind, View, compare, float, integer, iterate, list, sequence, view,
+    self, SequenceKind, View, compare, float, integer, list, sequence, view,
 };
 use super::super::{
-    ITEM, charge, defined, limit_error, made, made_list, methods, operators, tests, type_error,
+    ITEM, charge, charge_printing, defined, items_of, limit_error, made_list, methods, operators,
+    tests, type_error,
 };
 use super::{apply, exists, generator};
 
@@ -21,20 +22,29 @@ pub(super) fn join(
     args: Arguments,
 ) -> Result<Value, Error> {
     let [separator, attribute] = args.bind(["d", "attribute"])?;
-    let separator = separator.map(|s| str(&s)).unwrap_or_default();
+    let separator = separator.unwrap_or_else(|| Value::from(""));
+    charge_printing(state, &separator)?;
+    let separator = str(&separator);
     let mut out = String::new();
-    for (at, item) in iterate(value)?.into_iter().enumerate() {
+    for (at, item) in items_of(state, value)?.into_iter().enumerate() {
         let item = match attribute.as_ref().filter(|a| !a.is_none()) {
-            Some(attribute) => operators::path(&item, attribute)?,
+            Some(attribute) => step(state, &item, attribute)?,
             None => item,
         };
-        charge(state, value::weight(&item) + separator.len())?;
+        charge_printing(state, &item)?;
+        charge(state, separator.len())?;
         if at > 0 {
             out.push_str(&separator);
         }
         out.push_str(&str(&item));
     }
-    made(state, out)
+    Ok(Value::from(out))
+}
+
+/// What an item has under a path, whose parts are read for each item anew.
+fn step(state: &mut State<'_, '_>, item: &Value, path: &Value) -> Result<Value, Error> {
+    charge(state, 1 + value::weight(path))?;
+    operators::path(item, path)
 }
 
 /// `map`: an attribute or a filter of each item.
@@ -43,13 +53,13 @@ pub(super) fn map(
     value: &Value,
     mut args: Arguments,
 ) -> Result<Value, Error> {
-    let items = iterate(value)?;
+    let items = items_of(state, value)?;
     let mut out = Vec::with_capacity(items.len());
     if args.positional.is_empty() && args.named.iter().any(|(name, _)| name == "attribute") {
         let [attribute, default] = args.bind(["attribute", "default"])?;
         let attribute = attribute.unwrap_or_default();
         for item in items {
-            charge(state, 1)?;
+            charge(state, 1 + value::weight(&attribute))?;
             out.push(operators::path_or(&item, &attribute, default.as_ref())?);
         }
         return generator(state, out);
@@ -100,10 +110,10 @@ pub(super) fn select(
         }
     };
     let mut out = Vec::new();
-    for item in iterate(value)? {
+    for item in items_of(state, value)? {
         charge(state, 1)?;
         let tested = match &attribute {
-            Some(attribute) => operators::path(&item, attribute)?,
+            Some(attribute) => step(state, &item, attribute)?,
             None => item.clone(),
         };
         let passes = match &test {
@@ -126,7 +136,12 @@ pub(super) fn select(
 
 /// What an item is sorted or grouped by: its attribute, in lower case unless
 /// case counts.
-fn key(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<Value, Error> {
+fn key(
+    state: &mut State<'_, '_>,
+    item: &Value,
+    attribute: Option<&Value>,
+    case_sensitive: bool,
+) -> Result<Value, Error> {
     let value = match attribute {
         None => item.clone(),
         Some(attribute) => match attribute.as_str() {
@@ -134,13 +149,14 @@ fn key(item: &Value, attribute: Option<&Value>, case_sensitive: bool) -> Result<
             Some(names) if names.contains(',') => {
                 let parts = names.split(',').map(|name| {
                     let name = Value::from(name.trim());
-                    key(item, Some(&name), case_sensitive)
+                    key(state, item, Some(&name), case_sensitive)
                 });
                 return list(parts.collect::<Result<_, _>>()?);
             }
-            _ => operators::path(item, attribute)?,
+            _ => step(state, item, attribute)?,
         },
     };
+    charge(state, ITEM + value::weight(&value))?;
     Ok(match view(&value) {
         View::Text(text) if !case_sensitive => Value::from(text.to_lowercase()),
         _ => value,
@@ -154,17 +170,15 @@ pub(super) fn ordering(
     args: Arguments,
 ) -> Result<Value, Error> {
     let name = args.name.clone();
-    let items = iterate(value)?;
-    charge(
-        state,
-        items.len() * ITEM + value::weight(value).saturating_mul(2),
-    )?;
+    charge(state, value::weight(value).saturating_mul(2))?;
+    let items = items_of(state, value)?;
+    charge(state, items.len() * ITEM)?;
     if name == "sum" {
         let [attribute, start] = args.bind(["attribute", "start"])?;
         let mut total = start.unwrap_or_else(|| Value::from(0));
         for item in items {
             let item = match attribute.as_ref().filter(|a| !a.is_none()) {
-                Some(attribute) => operators::path(&item, attribute)?,
+                Some(attribute) => step(state, &item, attribute)?,
                 None => item,
             };
             total = match (integer(&total), integer(&item)) {
@@ -212,7 +226,7 @@ pub(super) fn ordering(
     let attribute = attribute.filter(|a| !a.is_none());
     let mut keyed = Vec::with_capacity(items.len());
     for item in items {
-        let mut sorted_by = key(&item, attribute.as_ref(), case_sensitive)?;
+        let mut sorted_by = key(state, &item, attribute.as_ref(), case_sensitive)?;
         if let (true, Some(default)) = (sorted_by.is_undefined(), &default) {
             sorted_by = default.clone();
         }
@@ -268,7 +282,7 @@ pub(super) fn ordering(
             let grouper = match (case_sensitive, items.first(), &attribute) {
                 // The name of the group is spelled as in its first item.
                 (false, Some(first), Some(attribute)) => {
-                    let spelled = operators::path(first, attribute)?;
+                    let spelled = step(state, first, attribute)?;
                     if spelled.is_undefined() { key } else { spelled }
                 }
                 _ => key,
@@ -318,10 +332,10 @@ pub(super) fn dictsort(
         }
     };
     let case = case.is_some_and(|v| v.is_true());
-    charge(state, value::weight(value))?;
+    charge(state, value::weight(value) + dict.entries.len() * ITEM)?;
     let mut keyed = Vec::new();
     for pair in methods::pairs(&dict.entries)? {
-        keyed.push((key(&pair, Some(&Value::from(at)), case)?, pair));
+        keyed.push((key(state, &pair, Some(&Value::from(at)), case)?, pair));
     }
     sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
     made_list(state, keyed.into_iter().map(|(_, pair)| pair).collect())
@@ -339,7 +353,7 @@ pub(super) fn chunks(
     let count = usize::try_from(count).ok().filter(|c| *c > 0);
     let count = count.ok_or_else(|| type_error(format!("{name}() wants a count above 0")))?;
     let fill = fill.filter(|f| !f.is_none());
-    let items = iterate(value)?;
+    let items = items_of(state, value)?;
     let mut out = Vec::new();
     if name == "batch" {
         for chunk in items.chunks(count) {

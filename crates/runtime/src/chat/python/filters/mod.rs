@@ -14,11 +14,10 @@ use self::texts::{
 use super::call::{Arguments, text as text_of, whole};
 use super::json::{self, Characters, Keys, Style};
 use super::text::{self, capitalize, str};
-use super::value::{
-    self, SequenceKind, View, float, integer, iterate, length, sequence, tuple, view,
-};
+use super::value::{self, SequenceKind, View, float, integer, length, sequence, tuple, view};
 use super::{
-    ITEM, charge, defined, format, limit_error, made, made_list, methods, operators, type_error,
+    ITEM, charge, charge_looking, charge_printing, defined, format, items_of, limit_error, made,
+    made_list, methods, operators, type_error,
 };
 
 const NAMES: [&str; 52] = [
@@ -94,7 +93,7 @@ pub(super) fn apply(
         "map" => return map(state, value, args),
         "select" | "reject" | "selectattr" | "rejectattr" => return select(state, value, args),
         "format" => {
-            charge(state, value::weight(value))?;
+            charge_printing(state, value)?;
             let text = str(value);
             let arguments = match args.named.is_empty() {
                 true => tuple(args.positional)?,
@@ -144,7 +143,8 @@ pub(super) fn apply(
         "replace" => {
             let [old, new, count] = args.bind(["old", "new", "count"])?;
             let text = plain(state, value)?;
-            let (old, new) = (str(&old.unwrap_or_default()), str(&new.unwrap_or_default()));
+            let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+            let (old, new) = (plain(state, &old)?, plain(state, &new)?);
             let count = match count.filter(|c| !c.is_none()) {
                 Some(count) => usize::try_from(whole(name, &count)?).ok(),
                 None => None,
@@ -152,8 +152,12 @@ pub(super) fn apply(
             methods::replace(state, &text, &old, &new, count)
         }
         "join" => join(state, value, args),
-        "int" => int(value, args),
+        "int" => {
+            charge_looking(state, value)?;
+            int(value, args)
+        }
         "float" => {
+            charge_looking(state, value)?;
             let [default] = args.bind(["default"])?;
             let parsed = match view(defined(value)?) {
                 View::Text(text) => parse_float(text),
@@ -184,6 +188,7 @@ pub(super) fn apply(
         "filesizeformat" => {
             let [binary] = args.bind(["binary"])?;
             let binary = binary.is_some_and(|b| b.is_true());
+            charge_looking(state, value)?;
             made(state, filesize(value, binary)?)
         }
         "urlencode" => {
@@ -225,11 +230,15 @@ const ONE_PASS: [&str; 20] = [
 
 /// The value as text, paid for.
 fn plain(state: &mut State<'_, '_>, value: &Value) -> Result<String, Error> {
-    charge(state, value::weight(value))?;
+    charge_printing(state, value)?;
     Ok(str(value))
 }
 
 fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Value, Error> {
+    if let View::Text(text) = view(value) {
+        // Counted, reversed or rewritten, it is read from end to end.
+        charge(state, text.len() / 8)?;
+    }
     match name {
         "abs" => match (integer(value), float(value)) {
             (Some(number), _) => {
@@ -260,8 +269,10 @@ fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Valu
                 let first = text.chars().next().map(|c| Value::from(c.to_string()));
                 return Ok(first.unwrap_or_default());
             }
-            charge(state, length(value).unwrap_or(0))?;
-            Ok(iterate(value)?.into_iter().next().unwrap_or_default())
+            Ok(items_of(state, value)?
+                .into_iter()
+                .next()
+                .unwrap_or_default())
         }
         "last" => {
             if let View::Text(text) = view(value) {
@@ -271,29 +282,35 @@ fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Valu
             if value::type_name(value) == "generator" {
                 return Err(type_error("'generator' object is not reversible"));
             }
-            charge(state, length(value).unwrap_or(0))?;
-            Ok(iterate(value)?.into_iter().next_back().unwrap_or_default())
+            Ok(items_of(state, value)?
+                .into_iter()
+                .next_back()
+                .unwrap_or_default())
         }
         "list" => {
-            let items = iterate(value)?;
+            let items = items_of(state, value)?;
             made_list(state, items)
         }
         "items" => match view(value) {
             View::Undefined => generator(state, Vec::new()),
             View::Dict(dict) => {
+                charge(state, dict.entries.len() * 2 * ITEM)?;
                 let pairs = methods::pairs(&dict.entries)?;
                 generator(state, pairs)
             }
             _ => Err(type_error("Can only get item pairs from a mapping.")),
         },
         "reverse" => match view(value) {
-            View::Text(text) => made(state, text.chars().rev().collect::<String>()),
+            View::Text(text) => {
+                charge(state, text.len())?;
+                Ok(Value::from(text.chars().rev().collect::<String>()))
+            }
             _ if value::type_name(value) == "generator" => {
-                let items = iterate(value)?.into_iter().rev().collect();
+                let items = items_of(state, value)?.into_iter().rev().collect();
                 made_list(state, items)
             }
             _ => {
-                let items = iterate(value)?.into_iter().rev().collect();
+                let items = items_of(state, value)?.into_iter().rev().collect();
                 generator(state, items)
             }
         },
@@ -305,7 +322,7 @@ fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Valu
             }
         },
         "pprint" => {
-            charge(state, value::weight(value))?;
+            charge(state, value::weight(value).saturating_mul(4))?;
             made(state, text::repr(value))
         }
         "wordcount" => {
@@ -315,6 +332,9 @@ fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Valu
         }
         _ => {
             let text = plain(state, value)?;
+            if name == "striptags" {
+                charge(state, text::word_count(&text).saturating_mul(ITEM / 2))?;
+            }
             let text = match name {
                 "capitalize" => capitalize(&text),
                 "lower" => text.to_lowercase(),
@@ -354,7 +374,7 @@ fn tojson(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<V
     let (item, key) = match separators.filter(|v| !v.is_none()) {
         None if indent.is_some() => (",".to_owned(), ": ".to_owned()),
         None => (", ".to_owned(), ": ".to_owned()),
-        Some(separators) => match iterate(&separators)?.as_slice() {
+        Some(separators) => match items_of(state, &separators)?.as_slice() {
             [item, key] => (
                 text_of("tojson", item)?.to_owned(),
                 text_of("tojson", key)?.to_owned(),
@@ -380,7 +400,7 @@ fn tojson(state: &mut State<'_, '_>, value: &Value, args: Arguments) -> Result<V
             false => Keys::AsTheyCome,
         },
     };
-    charge(state, value::weight(value))?;
+    charge_printing(state, value)?;
     let mut out = String::new();
     json::write(&mut out, value, &style, 0)?;
     made(state, out)

@@ -3,9 +3,9 @@
 use minijinja::{Error, State, Value};
 
 use super::super::call::{Arguments, whole};
-use super::super::text::{LineEnds, is_space, lines, split_space, str};
-use super::super::value::{self, View, float, iterate, view};
-use super::super::{charge, defined, made, type_error};
+use super::super::text::{LineEnds, is_space, line_count, lines, split_space, str};
+use super::super::value::{self, View, float, view};
+use super::super::{ITEM, charge, defined, items_of, made, type_error};
 use super::numbers::parse_float;
 use super::plain;
 
@@ -99,6 +99,7 @@ pub(super) fn indent(
         first.is_some_and(|v| v.is_true()),
         blank.is_some_and(|v| v.is_true()),
     );
+    charge(state, line_count(&text).saturating_mul(ITEM / 2))?;
     let source = format!("{text}\n");
     let all = lines(&source, LineEnds::Drop);
     charge(state, text.len() + all.len().saturating_mul(unit.len() + 1))?;
@@ -130,7 +131,10 @@ pub(super) fn truncate(
         None => Ok(default),
     };
     let (wanted, leeway) = (number(wanted, 255)?, number(leeway, 5)?);
-    let end = end.map(|end| str(&end)).unwrap_or_else(|| "...".to_owned());
+    let end = match end {
+        None => "...".to_owned(),
+        Some(end) => plain(state, &end)?,
+    };
     let items = match view(value) {
         View::Sequence(sequence) => Some(sequence.items.len()),
         View::Dict(dict) => Some(dict.entries.len()),
@@ -185,30 +189,31 @@ pub(super) fn wordwrap(
     let width = usize::try_from(width).ok().filter(|w| *w > 0);
     let width = width.ok_or_else(|| type_error("invalid width (must be > 0)"))?;
     let breaks = break_long.is_none_or(|v| v.is_true());
-    let separator = separator
-        .filter(|v| !v.is_none())
-        .map_or_else(|| "\n".to_owned(), |s| str(&s));
+    let separator = match separator.filter(|v| !v.is_none()) {
+        None => "\n".to_owned(),
+        Some(separator) => plain(state, &separator)?,
+    };
     let text = plain(state, text_alone("wordwrap", value)?)?;
     let hyphens = hyphens.is_none_or(|v| v.is_true());
-    let mut wrapped: Vec<String> = Vec::new();
+    charge(state, text.len().saturating_mul(4))?;
+    charge(state, line_count(&text).saturating_mul(ITEM / 2))?;
+    let mut wrapped: Vec<&str> = Vec::new();
     for line in lines(&text, LineEnds::Drop) {
         let before = wrapped.len();
         wrap_line(line, width, breaks, hyphens, &mut wrapped);
         if wrapped.len() == before {
-            wrapped.push(String::new());
+            wrapped.push("");
         }
+        charge(state, (wrapped.len() - before).saturating_mul(ITEM))?;
     }
-    charge(
-        state,
-        text.len() + wrapped.len().saturating_mul(separator.len()),
-    )?;
+    charge(state, wrapped.len().saturating_mul(separator.len()))?;
     Ok(Value::from(wrapped.join(&separator)))
 }
 
-/// Python's `textwrap.wrap` for one line.
-fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Vec<String>) {
+/// Python's `textwrap.wrap` for one line. Each line of the result is a piece of this one.
+fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: &mut Vec<&'t str>) {
     // Words and the blanks between them, the next one last.
-    let mut chunks: Vec<String> = Vec::new();
+    let mut chunks: Vec<&str> = Vec::new();
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
         let blank = is_space(first);
@@ -224,51 +229,53 @@ fn wrap_line(line: &str, width: usize, breaks: bool, hyphens: bool, out: &mut Ve
             })
         };
         while let Some(at) = cut(chunk).filter(|_| hyphens) {
-            chunks.push(chunk[..=at].to_owned());
+            chunks.push(&chunk[..=at]);
             chunk = &chunk[at + 1..];
         }
-        chunks.push(chunk.to_owned());
+        chunks.push(chunk);
     }
     chunks.reverse();
-    let is_blank = |chunk: &String| chunk.chars().all(is_space);
+    let is_blank = |chunk: &str| chunk.chars().all(is_space);
+    // Where so many characters of a chunk end; none if it has no more than that. A word of
+    // a megabyte is not counted anew for each line that it fills.
+    let end_of = |chunk: &str, count: usize| chunk.char_indices().nth(count).map(|(at, _)| at);
     let mut first = true;
-    while let Some(next) = chunks.last() {
-        if is_blank(next) && !first {
+    let mut at = 0;
+    while let Some(&next) = chunks.last() {
+        if !first && is_blank(next) {
+            at += next.len();
             chunks.pop();
         }
-        let mut current: Vec<String> = Vec::new();
+        let from = at;
+        let mut last: Option<&str> = None;
         let mut used = 0;
-        while let Some(next) = chunks.last() {
-            let size = next.chars().count();
-            if used + size > width {
+        while let Some(&next) = chunks.last() {
+            if end_of(next, width - used).is_some() {
                 break;
             }
-            used += size;
-            current.extend(chunks.pop());
+            used += next.chars().count();
+            at += next.len();
+            last = chunks.pop();
         }
-        if let Some(long) = chunks
-            .last()
-            .filter(|next| next.chars().count() > width)
-            .cloned()
-        {
+        if let Some(&long) = chunks.last().filter(|next| end_of(next, width).is_some()) {
             if breaks {
-                let left = width - used;
-                let at = long
-                    .char_indices()
-                    .nth(left)
-                    .map_or(long.len(), |(at, _)| at);
-                current.push(long[..at].to_owned());
+                let cut = end_of(long, width - used).unwrap_or(long.len());
+                let (head, tail) = long.split_at(cut);
+                at += cut;
+                last = Some(head);
                 chunks.pop();
-                chunks.push(long[at..].to_owned());
-            } else if current.is_empty() {
-                current.extend(chunks.pop());
+                chunks.push(tail);
+            } else if last.is_none() {
+                at += long.len();
+                last = chunks.pop();
             }
         }
-        if current.last().is_some_and(is_blank) {
-            current.pop();
+        let mut end = at;
+        if let Some(last) = last.filter(|last| is_blank(last)) {
+            end -= last.len();
         }
-        if !current.is_empty() {
-            out.push(current.concat());
+        if end > from {
+            out.push(&line[from..end]);
             first = false;
         }
     }
@@ -307,7 +314,10 @@ fn percent_encode(text: &str, kept: &str) -> String {
         let c = char::from(byte);
         match c.is_ascii_alphanumeric() || "_.-~".contains(c) || kept.contains(c) {
             true => out.push(c),
-            false => out.push_str(&format!("%{byte:02X}")),
+            false => {
+                let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
+                out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            }
         }
     }
     out
@@ -324,7 +334,7 @@ pub(super) fn urlencode(state: &mut State<'_, '_>, value: &Value) -> Result<Valu
         View::Sequence(sequence) => {
             let mut pairs = Vec::new();
             for pair in &sequence.items {
-                match iterate(pair)?.as_slice() {
+                match items_of(state, pair)?.as_slice() {
                     [key, value] => pairs.push((str(key), str(value))),
                     _ => return Err(type_error("urlencode wants pairs")),
                 }
