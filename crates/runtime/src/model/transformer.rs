@@ -369,7 +369,7 @@ impl Weights {
         let tokens: Vec<u32> = texts.iter().flat_map(|text| text.tokens).copied().collect();
         let config = &self.config;
         let work = tokens.len() * config.hidden_size * config.intermediate_size;
-        let read = || {
+        let mut read = || {
             let tokens = Tensor::from_slice(&tokens, tokens.len(), self.norm.device())?;
             self.logits_of(&tokens, texts, wanted)?.to_vec2()
         };
