@@ -38,7 +38,14 @@ fn blocks(text: &str) -> Vec<Block> {
                     because: because.map(str::to_owned),
                 });
             }
-            (None, Some(block)) => block.lines.push(line.to_owned()),
+            (None, Some(block)) => match block.lines.last_mut() {
+                // A line that goes on in the next one.
+                Some(last) if last.ends_with('\\') => {
+                    last.pop();
+                    last.push_str(line.trim_start());
+                }
+                _ => block.lines.push(line.to_owned()),
+            },
             (None, None) => above = line,
         }
     }
@@ -195,7 +202,7 @@ fn every_command_of_the_readmes_runs() {
 
 #[test]
 fn blocks_and_options_are_read() {
-    let page = "a\n```console\nx [--y] [--z DIR] 'a[0-9]' [--w 1]  # why\n```\n<!-- not run by the tests: too long to wait for -->\n```console\nsleep 9\n```\n";
+    let page = "a\n```console\nx [--y] [--z DIR] \\\n 'a[0-9]' [--w 1]  # why\n```\n<!-- not run by the tests: too long to wait for -->\n```console\nsleep 9\n```\n";
     let read = blocks(page);
     assert_eq!(read.len(), 2);
     assert!(read[0].because.is_none() && read[1].because.is_some());
