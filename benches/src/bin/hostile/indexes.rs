@@ -32,16 +32,20 @@ pub(crate) fn cases() -> Vec<Case> {
                 move |seen| run(pattern, &|bytes| forged(bytes, seed), seen),
             ));
         }
-        cases.push(Case::new("index", format!("of {pattern}, cut"), move |seen| {
-            run(
-                pattern,
-                &|mut bytes| {
-                    bytes.truncate(bytes.len() / 2);
-                    bytes
-                },
-                seen,
-            );
-        }));
+        cases.push(Case::new(
+            "index",
+            format!("of {pattern}, cut"),
+            move |seen| {
+                run(
+                    pattern,
+                    &|mut bytes| {
+                        bytes.truncate(bytes.len() / 2);
+                        bytes
+                    },
+                    seen,
+                );
+            },
+        ));
         cases.push(Case::new(
             "index",
             format!("of {pattern}, damaged"),

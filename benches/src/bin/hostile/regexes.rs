@@ -28,7 +28,10 @@ pub(crate) fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
         }
     }
     for pattern in PATTERNS {
-        add((*pattern).to_owned(), Arc::new(move || (*pattern).to_owned()));
+        add(
+            (*pattern).to_owned(),
+            Arc::new(move || (*pattern).to_owned()),
+        );
     }
     cases
 }
@@ -48,7 +51,8 @@ fn run(pattern: &str, symbols: Symbols, real: Option<&std::path::Path>, seen: &m
         true => Ok(()),
         false => Err("a finished text is not accepted".to_owned()),
     };
-    walk::texts(&automaton, &vocabularies, seen, &is_right);
+    let index = |vocabulary: &_, config: &_| Index::build(automaton.clone(), vocabulary, config);
+    walk::texts(&index, &vocabularies, seen, &is_right);
     if let Some(small) = vocabularies.first() {
         eager(automaton.clone(), small, seen);
     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fsm_index::Index;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{Options, PropertyOrder};
 use serde_json::{Map, Value, json};
@@ -49,7 +50,8 @@ fn run(schema: &Value, order: PropertyOrder, real: Option<&std::path::Path>, see
             _ => Ok(()),
         }
     };
-    walk::texts(&automaton, &vocabularies, seen, &is_right);
+    let index = |vocabulary: &_, config: &_| Index::lazy(automaton.clone(), vocabulary, config);
+    walk::texts(&index, &vocabularies, seen, &is_right);
 }
 
 type Make = std::sync::Arc<dyn Fn() -> Value + Send + Sync>;

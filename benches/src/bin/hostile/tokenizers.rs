@@ -35,7 +35,9 @@ pub(crate) fn cases() -> Vec<Case> {
             move |seen| ranks(&damaged(some_ranks(300), seed), seen),
         ));
     }
-    cases.push(Case::new("tokenizer", "no ranks", move |seen| ranks(b"", seen)));
+    cases.push(Case::new("tokenizer", "no ranks", move |seen| {
+        ranks(b"", seen)
+    }));
     cases.push(Case::new("tokenizer", "a great rank", move |seen| {
         ranks(b"YQ== 4294967295\n", seen);
     }));

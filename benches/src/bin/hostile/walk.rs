@@ -89,8 +89,8 @@ pub(crate) fn vocabularies(real: Option<&Path>, seen: &mut Seen) -> Vec<Vocabula
 }
 
 /// Begins texts under masks and finishes them; `is_right` judges what comes out.
-pub(crate) fn texts<A: ByteAutomaton + Clone>(
-    automaton: &A,
+pub(crate) fn texts<A: ByteAutomaton>(
+    index: &dyn Fn(&Vocabulary, &IndexConfig) -> Result<Index<A>, fsm_index::Error>,
     vocabularies: &[Vocabulary],
     seen: &mut Seen,
     is_right: &dyn Fn(&[u8]) -> Result<(), String>,
@@ -101,7 +101,7 @@ pub(crate) fn texts<A: ByteAutomaton + Clone>(
     };
     for vocabulary in vocabularies {
         let outcome = seen.outcome.clone();
-        let index = seen.call(|| Index::lazy(automaton.clone(), vocabulary, &config));
+        let index = seen.call(|| index(vocabulary, &config));
         let Some(index) = index else { return };
         seen.outcome = outcome;
         let index = Arc::new(index);
