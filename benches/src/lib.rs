@@ -7,6 +7,8 @@
 //!   `memory` counts the bytes of schemas and soaks one process in all of them.
 //! - `worst` lists the longest masks and the slowest compiles with their causes; `costs` draws
 //!   what schemas and vocabularies cost by their size.
+//! - `hostile` runs inputs that mean harm, each in a process under limits, and says what each
+//!   costs: schemas, expressions, templates, files, responses.
 //! - `conformance` runs golden cases of the reference implementations and of the official
 //!   JSON Schema test suite.
 //!

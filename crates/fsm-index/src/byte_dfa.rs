@@ -34,9 +34,17 @@ pub struct ByteDfa {
     /// States that no text as short as a token tells apart, by the smallest of
     /// them; set by an index.
     alike: Option<Box<[u32]>>,
-    /// How many bytes each state is from acceptance, found when first asked
-    /// for; the dead one is infinitely far.
-    distances: OnceLock<Box<[u32]>>,
+    /// How far each state is from acceptance, found when first asked for.
+    distances: OnceLock<Distances>,
+}
+
+/// How to finish texts.
+#[derive(Clone, Debug)]
+struct Distances {
+    /// The bytes from each state to acceptance; the dead one is infinitely far.
+    states: Box<[u32]>,
+    /// A shortest spelling of each class, the first by its bytes; none where there is none.
+    spellings: Box<[Box<[u8]>]>,
 }
 
 /// What is known of text loops.
@@ -325,7 +333,8 @@ impl ByteDfa {
 
     /// The distances to acceptance, breadth first along reversed edges. An
     /// edge is as long as the shortest spelling of its class.
-    fn measure(&self) -> Box<[u32]> {
+    fn measure(&self) -> Distances {
+        let spellings = self.spellings();
         let lengths = self.spelling_lengths();
         let stride = self.decoder.class_count();
         let mut incoming = vec![Vec::new(); self.states];
@@ -359,7 +368,34 @@ impl ByteDfa {
             }
             distance += 1;
         }
-        distances
+        Distances {
+            states: distances,
+            spellings,
+        }
+    }
+
+    /// A shortest spelling of each class, the first by its bytes.
+    fn spellings(&self) -> Box<[Box<[u8]>]> {
+        let mut spellings: Vec<Box<[u8]>> = vec![Box::default(); self.decoder.class_count()];
+        let mut open: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
+        let mut seen = vec![false; self.decoder.node_count() + 1];
+        while !open.is_empty() {
+            for (node, text) in std::mem::take(&mut open) {
+                for byte in 0..=255u8 {
+                    let spelt = || [text.as_slice(), &[byte]].concat();
+                    match self.decoder.step(node, byte) {
+                        Entry::Class(class) if spellings[class as usize].is_empty() => {
+                            spellings[class as usize] = spelt().into();
+                        }
+                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
+                            open.push((node.into(), spelt()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        spellings.into()
     }
 
     /// The bytes of the shortest symbol of each class; 0 for one without.
@@ -427,7 +463,11 @@ impl ByteAutomaton for ByteDfa {
         let distances = self.distances.get_or_init(|| self.measure());
         let mut at = *state;
         while !self.is_accepting(&at) {
-            let Some((text, next)) = self.shortest_symbol(at, distances) else {
+            let shortest = match self.is_between(at) {
+                true => self.shortest_class(at, distances),
+                false => self.shortest_symbol(at, &distances.states),
+            };
+            let Some((text, next)) = shortest else {
                 return; // Only the dead state has no way on.
             };
             out.extend_from_slice(&text);
@@ -511,6 +551,21 @@ impl ByteDfa {
             }
             _ => Cursor::DEAD,
         }
+    }
+
+    /// The first symbol of a shortest text from a state to acceptance: what
+    /// [`ByteDfa::shortest_symbol`] finds, without a look at each spelling of each class.
+    fn shortest_class(&self, at: Cursor, distances: &Distances) -> Option<(Vec<u8>, Cursor)> {
+        let row = self.number(at) * self.decoder.class_count();
+        let ways = distances.spellings.iter().enumerate();
+        let ways = ways.filter_map(|(class, text)| {
+            let next = self.cells.get(row + class);
+            let far = distances.states[next as usize].saturating_add(text.len() as u32);
+            let goes_on = next != 0 && !text.is_empty();
+            goes_on.then_some((far, text.len(), text, next))
+        });
+        let (_, _, text, next) = ways.min()?;
+        Some((text.to_vec(), self.state(next as usize)))
     }
 
     /// The first symbol, or what is left of it, of a shortest text from `at`

@@ -144,15 +144,15 @@ const CLASS_BYTES: usize = 800 * size_of::<(u32, u32)>();
 const SMALL_CLASS_BYTES: usize = 80 * size_of::<(u32, u32)>();
 
 /// Steps for the ranges of a class of Unicode.
-const CLASS_STEPS: usize = 400;
+const CLASS_STEPS: usize = 1_000;
 
 /// Steps for finding the other cases of a range of many letters.
-const CASES_STEPS: usize = 5_000;
+const CASES_STEPS: usize = 12_000;
 
 /// What a part of an expression takes beside its characters, and so does a letter that
 /// stands for its other cases too; and the steps to find them.
 const NODE_BYTES: usize = 250;
-const LETTER_STEPS: usize = 10;
+const LETTER_STEPS: usize = 25;
 
 /// What a letter that stands for itself takes: it joins its neighbours.
 const LITERAL_BYTES: usize = 60;

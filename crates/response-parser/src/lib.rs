@@ -48,6 +48,7 @@
 //! | steps of the backtracking machine for one keyword | 16,777,216 + 64 for each byte of the text | `regex_budget` |
 //! | choices it may leave open | 8,388,608 (16 bytes each) | `regex_budget` |
 //! | nesting of groups in a pattern, groups in a pattern | 200, 4,096 | `regex_unsupported` |
+//! | length of a pattern, in bytes | 32,768 | `regex_unsupported` |
 //! | nesting of schemas and templates | 128 | `depth_limit` |
 //! | in a stream, steps of the machines for one delimiter | 16,777,216 + 64 for each byte of the text | `regex_budget` |
 //! | in a whole text read by a template, bytes that its searches look at | 1 GiB + 64 for each byte of the text | `regex_budget` |

@@ -18,6 +18,11 @@ fn deep(wrap: fn(Value) -> Value) -> Value {
     (0..DEPTH).fold(json!("x"), |inner, _| wrap(inner))
 }
 
+/// An object of one member. `json!` would copy what is inside, and recurse.
+fn object(name: &str, inner: Value) -> Value {
+    Value::Object([(name.to_owned(), inner)].into_iter().collect())
+}
+
 /// Takes a value apart: dropping it as it is would recurse.
 fn undo(value: Value) {
     let mut open = vec![value];
@@ -40,11 +45,11 @@ fn refused<T>(result: Result<T, Error>) {
 #[test]
 fn deep_schemas_are_refused() {
     let wraps: [fn(Value) -> Value; 4] = [
-        |inner| json!({"type": "object", "properties": {"a": inner}}),
-        |inner| json!({"type": "array", "items": inner}),
+        |inner| object("properties", object("a", inner)),
+        |inner| object("items", inner),
         // Nothing reads these, and a copy of the schema is kept all the same.
-        |inner| json!({"unknown": inner}),
-        |inner| json!([inner]),
+        |inner| object("unknown", inner),
+        |inner| Value::Array(vec![inner]),
     ];
     for wrap in wraps {
         small(move || {
@@ -66,7 +71,7 @@ fn deep_constants_are_refused() {
     small(|| {
         for keyword in ["const", "default", "enum", "title"] {
             let mut schema = json!({"type": "object", "properties": {"a": {}}});
-            schema["properties"]["a"][keyword] = deep(|inner| json!([inner]));
+            schema["properties"]["a"][keyword] = deep(|inner| Value::Array(vec![inner]));
             refused(ResponseSchema::new(&schema));
             undo(schema);
         }
@@ -77,7 +82,7 @@ fn deep_constants_are_refused() {
 fn deep_values_are_refused() {
     small(|| {
         let schema = ResponseSchema::new(&json!({})).unwrap();
-        let value = deep(|inner| json!({"a": inner}));
+        let value = deep(|inner| object("a", inner));
         refused(schema.parse_value(&value));
         refused(schema.parse_tagged(&value));
         for select in [Select::All, Select::from("a"), Select::from(["a"])] {
@@ -91,7 +96,7 @@ fn deep_values_are_refused() {
 fn deep_tools_are_read_as_far_as_they_count() {
     small(|| {
         let template = response_parser::Format::ALL[0].template().unwrap();
-        let schema = deep(|inner| json!({"anyOf": [inner], "type": "string"}));
+        let schema = deep(|inner| object("anyOf", Value::Array(vec![inner])));
         let mut tools = json!([{"name": "f", "parameters": {"properties": {}}}]);
         tools[0]["parameters"]["properties"]["a"] = schema;
         let turn = Turn::after("").tools(&tools);

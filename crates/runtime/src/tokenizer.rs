@@ -47,6 +47,12 @@ impl Tokenizer {
             );
             return Err(Error::new(ErrorKind::Tokenizer, message));
         }
+        if !maps_are_whole(&value["normalizer"]) {
+            return Err(Error::new(
+                ErrorKind::Tokenizer,
+                "the tokenizer cannot be used: the map of characters of its normaliser is damaged",
+            ));
+        }
         let mut inner = guarded("the tokenizer cannot be read", || {
             tokenizers::Tokenizer::from_bytes(json)
         })?;
@@ -215,6 +221,36 @@ impl Tokenizer {
         text.push_str(&decoder.finish());
         text
     }
+}
+
+/// Whether the maps of characters in a normaliser have the length that they begin with.
+/// Memory for that much is taken before anything is read.
+fn maps_are_whole(normalizer: &Value) -> bool {
+    let inner = normalizer["normalizers"].as_array().into_iter().flatten();
+    if normalizer["type"] != "Precompiled" {
+        // serde_json refuses nesting beyond 128 levels, which bounds this.
+        return inner.into_iter().all(maps_are_whole);
+    }
+    let Some(map) = normalizer["precompiled_charsmap"].as_str() else {
+        // Not of a kind that could be read.
+        return true;
+    };
+    // The first four bytes of what six letters of base64 stand for, the lowest first.
+    let mut bits: u64 = 0;
+    for letter in map.bytes().take(6) {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return map.is_empty(),
+        };
+        bits = bits << 6 | u64::from(value);
+    }
+    let [.., a, b, c, d, _] = (bits << 4).to_be_bytes();
+    let length = u32::from_le_bytes([a, b, c, d]) as usize;
+    map.is_empty() || (map.len() >= 8 && length <= map.len() / 4 * 3 - 4)
 }
 
 /// A token that a post-processor names and does not define: encoding would panic.

@@ -7,7 +7,7 @@ use crate::Error;
 const PATTERN_BYTE: usize = 130;
 
 /// Steps for reading a character of a pattern.
-const PATTERN_STEPS: usize = 4;
+const PATTERN_STEPS: usize = 10;
 
 /// The time and memory that a compile has taken, held against its configuration.
 ///

@@ -27,10 +27,10 @@ struct Subset {
 const SUBSET_BYTES: usize = 120;
 
 /// Steps for remembering a set of states.
-const SUBSET_STEPS: usize = 20;
+const SUBSET_STEPS: usize = 100;
 
 /// Steps for asking whether the target of a class is known.
-const TARGET_STEPS: usize = 4;
+const TARGET_STEPS: usize = 8;
 
 pub(super) fn determinize(
     nfa: &Nfa,
@@ -122,7 +122,9 @@ pub(super) fn determinize(
                     }
                     let bytes = subset.symbols.len() * size_of::<NfaId>() + SUBSET_BYTES;
                     closure.costs.hold(bytes)?;
-                    closure.costs.work(SUBSET_STEPS)?;
+                    closure
+                        .costs
+                        .work(SUBSET_STEPS + 2 * subset.symbols.len())?;
                     let id = subsets.len() as u32;
                     let subset = Rc::new(subset);
                     ids.insert(Rc::clone(&subset), id);

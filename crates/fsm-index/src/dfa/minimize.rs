@@ -15,7 +15,7 @@ const TRANSITION_BYTES: usize = 44;
 const STATE_BYTES: usize = 40;
 
 /// Steps for a transition: it is sorted, and moved some times between blocks.
-const TRANSITION_STEPS: usize = 4;
+const TRANSITION_STEPS: usize = 10;
 
 /// The smallest automaton of the same language; states are numbered in the
 /// order in which a breadth-first search from the start meets them. `None` if

@@ -1,7 +1,7 @@
 //! A chat in the terminal.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{Rule, SchemaOptions, read_rule};
 use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
-use super::{Failure, Format as Reader, Output, Verdict};
+use super::{Failure, Format as Reader, Output, Verdict, write_out};
 
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
@@ -102,8 +102,7 @@ pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
                 Some(call) => format!("{} =", call.name),
                 None => ">".to_owned(),
             };
-            print!("{} ", style.paint(Paint::Heading, &asks));
-            let _ = io::stdout().flush();
+            write_out(&format!("{} ", style.paint(Paint::Heading, &asks)))?;
         }
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line);
@@ -120,6 +119,7 @@ pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
         match done {
             Ok(Next::Read) => {}
             Ok(Next::Quit) => break,
+            Err(Failure::ReaderGone) => return Err(Failure::ReaderGone),
             // What went wrong with one line does not end the chat.
             Err(failure) => failure.print(Reader::Text),
         }
@@ -167,7 +167,7 @@ impl Conversation<'_> {
         let rest = rest.trim();
         match (name, rest) {
             ("quit" | "exit", _) => return Ok(Next::Quit),
-            ("help", _) => self.say(HELP),
+            ("help", _) => self.say(HELP)?,
             ("schema" | "regex", "off") => {
                 self.constraint = None;
                 self.schema = None;
@@ -176,7 +176,7 @@ impl Conversation<'_> {
             ("tools", "off") => self.tools.clear(),
             ("tools", "") => {
                 for tool in &self.tools {
-                    self.say(&format!("{tool}\n"));
+                    self.say(&format!("{tool}\n"))?;
                 }
             }
             ("tools", file) => self.offer(Path::new(file))?,
@@ -203,14 +203,14 @@ impl Conversation<'_> {
             }
             ("prompt", _) => {
                 let prompt = self.prompt()?;
-                self.say(&format!("{prompt}\n"));
+                self.say(&format!("{prompt}\n"))?;
             }
             ("max", number) => {
                 self.max_tokens = number
                     .parse()
                     .map_err(|_| Failure::new("/max wants a number of tokens"))?;
             }
-            ("figures", _) => self.say(&self.figures),
+            ("figures", _) => self.say(&self.figures)?,
             _ => {
                 return Err(Failure::new(format!(
                     "there is no /{name}; /help lists what there is"
@@ -220,9 +220,10 @@ impl Conversation<'_> {
         Ok(Next::Read)
     }
 
-    fn say(&self, text: &str) {
-        if self.format == Reader::Text {
-            print!("{text}");
+    fn say(&self, text: &str) -> Result<(), Failure> {
+        match self.format {
+            Reader::Text => write_out(text),
+            Reader::Json => Ok(()),
         }
     }
 
@@ -306,7 +307,7 @@ impl Conversation<'_> {
             false => json!({"role": "assistant", "content": self.answer()?.text}),
             true => self.answer_in_form()?,
         };
-        self.say("\n");
+        self.say("\n")?;
         self.messages.push(message);
         Ok(())
     }
@@ -352,6 +353,7 @@ impl Conversation<'_> {
                 &mut |event| screen.show(event),
             )
             .map_err(|e| Failure::new(e.to_string()))?;
+        screen.check()?;
         self.figures = figures(&generation, self.constraint.as_ref());
         Ok(generation)
     }

@@ -8,10 +8,11 @@ use tokenmold::fsm_index::{
 };
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::ledger::{Entry, Status};
+use tokenmold::tokenizer::{Surround, Tokenizer};
 
 use super::schema::{Language, Rule};
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, ledger, read_stdin, read_vocabulary};
+use super::{Failure, Output, Verdict, ledger, read, read_stdin, read_vocabulary};
 
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
@@ -60,17 +61,12 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
 /// text (a blank put before it, say), the text is cut into single bytes.
 fn tokenise(file: &Path, vocabulary: &Vocabulary, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
     let tokenizer =
-        tokenizers::Tokenizer::from_file(file).map_err(|e| Failure::of(file.display(), e))?;
+        Tokenizer::from_json(&read(file)?).map_err(|e| Failure::of(file.display(), e))?;
     if let Ok(text) = std::str::from_utf8(text) {
-        let encoding = tokenizer
-            .encode_fast(text, false)
+        let tokens = tokenizer
+            .encode(text, Surround::Omit)
             .map_err(|e| Failure::of("standard input", e))?;
-        let tokens: Vec<TokenId> = encoding
-            .get_ids()
-            .iter()
-            .copied()
-            .map(TokenId::new)
-            .collect();
+        let tokens: Vec<TokenId> = tokens.into_iter().map(TokenId::new).collect();
         let spelt = tokens
             .iter()
             .flat_map(|&t| bytes_of(vocabulary, t))

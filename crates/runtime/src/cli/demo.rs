@@ -1,6 +1,5 @@
 //! What the program does without a command: the main job, from end to end.
 
-use std::fmt::Write as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use tokenmold::schema_regex;
 use super::generate::{Compiled, Marks, Screen, describe, figures};
 use super::schema::Rule;
 use super::style::{Paint, Style};
-use super::{Failure, Format, Output, Verdict};
+use super::{Failure, Format, Output, Verdict, write_out};
 
 /// How the text becomes a message of a chat: the whole of it is the content,
 /// and it is JSON.
@@ -32,8 +31,8 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
     let text = Printer { format, style };
     let schema: Value = from_constant(DEMO_SCHEMA)?;
 
-    text.heading("1. A schema goes in");
-    text.line(DEMO_SCHEMA);
+    text.heading("1. A schema goes in")?;
+    text.line(DEMO_SCHEMA)?;
     let start = Instant::now();
     let regex = schema_regex::parse(&schema)
         .and_then(|schema| schema_regex::to_regex(&schema, &schema_regex::Options::default()))
@@ -46,13 +45,13 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         regex.len(),
         compiled.size().0,
         compiled.time,
-    ));
+    ))?;
 
-    text.heading("2. A model decodes under it");
+    text.heading("2. A model decodes under it")?;
     text.line(format!(
         "{} {DEMO_REQUEST}",
         style.paint(Paint::Faint, "request:")
-    ));
+    ))?;
     let prompt = embedded::object_prompt(&schema, DEMO_REQUEST);
     let request = Request::new(Prompt::Chat(prompt.clone())).with_max_tokens(MAX_TOKENS);
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
@@ -63,12 +62,12 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         "{} {}",
         style.paint(Paint::Faint, "without the mask:"),
         free.text
-    ));
-    text.line(verdict_of(&schema, &free, style)?);
+    ))?;
+    text.line(verdict_of(&schema, &free, style)?)?;
     text.begin(&format!(
         "{} ",
         style.paint(Paint::Faint, "with the mask:   ")
-    ));
+    ))?;
     let mut screen = Screen::new(format, Marks::Always, &loaded.tokenizer);
     let mut guide = compiled.guide();
     let bound = session
@@ -76,8 +75,9 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
             screen.show(event)
         })
         .map_err(|e| Failure::new(e.to_string()))?;
-    text.line(screen.end());
-    text.line(verdict_of(&schema, &bound, style)?);
+    screen.check()?;
+    text.line(screen.end())?;
+    text.line(verdict_of(&schema, &bound, style)?)?;
     let marked = match style.has_colour() {
         true => style
             .paint(Paint::Forced, "forced tokens look like this")
@@ -87,22 +87,22 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
     text.line(style.paint(
         Paint::Faint,
         format!("({marked}: only one text could follow, so the model was not asked)"),
-    ));
+    ))?;
 
-    text.heading("3. A parsed message comes out");
+    text.heading("3. A parsed message comes out")?;
     let parser = ResponseSchema::new(&from_constant(RESPONSE_SCHEMA)?)
         .map_err(|e| Failure::of("the built-in response schema", e))?;
     let message = parser
         .parse(&bound.text)
         .map_err(|e| Failure::of("the answer", e))?;
-    text.line(format!("{message:#}"));
+    text.line(format!("{message:#}"))?;
 
-    text.heading("Figures");
-    text.begin(&figures(&bound, Some(&compiled)));
-    text.line("");
+    text.heading("Figures")?;
+    text.begin(&figures(&bound, Some(&compiled)))?;
+    text.line("")?;
     text.line(
         "Next: tokenmold --help, or tokenmold generate --schema FILE --prompt TEXT [--model DIR]",
-    );
+    )?;
     Ok(Output {
         json: json!({
             "schema": schema,
@@ -149,22 +149,20 @@ struct Printer {
 }
 
 impl Printer {
-    fn heading(&self, text: &str) {
-        self.line(format!("\n{}", self.style.paint(Paint::Heading, text)));
+    fn heading(&self, text: &str) -> Result<(), Failure> {
+        self.line(format!("\n{}", self.style.paint(Paint::Heading, text)))
     }
 
-    fn line(&self, text: impl AsRef<str>) {
+    fn line(&self, text: impl AsRef<str>) -> Result<(), Failure> {
         let mut line = text.as_ref().to_owned();
-        let _ = writeln!(line);
-        self.begin(&line);
+        line.push('\n');
+        self.begin(&line)
     }
 
-    fn begin(&self, text: &str) {
-        use std::io::Write as _;
-        if self.format == Format::Text {
-            let mut out = std::io::stdout().lock();
-            // A reader who has closed the pipe has seen enough.
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    fn begin(&self, text: &str) -> Result<(), Failure> {
+        match self.format {
+            Format::Text => write_out(text),
+            Format::Json => Ok(()),
         }
     }
 }

@@ -1,4 +1,3 @@
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use super::schema::{Rule, SchemaOptions, read_rule};
 use super::speech::{Form, Speech, read_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
 use super::trace;
-use super::{Failure, Format, Output, Verdict};
+use super::{Failure, Format, Output, Verdict, write_out};
 
 /// Arguments of `tokenmold generate`.
 #[derive(Debug, clap::Args)]
@@ -229,6 +228,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         }
         trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
     }
+    // A text that was left because nobody reads it is no wrong answer of the model.
+    screen.check()?;
     let mut text = format!("{}\n", screen.end());
     let mut json = describe(
         &generation,
@@ -364,6 +365,8 @@ pub(crate) struct Screen<'t> {
     tokenizer: &'t Tokenizer,
     /// What machines get of each token.
     pub(crate) steps: Vec<Value>,
+    /// Why nothing more can be shown.
+    failed: Option<Failure>,
 }
 
 impl<'t> Screen<'t> {
@@ -376,18 +379,31 @@ impl<'t> Screen<'t> {
             tables: false,
             tokenizer,
             steps: Vec::new(),
+            failed: None,
         }
+    }
+
+    /// Writes a piece of text, if there is still someone to read it.
+    fn write(&mut self, text: &str) -> Flow {
+        match write_out(text) {
+            Ok(()) => Flow::Continue,
+            Err(failure) => {
+                self.failed = Some(failure);
+                Flow::Stop
+            }
+        }
+    }
+
+    /// Whether all that was shown could be written.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.failed.clone().map_or(Ok(()), Err)
     }
 
     pub(crate) fn show(&mut self, event: &Event<'_>) -> Flow {
         let token = match event {
             Event::Token(token) => token,
             Event::Rest(text) if self.format == Format::Text => {
-                let mut out = io::stdout().lock();
-                return match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-                    Ok(()) => Flow::Continue,
-                    Err(_) => Flow::Stop,
-                };
+                return self.write(text);
             }
             _ => return Flow::Continue,
         };
@@ -425,11 +441,7 @@ impl<'t> Screen<'t> {
             (_, false) => token.text.to_owned(),
         };
         let bracket = self.bracket(token.forced && !(self.tables && token.probabilities.is_some()));
-        let mut out = io::stdout().lock();
-        match write!(out, "{bracket}{shown}").and_then(|()| out.flush()) {
-            Ok(()) => Flow::Continue,
-            Err(_) => Flow::Stop,
-        }
+        self.write(&format!("{bracket}{shown}"))
     }
 
     /// The bracket that begins or ends a run of forced tokens, if brackets are

@@ -94,6 +94,8 @@ pub(crate) fn main() -> ExitCode {
     };
     match done.and_then(|output| output.print(format)) {
         Ok(verdict) => verdict.into(),
+        // Whoever read the output has seen enough of it.
+        Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print(format);
             ExitCode::from(1)
@@ -138,42 +140,81 @@ pub(crate) struct Output {
 
 impl Output {
     fn print(&self, format: Format) -> Result<Verdict, Failure> {
-        let mut out = io::stdout().lock();
         let printed = match format {
-            Format::Text => out.write_all(self.text.as_bytes()).and_then(|()| {
-                out.flush()?;
-                io::stderr().write_all(self.notes.as_bytes())
-            }),
-            Format::Json => writeln!(out, "{:#}", self.json),
+            Format::Text => write_out(&self.text),
+            Format::Json => write_out(&format!("{:#}\n", self.json)),
         };
-        match printed.and_then(|()| out.flush()) {
-            // Whoever read the output has seen enough of it.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(self.verdict),
-            Err(error) => Err(Failure::new(format!("standard output: {error}"))),
-            Ok(()) => Ok(self.verdict),
+        match printed {
+            Err(Failure::ReaderGone) => {}
+            Err(failure) => return Err(failure),
+            Ok(()) if format == Format::Text => {
+                // Nobody can be told that nobody reads this.
+                let _ = io::stderr().write_all(self.notes.as_bytes());
+            }
+            Ok(()) => {}
         }
+        Ok(self.verdict)
     }
 }
 
+/// Writes to standard output at once. `print!` would panic where that is full or closed.
+///
+/// # Errors
+///
+/// [`Failure::ReaderGone`], or what the system says.
+pub(crate) fn write_out(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| Failure::of_output(&error))
+}
+
 /// Why a command could not do its work.
-#[derive(Debug)]
-pub(crate) struct Failure(String);
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// What is wrong, for people.
+    Said(String),
+    /// Nobody reads the output any more, as in `tokenmold .. | head -1`: nothing is wrong,
+    /// and there is nothing more to do.
+    ReaderGone,
+}
+
+/// The longest message, in bytes: more than that nobody reads, and an error may quote all
+/// of a file.
+const MAX_MESSAGE: usize = 4_000;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Failure(message.into())
+        let mut message = message.into();
+        if message.len() > MAX_MESSAGE {
+            let head = message.floor_char_boundary(MAX_MESSAGE * 3 / 4);
+            let tail = message.ceil_char_boundary(message.len() - MAX_MESSAGE / 5);
+            message = format!("{} .. {}", &message[..head], &message[tail..]);
+        }
+        Failure::Said(message)
     }
 
     /// The failure of something that has a name: a file, a part of the input.
     pub(crate) fn of(what: impl fmt::Display, error: impl fmt::Display) -> Self {
-        Failure(format!("{what}: {error}"))
+        Failure::new(format!("{what}: {error}"))
+    }
+
+    /// The failure to write to standard output.
+    pub(crate) fn of_output(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::of("standard output", error),
+        }
     }
 
     pub(crate) fn print(&self, format: Format) {
-        match format {
-            Format::Text => eprintln!("error: {}", self.0),
-            Format::Json => println!("{:#}", json!({ "error": self.0 })),
-        }
+        let Failure::Said(message) = self else {
+            return;
+        };
+        // If this cannot be written either, the exit code alone tells.
+        let _ = match format {
+            Format::Text => writeln!(io::stderr(), "error: {message}"),
+            Format::Json => writeln!(io::stdout(), "{:#}", json!({ "error": message })),
+        };
     }
 }
 

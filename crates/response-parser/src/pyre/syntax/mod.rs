@@ -19,6 +19,10 @@ pub(crate) const MAX_NESTING: usize = 200;
 
 /// Most groups in a pattern.
 pub(crate) const MAX_GROUPS: usize = 4096;
+
+/// Longest pattern, in bytes: the machines for one grow faster than it does.
+pub(crate) const MAX_PATTERN: usize = 32 << 10;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Flags {
     ignore_case: bool,
@@ -58,6 +62,13 @@ type Result<T> = std::result::Result<T, SyntaxError>;
 
 /// Reads `pattern`. Linear in its length.
 pub(super) fn parse(pattern: &str, dialect: Dialect) -> Result<Tree> {
+    if pattern.len() > MAX_PATTERN {
+        return Err(SyntaxError {
+            message: format!("a pattern of more than {MAX_PATTERN} bytes is not supported"),
+            offset: MAX_PATTERN,
+            unsupported: true,
+        });
+    }
     let mut parser = Parser {
         dialect,
         pattern,

@@ -222,7 +222,7 @@ pub(super) fn replace(
     count: Option<usize>,
 ) -> Result<Value, Error> {
     let times = text.matches(old).count().min(count.unwrap_or(usize::MAX));
-    charge(state, text.len() + times.saturating_mul(new.len()))?;
+    charge(state, text.len() + times.saturating_mul(new.len() + 8))?;
     let replaced = match count {
         None => text.replace(old, new),
         Some(count) => text.replacen(old, new, count),
@@ -282,10 +282,14 @@ fn text_method(
             "str.{name}() takes no keyword arguments"
         )));
     }
-    if name.starts_with("is") {
-        // Each character is looked up in tables.
-        charge(state, receiver.len() / 2)?;
-    }
+    // Each character is looked up in tables, compared, or changed.
+    let times = match name {
+        _ if name.starts_with("is") => 1,
+        "find" | "rfind" | "index" | "rindex" | "count" | "strip" | "lstrip" | "rstrip" => 1,
+        "lower" | "casefold" | "upper" | "capitalize" | "title" | "swapcase" => 3,
+        _ => 0,
+    };
+    charge(state, receiver.len() * times)?;
     let plain = |args: Arguments| args.bind::<0>([]).map(|_| ());
     let all = |is: fn(char) -> bool| !receiver.is_empty() && receiver.chars().all(is);
     Ok(match name {

@@ -149,7 +149,20 @@ fn charge_reading(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error>
 
 /// Takes note of looking at all that a value stands for, as comparing and hashing do.
 fn charge_looking(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
-    charge(state, value::weight(value) / 8)
+    charge(state, looking(value))
+}
+
+/// What looking at a value counts: text is looked at in one go, items one by one.
+fn looking(value: &Value) -> usize {
+    match value.as_str() {
+        Some(text) => text.len() / 8,
+        None => value::weight(value) / 2,
+    }
+}
+
+/// Takes note of comparing two values, which ends with the smaller one.
+fn charge_comparing(state: &mut State<'_, '_>, a: &Value, b: &Value) -> Result<(), Error> {
+    charge(state, looking(a).min(looking(b)))
 }
 
 /// Takes note of printing a value: text is copied, and what is in lists and maps is quoted
@@ -158,7 +171,7 @@ fn charge_printing(state: &mut State<'_, '_>, value: &Value) -> Result<(), Error
     let weight = value::weight(value);
     match value.as_str() {
         Some(_) => charge(state, weight),
-        None => charge(state, weight.saturating_mul(2)),
+        None => charge(state, PRINTED_ITEM + weight.saturating_mul(4)),
     }
 }
 
@@ -178,7 +191,13 @@ fn items_of(state: &mut State<'_, '_>, value: &Value) -> Result<Vec<Value>, Erro
 }
 
 /// What an item counts as that is looked at and let go.
-const SHARED_ITEM: usize = 8;
+const SHARED_ITEM: usize = 16;
+
+/// What a number counts as that is printed.
+const PRINTED_ITEM: usize = 16;
+
+/// What a list counts as beside its items.
+const LIST: usize = 96;
 
 /// A text that was made.
 fn made(state: &mut State<'_, '_>, text: impl Into<String>) -> Result<Value, Error> {
@@ -189,7 +208,7 @@ fn made(state: &mut State<'_, '_>, text: impl Into<String>) -> Result<Value, Err
 
 /// A list that was made.
 fn made_list(state: &mut State<'_, '_>, items: Vec<Value>) -> Result<Value, Error> {
-    charge(state, items.len() * ITEM)?;
+    charge(state, LIST + items.len() * ITEM)?;
     value::list(items)
 }
 

@@ -413,7 +413,7 @@ fn unary(sign: &str, value: &Value) -> Error {
 
 fn equality(state: &mut State<'_, '_>, args: Arguments, wanted: bool) -> Result<Value, Error> {
     let [a, b] = args.bind_all(["a", "b"])?;
-    charge(state, value::weight(&a).min(value::weight(&b)) / 8)?;
+    super::charge_comparing(state, &a, &b)?;
     Ok(Value::from(equal(&a, &b) == wanted))
 }
 
@@ -423,7 +423,7 @@ fn order(
     is: fn(Ordering) -> bool,
 ) -> Result<Value, Error> {
     let [a, b] = args.bind_all(["a", "b"])?;
-    charge(state, value::weight(&a).min(value::weight(&b)) / 8)?;
+    super::charge_comparing(state, &a, &b)?;
     if a.is_undefined() || b.is_undefined() {
         return Err(undefined("an operand of a comparison is undefined"));
     }
@@ -437,6 +437,9 @@ pub(super) fn contains(
     container: &Value,
 ) -> Result<bool, Error> {
     super::charge_looking(state, item)?;
+    if let View::Text(text) = view(container) {
+        charge(state, text.len() / 4)?;
+    }
     if !matches!(view(container), View::Dict(_)) {
         super::charge_looking(state, container)?;
     }

@@ -87,7 +87,7 @@ pub(super) fn apply(
         "==" | "eq" | "equalto" | "!=" | "ne" | "<" | "lt" | "lessthan" | "<=" | "le" | ">"
         | "gt" | "greaterthan" | ">=" | "ge" | "in" | "sameas" => {
             let [other] = args.bind_all(["other"])?;
-            charge(state, value::weight(&other).min(value::weight(value)) / 8)?;
+            super::charge_comparing(state, value, &other)?;
             return compared(state, &name, value, &other);
         }
         _ => {}

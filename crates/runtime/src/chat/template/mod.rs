@@ -35,13 +35,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1 MiB of source, 20,000,000 instructions (about a second), 256 MiB of
+    /// 1 MiB of source, 15,000,000 instructions (about a second), 192 MiB of
     /// work, 64 MiB of output.
     fn default() -> Self {
         Self {
             source: 1 << 20,
-            instructions: 20_000_000,
-            work: 256 << 20,
+            instructions: 15_000_000,
+            work: 192 << 20,
             output: 64 << 20,
         }
     }
@@ -122,7 +122,7 @@ impl ChatTemplate {
                 return Ok(out.write_str(text)?);
             }
             if let Some(render) = &render {
-                render.charge(value::weight(printed) as u64 * 2)?;
+                render.charge(value::weight(printed) as u64 * 4)?;
             }
             let text = str(printed);
             if let Some(render) = render {

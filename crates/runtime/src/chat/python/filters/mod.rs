@@ -153,11 +153,11 @@ pub(super) fn apply(
         }
         "join" => join(state, value, args),
         "int" => {
-            charge_looking(state, value)?;
+            charge_printing(state, value)?;
             int(value, args)
         }
         "float" => {
-            charge_looking(state, value)?;
+            charge_printing(state, value)?;
             let [default] = args.bind(["default"])?;
             let parsed = match view(defined(value)?) {
                 View::Text(text) => parse_float(text),
@@ -332,6 +332,7 @@ fn one_pass(state: &mut State<'_, '_>, name: &str, value: &Value) -> Result<Valu
         }
         _ => {
             let text = plain(state, value)?;
+            charge(state, text.len() * 2)?;
             if name == "striptags" {
                 charge(state, text::word_count(&text).saturating_mul(ITEM / 2))?;
             }

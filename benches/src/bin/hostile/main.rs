@@ -1,0 +1,183 @@
+//! Runs inputs that mean harm, each in a process of its own, and says what each costs.
+//!
+//! Inputs are made by the generators of this program, a file a class: schemas, regular
+//! expressions, chat templates, tokenizer files, saved indexes, responses, model files. What
+//! one does must end within the bounds below, by a result or by an error. A panic, an abort,
+//! a text that was begun under masks and cannot be finished, a finished text that is not
+//! valid, or a message longer than anyone reads is over whatever it cost.
+
+mod bounds;
+mod indexes;
+#[cfg(feature = "models")]
+mod models;
+mod process;
+mod regexes;
+mod responses;
+mod schemas;
+mod seen;
+mod templates;
+mod tokenizers;
+mod walk;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::Parser;
+use tokenmold_benches::program;
+
+use self::process::Ended;
+use self::seen::Seen;
+
+/// Runs hostile inputs under limits of time and memory; ends with how many stayed within
+/// their bounds.
+#[derive(Parser, Debug)]
+struct Arguments {
+    /// Only classes or inputs whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+
+    /// Lists the inputs instead of running them.
+    #[arg(long)]
+    list: bool,
+
+    /// A real `tokenizer.json` for walks under masks, beside the small vocabulary (default:
+    /// `tokenizers/llama3_1` of the folder that TOKENMOLD_DATA names, if it is there).
+    #[arg(long)]
+    tokenizer: Option<PathBuf>,
+
+    /// How many run at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+
+    /// Runs the input of that number in this process.
+    #[arg(long, hide = true)]
+    child: Option<usize>,
+}
+
+/// One input, made when it is run.
+struct Case {
+    class: &'static str,
+    name: String,
+    run: Box<dyn Fn(&mut Seen) + Sync>,
+}
+
+impl Case {
+    fn new(
+        class: &'static str,
+        name: impl Into<String>,
+        run: impl Fn(&mut Seen) + Sync + 'static,
+    ) -> Case {
+        Case {
+            class,
+            name: name.into(),
+            run: Box::new(run),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let cases = cases(real_tokenizer(&arguments));
+    if let Some(number) = arguments.child {
+        return process::child(&cases, number);
+    }
+    program::end("hostile", run(&arguments, &cases))
+}
+
+fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
+    let mut cases = schemas::cases(tokenizer.clone());
+    cases.extend(regexes::cases(tokenizer));
+    cases.extend(templates::cases());
+    cases.extend(tokenizers::cases());
+    cases.extend(indexes::cases());
+    cases.extend(responses::cases());
+    #[cfg(feature = "models")]
+    cases.extend(models::cases());
+    cases
+}
+
+fn real_tokenizer(arguments: &Arguments) -> Option<PathBuf> {
+    if let Some(path) = &arguments.tokenizer {
+        return Some(path.clone());
+    }
+    let data = PathBuf::from(std::env::var_os("TOKENMOLD_DATA")?);
+    let file = data.join("tokenizers/llama3_1/tokenizer.json");
+    file.is_file().then_some(file)
+}
+
+fn run(arguments: &Arguments, cases: &[Case]) -> Result<(), String> {
+    let chosen: Vec<usize> = (0..cases.len())
+        .filter(|&at| {
+            let case = &cases[at];
+            case.class.contains(&arguments.only) || case.name.contains(&arguments.only)
+        })
+        .collect();
+    if arguments.list {
+        for &at in &chosen {
+            println!("{:<10} {}", cases[at].class, cases[at].name);
+        }
+        println!("{} inputs", chosen.len());
+        return Ok(());
+    }
+    println!("{}", bounds::DESCRIPTION);
+    match real_tokenizer(arguments) {
+        Some(path) => println!("real vocabulary: {}", path.display()),
+        None => println!("no real vocabulary: only the small one is walked"),
+    }
+    let next = AtomicUsize::new(0);
+    let over: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(&at) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let case = &cases[at];
+                    let ended = process::run(at, case.class);
+                    let line = format!("{:<10} {:<56} {ended}", case.class, cut(&case.name, 56));
+                    let Ok(mut over) = over.lock() else { return };
+                    println!("{line}");
+                    if !ended.is_within() {
+                        over.push(line);
+                    }
+                }
+            });
+        }
+    });
+    let over = over.into_inner().map_err(|e| e.to_string())?;
+    if !over.is_empty() {
+        println!("\nover:");
+        for line in &over {
+            println!("{line}");
+        }
+    }
+    println!(
+        "\n{} within bounds, {} over",
+        chosen.len() - over.len(),
+        over.len()
+    );
+    match over.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} inputs over their bounds", over.len())),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => text.chars().take(most - 2).chain("..".chars()).collect(),
+        false => text.to_owned(),
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mark = if self.is_within() { "   " } else { "OVER " };
+        write!(
+            f,
+            "{mark}{:>7.2} s {:>5} MiB  ",
+            self.wall,
+            self.memory >> 20
+        )?;
+        f.write_str(&cut(&self.what, 110))
+    }
+}
