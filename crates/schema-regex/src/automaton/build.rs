@@ -15,6 +15,7 @@ use super::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
     ObjectMachine, StringMachine, Word, Words,
 };
+use super::room::Catalog;
 use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
@@ -420,7 +421,7 @@ impl Builder {
             unique: threads.iter().any(|t| t.unique),
             threads: threads.into(),
             members: members.into(),
-            values: Vec::new(),
+            catalog: Catalog::default(),
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
         })))
     }

@@ -1,6 +1,7 @@
 //! Automata over code points: stepping, what a partial character can still
 //! become, which text is free, and how long the texts are that remain.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use super::sources::Sources;
@@ -20,8 +21,10 @@ pub(super) struct CharDfa {
     width: usize,
     next: Vec<u32>,
     labels: Vec<u64>,
-    /// From which states endlessly many texts are accepted, once that was asked.
-    endless: OnceLock<Box<[bool]>>,
+    /// How many texts are accepted from each state, `None` for no end, once that was asked.
+    amounts: OnceLock<Box<[Option<u64>]>>,
+    /// How many characters lead at least from each state to acceptance, once that was asked.
+    far: OnceLock<Box<[u32]>>,
     /// The code points that lead nowhere from any state, once they were asked for.
     dead: OnceLock<Box<[(u32, u32)]>>,
 }
@@ -46,7 +49,8 @@ impl CharDfa {
             width: 1,
             next: Vec::new(),
             labels: Vec::new(),
-            endless: OnceLock::new(),
+            amounts: OnceLock::new(),
+            far: OnceLock::new(),
             dead: OnceLock::new(),
         }
     }
@@ -84,7 +88,8 @@ impl CharDfa {
             width: table.width,
             next: table.next,
             labels: table.labels,
-            endless: OnceLock::new(),
+            amounts: OnceLock::new(),
+            far: OnceLock::new(),
             dead: OnceLock::new(),
         }
     }
@@ -520,11 +525,63 @@ impl CharDfa {
 
     /// Whether endlessly many texts are accepted from a state.
     pub(super) fn is_endless(&self, state: u32) -> bool {
-        let endless = self.endless.get_or_init(|| {
-            let counts = self.counts(|label| label != 0);
-            counts.iter().map(Option::is_none).collect()
+        (state as usize) < self.states() && self.amount(state).is_none()
+    }
+
+    /// How many texts are accepted from a state; `None` is no end.
+    pub(super) fn amount(&self, state: u32) -> Option<u64> {
+        let amounts = self
+            .amounts
+            .get_or_init(|| self.counts(|label| label != 0).into());
+        amounts.get(state as usize).copied().unwrap_or(Some(0))
+    }
+
+    /// How many characters lead at least from a state to acceptance.
+    pub(super) fn far(&self, state: u32) -> u32 {
+        let far = self.far.get_or_init(|| {
+            let next = self.successors();
+            let arrows = (0..self.states() as u32).flat_map(|from| {
+                let to = next.of(from).iter();
+                to.map(move |to| (from, *to))
+            });
+            let accepts: Vec<bool> = self.labels.iter().map(|label| *label != 0).collect();
+            distances(&accepts, arrows)
         });
-        endless.get(state as usize).copied().unwrap_or(false)
+        far.get(state as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Where a state leads, and by which range of code points.
+    pub(super) fn arrows(&self, state: u32) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let row = state as usize * self.width;
+        self.starts
+            .iter()
+            .enumerate()
+            .filter_map(move |(i, &start)| {
+                let symbol = self.symbols[i];
+                if symbol == u32::MAX {
+                    return None;
+                }
+                let to = self.next[row + symbol as usize];
+                let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
+                (to != DEAD).then_some((to, start, end))
+            })
+    }
+
+    /// Where states lead, and by how many characters, each pair once.
+    pub(super) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
+        let sizes = self.symbol_sizes();
+        let rows = (0..).zip(self.next.chunks_exact(self.width.max(1)));
+        let mut out: Vec<(u32, u32, u64)> = Vec::new();
+        for (from, row) in rows {
+            let first = out.len();
+            for (&to, &size) in row.iter().zip(&sizes).filter(|(to, _)| **to != DEAD) {
+                match out[first..].iter_mut().find(|arrow| arrow.1 == to) {
+                    Some(known) => known.2 += size,
+                    None => out.push((from, to, size)),
+                }
+            }
+        }
+        out
     }
 
     /// Whether more than so many texts of some lengths are accepted, as far as that is seen
@@ -616,6 +673,28 @@ impl CharDfa {
         }
         counts
     }
+}
+
+/// How many arrows lead at least from each state to one that is marked.
+pub(super) fn distances(
+    marked: &[bool],
+    arrows: impl Iterator<Item = (u32, u32)> + Clone,
+) -> Box<[u32]> {
+    let sources = Sources::new(marked.len(), arrows);
+    let far = marked.iter().map(|is| if *is { 0 } else { u32::MAX });
+    let mut far: Box<[u32]> = far.collect();
+    let all = (0..).zip(marked);
+    let mut todo: VecDeque<u32> = all.filter(|(_, is)| **is).map(|(s, _)| s).collect();
+    while let Some(state) = todo.pop_front() {
+        let next = far[state as usize] + 1;
+        for &source in sources.of(state) {
+            if far[source as usize] == u32::MAX {
+                far[source as usize] = next;
+                todo.push_back(source);
+            }
+        }
+    }
+    far
 }
 
 /// The states that each state leads to.

@@ -16,7 +16,7 @@ use super::text::Partial;
 
 impl SchemaAutomaton {
     /// The machine of an array whose items must differ.
-    fn unique_array(&self, frame: &Frame) -> Option<&ArrayMachine> {
+    pub(super) fn unique_array(&self, frame: &Frame) -> Option<&ArrayMachine> {
         match frame.is_object {
             true => None,
             false => self.node(frame.node).array.as_deref().filter(|m| m.unique),
@@ -29,8 +29,9 @@ impl SchemaAutomaton {
 
     /// Whether nothing but equality is asked of the items of an open array:
     /// where their values are few, others may have used up what is left.
-    fn only_compares(&self, frame: &Frame) -> bool {
-        self.unique_array(frame).is_none_or(|m| m.values.is_empty())
+    fn only_compares(&self, frame: &Frame, items: usize) -> bool {
+        let array = self.unique_array(frame);
+        array.is_none_or(|m| m.catalog.only_compares(items))
     }
 
     /// Whether the texts of the open items do not count any more.
@@ -38,7 +39,8 @@ impl SchemaAutomaton {
         let mut at = config.stack;
         while at != 0 {
             let node = x.stacks.get(at);
-            if !self.only_compares(&node.frame) {
+            let items = x.seen.get(node.frame.seen).list.len();
+            if !node.frame.is_object && !self.only_compares(&node.frame, items) {
                 return false;
             }
             at = node.below;
@@ -71,7 +73,8 @@ impl SchemaAutomaton {
             let node = *x.stacks.get(at);
             let mut frame = node.frame;
             if self.is_unique(&frame) {
-                if !self.only_compares(&frame) || node.depth > x.base_depth {
+                let items = x.seen.get(frame.seen).list.len();
+                if !self.only_compares(&frame, items) || node.depth > x.base_depth {
                     return None;
                 }
                 frame.seen = 0;
@@ -96,7 +99,8 @@ impl SchemaAutomaton {
         let last = levels.next()?;
         let m = self.unique_array(&last.frame)?;
         let alone = !levels.any(|level| self.is_unique(&level.frame));
-        let differ = m.values.is_empty() && m.threads.iter().all(|t| t.unique);
+        let items = last.seen().len();
+        let differ = m.catalog.only_compares(items) && m.threads.iter().all(|t| t.unique);
         let free = self.node(node).string.as_ref()?.free.is_some();
         if !alone || !differ || !free || text.partial != Partial::None {
             return None;
@@ -144,7 +148,8 @@ impl SchemaAutomaton {
     #[cold]
     pub(super) fn item_exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         let mut levels = state.below.iter();
-        if state.item().is_none() || !levels.all(|level| self.only_compares(&level.frame)) {
+        let only_compares = |level: &Level| self.only_compares(&level.frame, level.seen().len());
+        if state.item().is_none() || !levels.all(only_compares) {
             return;
         }
         if let Some((begun, seen)) = self.open_item(state) {

@@ -1,5 +1,8 @@
 //! Automata over the bytes of numbers.
 
+use std::sync::OnceLock;
+
+use super::amounts::Amounts;
 use super::dfa::{CharDfa, DEAD, MAX_MET};
 use super::sources::Sources;
 use crate::strings::pairs::Pairs;
@@ -11,6 +14,8 @@ pub(super) struct NumberDfa {
     accept: Vec<bool>,
     /// The number of an automaton that every schema may have.
     pub(super) common: Option<u32>,
+    /// How many values follow, once that was asked.
+    amounts: OnceLock<Box<Amounts>>,
 }
 
 fn number_symbol(byte: u8) -> usize {
@@ -29,6 +34,10 @@ impl NumberDfa {
     /// Where each state leads by each symbol, and whether it accepts.
     pub(super) fn tables(&self) -> (&[[u32; 16]], &[bool]) {
         (&self.next, &self.accept)
+    }
+
+    pub(super) fn amounts(&self) -> &Amounts {
+        self.amounts.get_or_init(|| Box::new(Amounts::new(self)))
     }
 
     /// How many digits may come one after another from a state on, whichever they are: as
@@ -75,6 +84,7 @@ impl NumberDfa {
             next,
             accept,
             common: None,
+            amounts: OnceLock::new(),
         }
     }
 
@@ -85,6 +95,7 @@ impl NumberDfa {
             next,
             accept,
             common: None,
+            amounts: OnceLock::new(),
         }
     }
 
@@ -102,6 +113,7 @@ impl NumberDfa {
                 next: Vec::new(),
                 accept: Vec::new(),
                 common: None,
+                amounts: OnceLock::new(),
             };
         }
         for row in &mut next {
@@ -115,6 +127,7 @@ impl NumberDfa {
             next,
             accept,
             common: None,
+            amounts: OnceLock::new(),
         }
     }
 
@@ -150,27 +163,6 @@ impl NumberDfa {
             }
         }
         Some(NumberDfa::trimmed(next, accept))
-    }
-
-    /// Whether numbers without end are accepted, as far as that is plain: at some place
-    /// before an exponent, many digits lead to where they began.
-    pub(super) fn is_plainly_endless(&self) -> bool {
-        let mut met = vec![false; self.accept.len()];
-        let mut todo = vec![0u32];
-        while let Some(state) = todo.pop() {
-            let Some(row) = self.next.get(state as usize) else {
-                continue;
-            };
-            if std::mem::replace(&mut met[state as usize], true) {
-                continue;
-            }
-            if row[1..10].iter().filter(|to| **to == state).count() > 4 {
-                return true;
-            }
-            let before_exponents = row[..11].iter().chain(&row[12..13]);
-            todo.extend(before_exponents.filter(|to| **to != DEAD));
-        }
-        false
     }
 
     pub(super) fn step(&self, state: u32, byte: u8) -> u32 {

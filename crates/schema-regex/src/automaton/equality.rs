@@ -2,6 +2,7 @@
 //! each value, and what a value that was begun tells of what it can become.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::decimal::Decimal;
 
@@ -205,6 +206,20 @@ impl Begun {
         self.pieces.iter().all(|piece| piece.is_in(whole))
     }
 
+    /// Whether one of several may come of it, which are sorted. Numbers are known to have no
+    /// exponents, or are not.
+    pub(super) fn may_be_one_of(&self, all: &[Arc<str>], exponents: Exponents) -> bool {
+        let start = self.pieces.iter().find(|piece| piece.at == At::Start);
+        let before = start.map_or("", |piece| &piece.text);
+        if let ([piece], Exponents::None) = (&self.pieces[..], exponents)
+            && let (Then::Number(begun), true) = (&piece.then, before.is_empty())
+        {
+            return may_be_plain(begun, all);
+        }
+        let mut alike = beginning_with(all, before).iter();
+        alike.any(|whole| self.may_be(whole))
+    }
+
     fn add(&mut self, text: String, at: At) {
         let then = Then::Anything;
         self.pieces.push(Piece { text, at, then });
@@ -365,6 +380,35 @@ impl Then {
     }
 }
 
+/// Whether numbers may have exponents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exponents {
+    None,
+    Some,
+}
+
+/// Those of sorted texts that begin like this.
+pub(super) fn beginning_with<'a>(all: &'a [Arc<str>], before: &str) -> &'a [Arc<str>] {
+    let from = all.partition_point(|whole| **whole < *before);
+    let count = all[from..].partition_point(|whole| whole.starts_with(before));
+    &all[from..from + count]
+}
+
+/// Whether a number that was begun, and will have no exponent, may become one of some
+/// plain spellings.
+fn may_be_plain(begun: &str, all: &[Arc<str>]) -> bool {
+    let is_in = |text: &str| all.binary_search_by(|whole| (**whole).cmp(text)).is_ok();
+    if !beginning_with(all, begun).is_empty() {
+        return true;
+    }
+    // Zeros behind the point, and a minus before zero, say nothing.
+    let short = match begun.contains('.') {
+        true => begun.trim_end_matches('0').trim_end_matches('.'),
+        false => begun,
+    };
+    is_in(short) || (matches!(short, "-" | "-0") && is_in("0"))
+}
+
 /// Whether a number that was begun may become the one, spelled plainly, with
 /// which `rest` begins.
 fn may_become(begun: &str, rest: &str) -> bool {
@@ -378,22 +422,27 @@ fn may_become(begun: &str, rest: &str) -> bool {
         Some(at) => (&begun[..at], true),
         None => (begun, false),
     };
-    let digits = |number: &str| -> String {
-        let digits = number.chars().filter(char::is_ascii_digit);
-        digits.skip_while(|c| *c == '0').collect()
-    };
-    let ours = digits(mantissa);
-    let theirs = digits(whole);
-    let theirs = theirs.trim_end_matches('0');
-    if ours.is_empty() {
-        return !is_whole || theirs.is_empty();
+    fn digits(number: &str) -> impl Iterator<Item = u8> + Clone {
+        let digits = number.bytes().filter(u8::is_ascii_digit);
+        digits.skip_while(|digit| *digit == b'0')
     }
-    let mut places = ours
-        .bytes()
-        .zip(theirs.bytes().chain(std::iter::repeat(b'0')));
+    let mut theirs = digits(whole);
+    let mut ours = digits(mantissa).peekable();
+    if ours.peek().is_none() {
+        return !is_whole || theirs.next().is_none();
+    }
+    let is_alike = ours.all(|digit| digit == theirs.next().unwrap_or(b'0'));
     begun.starts_with('-') == whole.starts_with('-')
-        && places.all(|(a, b)| a == b)
-        && (!is_whole || ours.trim_end_matches('0') == theirs)
+        && is_alike
+        && (!is_whole || theirs.all(|digit| digit == b'0'))
+}
+
+/// The characters of a string that was begun, as far as they are complete.
+pub(super) fn begun_string(text: &[u8]) -> String {
+    let mut reader = Reader::new(text, Members::AsWritten);
+    reader.peek();
+    let (begun, _) = cut_string(&text[reader.at..]);
+    serde_json::from_str(&(begun + "\"")).unwrap_or_default()
 }
 
 /// How the beginning of a string is spelled, as far as that is certain, and the
@@ -430,12 +479,12 @@ fn cut_string(begun: &[u8]) -> (String, &[u8]) {
     }
 }
 
-fn spelled(text: &str) -> String {
+pub(super) fn spelled(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A number or unit that is complete.
-fn word_spelled(word: &str) -> String {
+pub(super) fn word_spelled(word: &str) -> String {
     Decimal::parse(word).map_or_else(|| word.to_owned(), |d| d.plain())
 }
 

@@ -71,7 +71,7 @@ impl SchemaAutomaton {
             let Some(here) = behind.copied().try_fold(wide, |c, b| self.next(c, b, x)) else {
                 return false;
             };
-            let bytes = self.bytes_to_try(&here, x);
+            let bytes = self.bytes_to_try(&here);
             let way = bytes
                 .into_iter()
                 .chain(0x20..=0xFF)
@@ -97,7 +97,7 @@ impl SchemaAutomaton {
         }
     }
 
-    fn feed(
+    pub(super) fn feed(
         &self,
         mut config: Config,
         text: &[u8],
@@ -358,7 +358,7 @@ impl SchemaAutomaton {
         let Top::Value { node, set, .. } = config.top else {
             return None;
         };
-        if let Some(next) = self.another_number(config, x, out) {
+        if let Some(next) = self.another_value(config, x, out) {
             return Some(next);
         }
         let (head, next) = self
@@ -367,37 +367,6 @@ impl SchemaAutomaton {
             .find_map(|head| self.next(config, head, x).map(|next| (head, next)))?;
         out.push(head);
         Some(next)
-    }
-
-    /// Behind items that must differ, the first number from their count on that is
-    /// none of them: the search for a longer spelling takes far more steps.
-    fn another_number(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
-        let Top::Value { node, .. } = config.top else {
-            return None;
-        };
-        if config.stack == 0 || self.node(node).number.is_none() {
-            return None;
-        }
-        let frame = x.frame(config.stack).frame;
-        if !self.is_unique(&frame) || frame.seen == 0 {
-            return None;
-        }
-        let seen = &x.seen.get(frame.seen).list;
-        let text = (seen.len()..)
-            .map(|number| number.to_string())
-            .find(|text| seen.binary_search_by(|item| (**item).cmp(text)).is_err())?;
-        let length = out.len();
-        let next = self.feed(config, text.as_bytes(), x, out);
-        let next = next.filter(|next| match next.top {
-            Top::Number { node, set, state } => {
-                self.number_goals(node, set, state, x) != EMPTY_LIST
-            }
-            _ => false,
-        });
-        if next.is_none() {
-            out.truncate(length);
-        }
-        next
     }
 
     /// The first bytes that values may have: scalars first, then what is

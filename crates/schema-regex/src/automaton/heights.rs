@@ -4,7 +4,6 @@
 
 use super::live::{Live, ObjectAt};
 use super::node::{EMPTY, Node};
-use super::unique;
 
 pub(super) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();
@@ -59,7 +58,7 @@ fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {
         (0..m.threads.len() as u32).any(|t| {
             m.threads[t as usize].goal == goal
                 && live.array(m, t, 0, 0)
-                && unique::has_room(m, t, 0, &[])
+                && m.catalog.has_room(m, (t, 0), 0, &[])
         })
     });
     array
@@ -106,7 +105,7 @@ pub(super) fn deepest(nodes: &[Node]) -> Option<u32> {
 }
 
 /// The node of an item or of a member, by its number among them.
-fn inner(node: &Node, index: usize) -> Option<u32> {
+pub(super) fn inner(node: &Node, index: usize) -> Option<u32> {
     let mut index = index;
     let members = node.array.as_ref().map_or(&[][..], |m| &m.members);
     if let Some(member) = members.get(index) {

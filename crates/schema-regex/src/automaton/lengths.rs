@@ -18,10 +18,17 @@ pub(super) struct Lengths {
     exact: Vec<Vec<u64>>,
     /// Below this many characters a text may go on from every state.
     open: OnceLock<u64>,
+    /// How many texts of each length lead from each state to acceptance, once that was
+    /// asked: by length, then by state.
+    amounts: OnceLock<Vec<Box<[u64]>>>,
 }
 
 /// The most bits that [`Lengths`] keeps.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
+
+/// The most steps in which texts are counted by their lengths: longer ones than that gives
+/// are not counted.
+const MAX_AMOUNTS: usize = 1 << 22;
 
 /// Sets the bits from one to another, both included.
 fn set_bits(bits: &mut [u64], from: u64, to: u64) {
@@ -111,6 +118,7 @@ impl Lengths {
             longest,
             exact,
             open: OnceLock::new(),
+            amounts: OnceLock::new(),
         }))
     }
 
@@ -143,6 +151,60 @@ impl Lengths {
             };
             bits[at] & from & to != 0
         })
+    }
+
+    /// At least how many texts may follow `length` characters that have led to a state:
+    /// those of all lengths, or of the least ones where there are very many. `None` is no
+    /// end.
+    pub(super) fn amount(&self, dfa: &CharDfa, state: u32, length: u64) -> Option<u64> {
+        let need = self.min.saturating_sub(length);
+        if self.max.is_none() && self.longest[state as usize].is_none() {
+            return None;
+        }
+        let Some(room) = self
+            .max
+            .map_or(Some(u64::MAX), |max| max.checked_sub(length))
+        else {
+            return Some(0);
+        };
+        let amounts = self.amounts.get_or_init(|| self.texts_by_length(dfa));
+        let within = (0..).zip(amounts).skip_while(|(k, _)| *k < need);
+        let within = within.take_while(|(k, _)| *k <= room);
+        let many = within.fold(0u64, |sum, (_, texts)| {
+            sum.saturating_add(texts[state as usize])
+        });
+        // Longer ones than were counted: that there is one is known.
+        Some(many.max(u64::from(self.live(state, length))))
+    }
+
+    /// Whether [`Lengths::amount`] counts texts of all lengths from the beginning on.
+    pub(super) fn counts_all(&self) -> bool {
+        let amounts = self.amounts.get().map_or(0, Vec::len) as u64;
+        let longest = self.max.or_else(|| self.longest.first().copied().flatten());
+        longest.is_some_and(|longest| longest < amounts)
+    }
+
+    fn texts_by_length(&self, dfa: &CharDfa) -> Vec<Box<[u64]>> {
+        let (states, arrows) = (dfa.states(), dfa.weighted_arrows());
+        let longest = match self.max {
+            Some(max) => max,
+            None => self.longest.iter().flatten().max().copied().unwrap_or(0),
+        };
+        let most = MAX_AMOUNTS / (arrows.len() + states + 1);
+        let mut out: Vec<Box<[u64]>> = Vec::new();
+        let accepts = (0..states as u32).map(|s| u64::from(dfa.accepts(s)));
+        out.push(accepts.collect());
+        for _ in 0..longest.min(most as u64) {
+            let mut next = vec![0u64; states];
+            if let Some(last) = out.last() {
+                for &(from, to, size) in &arrows {
+                    let sum = &mut next[from as usize];
+                    *sum = sum.saturating_add(last[to as usize].saturating_mul(size));
+                }
+            }
+            out.push(next.into());
+        }
+        out
     }
 
     /// Texts of fewer characters may go on, whatever state they have led to.

@@ -339,7 +339,7 @@ impl Live<'_> {
     }
 }
 
-fn counts_hold(m: &ArrayMachine, thread: u32, ext: u32) -> bool {
+pub(super) fn counts_hold(m: &ArrayMachine, thread: u32, ext: u32) -> bool {
     let mut rest = ext;
     m.threads[thread as usize].counts.iter().all(|c| {
         let now = rest % c.radix();

@@ -9,8 +9,11 @@
 //! is left is always live.
 
 mod alias;
+mod amounts;
+mod another;
 mod build;
 mod caps;
+mod catalog;
 mod common;
 mod compile;
 mod declared;
@@ -43,6 +46,7 @@ mod plain;
 mod plain_object;
 mod ranges;
 mod reader;
+mod room;
 mod rules;
 mod runs;
 mod scratch;
@@ -55,7 +59,9 @@ mod state;
 mod step;
 mod strings;
 mod text;
+mod texts;
 mod unique;
+mod ways;
 
 use std::sync::{Arc, OnceLock};
 
@@ -230,50 +236,6 @@ impl SchemaAutomaton {
                 (Err(error), ledger)
             }
         }
-    }
-
-    /// Lists the values of items that must differ, where they are few, and
-    /// solves emptiness again with what that says.
-    fn list_values(&mut self, unique: &[(usize, NodeId)]) -> Result<(), Error> {
-        for (n, at) in unique.iter().copied() {
-            let mut x = Scratch::new();
-            let Some(m) = &self.nodes[n].array else {
-                continue;
-            };
-            let mut all: Vec<Vec<unique::Values>> = Vec::new();
-            for member in &m.members {
-                let goals = self
-                    .nodes
-                    .get(member.node as usize)
-                    .map_or(0, |n| n.goals.len());
-                let goals = 0..goals as u32;
-                let values = goals.map(|g| match self.is_plainly_endless(member.node, g) {
-                    true => None,
-                    false => self.values(member.node, g, &mut x),
-                });
-                all.push(values.collect());
-            }
-            let listed = all.iter().flatten().any(Option::is_some);
-            if listed && m.threads.iter().any(|t| t.unique && !t.counts.is_empty()) {
-                return Err(Error::at(
-                    ErrorKind::Refused,
-                    &self.schema.node(at).pointer,
-                    "uniqueItems",
-                    "`uniqueItems`: together with `contains` over a few listed values it is not followed",
-                ));
-            }
-            if !listed {
-                continue;
-            }
-            let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
-                continue;
-            };
-            if let Some(m) = &mut nodes[n].array {
-                m.values = all;
-            }
-            heights::solve(nodes);
-        }
-        Ok(())
     }
 
     /// What each keyword that the schema reaches has become, in the order in

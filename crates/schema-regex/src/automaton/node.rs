@@ -12,7 +12,7 @@ use super::digits::NumberDfa;
 use super::few::Few;
 use super::lengths::Lengths;
 use super::near::NearPrint;
-use super::unique::Values;
+use super::room::Catalog;
 use crate::ir::Name;
 
 /// The height of what no value satisfies.
@@ -228,8 +228,8 @@ pub(super) struct ArrayMachine {
     /// Indexes are counted up to here; from here on they are alike.
     pub(super) cap: u32,
     pub(super) unique: bool,
-    /// Where items must differ, the values of each goal of each member.
-    pub(super) values: Vec<Vec<Values>>,
+    /// Where items must differ, what is known of their values.
+    pub(super) catalog: Catalog,
 }
 
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use super::finish::MAX_COMPARED;
 use super::node::Span;
 use super::standing::Standing;
 use super::text::Partial;
+use super::unique::ItemChoices;
 use crate::hash::{Fx, FxMap, pair};
 
 /// Things with numbers, each once.
@@ -437,6 +438,8 @@ pub struct Scratch {
     pub(super) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
     pub(super) fresh: FxMap<Config, bool>,
+    /// By stack, what the item on top may be, where it must differ and that was asked.
+    pub(super) item_choices: FxMap<u32, Arc<ItemChoices>>,
     /// While that is found out, it is not asked.
     pub(super) searching: bool,
     /// How many more bytes of items a completion may compare with those before
@@ -470,6 +473,7 @@ impl Scratch {
             standing: Vec::new(),
             path: Vec::new(),
             fresh: FxMap::default(),
+            item_choices: FxMap::default(),
             searching: false,
             may_compare: MAX_COMPARED,
             may_write: usize::MAX,
@@ -568,6 +572,12 @@ impl Scratch {
 
     pub(super) fn text_before(&self, text: u32) -> u32 {
         self.texts.nodes[text as usize].0
+    }
+
+    /// The last value of a text that is kept and not empty, as a byte.
+    pub(super) fn last_byte(&self, text: u32) -> Option<u8> {
+        let (_, value, length) = *self.texts.nodes.get(text as usize)?;
+        (is_kept(text) && length > 0).then_some(value as u8)
     }
 
     /// The values of a text from `start` on.

@@ -14,7 +14,6 @@ use super::scratch::{
 use super::space::NO_SPACE;
 use super::strings::{StringSink, string_goals, string_live, string_start};
 use super::text::{self, Partial};
-use super::unique;
 
 pub(super) type Next = Option<(Top, u32)>;
 
@@ -264,7 +263,7 @@ impl SchemaAutomaton {
                 for (t, thread) in m.threads.iter().enumerate() {
                     if wanted.contains(&thread.goal)
                         && live.array(m, t as u32, 0, 0)
-                        && unique::has_room(m, t as u32, 0, &[])
+                        && m.catalog.has_room(m, (t as u32, 0), 0, &[])
                     {
                         threads.extend([t as u32, 0]);
                     }
@@ -394,7 +393,8 @@ impl SchemaAutomaton {
                     if held.contains(&c.goal)
                         && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
                         && live.array(m, pair[0], ext, pos)
-                        && unique::has_room(m, pair[0], pos, &x.seen.get(frame.seen).list)
+                        && m.catalog
+                            .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
                     {
                         next.push((pair[0], ext));
                     }
@@ -531,7 +531,7 @@ impl SchemaAutomaton {
     }
 
     /// The next item of an array.
-    fn item(&self, stack: u32, start: u32, space: u32, x: &mut Scratch) -> Next {
+    pub(super) fn item(&self, stack: u32, start: u32, space: u32, x: &mut Scratch) -> Next {
         let top = x.frame(stack);
         let mut frame = top.frame;
         frame.start = start;
@@ -558,6 +558,8 @@ impl SchemaAutomaton {
                     && live.fits(member, c.goal)
                     && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
                     && live.array(m, pair[0], ext, pos)
+                    && m.catalog
+                        .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
                 {
                     goals.push(c.goal);
                 }

@@ -171,7 +171,12 @@ fn spelled(escapes: Escapes) -> &'static [(u32, u32)] {
 }
 
 /// Whether a partial character can become one that may come.
-fn possible<S: Sink>(sink: &mut S, escapes: Escapes, partial: Partial, state: S::State) -> bool {
+pub(super) fn possible<S: Sink>(
+    sink: &mut S,
+    escapes: Escapes,
+    partial: Partial,
+    state: S::State,
+) -> bool {
     match partial {
         Partial::None => true,
         Partial::Utf8 { bits, left, least } => {

@@ -1,218 +1,113 @@
-//! Arrays whose items must differ: whether there are values enough, and whether
-//! an item that was begun can still become one that was not there before.
+//! Arrays whose items must differ: whether an item that was begun can still become one
+//! that was not there before and that the items to come can do without.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
-use super::equality::{Begun, canonical, canonical_beginning};
-use super::node::{ArrayMachine, Span};
-use super::scratch::{Config, EMPTY_TEXT, Gap, Scratch, Top};
-use super::space::NO_SPACE;
-use super::step::UNITS;
+use super::dfa::DEAD;
+use super::equality::{
+    Begun, Exponents, beginning_with, begun_string, canonical_beginning, spelled, word_spelled,
+};
+use super::live::Live;
+use super::node::ArrayMachine;
+use super::scratch::{Config, Gap, Scratch, Top};
 use super::strings::leaf_state;
 use super::text::Partial;
+use super::texts::{Enough, LeafAt, spelt_behind};
+use super::ways::Tried;
 
 /// What is to be feared for the items that are open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threat {
     /// The depth of the outermost array whose items must differ.
     pub(super) outermost: u32,
-    /// Whether some open item may still become equal to one before it.
+    /// Whether some open item may still become one that is barred.
     pub(super) exists: bool,
+    /// The same of an item of an array below the innermost one.
+    below: bool,
+    /// How many values the open items may still become that are barred, at most.
+    barred: usize,
 }
 
-/// Item values by canonical spelling; `None` where there are (too) many.
-pub(super) type Values = Option<Arc<[Arc<str>]>>;
-
-/// The most values of a goal that are listed; goals with more count as
-/// endless.
-pub(super) const MAX_VALUES: usize = 2_000;
-/// The most steps to list them.
-const MAX_STEPS: usize = 40_000;
-/// The most steps to look for an item that differs.
-const MAX_SEARCH: usize = 5_000;
-/// The longest text that such a search adds.
-const MAX_TEXT: usize = 200;
-
-/// Whether distinct values can be found for the items that an array still
-/// needs: a matching of places to values that were not there before.
-pub(super) fn has_room(m: &ArrayMachine, thread: u32, index: u32, seen: &[Arc<str>]) -> bool {
-    let t = &m.threads[thread as usize];
-    if !t.unique || m.values.is_empty() {
-        return true;
-    }
-    let last = m.members.len() - 1;
-    let mut places: Vec<Vec<&Arc<str>>> = Vec::new();
-    for i in u64::from(index)..t.min {
-        let at = usize::try_from(i).map_or(last, |i| i.min(last));
-        let mut values: Vec<&Arc<str>> = Vec::new();
-        let mut endless = false;
-        for c in m.members[at].of(thread) {
-            match m.values[at].get(c.goal as usize) {
-                Some(Some(list)) => values.extend(list.iter()),
-                _ => endless = true,
-            }
-        }
-        if endless {
-            if at == last {
-                // So are all places after it.
-                break;
-            }
-            continue;
-        }
-        values.retain(|v| seen.binary_search(v).is_err());
-        values.sort_unstable();
-        values.dedup();
-        if values.len() < places.len() + 1 && at == last && places.iter().all(|p| *p == values) {
-            return false;
-        }
-        places.push(values);
-        if places.len() > MAX_VALUES {
-            return false;
-        }
-    }
-    matching(&places)
+/// What an item may be, and which values are barred then beside those before it.
+#[derive(Clone, Debug)]
+pub(super) struct ItemChoice {
+    pub(super) goal: u32,
+    unique: bool,
+    /// What the items to come cannot do without: sorted.
+    pub(super) critical: Arc<[Arc<str>]>,
 }
 
-/// Whether every place can have a value of its own (Kuhn's algorithm).
-fn matching(places: &[Vec<&Arc<str>>]) -> bool {
-    let mut owner: std::collections::HashMap<&Arc<str>, usize> = std::collections::HashMap::new();
-    for place in 0..places.len() {
-        // Breadth first over alternating paths.
-        let mut from: std::collections::HashMap<&Arc<str>, usize> =
-            std::collections::HashMap::new();
-        let mut queue = std::collections::VecDeque::from([place]);
-        let mut end = None;
-        'search: while let Some(p) = queue.pop_front() {
-            for v in &places[p] {
-                if from.contains_key(*v) {
-                    continue;
-                }
-                from.insert(v, p);
-                match owner.get(*v) {
-                    None => {
-                        end = Some(*v);
-                        break 'search;
-                    }
-                    Some(q) => queue.push_back(*q),
-                }
-            }
-        }
-        let Some(mut value) = end else { return false };
-        loop {
-            let p = from[value];
-            let before = owner.iter().find(|(_, q)| **q == p).map(|(v, _)| *v);
-            owner.insert(value, p);
-            match before {
-                Some(v) if p != place => {
-                    if v != value {
-                        owner.remove(v);
-                    }
-                    value = v;
-                }
-                _ => break,
-            }
-        }
+impl ItemChoice {
+    /// Whether a value may not come behind some others.
+    pub(super) fn bars(&self, value: &str, seen: &[Arc<str>]) -> bool {
+        let is = |list: &[Arc<str>]| list.binary_search_by(|v| (**v).cmp(value)).is_ok();
+        self.unique && (is(seen) || is(&self.critical))
     }
-    true
 }
+
+/// The choices for an open item, and the values that are barred by some of them.
+#[derive(Clone, Debug)]
+pub(super) struct ItemChoices {
+    pub(super) all: Vec<ItemChoice>,
+    critical: Arc<[Arc<str>]>,
+}
+
+/// The most pieces of text that are tried for one answer.
+const MAX_TRIED: usize = 100_000;
 
 impl SchemaAutomaton {
-    /// The values of one goal of a node, where they are few.
-    pub(super) fn values(&self, node: u32, goal: u32, x: &mut Scratch) -> Values {
-        let set = x.add_list(&[goal]);
-        let first = Config {
-            top: Top::Value {
-                node,
-                set,
-                space: NO_SPACE,
-            },
-            stack: 0,
-            item: EMPTY_TEXT,
-        };
-        let mut found: Vec<Arc<str>> = Vec::new();
-        let mut todo = vec![first];
-        let mut steps = 0;
-        x.searching = true;
-        let mut answer = true;
-        while let Some(config) = todo.pop() {
-            let ends = match config.top {
-                Top::End => true,
-                Top::Number { node, set, state } => {
-                    config.stack == 0 && self.number_goals(node, set, state, x) != 0
-                }
-                _ => false,
-            };
-            if ends {
-                let value: Arc<str> = canonical(&x.bytes(config.item, 0)).into();
-                if let Err(i) = found.binary_search(&value) {
-                    found.insert(i, value);
-                }
-            }
-            if found.len() > MAX_VALUES || self.is_endless(&config, x) {
-                answer = false;
-                break;
-            }
-            // A fraction of zeros says nothing new, however long it is.
-            if let Top::Number { .. } = config.top
-                && x.text_length(config.item) > LONGEST as u32
-            {
-                continue;
-            }
-            let in_text = matches!(config.top, Top::String { .. } | Top::Key(_));
-            let bytes = if in_text { 0x20..=0xFFu8 } else { 0x21..=b'}' };
-            for byte in bytes {
-                steps += 1;
-                if let Some(mut next) = self.next(config, byte, x) {
-                    // A scratch without frames of such arrays forgets the
-                    // text: here it is kept.
-                    next.item = x.add_text(config.item, u32::from(byte));
-                    todo.push(next);
-                }
-            }
-            if steps > MAX_STEPS {
-                answer = false;
-                break;
-            }
-        }
-        x.searching = false;
-        answer.then(|| found.into())
-    }
-
     /// Whether text of any length, or more texts than anybody has said, may
     /// come at once.
-    fn is_endless(&self, config: &Config, x: &mut Scratch) -> bool {
-        if let Top::Key(key) = config.top {
-            let classes = self.usable(config.stack, x).classes;
-            let frame = x.stacks.get(config.stack).frame;
-            let Some(m) = &self.node(frame.node).object else {
-                return false;
-            };
-            return key.partial == Partial::None && classes != 0 && m.keys.is_none();
-        }
-        let Top::String { node, set, text } = config.top else {
-            return false;
-        };
-        let Some(m) = self.node(node).string.as_ref() else {
-            return false;
-        };
-        if m.free.is_some() {
-            return true;
-        }
-        // A character that has begun counts when it is complete.
-        let begun = u64::from(text.partial != Partial::None);
-        let wanted = x.lists.get(set);
-        m.leaves.iter().any(|l| {
-            if l.listed || !wanted.contains(&l.goal) {
-                return false;
+    pub(super) fn is_endless(&self, config: &Config, x: &mut Scratch) -> bool {
+        match config.top {
+            Top::Key(key) => {
+                let classes = self.usable(config.stack, x).classes;
+                let frame = x.stacks.get(config.stack).frame;
+                let Some(m) = &self.node(frame.node).object else {
+                    return false;
+                };
+                key.partial == Partial::None && classes != 0 && m.keys.is_none()
             }
-            match l.dfa {
-                None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
-                Some(_) if begun != 0 || l.lengths.is_some() => false,
-                Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+            Top::Number { node, set, state } => {
+                let Some(m) = &self.node(node).number else {
+                    return false;
+                };
+                let begun = self.open_number(config, x);
+                let wanted = x.lists.get(set);
+                let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
+                leaves.any(|(_, dfa)| {
+                    let here = match m.dfas.len() {
+                        1 => state,
+                        _ => x.lists.get(state)[*dfa as usize],
+                    };
+                    here != DEAD && m.dfas[*dfa as usize].amount(here, &begun).is_none()
+                })
             }
-        })
+            Top::String { node, set, text } => {
+                let Some(m) = self.node(node).string.as_ref() else {
+                    return false;
+                };
+                if m.free.is_some() {
+                    return true;
+                }
+                // A character that has begun counts when it is complete.
+                let begun = u64::from(text.partial != Partial::None);
+                let wanted = x.lists.get(set);
+                m.leaves.iter().any(|l| {
+                    if l.listed || !wanted.contains(&l.goal) {
+                        return false;
+                    }
+                    match l.dfa {
+                        None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
+                        Some(_) if begun != 0 || l.lengths.is_some() => false,
+                        Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+                    }
+                })
+            }
+            _ => false,
+        }
     }
 
     /// Whether the items that are open, one of which is threatened, can still
@@ -231,11 +126,13 @@ impl SchemaAutomaton {
         if let Some(known) = x.fresh.get(&config) {
             return *known;
         }
-        x.searching = true;
-        let answer = self.differs_at_once(config, x)
-            || self.differs_soon(config, threat.outermost, x)
-            || self.differs(config, threat.outermost, x);
-        x.searching = false;
+        let searching = std::mem::replace(&mut x.searching, true);
+        let plain = match between || threat.below {
+            true => None,
+            false => self.scalar_differs(&config, x),
+        };
+        let answer = plain.unwrap_or_else(|| self.way_out(config, threat, x).is_some());
+        x.searching = searching;
         x.fresh.insert(config, answer);
         answer
     }
@@ -246,18 +143,40 @@ impl SchemaAutomaton {
         let mut threat = Threat {
             outermost: 0,
             exists: false,
+            below: false,
+            barred: 0,
         };
         let mut text: Option<Vec<u8>> = None;
+        let exponents = self.exponents(config);
+        let is_between = matches!(
+            config.top,
+            Top::Gap {
+                gap: Gap::AfterItem | Gap::ArrayStart,
+                ..
+            }
+        );
         while at != 0 {
             let node = *x.stacks.get(at);
-            if self.is_unique(&node.frame) {
+            if let Some(m) = self.unique_array(&node.frame) {
                 threat.outermost = node.depth;
-                if node.frame.seen != 0 && !threat.exists {
+                let is_open = at != config.stack || !is_between;
+                let critical = match is_open && m.catalog.is_listed() {
+                    true => Some(Arc::clone(&self.item_choices(at, x).critical)),
+                    false => None,
+                };
+                let critical = critical.as_deref().unwrap_or_default();
+                if node.frame.seen != 0 || !critical.is_empty() {
                     let text = text.get_or_insert_with(|| x.open_bytes(config.item));
                     let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
                     let begun = Begun::new(begun);
-                    let seen = x.seen.get(node.frame.seen);
-                    threat.exists = seen.list.iter().any(|s| begun.may_be(s));
+                    let seen = &x.seen.get(node.frame.seen).list;
+                    let exists = begun.may_be_one_of(seen, exponents)
+                        || begun.may_be_one_of(critical, exponents);
+                    if exists {
+                        threat.exists = true;
+                        threat.below |= at != config.stack;
+                        threat.barred += seen.len() + critical.len();
+                    }
                 }
             }
             at = node.below;
@@ -265,13 +184,189 @@ impl SchemaAutomaton {
         threat
     }
 
-    /// Whether one more byte settles it: what has begun to differ can be
-    /// finished in any way.
-    fn differs_at_once(&self, config: Config, x: &mut Scratch) -> bool {
-        self.bytes_to_try(&config, x).into_iter().any(|byte| {
-            self.next(config, byte, x)
-                .is_some_and(|next| self.is_settled(&config, &next, x))
-        })
+    /// Whether the number that is open, if it is one, may have an exponent.
+    fn exponents(&self, config: &Config) -> Exponents {
+        let Top::Number { node, .. } = config.top else {
+            return Exponents::Some;
+        };
+        let dfas = self.node(node).number.iter().flat_map(|m| m.dfas.iter());
+        match dfas.into_iter().any(|dfa| dfa.amounts().has_exponents) {
+            true => Exponents::Some,
+            false => Exponents::None,
+        }
+    }
+
+    /// The choices that are left for the item that is open, or comes next, in an array
+    /// whose items must differ.
+    pub(super) fn item_choices(&self, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
+        if let Some(known) = x.item_choices.get(&stack) {
+            return Arc::clone(known);
+        }
+        let made = Arc::new(self.made_item_choices(stack, x));
+        x.item_choices.insert(stack, Arc::clone(&made));
+        made
+    }
+
+    fn made_item_choices(&self, stack: u32, x: &mut Scratch) -> ItemChoices {
+        let mut out = ItemChoices {
+            all: Vec::new(),
+            critical: Arc::default(),
+        };
+        let frame = x.peek(stack).frame;
+        let Some(m) = self.node(frame.node).array.as_deref() else {
+            return out;
+        };
+        let live = self.live(self.room(stack, x));
+        let member = &m.members[member_at(m, frame.pos)];
+        let after = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
+        let seen = &x.seen.get(frame.seen).list;
+        let mut critical: Vec<Arc<str>> = Vec::new();
+        for pair in x.lists.get(frame.threads).chunks_exact(2) {
+            for c in member.of(pair[0]) {
+                let Some(ext) = Live::raise(m, pair[0], pair[1], c.take) else {
+                    continue;
+                };
+                if !live.fits(member, c.goal) || !live.array(m, pair[0], ext, after) {
+                    continue;
+                }
+                let Some(mut barred) = m.catalog.critical(m, (pair[0], ext), after, seen) else {
+                    continue;
+                };
+                barred.sort_unstable();
+                critical.extend(barred.iter().cloned());
+                out.all.push(ItemChoice {
+                    goal: c.goal,
+                    unique: m.threads[pair[0] as usize].unique,
+                    critical: barred.into(),
+                });
+            }
+        }
+        critical.sort_unstable();
+        critical.dedup();
+        out.critical = critical.into();
+        out
+    }
+
+    /// Whether a scalar that is open, or any value that comes next, can be an item that
+    /// is not barred: `None` where that is not plain.
+    fn scalar_differs(&self, config: &Config, x: &mut Scratch) -> Option<bool> {
+        let frame = x.peek(config.stack).frame;
+        let m = self.unique_array(&frame)?;
+        let choices = self.item_choices(config.stack, x);
+        let seen = Arc::clone(&x.seen.get(frame.seen).list);
+        let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
+        match config.top {
+            Top::Value { set, .. } => {
+                let wanted = x.list(set);
+                let at = member_at(m, frame.pos);
+                let mut is_plain = true;
+                for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+                    let barred = seen.len() + choice.critical.len();
+                    if !choice.unique || m.catalog.least(at, choice.goal) > barred as u64 {
+                        return Some(true);
+                    }
+                    match m.catalog.values(at, choice.goal) {
+                        Some(mut values) => {
+                            if values.any(|value| !is_barred(choice, value)) {
+                                return Some(true);
+                            }
+                        }
+                        None => is_plain = false,
+                    }
+                }
+                is_plain.then_some(false)
+            }
+            Top::String { node, set, text } => {
+                let strings = self.node(node).string.clone()?;
+                let wanted = x.list(set);
+                let bytes = x.open_bytes(config.item);
+                let begun = begun_string(bytes.get(frame.start as usize..)?);
+                let before = spelled(&begun);
+                let before = before.strip_suffix('"').unwrap_or_default();
+                let alike = beginning_with(&seen, before).len();
+                let next = self.may_become(text.partial);
+                for (id, leaf) in strings.leaves.iter().enumerate() {
+                    if !wanted.contains(&leaf.goal) {
+                        continue;
+                    }
+                    let at = LeafAt::new(&strings, id, text, x);
+                    if !at.is_live() {
+                        continue;
+                    }
+                    for choice in choices.all.iter().filter(|c| c.goal == leaf.goal) {
+                        let barred = alike + choice.critical.len() + at.excluded();
+                        let least = at.least(next.as_deref());
+                        if !choice.unique || least.is_none_or(|n| n > barred as u64) {
+                            return Some(true);
+                        }
+                        let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
+                            let value = spelled(&(begun.clone() + rest));
+                            if is_barred(choice, &value) {
+                                return Enough::No;
+                            }
+                            let bytes = spelt_behind(text.partial, rest);
+                            let mut bytes = bytes.iter();
+                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
+                            match end {
+                                Some(_) => Enough::Yes,
+                                None => Enough::No,
+                            }
+                        });
+                        if found == Enough::Yes {
+                            return Some(true);
+                        }
+                    }
+                }
+                Some(false)
+            }
+            Top::Number { node, set, state } => {
+                let numbers = self.node(node).number.clone()?;
+                let wanted = x.list(set);
+                let begun = self.open_number(config, x);
+                if begun.contains(['e', 'E']) {
+                    return None;
+                }
+                let mut white = Vec::new();
+                self.space.finish(self.space.elsewhere, &mut white);
+                for (goal, dfa) in numbers.leaves.iter() {
+                    let here = match numbers.dfas.len() {
+                        1 => state,
+                        _ => x.lists.get(state)[*dfa as usize],
+                    };
+                    if !wanted.contains(goal) || here == DEAD {
+                        continue;
+                    }
+                    let dfa = &numbers.dfas[*dfa as usize];
+                    for choice in choices.all.iter().filter(|c| c.goal == *goal) {
+                        let barred = seen.len() + choice.critical.len();
+                        let amount = dfa.amount(here, &begun);
+                        if !choice.unique || amount.is_none_or(|n| n > barred as u64) {
+                            return Some(true);
+                        }
+                        for text in dfa.texts_after(here, &begun, barred + 1) {
+                            let value = word_spelled(&(begun.clone() + &text));
+                            if is_barred(choice, &value) {
+                                continue;
+                            }
+                            let mut bytes = text.as_bytes().iter().chain(&white);
+                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
+                            let ends = |at: Config, x: &mut Scratch| {
+                                b"],".iter().any(|b| self.next(at, *b, x).is_some())
+                            };
+                            if end.is_some_and(|at| ends(at, x)) {
+                                return Some(true);
+                            }
+                        }
+                    }
+                }
+                Some(false)
+            }
+            _ => None,
+        }
     }
 
     /// Whether what is open at `from` is open at `to` as well, and differs.
@@ -279,60 +374,49 @@ impl SchemaAutomaton {
         x.depth(to.stack) >= x.depth(from.stack) && !self.threat(to, x).exists
     }
 
+    /// Whether a configuration is behind the item of an array of a depth.
     fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
-        matches!(
+        let is_next = matches!(
             config.top,
-            Top::Gap {
-                gap: Gap::AfterItem,
-                ..
-            }
-        ) && x.depth(config.stack) == depth
-            || x.depth(config.stack) < depth
+            Top::Value { .. }
+                | Top::Gap {
+                    gap: Gap::AfterItem,
+                    ..
+                }
+        );
+        let here = x.depth(config.stack);
+        matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
     }
 
-    /// By the way that a completion takes.
-    fn differs_soon(&self, config: Config, depth: u32, x: &mut Scratch) -> bool {
-        let mut at = config;
-        let mut text = Vec::new();
-        for _ in 0..MAX_TEXT {
-            if self.is_after(&at, depth, x) {
-                return true;
-            }
-            match self.finish_one(at, x, &mut text) {
-                Some(next) => at = next,
-                None => return matches!(at.top, Top::End),
-            }
-        }
-        false
-    }
-
-    /// By trying all ways, few characters in strings. Of prefixes from which
-    /// the same texts lead to the same values, one is gone on from: a number
-    /// has endlessly many spellings.
-    fn differs(&self, config: Config, depth: u32, x: &mut Scratch) -> bool {
-        let mut todo = vec![(config, 0usize)];
+    /// A way to where what is open is settled, or its item is behind it. All ways are
+    /// tried, by one spelling of each value; each leads to another value, so that one more
+    /// than are barred are enough.
+    pub(super) fn way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> Option<Tried> {
+        let most = threat.barred + 1;
+        let mut todo = vec![Tried::new(config)];
         let mut met = HashSet::new();
-        let mut steps = 0;
-        while let Some((at, length)) = todo.pop() {
-            let settled = length > 0 && self.is_settled(&config, &at, x);
-            if settled || self.is_after(&at, depth, x) || matches!(at.top, Top::End) {
-                return true;
-            }
-            if steps > MAX_SEARCH {
-                return false;
-            }
-            if length > LONGEST || !met.insert((at.top, at.stack, self.begun(&at, x))) {
+        let mut tried = 0;
+        while let Some(at) = todo.pop() {
+            if !met.insert((at.config.top, at.config.stack, self.begun(&at.config, x))) {
                 continue;
             }
-            let bytes = self.bytes_to_try(&at, x);
-            for byte in bytes.into_iter().rev() {
-                steps += 1;
-                if let Some(next) = self.next(at, byte, x) {
-                    todo.push((next, length + 1));
-                }
+            let mut ways = self.ways(&at, most, x);
+            tried += ways.len();
+            let out = ways.iter().position(|to| {
+                let to = &to.config;
+                self.is_after(to, threat.outermost, x)
+                    || self.is_endless(to, x)
+                    || self.is_settled(&config, to, x)
+            });
+            if let Some(out) = out {
+                return Some(ways.swap_remove(out));
             }
+            if tried > MAX_TRIED {
+                return None;
+            }
+            todo.extend(ways.into_iter().rev());
         }
-        false
+        None
     }
 
     /// The text of the items that are open, whatever the spelling.
@@ -340,51 +424,16 @@ impl SchemaAutomaton {
         canonical_beginning(&x.open_bytes(config.item))
     }
 
-    /// What ends things comes first.
-    pub(super) fn bytes_to_try(&self, config: &Config, x: &Scratch) -> Vec<u8> {
+    /// Bytes to try where nothing better is known. What ends things comes first.
+    pub(super) fn bytes_to_try(&self, config: &Config) -> Vec<u8> {
         match config.top {
-            Top::String { node, text, .. } if text.partial == Partial::None => {
-                let mut out = vec![b'"'];
-                if let Some(m) = self.node(node).string.as_ref() {
-                    let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
-                    let read = text.words.read as usize;
-                    out.extend(words.iter().filter_map(|w| w.text.as_bytes().get(read)));
-                    out.sort_unstable();
-                    out.dedup();
-                    if !m.dfas.is_empty() || text.words == Span::NONE {
-                        out.extend(0x20..=0xFF);
-                    } else {
-                        out.extend(b"\\abcxyz019");
-                    }
-                }
-                out
-            }
-            Top::Key(key) if key.partial == Partial::None => {
-                let mut out = vec![b'"'];
-                let frame = x.stacks.get(config.stack).frame;
-                if let Some(m) = self.node(frame.node).object.as_ref() {
-                    let names = &m.names.list[key.names.lo as usize..key.names.hi as usize];
-                    let read = key.names.read as usize;
-                    out.extend(names.iter().filter_map(|w| w.text.as_bytes().get(read)));
-                    if m.keys.is_some() {
-                        out.extend(0x20..=0xFF);
-                    } else if !m.classes.is_empty() {
-                        out.extend(b"\\abcxyz019_-");
-                    }
-                    out.sort_unstable();
-                    out.dedup();
-                }
-                out
-            }
-            Top::Unit { word, at, .. } => UNITS[word as usize]
-                .get(at as usize)
-                .copied()
-                .into_iter()
-                .collect(),
+            Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
             _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
         }
     }
 }
 
-/// How long a text the full search adds.
-const LONGEST: usize = 60;
+/// The member that an index belongs to.
+pub(super) fn member_at(m: &ArrayMachine, pos: u32) -> usize {
+    (pos as usize).min(m.members.len() - 1)
+}
