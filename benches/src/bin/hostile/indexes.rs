@@ -110,7 +110,10 @@ fn run(pattern: &str, change: &dyn Fn(Vec<u8>) -> Vec<u8>, seen: &mut Seen) {
     };
     let mut guide = Guide::new(Arc::new(index));
     for _ in 0..20 {
-        let rest = seen.mask(|| guide.completion());
+        let rest = match seen.mask(|| guide.completion()) {
+            Ok(rest) => rest,
+            Err(error) => return seen.wrong(error.to_string()),
+        };
         let forced = seen.mask(|| guide.forced_bytes());
         if forced.len() > rest.len() {
             seen.wrong("more is forced than a completion has");

@@ -156,7 +156,14 @@ fn one_text<A: ByteAutomaton>(
             .map_err(|error| format!("an allowed token is refused: {error}"))?;
         text.extend_from_slice(vocabulary.token_bytes(token).unwrap_or_default());
     }
-    let rest = seen.mask(|| guide.completion());
+    let rest = match seen.mask(|| guide.completion()) {
+        Ok(rest) => rest,
+        Err(error) => {
+            // It is longer than anybody waits for, which is an answer.
+            seen.outcome = format!("a completion is refused: {error}");
+            return Ok(());
+        }
+    };
     let automaton = guide.index().automaton();
     let mut state = guide.state().clone();
     let finished = automaton.advance(&mut state, &rest, &mut automaton.scratch());
