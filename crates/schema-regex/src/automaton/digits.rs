@@ -2,6 +2,7 @@
 
 use super::dfa::{CharDfa, DEAD, MAX_MET};
 use super::sources::Sources;
+use crate::budget::Limit;
 use crate::strings::pairs::Pairs;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
@@ -119,7 +120,7 @@ impl NumberDfa {
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.
-    pub(super) fn without(&self, other: &NumberDfa, limit: usize) -> Option<NumberDfa> {
+    pub(super) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
         if self.is_empty() {
             return Some(NumberDfa::of_rows(Vec::new(), Vec::new()));
         }
@@ -145,7 +146,8 @@ impl NumberDfa {
                 }
             }
             next.push(row);
-            if pairs.len() > limit {
+            limit.work(16).ok()?;
+            if pairs.len() > limit.states {
                 return None;
             }
         }
