@@ -280,7 +280,8 @@ const ORDER: &str = r#"{
 fn explain_shows_what_becomes_of_each_keyword() {
     let files = Files::new();
     let order = files.put("order.json", ORDER);
-    let shown = run(&["explain", "--schema", &order], "");
+    let own = ["explain", "--schema-settings", "--schema", &order];
+    let shown = run(&own, "");
     assert_eq!(shown.code, Some(0), "{}", shown.err);
     insta::assert_snapshot!("explain_an_accepted_schema", shown.out);
     let json = run(&["--json", "explain", "--schema", &order], "").json();
@@ -297,7 +298,7 @@ fn explain_shows_what_becomes_of_each_keyword() {
     assert_eq!(shown.code, Some(1));
     insta::assert_snapshot!("explain_a_refused_schema", shown.out);
     let wrong = files.put("wrong.json", r#"{"x-tokenmold": {"whitespaces": 1}}"#);
-    let shown = run(&["explain", "--schema", &wrong], "");
+    let shown = run(&["explain", "--schema-settings", "--schema", &wrong], "");
     assert_eq!(shown.code, Some(1));
     assert!(
         shown.err.contains("/x-tokenmold/whitespaces"),

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::budget::{Budget, Limit, STEP};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{ALWAYS, AtomKind, Body, Kinds, NodeId, Schema};
@@ -28,7 +29,7 @@ pub(crate) struct Normaliser<'s> {
     memo: HashMap<Signed, Shapes>,
     conjs: HashMap<Conj, Shapes>,
     open: Vec<Signed>,
-    steps: usize,
+    pub(crate) budget: Budget,
 }
 
 /// How an object that says nothing of further properties is read.
@@ -44,14 +45,14 @@ pub(crate) enum Reading {
 const PROOF_DEPTH: usize = 4;
 
 impl<'s> Normaliser<'s> {
-    pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Self {
+    pub(crate) fn new(schema: &'s Schema, options: &'s Options, budget: Budget) -> Self {
         Normaliser {
             schema,
             options,
             memo: HashMap::new(),
             conjs: HashMap::new(),
             open: Vec::new(),
-            steps: 0,
+            budget,
         }
     }
 
@@ -65,19 +66,37 @@ impl<'s> Normaliser<'s> {
         Error::at(kind, &self.schema.node(at).pointer, keyword, message)
     }
 
-    pub(crate) fn step(&mut self, at: NodeId) -> Result<(), Error> {
-        self.steps += 1;
-        if self.steps > self.options.max_steps {
-            return Err(Error::new(
-                ErrorKind::TooManySteps,
-                &self.schema.node(at).pointer,
-                format!(
-                    "the schema takes more than {} steps; simplify it or raise Options::max_steps",
-                    self.options.max_steps
-                ),
-            ));
+    pub(crate) fn step(&self, at: NodeId) -> Result<(), Error> {
+        self.work(at, STEP)
+    }
+
+    /// Charges units of work, of which [`STEP`] are a step.
+    pub(crate) fn work(&self, at: NodeId, units: usize) -> Result<(), Error> {
+        if self.budget.take(units) {
+            return Ok(());
         }
-        Ok(())
+        let steps = self.options.max_steps;
+        Err(self.too_much(
+            ErrorKind::TooManySteps,
+            at,
+            &format!("takes more than {steps} steps; simplify it or raise Options::max_steps"),
+        ))
+    }
+
+    fn too_much(&self, kind: ErrorKind, at: NodeId, what: &str) -> Error {
+        match self.schema.widest(at) {
+            (at, Some(keyword)) => self.error(
+                kind,
+                at,
+                keyword,
+                format!("`{keyword}`: the location {what}"),
+            ),
+            (at, None) => Error::new(
+                kind,
+                &self.schema.node(at).pointer,
+                format!("the location {what}"),
+            ),
+        }
     }
 
     /// The alternatives of a set of locations.
@@ -104,7 +123,7 @@ impl<'s> Normaliser<'s> {
         let mut out: Vec<Shape> = Vec::new();
         for x in a {
             for y in b {
-                self.step(at)?;
+                self.work(at, STEP + x.weight() + y.weight())?;
                 if let Some(shape) = x.meet(y) {
                     self.push(&mut out, shape, at)?;
                 }
@@ -118,13 +137,11 @@ impl<'s> Normaliser<'s> {
             return Ok(());
         }
         if out.len() >= self.options.max_alternatives {
-            return Err(Error::new(
+            let most = self.options.max_alternatives;
+            return Err(self.too_much(
                 ErrorKind::TooManyAlternatives,
-                &self.schema.node(at).pointer,
-                format!(
-                    "this location has more than {} alternatives; simplify it or raise Options::max_alternatives",
-                    self.options.max_alternatives
-                ),
+                at,
+                &format!("has more than {most} alternatives; simplify it or raise Options::max_alternatives"),
             ));
         }
         out.push(shape);
@@ -132,8 +149,11 @@ impl<'s> Normaliser<'s> {
     }
 
     fn or(&self, out: &mut Vec<Shape>, more: &[Shape], at: NodeId) -> Result<(), Error> {
-        more.iter()
-            .try_for_each(|shape| self.push(out, shape.clone(), at))
+        for shape in more {
+            self.work(at, STEP + 4 * out.len().min(64))?;
+            self.push(out, shape.clone(), at)?;
+        }
+        Ok(())
     }
 
     fn signed(&mut self, signed: Signed) -> Result<Shapes, Error> {
@@ -245,7 +265,10 @@ impl<'s> Normaliser<'s> {
                     Shape::of_kinds(*kinds)
                 }
             }
-            AtomKind::Values(values) => return Ok(one_of_values(values)),
+            AtomKind::Values(values) => {
+                self.work(at, STEP * values.len())?;
+                return Ok(one_of_values(values));
+            }
             AtomKind::Minimum { value, exclusive } => {
                 any().with_numbers(|n| n.bound_below(bound(value, *exclusive)))
             }
@@ -678,7 +701,7 @@ impl<'s> Normaliser<'s> {
                 for shape in own {
                     let mut disjoint = true;
                     for against in other.iter() {
-                        self.step(at)?;
+                        self.work(at, STEP + shape.weight() + against.weight())?;
                         if let Some(both) = shape.meet(against)
                             && !self.plainly_empty(&both, PROOF_DEPTH)?
                         {
@@ -746,6 +769,7 @@ impl<'s> Normaliser<'s> {
         let mut excluded = BTreeSet::new();
         let mut compound = Kinds::NONE;
         let mut empty = Kinds::NONE;
+        self.work(at, STEP * values.len())?;
         for value in values {
             match value {
                 Value::Null | Value::Bool(_) => kinds = kinds.without(Kinds::of(value)),
@@ -864,7 +888,11 @@ impl<'s> Normaliser<'s> {
     /// Whether a name matches a pattern that was read; one that was not is
     /// refused elsewhere.
     pub(crate) fn matches(&self, id: crate::ir::PatternId, name: &str) -> bool {
-        self.schema.pattern(id).holds(name)
+        let entry = self.schema.pattern(id);
+        // What is over the budget is met at the next value.
+        self.budget
+            .take(8 + name.len().saturating_mul(1 + entry.source.len() / 4));
+        entry.holds(name)
     }
 
     /// Whether a shape is seen to have no value, looking `depth` levels down.
@@ -901,6 +929,7 @@ impl<'s> Normaliser<'s> {
     fn no_string(&self, shape: &Shape) -> bool {
         let s = &shape.strings;
         if let Some(allowed) = &s.allowed {
+            self.budget.take(8 * allowed.len());
             return !allowed
                 .iter()
                 .any(|text| crate::validate::strings_hold(self.schema, s, text));
@@ -911,7 +940,8 @@ impl<'s> Normaliser<'s> {
         {
             return false;
         }
-        crate::print::string::language(self.schema, s, 400).is_ok_and(|l| l.is_never())
+        crate::print::string::language(self.schema, s, Limit::new(400, &self.budget))
+            .is_ok_and(|l| l.is_never())
     }
 
     fn no_array(&mut self, shape: &Shape, depth: usize) -> Result<bool, Error> {
@@ -1087,6 +1117,7 @@ fn without_member(name: &str) -> Shape {
 fn one_of_values(values: &[Value]) -> Vec<Shape> {
     let mut kinds = Kinds::NONE;
     let mut numbers: Vec<(Decimal, bool)> = Vec::new();
+    let mut places: HashMap<Decimal, usize> = HashMap::new();
     let (mut strings, mut arrays, mut objects) = (Vec::new(), Vec::new(), Vec::new());
     for value in values {
         kinds = kinds.or(Kinds::of(value));
@@ -1094,9 +1125,15 @@ fn one_of_values(values: &[Value]) -> Vec<Shape> {
             Value::Number(n) => {
                 if let Some(d) = Decimal::from_number(n) {
                     let zeros = Decimal::is_written_with_fraction(n);
-                    match numbers.iter_mut().find(|(e, _)| *e == d) {
-                        Some((_, known)) => *known |= zeros,
-                        None => numbers.push((d, zeros)),
+                    match places.get(&d) {
+                        Some(at) => {
+                            let known: &mut (Decimal, bool) = &mut numbers[*at];
+                            known.1 |= zeros;
+                        }
+                        None => {
+                            places.insert(d.clone(), numbers.len());
+                            numbers.push((d, zeros));
+                        }
                     }
                 }
             }

@@ -79,6 +79,11 @@ impl Decimal {
         number.is_f64()
     }
 
+    /// How many digits there are from the first that is no zero to the last.
+    pub(crate) fn digits(&self) -> usize {
+        self.digits.len()
+    }
+
     pub(crate) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }
@@ -146,19 +151,33 @@ impl Decimal {
         Some(out)
     }
 
+    /// The digits as a whole number, without the power of ten, where it fits.
+    pub(crate) fn mantissa(&self) -> Option<u64> {
+        self.digits
+            .iter()
+            .try_fold(0u64, |n, d| n.checked_mul(10)?.checked_add(u64::from(*d)))
+    }
+
+    /// How many zeros a whole number ends with; `None` of one that is not whole.
+    pub(crate) fn zeros(&self) -> Option<usize> {
+        usize::try_from(self.exponent - self.digits.len() as i64).ok()
+    }
+
     /// Whether `self` is a whole multiple of `divisor`, which is positive.
     pub(crate) fn is_multiple_of(&self, divisor: &Decimal) -> Option<bool> {
-        let scale = divisor.scale();
-        let modulus = divisor.scaled(scale)?;
-        if modulus == 0 || modulus > u128::from(u64::MAX) {
-            return None;
+        // Neither number has a zero at its end, so that powers of ten are told apart.
+        let power = |d: &Decimal| d.exponent - d.digits.len() as i64;
+        let modulus = divisor.mantissa().filter(|m| *m > 0)?;
+        if self.is_zero() {
+            return Some(true);
         }
-        if self.scale() > scale {
+        let zeros = power(self) - power(divisor);
+        if zeros < 0 {
             return Some(false);
         }
         // Long division of the digit string, so that any length works.
+        let modulus = u128::from(modulus);
         let mut rest: u128 = 0;
-        let zeros = (self.exponent - self.digits.len() as i64 + scale as i64).max(0);
         for &d in &self.digits {
             rest = (rest * 10 + u128::from(d)) % modulus;
         }
@@ -181,6 +200,13 @@ impl Decimal {
             out.extend(frac.iter().map(|d| char::from(b'0' + d)));
         }
         out
+    }
+
+    /// Adds a short text that this number alone has.
+    pub(crate) fn spell_exactly(&self, out: &mut String) {
+        out.push(if self.negative { '-' } else { '+' });
+        out.extend(self.digits.iter().map(|d| char::from(b'0' + d)));
+        out.push_str(&format!("e{}", self.exponent));
     }
 
     fn cmp_abs(&self, other: &Self) -> Ordering {

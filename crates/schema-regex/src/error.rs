@@ -81,6 +81,14 @@ impl Error {
         error
     }
 
+    /// Another error about the same place.
+    #[cold]
+    pub(crate) fn instead(mut self, kind: ErrorKind, message: String) -> Self {
+        self.0.kind = kind;
+        self.0.message = message;
+        self
+    }
+
     /// The cause, for code that acts on it.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

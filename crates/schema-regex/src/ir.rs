@@ -2,6 +2,7 @@
 //! reached, its keywords read and checked, references resolved.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -16,7 +17,7 @@ use crate::settings::Overrides;
 use crate::strings::automaton::Matcher;
 use crate::strings::formats::Format;
 use crate::strings::pattern::{Pattern, PatternError};
-use crate::validate::equal;
+use crate::validate::{canonical, equal};
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///
@@ -98,6 +99,8 @@ pub(crate) struct Listed {
     values: Vec<Value>,
     /// Which of them are texts, in the order of these, once that was wanted.
     texts: OnceLock<Box<[u32]>>,
+    /// All of them as [`canonical`] texts, once that was wanted.
+    canonical: OnceLock<HashSet<String>>,
 }
 
 /// From so many values on a text is looked up, not compared with each.
@@ -107,7 +110,11 @@ impl Listed {
     /// Whether one of the values equals this one.
     pub(crate) fn has(&self, value: &Value) -> bool {
         let Value::String(text) = value else {
-            return self.values.iter().any(|v| equal(v, value));
+            if self.values.len() < MANY_VALUES {
+                return self.values.iter().any(|v| equal(v, value));
+            }
+            let all = || self.values.iter().map(canonical).collect();
+            return self.canonical.get_or_init(all).contains(&canonical(value));
         };
         if self.values.len() < MANY_VALUES {
             return self.values.contains(value);
@@ -135,6 +142,7 @@ impl From<Vec<Value>> for Listed {
         Listed {
             values,
             texts: OnceLock::new(),
+            canonical: OnceLock::new(),
         }
     }
 }
@@ -358,6 +366,30 @@ impl AtomKind {
     }
 }
 
+/// How many references an error follows to the place that it names.
+const MAX_FOLLOWED: usize = 1_000;
+
+impl AtomKind {
+    /// How much a keyword leads to or lists.
+    fn width(&self) -> usize {
+        match self {
+            AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                2 * nodes.len()
+            }
+            AtomKind::Values(values) => values.len(),
+            AtomKind::Members(members) => members.names.order().len() + members.patterns.len(),
+            AtomKind::Required(names) => names.len(),
+            AtomKind::DependentRequired(lists) => {
+                lists.iter().map(|(_, names)| 1 + names.len()).sum()
+            }
+            AtomKind::DependentSchemas(list) => 2 * list.len(),
+            AtomKind::Items(items) => 1 + items.prefix.len(),
+            AtomKind::Type { .. } => 0,
+            _ => 1,
+        }
+    }
+}
+
 impl Schema {
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
@@ -395,6 +427,29 @@ impl Schema {
             _ => false,
         };
         options.formats == Formats::Annotate && self.nodes.iter().any(has_format)
+    }
+
+    /// The keyword of a location that leads furthest: what an error names when the
+    /// location is too much as a whole. References that stand alone are followed.
+    pub(crate) fn widest(&self, mut at: NodeId) -> (NodeId, Option<&'static str>) {
+        for _ in 0..MAX_FOLLOWED {
+            match &self.node(at).body {
+                Body::Atoms(atoms) => match &atoms[..] {
+                    [
+                        Atom {
+                            kind: AtomKind::Ref(to),
+                            ..
+                        },
+                    ] => at = *to,
+                    _ => {
+                        let widest = atoms.iter().rev().max_by_key(|atom| atom.kind.width());
+                        return (at, widest.map(|atom| atom.keyword));
+                    }
+                },
+                _ => break,
+            }
+        }
+        (at, None)
     }
 
     /// The draft whose rules were followed.

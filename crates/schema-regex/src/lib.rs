@@ -2,6 +2,7 @@
 
 #[cfg(feature = "automaton")]
 pub mod automaton;
+mod budget;
 mod conjunction;
 mod decimal;
 mod error;
@@ -17,13 +18,15 @@ mod refs;
 mod settings;
 mod shape;
 mod strings;
+mod survey;
+mod text;
 mod validate;
 
 pub use error::{Error, ErrorKind};
 pub use ir::Schema;
 pub use options::{
     AnyValue, Caps, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
-    PropertyOrder, Recursion, Settings, Whitespace,
+    PropertyOrder, Recursion, Rounded, Settings, Whitespace,
 };
-pub use parse::{Draft, parse, parse_with};
+pub use parse::{Draft, parse, parse_str, parse_str_with, parse_with};
 pub use print::to_regex;

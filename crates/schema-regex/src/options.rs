@@ -14,8 +14,13 @@ pub struct ParseOptions {
     /// Other documents that references may lead to, by absolute URI (default:
     /// none). Nothing is ever fetched.
     pub documents: Vec<(String, serde_json::Value)>,
-    /// Whether the schema may choose options by itself.
+    /// Whether the schema may choose options by itself (default: it may not).
     pub settings: Settings,
+    /// The deepest nesting of arrays and objects in the schema, in levels (default:
+    /// 512). It comes before everything else, so that no stack overflows.
+    pub max_nesting: usize,
+    /// What numbers mean that a `Value` may have rounded (default: they are refused).
+    pub rounded: Rounded,
 }
 
 impl Default for ParseOptions {
@@ -24,7 +29,9 @@ impl Default for ParseOptions {
             draft: Draft::Draft202012,
             max_nodes: 200_000,
             documents: Vec::new(),
-            settings: Settings::Follow,
+            settings: Settings::default(),
+            max_nesting: 512,
+            rounded: Rounded::default(),
         }
     }
 }
@@ -48,11 +55,40 @@ impl ParseOptions {
         self
     }
 
+    /// Sets the deepest nesting of arrays and objects in the schema.
+    pub fn max_nesting(mut self, levels: usize) -> Self {
+        self.max_nesting = levels;
+        self
+    }
+
+    /// Sets what numbers mean that a `Value` may have rounded.
+    pub fn rounded(mut self, rounded: Rounded) -> Self {
+        self.rounded = rounded;
+        self
+    }
+
     /// Adds a document that references may lead to.
     pub fn document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
         self.documents.push((uri.into(), document));
         self
     }
+}
+
+/// What a number means that a [`serde_json::Value`] may have rounded: it keeps whole
+/// numbers of 64 bits as they were written, and of all others the nearest `f64`.
+/// [`crate::parse_str`] reads the digits themselves, so that this does not matter there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rounded {
+    /// A bound, a divisor or a listed value is refused, by keyword and JSON Pointer, if
+    /// other digits may well have been written: an `f64` that is whole and 2^53 or more
+    /// (for divisors: of which the shortest decimal has more than 15 digits), and one of
+    /// which the shortest decimal has 17 digits. All others are taken as that decimal.
+    #[default]
+    Refuse,
+    /// All are taken as their shortest decimal: for values that were made in code, or of
+    /// which it is known that nothing was rounded.
+    Keep,
 }
 
 /// What an object `x-tokenmold` at the root of the schema does.
@@ -77,10 +113,10 @@ impl ParseOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Settings {
-    /// It overrides the options.
-    #[default]
+    /// It overrides the options: for schemas of one's own.
     Follow,
-    /// It is an annotation: for schemas of strangers.
+    /// It is an annotation.
+    #[default]
     Ignore,
 }
 

@@ -14,12 +14,14 @@ use crate::ir::{
 };
 use crate::ledger::{self, Status};
 use crate::named::Named;
-use crate::options::{ParseOptions, Settings};
+use crate::options::{ParseOptions, Rounded, Settings};
 use crate::pointer::{Last, Pointer};
 use crate::refs::{Place, Resolver, ScopeId, lookup};
 use crate::settings::{self, Overrides};
 use crate::strings::formats::{Format, HINTS};
 use crate::strings::number_formats::NumberFormat;
+use crate::survey;
+use crate::text::{self, Digits};
 
 /// The drafts of JSON Schema that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,15 +76,57 @@ pub fn parse(schema: &Value) -> Result<Schema, Error> {
 ///
 /// As [`parse`].
 pub fn parse_with(schema: &Value, options: &ParseOptions) -> Result<Schema, Error> {
+    parse_value(schema, options, None)
+}
+
+/// Reads a schema from its text with the default [`ParseOptions`]: as [`parse`], but
+/// numbers have all the digits that were written, which a [`Value`] does not keep.
+///
+/// # Errors
+///
+/// As [`parse`], and [`ErrorKind::Invalid`] where the text is no JSON.
+pub fn parse_str(schema: &str) -> Result<Schema, Error> {
+    parse_str_with(schema, &ParseOptions::default())
+}
+
+/// Reads a schema from its text; see [`parse_str`].
+///
+/// # Errors
+///
+/// As [`parse_str`].
+pub fn parse_str_with(schema: &str, options: &ParseOptions) -> Result<Schema, Error> {
+    let read = text::read(schema, options)?;
+    parse_value(&read.value, options, Some(read.digits()))
+}
+
+/// Reads a schema; `digits` are those that were written of the numbers that the value does
+/// not keep, where its text is known.
+fn parse_value(
+    schema: &Value,
+    options: &ParseOptions,
+    digits: Option<Digits>,
+) -> Result<Schema, Error> {
     let declared = schema
         .get("$schema")
         .and_then(Value::as_str)
         .and_then(Draft::by_uri);
     let draft = declared.unwrap_or(options.draft);
-    let mut read = match read_all(schema, options, draft, false)? {
+    survey::look_at(schema, draft, options.max_nesting)?;
+    for (_, document) in &options.documents {
+        survey::look_at(document, draft, options.max_nesting)?;
+    }
+    let numbers = Numbers {
+        rounded: match &digits {
+            // What is not among the digits is kept.
+            Some(_) => Rounded::Keep,
+            None => options.rounded,
+        },
+        digits: digits.unwrap_or_default(),
+    };
+    let mut read = match read_all(schema, options, draft, false, &numbers)? {
         Some(schema) => schema,
         // A dynamic reference was met: once more, with dynamic scopes.
-        None => read_all(schema, options, draft, true)?.ok_or_else(|| {
+        None => read_all(schema, options, draft, true, &numbers)?.ok_or_else(|| {
             Error::new(
                 ErrorKind::Invalid,
                 "",
@@ -102,6 +146,7 @@ fn read_all(
     options: &ParseOptions,
     draft: Draft,
     follow_scopes: bool,
+    numbers: &Numbers,
 ) -> Result<Option<Schema>, Error> {
     let mut nodes = Vec::with_capacity(ROOM);
     nodes.extend([builtin(Body::Always), builtin(Body::Never)]);
@@ -117,6 +162,7 @@ fn read_all(
         pattern_ids: HashMap::new(),
         max_nodes: options.max_nodes,
         settings: options.settings,
+        numbers,
     };
     let root = reader.resolver.root();
     reader.node(root)?;
@@ -141,6 +187,9 @@ fn read_all(
 /// step by step.
 const ROOM: usize = 32;
 
+/// So many names in dynamic scopes count as one subschema.
+const SCOPED: usize = 8;
+
 /// How many nodes are at no place.
 const BUILTIN: usize = 2;
 
@@ -154,6 +203,77 @@ fn builtin(body: Body) -> Node {
 
 /// What each keyword of a location became.
 type Notes = Vec<(Cow<'static, str>, Status)>;
+
+/// How the numbers of a document are read.
+struct Numbers {
+    rounded: Rounded,
+    digits: Digits,
+}
+
+impl Numbers {
+    /// A number of the document, exactly; an error is a reason.
+    fn exact(&self, value: &Value, role: Role) -> Result<Decimal, String> {
+        let Value::Number(n) = value else {
+            return Err(format!("must be a number, not {}", name_of(value)));
+        };
+        if let Some(written) = self.digits.get(&std::ptr::from_ref(value)) {
+            return Decimal::parse(written).ok_or_else(|| too_many_digits(written));
+        }
+        let exact = Decimal::from_number(n).ok_or_else(|| too_many_digits(&n.to_string()))?;
+        if self.rounded == Rounded::Refuse && n.is_f64() && may_be_rounded(n, &exact, role) {
+            return Err(format!(
+                "has the number {n}, which may have been rounded before it was read; give the schema as text to `parse_str`, or say that it was not with ParseOptions::rounded"
+            ));
+        }
+        Ok(exact)
+    }
+
+    /// Looks at the numbers inside a listed value: an error is a reason.
+    fn inside(&self, value: &Value) -> Result<(), String> {
+        let mut todo = vec![value];
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::Number(_) if self.digits.contains_key(&std::ptr::from_ref(value)) => {
+                    return Err("has a number inside an array or object with more digits than are kept there".to_owned());
+                }
+                Value::Number(n) if n.is_f64() => {
+                    self.exact(value, Role::Value)?;
+                }
+                Value::Array(items) => todo.extend(items),
+                Value::Object(map) => todo.extend(map.values()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a number is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A bound or a listed value.
+    Value,
+    Divisor,
+}
+
+/// Whether other digits may well have been written where an `f64` is at hand.
+fn may_be_rounded(number: &serde_json::Number, exact: &Decimal, role: Role) -> bool {
+    /// From here on not every whole number is an `f64`.
+    const WHOLE: f64 = 9_007_199_254_740_992.0;
+    let digits = exact.digits();
+    if digits > 16 {
+        return true;
+    }
+    let large = number.as_f64().is_some_and(|f| f.abs() >= WHOLE);
+    large && (role == Role::Value || digits > 15)
+}
+
+fn too_many_digits(written: &str) -> String {
+    const SHOWN: usize = 40;
+    let end = if written.len() > SHOWN { ".." } else { "" };
+    let shown: String = written.chars().take(SHOWN).collect();
+    format!("has the number {shown}{end}: its plain spelling has too many digits")
+}
 
 struct Reader<'a> {
     draft: Draft,
@@ -170,6 +290,7 @@ struct Reader<'a> {
     pattern_ids: HashMap<String, PatternId>,
     max_nodes: usize,
     settings: Settings,
+    numbers: &'a Numbers,
 }
 
 /// The keywords of one object while they are read.
@@ -190,6 +311,15 @@ impl Here<'_, '_> {
     fn invalid(&self, keyword: &str, message: &str) -> Error {
         Error::at(
             ErrorKind::Invalid,
+            &self.place.pointer,
+            keyword,
+            format!("`{keyword}` {message}"),
+        )
+    }
+
+    fn refused(&self, keyword: &str, message: &str) -> Error {
+        Error::at(
+            ErrorKind::Refused,
             &self.place.pointer,
             keyword,
             format!("`{keyword}` {message}"),
@@ -217,7 +347,9 @@ impl<'a> Reader<'a> {
         if let Some(&id) = self.known.as_ref().and_then(|known| known.get(&address)) {
             return Ok(id);
         }
-        if self.nodes.len() - BUILTIN >= self.max_nodes {
+        // Names in dynamic scopes count as a part of a subschema each.
+        let scoped = self.resolver.scoped() / SCOPED;
+        if self.nodes.len() - BUILTIN + scoped >= self.max_nodes {
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
                 &place.pointer,
@@ -357,19 +489,19 @@ impl<'a> Reader<'a> {
                 ));
             }
             "enum" => match value {
-                Value::Array(values) => here.push("enum", AtomKind::Values(values.clone().into())),
+                Value::Array(values) => self.values(here, "enum", values)?,
                 other => {
                     return Err(
                         here.invalid(key, &format!("must be an array, not {}", name_of(other)))
                     );
                 }
             },
-            "const" => here.push("const", AtomKind::Values(vec![value.clone()].into())),
+            "const" => self.values(here, "const", std::slice::from_ref(value))?,
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                bound(here, key, value)?;
+                bound(here, key, value, self.numbers)?;
             }
             "multipleOf" => {
-                let divisor = decimal(here, key, value)?;
+                let divisor = decimal(here, key, value, self.numbers, Role::Divisor)?;
                 if divisor.is_negative() || divisor.is_zero() {
                     return Err(here.invalid(key, "must be greater than 0"));
                 }
@@ -477,6 +609,7 @@ impl<'a> Reader<'a> {
             "if" => self.conditional(here)?,
             "then" | "else" => {
                 if !here.map.contains_key("if") {
+                    must_be_schema(here, key, value)?;
                     here.note(key, Status::Annotation);
                 }
             }
@@ -497,14 +630,88 @@ impl<'a> Reader<'a> {
                     return Err(here.invalid(key, "is read at the root of the schema alone"));
                 }
             }
-            "description" | "title" | "default" | "examples" | "definitions" | "$defs"
-            | "$schema" | "$id" | "$comment" => here.note(key, Status::Annotation),
-            _ => here.note(key, ledger::status_of_other(key)),
+            "description" | "title" | "$schema" | "$id" | "$comment" => {
+                self.other(here, key, value)?;
+                here.note(key, Status::Annotation);
+            }
+            "default" => here.note(key, Status::Annotation),
+            "examples" | "definitions" | "$defs" => {
+                self.other(here, key, value)?;
+                here.note(key, Status::Annotation);
+            }
+            _ => {
+                self.other(here, key, value)?;
+                here.note(key, ledger::status_of_other(key));
+            }
         }
         if here.notes.len() == before {
             here.note(key, Status::Enforced);
         }
         Ok(())
+    }
+
+    /// The values of `enum` or `const`. A number with more digits than a value keeps is
+    /// the range from it to it.
+    fn values(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        keyword: &'static str,
+        values: &'a [Value],
+    ) -> Result<(), Error> {
+        let mut listed = Vec::with_capacity(values.len());
+        let mut beyond: Vec<Decimal> = Vec::new();
+        for value in values {
+            let is_beyond = self.numbers.digits.contains_key(&std::ptr::from_ref(value));
+            if is_beyond {
+                let exact = self.numbers.exact(value, Role::Value);
+                beyond.push(exact.map_err(|reason| here.refused(keyword, &reason))?);
+                continue;
+            }
+            let inside = self.numbers.inside(value);
+            inside.map_err(|reason| here.refused(keyword, &reason))?;
+            listed.push(value.clone());
+        }
+        if beyond.is_empty() {
+            here.push(keyword, AtomKind::Values(listed.into()));
+            return Ok(());
+        }
+        let mut ways = Vec::with_capacity(beyond.len() + 1);
+        if !listed.is_empty() {
+            ways.push(vec![AtomKind::Values(listed.into())]);
+        }
+        ways.extend(beyond.into_iter().map(|value| {
+            let exclusive = false;
+            vec![
+                AtomKind::Type {
+                    kinds: Kinds::NUMBER,
+                    integer: false,
+                },
+                AtomKind::Minimum {
+                    value: value.clone(),
+                    exclusive,
+                },
+                AtomKind::Maximum { value, exclusive },
+            ]
+        }));
+        let nodes = ways.into_iter().map(|kinds| {
+            let atoms = kinds.into_iter().map(|kind| Atom { keyword, kind });
+            self.synthetic(here, atoms.collect())
+        });
+        let nodes = nodes.collect();
+        here.push(keyword, AtomKind::AnyOf(nodes));
+        Ok(())
+    }
+
+    /// A location that the schema implies without writing it, at the pointer of another.
+    fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.places.push((std::ptr::null(), here.place.scope));
+        self.nodes.push(Node {
+            pointer: here.place.pointer.clone(),
+            body: Body::Atoms(atoms),
+            notes: Vec::new(),
+        });
+        id
     }
 
     fn reference(
@@ -576,6 +783,9 @@ impl<'a> Reader<'a> {
 
     /// `items` in both forms, with what goes with it.
     fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        if key == "additionalItems" && self.draft < Draft::Draft202012 {
+            must_be_schema(here, key, value)?;
+        }
         // `true` constrains nothing, and evaluates all items: as `items` does.
         if key == "unevaluatedItems"
             && value != &Value::Bool(true)
@@ -634,6 +844,59 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// The type of a keyword that constrains nothing here, where the draft has it.
+    fn other(&self, here: &Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
+        use Draft::{Draft6, Draft7, Draft201909, Draft202012};
+        let wrong = |what: &str| {
+            let found = name_of(value);
+            Err(here.invalid(key, &format!("must be {what}, not {found}")))
+        };
+        let since = |draft: Draft| self.draft >= draft;
+        match key {
+            "$schema" | "title" | "description" if !value.is_string() => wrong("a string"),
+            "$id" if since(Draft6) && !value.is_string() => wrong("a string"),
+            "id" if self.draft == Draft::Draft4 && !value.is_string() => wrong("a string"),
+            "$anchor" if since(Draft201909) && !value.is_string() => wrong("a string"),
+            "$dynamicAnchor" if since(Draft202012) && !value.is_string() => wrong("a string"),
+            "$comment" | "contentEncoding" | "contentMediaType"
+                if since(Draft7) && !value.is_string() =>
+            {
+                wrong("a string")
+            }
+            "$recursiveAnchor" if self.draft == Draft201909 && !value.is_boolean() => {
+                wrong("a boolean")
+            }
+            "readOnly" | "writeOnly" if since(Draft7) && !value.is_boolean() => wrong("a boolean"),
+            "deprecated" if since(Draft201909) && !value.is_boolean() => wrong("a boolean"),
+            "examples" if since(Draft6) && !value.is_array() => wrong("an array"),
+            "contentSchema" if since(Draft201909) => must_be_schema(here, key, value),
+            "minContains" | "maxContains" if since(Draft201909) => {
+                count(here, key, value).map(|_| ())
+            }
+            "$vocabulary" if since(Draft201909) => match value {
+                Value::Object(map) if map.values().all(Value::is_boolean) => Ok(()),
+                Value::Object(_) => Err(here.invalid(key, "must have booleans as its values")),
+                _ => wrong("an object of booleans"),
+            },
+            "definitions" | "$defs" if key == "definitions" || since(Draft201909) => match value {
+                Value::Object(map) => match map.iter().find(|(_, v)| !is_schema(v)) {
+                    Some((name, found)) => Err(Error::new(
+                        ErrorKind::Invalid,
+                        here.place
+                            .pointer
+                            .below("", Last::Name(key.into()))
+                            .below("", Last::Name(name.as_str().into()))
+                            .to_string(),
+                        format!("a schema is an object or a boolean, not {}", name_of(found)),
+                    )),
+                    None => Ok(()),
+                },
+                _ => wrong("an object of schemas"),
+            },
+            _ => Ok(()),
+        }
+    }
+
     fn members(
         &mut self,
         here: &mut Here<'a, '_>,
@@ -690,6 +953,11 @@ impl<'a> Reader<'a> {
                 let last = Last::Name(source.as_str().into());
                 let node = self.child(here, schema, "patternProperties", last)?;
                 let id = self.pattern(source);
+                if let Err(e) = &self.patterns[id.0 as usize].pattern {
+                    let reason = format!("the pattern at byte {}: {}", e.offset, e.reason);
+                    here.refuse("patternProperties", Kinds::OBJECT, reason);
+                    continue;
+                }
                 members.patterns.push((id, node));
             }
         }
@@ -802,6 +1070,24 @@ fn evaluates_elsewhere(map: &Map<String, Value>, more: &[&str]) -> bool {
     .any(|k| lookup(map, k).is_some())
 }
 
+fn is_schema(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Bool(_))
+}
+
+/// For a keyword whose schema is not read.
+fn must_be_schema(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
+    match is_schema(value) {
+        true => Ok(()),
+        false => Err(here.invalid(
+            key,
+            &format!(
+                "must be a schema, an object or a boolean, not {}",
+                name_of(value)
+            ),
+        )),
+    }
+}
+
 fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
     let mut kinds = Kinds::NONE;
     let mut integer = false;
@@ -839,14 +1125,19 @@ fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
+fn bound(
+    here: &mut Here<'_, '_>,
+    key: &str,
+    value: &Value,
+    numbers: &Numbers,
+) -> Result<(), Error> {
     let map = here.map;
     let flag = |name: &str| map.get(name) == Some(&Value::Bool(true));
     match (key, value) {
         // Draft 4: a flag beside the bound, read with it.
         ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
         ("minimum", _) => {
-            let value = decimal(here, key, value)?;
+            let value = decimal(here, key, value, numbers, Role::Value)?;
             here.push(
                 "minimum",
                 AtomKind::Minimum {
@@ -856,7 +1147,7 @@ fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error>
             );
         }
         ("maximum", _) => {
-            let value = decimal(here, key, value)?;
+            let value = decimal(here, key, value, numbers, Role::Value)?;
             here.push(
                 "maximum",
                 AtomKind::Maximum {
@@ -866,7 +1157,7 @@ fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error>
             );
         }
         ("exclusiveMinimum", _) => {
-            let value = decimal(here, key, value)?;
+            let value = decimal(here, key, value, numbers, Role::Value)?;
             here.push(
                 "exclusiveMinimum",
                 AtomKind::Minimum {
@@ -876,7 +1167,7 @@ fn bound(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error>
             );
         }
         _ => {
-            let value = decimal(here, key, value)?;
+            let value = decimal(here, key, value, numbers, Role::Value)?;
             here.push(
                 "exclusiveMaximum",
                 AtomKind::Maximum {
@@ -946,13 +1237,18 @@ fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error
     Ok(())
 }
 
-fn decimal(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Decimal, Error> {
-    match value {
-        Value::Number(n) => {
-            Decimal::from_number(n).ok_or_else(|| here.invalid(key, "has too many digits"))
-        }
-        other => Err(here.invalid(key, &format!("must be a number, not {}", name_of(other)))),
-    }
+fn decimal(
+    here: &Here<'_, '_>,
+    key: &str,
+    value: &Value,
+    numbers: &Numbers,
+    role: Role,
+) -> Result<Decimal, Error> {
+    let exact = numbers.exact(value, role);
+    exact.map_err(|reason| match value {
+        Value::Number(_) => here.refused(key, &reason),
+        _ => here.invalid(key, &reason),
+    })
 }
 
 /// A number that is not negative and whole; `3.0` is one.

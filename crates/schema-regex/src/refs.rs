@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -10,7 +12,7 @@ use crate::parse::Draft;
 use crate::pointer::{Last, Pointer};
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ResourceId(pub(crate) u32);
 
 pub(crate) struct Resource<'a> {
@@ -45,7 +47,12 @@ pub(crate) struct Resolver<'a> {
     index: Option<Index<'a>>,
     documents: &'a [(String, Value)],
     /// For each scope the resources that its names are bound to.
-    scopes: Vec<Vec<(String, ResourceId)>>,
+    scopes: Vec<Vec<(Rc<str>, ResourceId)>>,
+    /// The scopes by what they bind, and how many names all of them have.
+    scope_ids: HashMap<Vec<(Rc<str>, ResourceId)>, u32>,
+    scoped: usize,
+    /// What a scope became once a resource was entered.
+    entered: FxMap<(u32, u32), ScopeId>,
     follows_scopes: bool,
 }
 
@@ -57,6 +64,8 @@ struct Index<'a> {
     by_uri: HashMap<String, Place<'a>>,
     anchors: HashMap<(u32, String), Place<'a>>,
     dynamic: HashMap<(u32, String), Place<'a>>,
+    /// The names of the dynamic anchors of each resource.
+    names: FxMap<u32, Vec<Rc<str>>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -79,6 +88,9 @@ impl<'a> Resolver<'a> {
             index: None,
             documents,
             scopes: vec![Vec::new()],
+            scope_ids: HashMap::from([(Vec::new(), 0)]),
+            scoped: 0,
+            entered: FxMap::default(),
             follows_scopes,
         };
         if let Some(id) = id_of(root, draft) {
@@ -107,22 +119,38 @@ impl<'a> Resolver<'a> {
         if !self.follows_scopes {
             return NO_SCOPE;
         }
+        if let Some(known) = self.entered.get(&(scope.0, resource.0)) {
+            return *known;
+        }
         self.build_index();
+        let fresh = self
+            .index
+            .as_ref()
+            .and_then(|index| index.names.get(&resource.0));
         let mut bound = self.scopes[scope.0 as usize].clone();
-        if let Some(index) = &self.index {
-            for (owner, name) in index.dynamic.keys() {
-                if *owner == resource.0 && !bound.iter().any(|(n, _)| n == name) {
-                    bound.push((name.clone(), resource));
-                }
+        for name in fresh.into_iter().flatten() {
+            if let Err(at) = bound.binary_search_by(|(n, _)| n.cmp(name)) {
+                bound.insert(at, (Rc::clone(name), resource));
             }
         }
-        bound.sort_by(|a, b| a.0.cmp(&b.0));
-        let known = self.scopes.iter().position(|s| *s == bound);
-        let id = known.unwrap_or_else(|| {
-            self.scopes.push(bound);
-            self.scopes.len() - 1
-        });
-        ScopeId(id as u32)
+        let id = match self.scope_ids.get(&bound) {
+            Some(known) => *known,
+            None => {
+                let id = self.scopes.len() as u32;
+                self.scoped += bound.len();
+                self.scope_ids.insert(bound.clone(), id);
+                self.scopes.push(bound);
+                id
+            }
+        };
+        let id = ScopeId(id);
+        self.entered.insert((scope.0, resource.0), id);
+        id
+    }
+
+    /// How many names all dynamic scopes have together: what they take.
+    pub(crate) fn scoped(&self) -> usize {
+        self.scoped
     }
 
     /// The child of a place, in a new resource where it has an `$id`.
@@ -227,7 +255,7 @@ impl<'a> Resolver<'a> {
                 _ => return Ok(first),
             }
             let scope = &self.scopes[from.scope.0 as usize];
-            let owner = scope.iter().find(|(n, _)| *n == name).map(|(_, r)| r.0);
+            let owner = scope.iter().find(|(n, _)| **n == *name).map(|(_, r)| r.0);
             owner.and_then(|owner| index.dynamic.get(&(owner, name)).cloned())
         };
         let Some(mut place) = bound else {
@@ -366,7 +394,12 @@ impl<'a> Resolver<'a> {
                     let recursive = map.get("$recursiveAnchor") == Some(&Value::Bool(true));
                     for name in dynamic.into_iter().chain(recursive.then_some(RECURSIVE)) {
                         let key = (place.resource.0, name.to_owned());
-                        index.dynamic.entry(key).or_insert_with(|| place.clone());
+                        let names = index.names.entry(place.resource.0).or_default();
+                        let known = index.dynamic.entry(key);
+                        if let Entry::Vacant(known) = known {
+                            known.insert(place.clone());
+                            names.push(name.into());
+                        }
                     }
                     for (key, value) in map {
                         if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
@@ -388,7 +421,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-fn id_of(value: &Value, draft: Draft) -> Option<&str> {
+pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
     let map = value.as_object()?;
     let name = if draft == Draft::Draft4 { "id" } else { "$id" };
     let id = lookup(map, name)?.as_str()?;
@@ -406,12 +439,12 @@ pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&
     found.map(|(_, value)| value)
 }
 
-fn without_fragment(uri: &str) -> &str {
+pub(crate) fn without_fragment(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(u, _)| u)
 }
 
 /// RFC 3986, section 5.2, for what identifiers of schemas need.
-fn join_uri(base: &str, reference: &str) -> String {
+pub(crate) fn join_uri(base: &str, reference: &str) -> String {
     if has_scheme(reference) || base.is_empty() {
         return reference.to_owned();
     }

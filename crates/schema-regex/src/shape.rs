@@ -1,7 +1,7 @@
 //! Shapes: what one location demands of a value, kind by kind, and how two of
 //! them are met.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::ir::{ALWAYS, Kinds, NEVER, NodeId, PatternId};
 use crate::strings::formats::Format;
 use crate::strings::numbers::Bound;
+use crate::validate::canonical;
 
 /// A schema location, or the complement of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -291,6 +292,24 @@ impl Shape {
         Some(out)
     }
 
+    /// About how many things a shape consists of: what meeting it with another takes.
+    pub(crate) fn weight(&self) -> usize {
+        let count = |list: &Option<Vec<Value>>| list.as_ref().map_or(0, Vec::len);
+        let (n, s, a, o) = (&self.numbers, &self.strings, &self.arrays, &self.objects);
+        16 * n.multiples.len()
+            + n.allowed.as_ref().map_or(0, |list| 4 * list.len())
+            + s.allowed.as_ref().map_or(0, |list| 4 * list.len())
+            + 8 * s.excluded.len()
+            + s.patterns.len()
+            + s.formats.len()
+            + 4 * a.contains.len()
+            + a.prefix.iter().map(|c| 8 + c.parts().len()).sum::<usize>()
+            + 8 * count(&a.allowed)
+            + 2 * (o.members.len() + o.names.len())
+            + 8 * (o.required.len() + o.extra.len())
+            + 8 * count(&o.allowed)
+    }
+
     fn normalise(&mut self) {
         if !self.kinds.has(Kinds::NUMBER) && *self.numbers != Numbers::default() {
             self.numbers = Rc::default();
@@ -381,15 +400,15 @@ fn meet_numbers(a: &mut Numbers, b: &Numbers) {
         }
     }
     a.allowed = match (a.allowed.take(), &b.allowed) {
-        (Some(x), Some(y)) => Some(
+        (Some(x), Some(y)) => {
             // A fraction of zeros may be written where either list has it.
-            x.into_iter()
-                .filter_map(|(d, zeros)| {
-                    let (_, more) = y.iter().find(|(e, _)| d == *e)?;
-                    Some((d, zeros || *more))
-                })
-                .collect(),
-        ),
+            let y: HashMap<&Decimal, bool> = y.iter().map(|(d, more)| (d, *more)).collect();
+            let both = x.into_iter().filter_map(|(d, zeros)| {
+                let more = *y.get(&d)?;
+                Some((d, zeros || more))
+            });
+            Some(both.collect())
+        }
         (x, y) => x.or_else(|| y.clone()),
     };
 }
@@ -484,11 +503,11 @@ fn meet_objects(a: &mut Objects, b: &Objects) {
 
 fn meet_values(a: &mut Option<Vec<Value>>, b: &Option<Vec<Value>>) {
     *a = match (a.take(), b) {
-        (Some(x), Some(y)) => Some(
-            x.into_iter()
-                .filter(|v| y.iter().any(|w| crate::validate::equal(v, w)))
-                .collect(),
-        ),
+        (Some(x), Some(y)) => {
+            let y: HashSet<String> = y.iter().map(canonical).collect();
+            let both = x.into_iter().filter(|v| y.contains(&canonical(v)));
+            Some(both.collect())
+        }
         (x, y) => x.or_else(|| y.clone()),
     };
 }

@@ -2,15 +2,20 @@
 //! that the printed expressions are tested against. It also decides which
 //! members of an `enum` the rest of a schema admits.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::conjunction::Reading;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
+use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
 use crate::options::{Formats, OpenObjects, Options};
 use crate::shape::{Conj, Shape, Signed, Strings};
-use crate::strings::automaton;
+use crate::strings::automaton::Matcher;
+use crate::strings::formats::{self, Format};
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -28,9 +33,17 @@ impl Schema {
     /// evaluated, [`ErrorKind::TooDeep`] where references or the value nest
     /// more than 400 deep.
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
+        if crate::survey::nests_deeper(value, MAX_DEPTH) {
+            return Err(Error::new(
+                ErrorKind::TooDeep,
+                "",
+                format!("the value nests more than {MAX_DEPTH} deep"),
+            ));
+        }
         Check {
             schema: self,
             options: &self.options(options),
+            budget: None,
         }
         .node(ROOT, value, 0)
     }
@@ -39,9 +52,22 @@ impl Schema {
 struct Check<'s> {
     schema: &'s Schema,
     options: &'s Options,
+    /// What a compilation may still cost, where one asks.
+    budget: Option<&'s Budget>,
 }
 
+/// About how many states of a format's automaton are met at once.
+const MANY_STATES: usize = 64;
+
 impl Check<'_> {
+    /// Charges what it takes to run a text through an expression. What is over the budget
+    /// is met at the next location.
+    fn charge(&self, text: usize, expression: usize) {
+        if let Some(budget) = self.budget {
+            budget.take(text.saturating_mul(1 + expression / 4));
+        }
+    }
+
     fn signed(&self, signed: Signed, value: &Value, depth: usize) -> Result<bool, Error> {
         Ok(self.node(signed.node, value, depth)? == signed.positive)
     }
@@ -64,9 +90,17 @@ impl Check<'_> {
                 format!("the value or the references nest more than {MAX_DEPTH} deep"),
             ));
         }
+        let steps = |atoms: &[Atom]| 2 + 4 * atoms.len();
         match &node.body {
             Body::Always => Ok(true),
             Body::Never => Ok(false),
+            Body::Atoms(atoms) if !self.budget.is_none_or(|b| b.take(steps(atoms))) => {
+                Err(Error::new(
+                    ErrorKind::TooManySteps,
+                    &node.pointer,
+                    "the listed values take too many steps; raise Options::max_steps",
+                ))
+            }
             Body::Atoms(atoms) => {
                 for atom in atoms {
                     if !self.atom(&atom.kind, atom.keyword, id, value, depth + 1)? {
@@ -128,13 +162,19 @@ impl Check<'_> {
             AtomKind::Pattern(id) => {
                 let entry = self.schema.pattern(*id);
                 match (value.as_str(), &entry.pattern) {
-                    (Some(text), Ok(_)) => entry.holds(text),
+                    (Some(text), Ok(_)) => {
+                        self.charge(text.len(), entry.source.len());
+                        entry.holds(text)
+                    }
                     (Some(_), Err(e)) => return refused(&e.reason),
                     (None, _) => true,
                 }
             }
             AtomKind::Format(format) => match value.as_str() {
-                Some(text) => re_holds(&format.re(), text),
+                Some(text) => {
+                    self.charge(text.len(), MANY_STATES);
+                    format_holds(*format, false, text)
+                }
                 None => true,
             },
             AtomKind::UnknownFormat(reason) => match (value, self.options.formats) {
@@ -254,7 +294,10 @@ impl Check<'_> {
             for (id, node) in &members.patterns {
                 let entry = self.schema.pattern(*id);
                 let holds = match &entry.pattern {
-                    Ok(_) => entry.holds(name),
+                    Ok(_) => {
+                        self.charge(name.len(), entry.source.len());
+                        entry.holds(name)
+                    }
                     Err(e) => {
                         return Err(Error::new(
                             ErrorKind::Refused,
@@ -285,8 +328,13 @@ pub(crate) fn conj_holds(
     options: &Options,
     parts: &[Signed],
     value: &Value,
+    budget: &Budget,
 ) -> Result<bool, Error> {
-    let check = Check { schema, options };
+    let check = Check {
+        schema,
+        options,
+        budget: Some(budget),
+    };
     for part in parts {
         if !check.signed(*part, value, 0)? {
             return Ok(false);
@@ -317,26 +365,81 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// A text that equal values share, and no others.
+pub(crate) fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    spell(value, &mut out);
+    out
+}
+
+fn spell(value: &Value, out: &mut String) {
+    match value {
+        Value::Number(n) => match Decimal::from_number(n) {
+            Some(d) => d.spell_exactly(out),
+            None => out.push_str(&n.to_string()),
+        },
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                spell(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Object(map) => {
+            out.push('{');
+            let mut members: Vec<(&String, &Value)> = map.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            for (name, member) in members {
+                spell_text(name, out);
+                spell(member, out);
+            }
+            out.push('}');
+        }
+        Value::String(text) => spell_text(text, out),
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// Its length first, so that nothing needs an escape.
+fn spell_text(text: &str, out: &mut String) {
+    out.push_str(&format!("\"{}:", text.len()));
+    out.push_str(text);
+}
+
+/// From so many items on they are told apart by a set.
+const MANY_ITEMS: usize = 16;
+
 pub(crate) fn all_different(items: &[Value]) -> bool {
+    if items.len() > MANY_ITEMS {
+        let mut met = HashSet::new();
+        return items.iter().all(|item| met.insert(canonical(item)));
+    }
     items
         .iter()
         .enumerate()
         .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
 }
 
-fn re_holds(re: &crate::strings::re::Re, text: &str) -> bool {
-    automaton::matches(re, text).unwrap_or(false)
+/// Whether a text is of a format, as the automaton or (`in_regex`) the expression has it.
+fn format_holds(format: Format, in_regex: bool, text: &str) -> bool {
+    static MADE: [OnceLock<Option<Matcher>>; 2 * formats::COUNT] =
+        [const { OnceLock::new() }; 2 * formats::COUNT];
+    let made = MADE[2 * format as usize + usize::from(in_regex)].get_or_init(|| {
+        let re = match in_regex {
+            true => format.re_in_regex(),
+            false => format.re(),
+        };
+        Matcher::new(&re).ok()
+    });
+    made.as_ref().is_some_and(|m| m.matches(text))
 }
 
-/// Whether a string satisfies what a shape says of strings.
+/// Whether a string satisfies what a shape says of strings, beside those that it lists.
 pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bool {
     let length = text.chars().count() as u64;
     length >= strings.min
         && strings.max.is_none_or(|m| length <= m)
-        && strings
-            .allowed
-            .as_ref()
-            .is_none_or(|a| a.iter().any(|s| s == text))
         && !strings.excluded.contains(text)
         && strings.patterns.iter().all(|(id, want, _)| {
             let entry = schema.pattern(*id);
@@ -345,12 +448,17 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
         && strings
             .formats
             .iter()
-            .all(|(format, want, _)| re_holds(&format.re_in_regex(), text) == *want)
+            .all(|(format, want, _)| format_holds(*format, true, text) == *want)
 }
 
 /// Whether a name satisfies a condition on names; an error counts as no.
 pub(crate) fn name_holds(schema: &Schema, options: &Options, signed: Signed, name: &str) -> bool {
-    Check { schema, options }
+    let check = Check {
+        schema,
+        options,
+        budget: None,
+    };
+    check
         .signed(signed, &Value::String(name.to_owned()), 0)
         .unwrap_or(false)
 }
@@ -363,7 +471,11 @@ pub(crate) fn shape_holds(
     shape: &Shape,
     value: &Value,
 ) -> bool {
-    let check = Check { schema, options };
+    let check = Check {
+        schema,
+        options,
+        budget: None,
+    };
     shape_holds_checked(&check, shape, value).unwrap_or(false)
 }
 
@@ -403,7 +515,9 @@ fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Resul
             {
                 return Ok(false);
             }
-            let normaliser = crate::conjunction::Normaliser::new(check.schema, check.options);
+            let budget = Budget::new(usize::MAX);
+            let normaliser =
+                crate::conjunction::Normaliser::new(check.schema, check.options, budget);
             for (name, member) in map {
                 if !check.conj(&normaliser.member(o, name, Reading::AsOptions), member, 0)? {
                     return Ok(false);

@@ -670,7 +670,7 @@ fn limits_have_their_errors() {
         &Options::default().max_alternatives(100),
         json!({"anyOf": wide.clone()}),
         ErrorKind::TooManyAlternatives,
-        "",
+        "/anyOf",
     );
     refused_with(
         &Options::default().max_steps(50),

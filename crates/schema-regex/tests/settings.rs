@@ -4,11 +4,18 @@
 mod common;
 
 use schema_regex::ledger::{Entry, Status};
-use schema_regex::{Caps, ErrorKind, Options, ParseOptions, Settings, parse, parse_with, to_regex};
+use schema_regex::{
+    Caps, Error, ErrorKind, Options, ParseOptions, Schema, Settings, parse_with, to_regex,
+};
 use serde_json::{Value, json};
 
 #[cfg(feature = "automaton")]
 use schema_regex::automaton::SchemaAutomaton;
+
+/// Reads a schema that may choose options by itself.
+fn parse(schema: &Value) -> Result<Schema, Error> {
+    parse_with(schema, &ParseOptions::default().settings(Settings::Follow))
+}
 
 /// What each form says of a text.
 fn answers(schema: &Value, options: &Options, text: &str) -> Vec<bool> {
@@ -105,10 +112,10 @@ fn the_schema_overrides_options() {
 #[test]
 fn the_schema_overrides_the_order_and_recursion() {
     let schema = json!({"x-tokenmold": {"propertyOrder": "any"}, "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false});
-    let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
+    let automaton = SchemaAutomaton::compile(parse(&schema).unwrap(), &Options::default()).unwrap();
     assert!(automaton.is_match(b"{\"b\": 2, \"a\": 1}"));
     let list = json!({"x-tokenmold": {"recursion": 1, "nesting": 2}, "type": "array", "items": {"$ref": "#"}});
-    let automaton = SchemaAutomaton::new(&list, &Options::default()).unwrap();
+    let automaton = SchemaAutomaton::compile(parse(&list).unwrap(), &Options::default()).unwrap();
     assert!(automaton.is_match(b"[[]]") && !automaton.is_match(b"[[[]]]"));
     assert!(to_regex(&parse(&list).unwrap(), &Options::default()).is_ok());
 }

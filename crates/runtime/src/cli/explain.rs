@@ -1,12 +1,12 @@
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
 use super::schema::SchemaOptions;
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, ledger, read_json};
+use super::{Failure, Output, Verdict, ledger};
 
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]
@@ -22,8 +22,7 @@ pub(crate) struct Args {
 /// The ledger of the schema automaton, which is what `generate`, `chat` and
 /// `check` run; and whether a regular expression can say the same.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let schema: Value = read_json(&args.schema)?;
-    let schema = schema_regex::parse(&schema).map_err(|e| Failure::of(args.schema.display(), e))?;
+    let (schema, _) = args.options.read_schema(&args.schema)?;
     let options = args.options.options();
     let regex = schema_regex::to_regex(&schema, &options);
     let (result, entries) = SchemaAutomaton::explain(schema, &options);

@@ -1,8 +1,8 @@
-use serde_json::{Value, json};
+use serde_json::json;
 use tokenmold::schema_regex;
 
 use super::schema::SchemaOptions;
-use super::{Failure, Output, ledger, read_json};
+use super::{Failure, Output, ledger};
 
 /// Arguments of `tokenmold regex`.
 #[derive(Debug, clap::Args)]
@@ -21,9 +21,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let schema: Value = read_json(&args.schema)?;
+    let (schema, _) = args.options.read_schema(&args.schema)?;
     let fail = |e| Failure::of(args.schema.display(), e);
-    let schema = schema_regex::parse(&schema).map_err(fail)?;
     let options = args.options.options();
     let entries = schema.ledger(&options);
     let list = ledger::list(&entries);

@@ -7,10 +7,11 @@ use clap::ValueEnum;
 use serde_json::Value;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
-    self, AnyValue, Caps, Escapes, Formats, OpenObjects, PropertyOrder, Recursion, Whitespace,
+    self, AnyValue, Caps, Escapes, Formats, OpenObjects, ParseOptions, PropertyOrder, Recursion,
+    Schema, Settings, Whitespace,
 };
 
-use super::{Failure, read_json};
+use super::{Failure, read};
 
 /// How a schema becomes a regular expression.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,6 +26,11 @@ pub(crate) struct SchemaOptions {
     /// A regular expression for the white space between JSON's tokens.
     #[arg(long, value_name = "REGEX", conflicts_with = "whitespace")]
     whitespace_pattern: Option<String>,
+
+    /// Let the object `x-tokenmold` at the root of the schema override these
+    /// options.
+    #[arg(long)]
+    schema_settings: bool,
 
     /// The order in which properties may come.
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Order::Schema)]
@@ -108,6 +114,23 @@ impl SchemaOptions {
             Whitespace::Bounded(most) => format!("at most {most} of any white space"),
             other => format!("{other:?}"),
         }
+    }
+
+    /// Reads a schema with all the digits that its text has, and its value.
+    pub(crate) fn read_schema(&self, path: &Path) -> Result<(Schema, Value), Failure> {
+        let bytes = read(path)?;
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
+        let json = serde_json::from_str(text)
+            .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
+        let settings = match self.schema_settings {
+            true => Settings::Follow,
+            false => Settings::Ignore,
+        };
+        let reading = ParseOptions::default().settings(settings);
+        let schema = schema_regex::parse_str_with(text, &reading)
+            .map_err(|e| Failure::of(path.display(), e))?;
+        Ok((schema, json))
     }
 
     pub(crate) fn options(&self) -> schema_regex::Options {
@@ -201,8 +224,8 @@ pub(crate) fn read_rule(
     let Some(path) = schema else {
         return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
     };
-    let json = read_json(path)?;
-    let automaton = SchemaAutomaton::new(&json, &options.options())
+    let (schema, json) = options.read_schema(path)?;
+    let automaton = SchemaAutomaton::compile(schema, &options.options())
         .map_err(|e| Failure::of(path.display(), e))?;
     Ok(Some(Rule::Schema(Box::new(automaton), json)))
 }
@@ -217,9 +240,8 @@ fn read_source(
     let Some(path) = schema else {
         return Ok((regex.map(str::to_owned), None));
     };
-    let json = read_json(path)?;
-    let regex = schema_regex::parse(&json)
-        .and_then(|schema| schema_regex::to_regex(&schema, &options.options()))
+    let (schema, json) = options.read_schema(path)?;
+    let regex = schema_regex::to_regex(&schema, &options.options())
         .map_err(|e| Failure::of(path.display(), e))?;
     Ok((Some(regex), Some(json)))
 }

@@ -400,7 +400,13 @@ impl Builder {
             for c in &counts {
                 product = product.saturating_mul(u64::from(c.radix()));
             }
-            if !counts.is_empty() && product.saturating_mul(cap + 1) > MAX_COUNTS {
+            let followed = match counts.len() {
+                0 | 1 => product,
+                _ => product
+                    .saturating_mul(cap.saturating_add(1))
+                    .saturating_mul(MANY_COUNTS),
+            };
+            if followed > MAX_COUNTS {
                 let c = &a.counts[0];
                 return Err(Error::at(
                     ErrorKind::Refused,
@@ -495,12 +501,8 @@ impl Builder {
         if names.is_empty() {
             return Ok(true);
         }
-        crate::validate::conj_holds(
-            &self.compiler.schema,
-            &self.compiler.options,
-            names,
-            &Value::String(name.to_owned()),
-        )
+        let name = Value::String(name.to_owned());
+        self.compiler.holds(names, &name)
     }
 }
 
@@ -547,5 +549,7 @@ const UNKNOWN: u32 = u32::MAX;
 const MAX_NODES: usize = 200_000;
 /// The most items with a schema of their own.
 const MAX_PREFIX: u64 = 5_000;
+/// How much more it takes to follow several counts than one, which needs no search.
+const MANY_COUNTS: u64 = 64;
 /// The most combinations of counts and index that are followed.
 const MAX_COUNTS: u64 = 1 << 22;

@@ -34,7 +34,7 @@ impl Builder {
         let cap = cap.max(shape.min).max(u64::from(leaf.excludes));
         if let Some(dfa) = &leaf.dfa {
             let finite = dfa.counts(|l| l != 0).first().copied().flatten().is_some();
-            let fits = match Lengths::new(dfa, shape.min, Some(cap)) {
+            let fits = match Lengths::new(dfa, shape.min, Some(cap), self.compiler.limit()) {
                 Ok(Some(lengths)) => lengths.live(0, 0),
                 Ok(None) => true,
                 Err(_) => false,

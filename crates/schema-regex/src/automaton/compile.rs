@@ -1,7 +1,7 @@
 //! The compiler's memory: conjunctions of locations, what they say of members
 //! and items, and the nodes that schemas imply without writing them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::declared::MembersAt;
 use super::expand::bits;
 use super::leaves::LeafCache;
 use super::shape::{ALL_KINDS, KINDS, Kind, Shape};
+use crate::budget::{Budget, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId, Schema};
@@ -73,6 +74,9 @@ type Found = [u32; KINDS];
 /// What is found of a conjunction that nobody has asked about.
 const NOT_ASKED: Found = [UNKNOWN; KINDS];
 
+/// How many members are tried that may tell objects apart.
+const MOST_TAGS: usize = 4;
+
 /// The number of alternatives that were not asked for yet.
 const UNKNOWN: u32 = u32::MAX;
 /// The number of no alternatives.
@@ -109,7 +113,7 @@ pub(super) struct Compiler {
     /// Whether the complement of a narrowed format is that of what is enforced,
     /// not refused.
     pub(super) as_enforced: bool,
-    steps: usize,
+    pub(super) budget: Budget,
     /// Room for the parts of a conjunction, and for those of them that say something.
     pub(super) parts: Vec<Signed>,
     list: Vec<Signed>,
@@ -121,6 +125,7 @@ impl Compiler {
         let room = room_for(&schema);
         let mut shapes = Vec::with_capacity(room);
         shapes.push(Rc::clone(&nothing));
+        let budget = Budget::new(options.max_steps);
         let mut compiler = Compiler {
             schema,
             options,
@@ -138,7 +143,7 @@ impl Compiler {
             plain_shapes: [UNKNOWN; KINDS + 1],
             leaves: LeafCache::default(),
             as_enforced: false,
-            steps: 0,
+            budget,
             parts: Vec::new(),
             list: Vec::new(),
         };
@@ -229,23 +234,67 @@ impl Compiler {
         parts.map_or(String::new(), |s| self.pointer(s.node))
     }
 
-    pub(super) fn spend(&mut self, at: NodeId) -> Result<(), Error> {
+    pub(super) fn spend(&self, at: NodeId) -> Result<(), Error> {
         self.spend_many(at, 1)
     }
 
-    pub(super) fn spend_many(&mut self, at: NodeId, steps: usize) -> Result<(), Error> {
-        self.steps = self.steps.saturating_add(steps);
-        if self.steps > self.options.max_steps {
-            return Err(Error::new(
-                ErrorKind::TooManySteps,
-                self.pointer(at),
-                format!(
-                    "the schema takes more than {} steps to compile; raise Options::max_steps",
-                    self.options.max_steps
-                ),
-            ));
+    pub(super) fn spend_many(&self, at: NodeId, steps: usize) -> Result<(), Error> {
+        self.work(at, steps.saturating_mul(STEP))
+    }
+
+    /// Charges units of work, of which [`STEP`] are a step.
+    pub(super) fn work(&self, at: NodeId, units: usize) -> Result<(), Error> {
+        match self.budget.take(units) {
+            true => Ok(()),
+            false => Err(self.too_many_steps(at)),
         }
-        Ok(())
+    }
+
+    pub(super) fn too_many_steps(&self, at: NodeId) -> Error {
+        let steps = self.options.max_steps;
+        self.too_much(
+            ErrorKind::TooManySteps,
+            at,
+            &format!(
+                "takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
+            ),
+        )
+    }
+
+    pub(super) fn too_many_alternatives(&self, at: NodeId) -> Error {
+        let most = self.options.max_alternatives;
+        self.too_much(
+            ErrorKind::TooManyAlternatives,
+            at,
+            &format!(
+                "has more than {most} alternatives; simplify it or raise Options::max_alternatives"
+            ),
+        )
+    }
+
+    /// The same of a keyword that is known.
+    pub(super) fn too_many_steps_of(&self, at: NodeId, keyword: &str) -> Error {
+        let steps = self.options.max_steps;
+        Error::at(
+            ErrorKind::TooManySteps,
+            self.pointer(at),
+            keyword,
+            format!(
+                "`{keyword}`: it takes more than {steps} steps to compile; simplify it or raise Options::max_steps"
+            ),
+        )
+    }
+
+    fn too_much(&self, kind: ErrorKind, at: NodeId, what: &str) -> Error {
+        match self.schema.widest(at) {
+            (at, Some(keyword)) => Error::at(
+                kind,
+                self.pointer(at),
+                keyword,
+                format!("`{keyword}`: the location {what}"),
+            ),
+            (at, None) => Error::new(kind, self.pointer(at), format!("the location {what}")),
+        }
     }
 
     pub(super) fn members(&self, node: NodeId, atom: u16) -> &Members {
@@ -389,7 +438,7 @@ impl Compiler {
         let mut kept = listed.is_some().then(Vec::new);
         if let (Some(values), Some(out)) = (listed, &mut kept) {
             for value in values {
-                match validate::conj_holds(&self.schema, &self.options, parts, &value) {
+                match self.holds(parts, &value) {
                     Ok(true) => out.push(value),
                     Ok(false) => {}
                     Err(_) => {
@@ -402,6 +451,11 @@ impl Compiler {
         let answer = kept.map(Arc::new);
         self.candidates.insert(conj, answer.clone());
         answer
+    }
+
+    /// Whether a value satisfies some locations together.
+    pub(super) fn holds(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
+        validate::conj_holds(&self.schema, &self.options, parts, value, &self.budget)
     }
 
     /// Whether a location lists values, or leads in place to one that may.
@@ -466,6 +520,8 @@ impl Compiler {
     }
 
     fn constant(&mut self, value: &Value) -> NodeId {
+        // What is over the budget is met when the location is.
+        self.budget.take(6 * STEP);
         let atom = Atom {
             keyword: "const",
             kind: AtomKind::Values(vec![value.clone()].into()),
@@ -538,23 +594,63 @@ impl Compiler {
 
     /// Whether no value of a kind can satisfy both locations, as far as that
     /// is cheap to see.
-    pub(super) fn exclude_each_other(&mut self, a: NodeId, b: NodeId, kind: Kind) -> bool {
+    pub(super) fn exclude_each_other(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        kind: Kind,
+    ) -> Result<bool, Error> {
         let key = (a.min(b), a.max(b), kind);
         if let Some(known) = self.excluding.get(&key) {
-            return *known;
+            return Ok(*known);
         }
         let answer = self.truth_of(a, kind) == Some(false)
             || self.truth_of(b, kind) == Some(false)
-            || (kind == Kind::Object && self.tagged_apart(a, b));
+            || (kind == Kind::Object && self.tagged_apart(a, b)?);
         self.excluding.insert(key, answer);
-        answer
+        Ok(answer)
+    }
+
+    /// Whether objects all need a member of the same name of which each lists values, and
+    /// none lists one of another: then no two of them are satisfied at once.
+    pub(super) fn all_tagged_apart(&mut self, nodes: &[NodeId], kind: Kind) -> bool {
+        let (Kind::Object, Some((first, others))) = (kind, nodes.split_first()) else {
+            return false;
+        };
+        let needed = self.needs(*first);
+        let tags = self.tags(*first);
+        let tags = tags.into_iter().filter(|(name, _)| needed.contains(name));
+        tags.take(MOST_TAGS).any(|(name, value)| {
+            let mut met = HashSet::new();
+            let mut is_new = |compiler: &mut Compiler, value: NodeId| {
+                let conj = compiler.intern(&[Signed::yes(value)]);
+                let values = compiler.candidates(conj);
+                values.is_some_and(|values| {
+                    // A value may be listed twice in one of them.
+                    let own: HashSet<String> = values.iter().map(validate::canonical).collect();
+                    own.into_iter().all(|value| met.insert(value))
+                })
+            };
+            is_new(self, value)
+                && others.iter().all(|other| {
+                    let known = self.tags(*other).into_iter().find(|(n, _)| *n == name);
+                    known.is_some_and(|(_, value)| {
+                        self.needs(*other).contains(&name) && is_new(self, value)
+                    })
+                })
+        })
     }
 
     /// Whether two objects have a member, required in one of them, of which
     /// both list the values and share none.
-    fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> bool {
+    fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
         let (tags_a, tags_b) = (self.tags(a), self.tags(b));
+        if tags_a.is_empty() || tags_b.is_empty() {
+            return Ok(false);
+        }
         let (needs_a, needs_b) = (self.needs(a), self.needs(b));
+        let names = needs_a.len() + needs_b.len() + tags_b.len();
+        self.work(a, STEP + 2 * tags_a.len() * (1 + names))?;
         for (name, node_a) in &tags_a {
             let Some((_, node_b)) = tags_b.iter().find(|(n, _)| n == name) else {
                 continue;
@@ -567,11 +663,13 @@ impl Compiler {
             let (Some(x), Some(y)) = (self.candidates(conj_a), self.candidates(conj_b)) else {
                 continue;
             };
-            if !x.iter().any(|v| y.iter().any(|w| validate::equal(v, w))) {
-                return true;
+            self.work(a, 16 * (x.len() + y.len()))?;
+            let own: HashSet<String> = x.iter().map(validate::canonical).collect();
+            if !y.iter().any(|v| own.contains(&validate::canonical(v))) {
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 
     /// The locations that hold wherever this one does.

@@ -128,6 +128,7 @@ impl Compiler {
 /// The names of one alternative, by number.
 pub(super) struct Numbers {
     pub(super) required: Vec<u32>,
+    /// In order.
     pub(super) forbidden: Vec<u32>,
 }
 
@@ -142,9 +143,12 @@ impl Numbers {
             let found = known.entry(name.as_ptr());
             *found.or_insert_with(|| names.number(name))
         };
+        let required = shape.required.iter().filter_map(&mut number).collect();
+        let mut forbidden: Vec<u32> = shape.forbidden.iter().filter_map(&mut number).collect();
+        forbidden.sort_unstable();
         Numbers {
-            required: shape.required.iter().filter_map(&mut number).collect(),
-            forbidden: shape.forbidden.iter().filter_map(&mut number).collect(),
+            required,
+            forbidden,
         }
     }
 }

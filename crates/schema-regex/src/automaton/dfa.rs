@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use super::sources::Sources;
+use crate::budget::Limit;
 use crate::strings::automaton::TooBig;
 use crate::strings::product::{CharTable, Part, Product};
 use crate::strings::re::Re;
@@ -31,8 +32,12 @@ pub(super) struct CharDfa {
 
 impl CharDfa {
     /// The texts whose verdict about several expressions is wanted.
-    pub(super) fn trimmed(product: &Product, wanted: impl Fn(u64) -> bool) -> CharDfa {
-        CharDfa::of_table(product.table(wanted))
+    pub(super) fn trimmed(
+        product: &Product,
+        wanted: impl Fn(u64) -> bool,
+        limit: Limit<'_>,
+    ) -> Result<CharDfa, TooBig> {
+        Ok(CharDfa::of_table(product.table(wanted, limit)?))
     }
 
     /// The texts that one expression matches.
@@ -56,7 +61,11 @@ impl CharDfa {
     }
 
     /// The texts that all positive expressions and no negative one match.
-    pub(super) fn new(parts: &[(&Re, bool)], limit: usize) -> Result<CharDfa, TooBig> {
+    pub(super) fn new<'b>(
+        parts: &[(&Re, bool)],
+        limit: impl Into<Limit<'b>>,
+    ) -> Result<CharDfa, TooBig> {
+        let limit = limit.into();
         if let [(re, true)] = parts {
             return Ok(CharDfa::of_part(&Part::new(re, limit)?));
         }
@@ -66,11 +75,11 @@ impl CharDfa {
             want |= u64::from(*positive) << i;
         }
         let product = Product::new(&res, limit)?;
-        Ok(CharDfa::trimmed(&product, |v| v == want))
+        CharDfa::trimmed(&product, |v| v == want, limit)
     }
 
     /// All verdicts about several expressions; states are not trimmed.
-    pub(super) fn labelled(parts: &[&Part], limit: usize) -> Result<CharDfa, TooBig> {
+    pub(super) fn labelled(parts: &[&Part], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
         let product = Product::of(parts, limit)?;
         Ok(CharDfa::of_table(product.into_labelled()))
     }

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::amounts::Amounts;
 use super::dfa::{CharDfa, DEAD, MAX_MET};
 use super::sources::Sources;
+use crate::budget::Limit;
 use crate::strings::pairs::Pairs;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
@@ -132,7 +133,7 @@ impl NumberDfa {
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.
-    pub(super) fn without(&self, other: &NumberDfa, limit: usize) -> Option<NumberDfa> {
+    pub(super) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
         if self.is_empty() {
             return Some(NumberDfa::of_rows(Vec::new(), Vec::new()));
         }
@@ -158,7 +159,8 @@ impl NumberDfa {
                 }
             }
             next.push(row);
-            if pairs.len() > limit {
+            limit.work(16).ok()?;
+            if pairs.len() > limit.states {
                 return None;
             }
         }

@@ -9,10 +9,12 @@ use super::dfa::CharDfa;
 use super::digits::NumberDfa;
 use super::few::Few;
 use super::lengths::Lengths;
+use super::listed;
 use super::multiples;
 use super::node::{Leaf, NumberMachine, StringMachine, Words};
 use super::ranges;
 use super::shape::{NumberShape, StringShape};
+use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
 use crate::ir::{Name, NodeId, PatternId};
@@ -127,6 +129,9 @@ type At = Option<(NodeId, &'static str)>;
 impl Compiler {
     fn too_big(&self, at: At, what: &str) -> Error {
         let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
+        if self.budget.is_spent() {
+            return self.too_many_steps_of(node, keyword);
+        }
         Error::at(
             ErrorKind::Refused,
             &self.schema.node(node).pointer,
@@ -136,6 +141,11 @@ impl Compiler {
                 self.options.max_automaton_states
             ),
         )
+    }
+
+    /// How many states automata may have.
+    pub(super) fn limit(&self) -> Limit<'_> {
+        Limit::new(self.options.max_automaton_states, &self.budget)
     }
 
     /// The leaf of a shape, `None` where no string satisfies it.
@@ -174,7 +184,7 @@ impl Compiler {
         }
         let mut lengths = None;
         if let Some(d) = &dfa {
-            let made = Lengths::new(d, shape.min, shape.max)
+            let made = Lengths::new(d, shape.min, shape.max, self.limit())
                 .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
             if let Some(made) = made {
                 if !made.live(0, 0) {
@@ -203,7 +213,7 @@ impl Compiler {
         if let Some(known) = self.leaves.parts.get(&asked) {
             return Ok(Rc::clone(known));
         }
-        let limit = self.options.max_automaton_states;
+        let limit = self.limit();
         let made = match &asked {
             Asked::Pattern(id, at) => match &self.schema.pattern(*id).pattern {
                 Ok(pattern) => {
@@ -290,7 +300,7 @@ impl Compiler {
             Some((known, product)) if *known == asked => Rc::clone(product),
             _ => {
                 let parts: Vec<&Part> = parts.iter().map(|part| &**part).collect();
-                let made = Product::of(&parts, self.options.max_automaton_states)?;
+                let made = Product::of(&parts, self.limit())?;
                 let made = Rc::new(made);
                 self.leaves.product = Some((asked, Rc::clone(&made)));
                 made
@@ -307,7 +317,8 @@ impl Compiler {
                 all == *positive
             })
         };
-        Ok(Some(Arc::new(CharDfa::trimmed(&product, holds))))
+        let trimmed = CharDfa::trimmed(&product, holds, self.limit())?;
+        Ok(Some(Arc::new(trimmed)))
     }
 
     /// The automaton of a shape of numbers.
@@ -358,7 +369,7 @@ impl Compiler {
     }
 
     fn number_of_re(&self, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
-        let limit = self.options.max_automaton_states.saturating_mul(20);
+        let limit = self.limit().times(20);
         let dfa = CharDfa::new(&[(re, true)], limit)
             .map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))?;
         Ok(NumberDfa::new(&dfa))
@@ -390,7 +401,7 @@ impl Compiler {
         if let Some(known) = cell.get() {
             return Some(Arc::clone(known));
         }
-        let limit = self.options.max_automaton_states;
+        let limit = self.limit();
         let made = ranges::range(Some(low), None, fraction, limit).ok()?;
         Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
     }
@@ -399,10 +410,13 @@ impl Compiler {
         if let Some(known) = self.usual_number(shape) {
             return Ok(known);
         }
-        let limit = self.options.max_automaton_states.saturating_mul(20);
+        let limit = self.limit().times(20);
         let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
         let integers = self.options.integers;
         if let Some(list) = &shape.allowed {
+            if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
+                return Ok(Arc::new(made));
+            }
             let re = Re::alt(list.iter().map(|(d, written)| {
                 let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
                 match (d.is_integer(), integers) {
@@ -424,7 +438,7 @@ impl Compiler {
         };
         let mut made = range;
         if !shape.multiples.is_empty() {
-            made = multiples::among(made, &shape.multiples, limit).map_err(too_big)?;
+            made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
         }
         if !shape.excluded.is_empty() {
             let listed = Re::alt(shape.excluded.iter().flat_map(|d| {

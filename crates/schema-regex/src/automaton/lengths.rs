@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use super::dfa::CharDfa;
+use crate::budget::Limit;
 use crate::strings::automaton::TooBig;
 
 /// Which numbers of further characters lead from each state to acceptance, as
@@ -51,11 +52,13 @@ impl Lengths {
         dfa: &CharDfa,
         min: u64,
         max: Option<u64>,
+        limit: Limit<'_>,
     ) -> Result<Option<Lengths>, TooBig> {
         if min == 0 && max.is_none() {
             return Ok(None);
         }
         let n = dfa.states();
+        limit.work(4 * n)?;
         let next = dfa.successors();
         let finite = dfa.counts_by(&next, |l| l != 0);
         let mut longest: Vec<Option<u64>> = vec![None; n];
@@ -95,6 +98,7 @@ impl Lengths {
             let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
             let mut then = vec![false; n];
             for k in 0..=max {
+                limit.work(n)?;
                 for (to, state) in then.iter_mut().zip(0..) {
                     *to = next.of(state).iter().any(|t| now[*t as usize]);
                 }
@@ -316,7 +320,7 @@ mod tests {
                 (70, 200),
                 (3, 513),
             ] {
-                let Some(lengths) = Lengths::new(&dfa, min, Some(max)).unwrap() else {
+                let Some(lengths) = Lengths::new(&dfa, min, Some(max), 0.into()).unwrap() else {
                     continue;
                 };
                 if lengths.max.is_some() {

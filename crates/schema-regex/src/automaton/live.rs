@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::node::{ArrayMachine, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread};
+use super::node::{
+    ArrayMachine, ArrayThread, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread,
+};
 use super::scratch::Frame;
 
 /// How an object stands between two members.
@@ -298,6 +300,9 @@ impl Live<'_> {
             }
             return true;
         }
+        if let [count] = &t.counts[..] {
+            return self.one_count(m, (thread, t), count, ext, n);
+        }
         let cap = u64::from(m.cap);
         let mut layer: HashSet<u32> = HashSet::from([ext]);
         let mut i = n;
@@ -336,6 +341,73 @@ impl Live<'_> {
             layer = next;
             i += 1;
         }
+    }
+}
+
+impl Live<'_> {
+    /// Whether an array can be finished that has one count: each item raises it or does
+    /// not, so what several of them add up to has no gaps, and how many more are needed
+    /// is found without counting.
+    fn one_count(
+        &self,
+        m: &ArrayMachine,
+        (thread, t): (u32, &ArrayThread),
+        count: &Counter,
+        ext: u32,
+        from: u64,
+    ) -> bool {
+        let last = m.members.len() as u64 - 1;
+        let have = ext % count.radix();
+        let need = u64::from(count.min.saturating_sub(have));
+        let most = count.max.map(|max| u64::from(max.saturating_sub(have)));
+        // Whether an item may leave the count alone, and whether it may raise it.
+        let choices = |item: &Member| {
+            let mut ways = (false, false);
+            for choice in item.of(thread) {
+                if self.fits(item, choice.goal) {
+                    ways.0 |= choice.take == 0;
+                    ways.1 |= choice.take != 0;
+                }
+            }
+            ways
+        };
+        let (mut low, mut high) = (0u64, 0u64);
+        let mut at = from;
+        while at < last {
+            let fits = high >= need && most.is_none_or(|most| low <= most);
+            if fits && at >= t.min && t.max.is_none_or(|max| at <= max) {
+                return true;
+            }
+            let (stays, raises) = choices(&m.members[at as usize]);
+            if !(stays || raises) || t.max.is_some_and(|max| at >= max) {
+                return false;
+            }
+            low += u64::from(!stays);
+            high += u64::from(raises);
+            at += 1;
+        }
+        // All further items are alike: so many of them, at least and at most.
+        let (stays, raises) = choices(&m.members[last as usize]);
+        let mut least = t.min.saturating_sub(at);
+        let mut greatest = t.max.map_or(Some(u64::MAX), |max| max.checked_sub(at));
+        if high < need {
+            match raises {
+                true => least = least.max(need - high),
+                false => return false,
+            }
+        }
+        if let Some(most) = most {
+            let room = most.checked_sub(low);
+            match (room, stays) {
+                (None, _) => return false,
+                (Some(room), false) => greatest = greatest.map(|n| n.min(room)),
+                (Some(_), true) => {}
+            }
+        }
+        if !(stays || raises) {
+            greatest = greatest.map(|_| 0);
+        }
+        greatest.is_some_and(|greatest| least <= greatest)
     }
 }
 

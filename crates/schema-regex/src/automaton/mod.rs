@@ -33,6 +33,7 @@ mod hints;
 mod leaves;
 mod lengths;
 mod levels;
+mod listed;
 mod live;
 mod location;
 mod loops;
@@ -121,6 +122,16 @@ impl SchemaAutomaton {
     /// As [`crate::parse`] and [`SchemaAutomaton::compile`].
     pub fn new(schema: &Value, options: &Options) -> Result<SchemaAutomaton, Error> {
         SchemaAutomaton::compile(crate::parse(schema)?, options)
+    }
+
+    /// Reads a schema from its text, with all the digits that its numbers have there, and
+    /// compiles it.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::parse_str`] and [`SchemaAutomaton::compile`].
+    pub fn from_text(schema: &str, options: &Options) -> Result<SchemaAutomaton, Error> {
+        SchemaAutomaton::compile(crate::parse_str(schema)?, options)
     }
 
     /// Compiles a schema. All is decided here: what cannot be enforced is

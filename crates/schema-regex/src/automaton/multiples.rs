@@ -4,8 +4,11 @@
 
 use super::dfa::DEAD;
 use super::digits::NumberDfa;
+use crate::budget::Limit;
 use crate::decimal::Decimal;
+use crate::options::IntegerSpelling;
 use crate::strings::automaton::TooBig;
+use crate::strings::numbers::Fraction;
 use crate::strings::pairs::Pairs;
 
 /// The numbers of an automaton that are multiples of some divisors and not of the
@@ -13,9 +16,24 @@ use crate::strings::pairs::Pairs;
 pub(super) fn among(
     numbers: NumberDfa,
     divisors: &[(Decimal, bool)],
-    limit: usize,
+    fraction: Fraction,
+    limit: Limit<'_>,
 ) -> Result<NumberDfa, TooBig> {
-    let Some(all) = Residues::of(divisors)? else {
+    let (large, divisors): (Vec<_>, Vec<_>) =
+        divisors.iter().cloned().partition(|(d, _)| is_large(d));
+    let mut numbers = numbers;
+    for (divisor, wanted) in &large {
+        let multiples = of_zeros(divisor, fraction, limit)?;
+        let others = numbers.without(&multiples, limit).ok_or(TooBig)?;
+        numbers = match wanted {
+            true => numbers.without(&others, limit).ok_or(TooBig)?,
+            false => others,
+        };
+    }
+    if divisors.is_empty() {
+        return Ok(numbers);
+    }
+    let Some(all) = Residues::of(&divisors)? else {
         return Ok(NumberDfa::of_rows(Vec::new(), Vec::new()));
     };
     let mut met = numbers;
@@ -23,6 +41,79 @@ pub(super) fn among(
         met = residues.meet(&met, limit)?;
     }
     Ok(met)
+}
+
+/// From so many zeros at its end on a divisor is followed by its zeros, not by residues of
+/// all of it.
+const MANY_ZEROS: usize = 3;
+
+/// Whether a divisor ends with many zeros.
+fn is_large(divisor: &Decimal) -> bool {
+    divisor.zeros().is_some_and(|zeros| zeros > MANY_ZEROS)
+}
+
+/// All plain spellings of the multiples of a whole number that ends with zeros, as the
+/// fraction lets them be spelled: the digits so far are a residue of the number without
+/// its zeros, and how many zeros they end with.
+fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
+    let (Some(modulus), Some(most)) = (divisor.mantissa(), divisor.zeros()) else {
+        return Err(TooBig);
+    };
+    // Before the residues: the start, behind the sign, zero, the point, zeros behind it.
+    const FIRST: u64 = 5;
+    let (sign, zero, point, zeros) = (1, 2, 3, 4);
+    let row = most as u64 + 1;
+    let count = modulus.checked_mul(row).and_then(|n| n.checked_add(FIRST));
+    let count = count.filter(|n| *n <= limit.states as u64).ok_or(TooBig)?;
+    limit.work(16 * count as usize)?;
+    // Up to `most` zeros are counted; the residue is that of the digits before them, or
+    // behind the last one that is counted of all but those.
+    let number = |residue: u64, zeros: u64| (FIRST + residue * row + zeros) as u32;
+    let times = |residue: u64, n: u64| -> u64 {
+        let all = u128::from(residue) * u128::from(n) % u128::from(modulus);
+        all as u64
+    };
+    let mut tens = vec![1 % modulus];
+    for at in 0..=most {
+        tens.push(times(tens[at], 10));
+    }
+    let mut next = vec![[DEAD; 16]; count as usize];
+    let mut accept = vec![false; count as usize];
+    let has_point = !matches!(fraction, Fraction::None(IntegerSpelling::Plain));
+    for start in [0, sign] {
+        next[start][0] = zero as u32;
+        for digit in 1..10 {
+            next[start][digit] = number(digit as u64 % modulus, 0);
+        }
+    }
+    next[0][10] = sign as u32;
+    next[point][0] = zeros as u32;
+    next[zeros][0] = zeros as u32;
+    (accept[zero], accept[zeros]) = (true, true);
+    if has_point {
+        next[zero][12] = point as u32;
+    }
+    for residue in 0..modulus {
+        for trailing in 0..row {
+            let here = number(residue, trailing) as usize;
+            let is_full = trailing == most as u64;
+            next[here][0] = match is_full {
+                true => number(times(residue, 10), trailing),
+                false => number(residue, trailing + 1),
+            };
+            let before = times(residue, tens[trailing as usize + 1]);
+            for digit in 1..10u64 {
+                next[here][digit as usize] = number((before + digit) % modulus, 0);
+            }
+            if is_full && residue == 0 {
+                accept[here] = true;
+                if has_point {
+                    next[here][12] = point as u32;
+                }
+            }
+        }
+    }
+    Ok(NumberDfa::trimmed(next, accept))
 }
 
 /// What is read of a number.
@@ -240,9 +331,9 @@ impl Residues {
     }
 
     /// The numbers of an automaton with which the divisors are content.
-    fn meet(&self, numbers: &NumberDfa, limit: usize) -> Result<NumberDfa, TooBig> {
+    fn meet(&self, numbers: &NumberDfa, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         // From a state that all digits lead back to, each residue is reached.
-        if self.modulus > limit as u64 && has_free_digits(numbers) {
+        if self.modulus > limit.states as u64 && has_free_digits(numbers) {
             return Err(TooBig);
         }
         let count = self.count().ok_or(TooBig)?;
@@ -266,7 +357,8 @@ impl Residues {
                 }
             }
             next.push(row);
-            if pairs.len() > limit {
+            limit.work(16)?;
+            if pairs.len() > limit.states {
                 return Err(TooBig);
             }
         }
@@ -384,21 +476,77 @@ mod tests {
                         }),
                         None,
                         Fraction::Any,
-                        10_000,
+                        10_000.into(),
                     ),
-                    _ => ranges::range(low, high.as_ref(), Fraction::Any, 10_000),
+                    _ => ranges::range(low, high.as_ref(), Fraction::Any, 10_000.into()),
                 };
                 let list: Vec<(Decimal, bool)> = divisors
                     .iter()
                     .map(|(d, want)| (decimal(d), *want))
                     .collect();
                 let all = range().unwrap();
-                let made = among(range().unwrap(), &list, 40_000).unwrap();
+                let made = among(range().unwrap(), &list, Fraction::Any, 40_000.into()).unwrap();
                 for text in &texts {
                     let content = |(d, want): &(&str, bool)| is_multiple(text, d) == *want;
                     let expected = runs(&all, text) && divisors.iter().all(content);
                     assert_eq!(runs(&made, text), expected, "{text} {divisors:?}");
                 }
+            }
+        }
+    }
+
+    /// Divisors that end with many zeros, beside others, against long division.
+    #[test]
+    fn zeros_are_counted() {
+        let sets: [&[(&str, bool)]; 6] = [
+            &[("1e30", true)],
+            &[("1e30", false)],
+            &[("7e5", true)],
+            &[("12e4", true), ("9", true)],
+            &[("1e4", true), ("3e5", false)],
+            &[("10000", false), ("0.5", true)],
+        ];
+        let heads = [
+            "0", "1", "2", "7", "12", "36", "70", "105", "210", "999", "840",
+        ];
+        let tails = ["", "0", "5", "000", "0000", "00000", "000000", "00100000"];
+        let many = [
+            "0".repeat(29),
+            "0".repeat(30),
+            "0".repeat(31),
+            format!("{}1", "0".repeat(30)),
+        ];
+        let mut texts = vec!["0".to_owned(), "-0".to_owned()];
+        for head in &heads[1..] {
+            for tail in tails.iter().copied().chain(many.iter().map(String::as_str)) {
+                for (sign, part) in [
+                    ("", ""),
+                    ("-", ".0"),
+                    ("", ".000"),
+                    ("-", ".5"),
+                    ("", ".50"),
+                ] {
+                    texts.push(format!("{sign}{head}{tail}{part}"));
+                }
+            }
+        }
+        let low = Bound {
+            value: decimal("-1e40"),
+            exclusive: false,
+        };
+        for divisors in sets {
+            let list: Vec<(Decimal, bool)> = divisors
+                .iter()
+                .map(|(d, want)| (decimal(d), *want))
+                .collect();
+            let all = ranges::range(Some(&low), None, Fraction::Any, 10_000.into()).unwrap();
+            let range = ranges::range(Some(&low), None, Fraction::Any, 10_000.into()).unwrap();
+            let made = among(range, &list, Fraction::Any, 40_000.into()).unwrap();
+            for text in &texts {
+                let n = decimal(text);
+                let content = |(d, want): &(Decimal, bool)| n.is_multiple_of(d) == Some(*want);
+                let expected = runs(&all, text) && list.iter().all(content);
+                assert_eq!(runs(&made, text), expected, "{text} {divisors:?}");
             }
         }
     }
@@ -411,12 +559,12 @@ mod tests {
             exclusive: false,
         };
         let (low, high) = (bound("0"), bound("2000006"));
-        let open = ranges::range(Some(&low), None, Fraction::Any, 10_000).unwrap();
-        assert!(among(open, &divisors, 40_000).is_err());
-        let high = ranges::range(Some(&high), Some(&high), Fraction::Any, 10_000).unwrap();
-        let made = among(high, &divisors, 40_000).unwrap();
+        let open = ranges::range(Some(&low), None, Fraction::Any, 10_000.into()).unwrap();
+        assert!(among(open, &divisors, Fraction::Any, 40_000.into()).is_err());
+        let high = ranges::range(Some(&high), Some(&high), Fraction::Any, 10_000.into()).unwrap();
+        let made = among(high, &divisors, Fraction::Any, 40_000.into()).unwrap();
         assert!(runs(&made, "2000006") && !runs(&made, "2000003"));
         let zero = [(decimal("0"), true)];
-        assert!(among(made, &zero, 40_000).is_err());
+        assert!(among(made, &zero, Fraction::Any, 40_000.into()).is_err());
     }
 }

@@ -154,9 +154,17 @@ impl Builder {
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
         let at = self.compiler.first_of(goals[0]);
-        self.compiler.spend_many(at, order.len() * shapes.len())?;
+        // Of each name every rule is asked, and of each alternative its own.
+        let asked =
+            rules.list().len() + shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
+        self.compiler
+            .spend_many(at, order.len().saturating_mul(shapes.len()) / 4)?;
+        self.compiler
+            .work(at, order.len().saturating_mul(asked) / 2)?;
         let mut declared = Vec::with_capacity(order.len());
         let patterns = self.compiler.patterns_asked(&rules, shapes);
+        self.compiler
+            .work(at, 8 * order.len().saturating_mul(patterns.len()))?;
         let of_rules = rules.properties(&properties);
         let mut matched: Vec<PatternId> = Vec::new();
         let mut said = Said::default();
@@ -171,7 +179,9 @@ impl Builder {
             let compiler = &self.compiler;
             compiler.ask(&rules, Some(name), &matches, value_of, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
-                if numbers[t].forbidden.contains(&number) || !self.name_satisfies(&o.names, name)? {
+                if numbers[t].forbidden.binary_search(&number).is_ok()
+                    || !self.name_satisfies(&o.names, name)?
+                {
                     continue;
                 }
                 let conj = self.compiler.conj_said(&rules, t, &mut said);
@@ -390,7 +400,7 @@ impl Builder {
             None
         } else {
             let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
-            let dfa = CharDfa::labelled(&parts, limit);
+            let dfa = CharDfa::labelled(&parts, self.compiler.limit());
             Some(dfa.map_err(|_| too_big(&self.compiler))?)
         };
         let verdicts = match &machine {
@@ -510,8 +520,8 @@ impl Builder {
                 if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
                     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
                     let re = Re::any_char().repeat(count(s.min), s.max.map(count));
-                    let limit = self.options().max_automaton_states;
-                    let bit = q.add(Rc::new(Part::new(&re, limit)?));
+                    let part = Part::new(&re, self.compiler.limit())?;
+                    let bit = q.add(Rc::new(part));
                     q.lengths.insert((s.min, s.max), bit);
                 }
             }

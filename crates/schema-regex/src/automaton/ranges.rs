@@ -8,10 +8,11 @@ use std::cmp::Ordering;
 
 use super::dfa::DEAD;
 use super::digits::NumberDfa;
+use crate::budget::Limit;
 use crate::decimal::Decimal;
 use crate::hash::FxMap;
 use crate::options::IntegerSpelling;
-use crate::strings::automaton::{TooBig, minimise};
+use crate::strings::automaton::{TooBig, minimise_within};
 use crate::strings::numbers::{Bound, Fraction};
 
 /// A bound by its digits before and after the point.
@@ -81,7 +82,7 @@ pub(super) fn range(
     low: Option<&Bound>,
     high: Option<&Bound>,
     fraction: Fraction,
-    limit: usize,
+    limit: Limit<'_>,
 ) -> Result<NumberDfa, TooBig> {
     let edge = |b: &Bound| Edge::new(&b.value, b.exclusive);
     let is_negative = |b: &Bound| b.value.is_negative();
@@ -147,7 +148,7 @@ impl Range {
         columns
     }
 
-    fn automaton(&self, limit: usize) -> Result<NumberDfa, TooBig> {
+    fn automaton(&self, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         const SINK: u32 = 1;
         let columns = self.columns();
         let width = columns.len();
@@ -168,11 +169,12 @@ impl Range {
                     })
                 }));
             }
-            if states.len() > limit {
+            limit.work(width)?;
+            if states.len() > limit.states {
                 return Err(TooBig);
             }
         }
-        let (next, accept) = minimise(&next, &accept, width);
+        let (next, accept) = minimise_within(&next, &accept, width, limit)?;
         let mut rows = vec![[DEAD; 16]; accept.len()];
         for (row, next) in rows.iter_mut().zip(next.chunks_exact(width)) {
             for (column, to) in columns.iter().zip(next) {
@@ -430,7 +432,7 @@ mod tests {
                 for fraction in fractions {
                     let re = numbers::range(low.as_ref(), high.as_ref(), fraction);
                     let slow = NumberDfa::new(&CharDfa::new(&[(&re, true)], 40_000).unwrap());
-                    let fast = range(low.as_ref(), high.as_ref(), fraction, 40_000).unwrap();
+                    let fast = range(low.as_ref(), high.as_ref(), fraction, 40_000.into()).unwrap();
                     assert_eq!(
                         fast.tables(),
                         slow.tables(),
@@ -447,6 +449,6 @@ mod tests {
             value: Decimal::parse("123456").unwrap(),
             exclusive: false,
         };
-        assert!(range(Some(&bound), None, Fraction::Any, 5).is_err());
+        assert!(range(Some(&bound), None, Fraction::Any, 5.into()).is_err());
     }
 }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::conjunction::{Normaliser, too_deep};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
@@ -69,9 +70,11 @@ pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
         annotated = copy;
         schema = &annotated;
     }
+    let budget = Budget::new(options.max_steps);
     loop {
         let mut narrowed = Narrowed::new();
-        let result = print_once(schema, &options, &mut narrowed);
+        let result = print_once(schema, &options, &mut narrowed, &budget)
+            .map_err(|e| in_steps(e, &budget, &options));
         match (result, options.any_value) {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
@@ -88,14 +91,30 @@ pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
     }
 }
 
+/// An error that only came because the steps were spent says so.
+pub(crate) fn in_steps(error: Error, budget: &Budget, options: &Options) -> Error {
+    if !budget.is_spent() || error.kind() == ErrorKind::TooManySteps {
+        return error;
+    }
+    let what = error
+        .keyword()
+        .map_or(String::new(), |k| format!("`{k}`: "));
+    let message = format!(
+        "{what}it takes more than {} steps; simplify it or raise Options::max_steps",
+        options.max_steps
+    );
+    error.instead(ErrorKind::TooManySteps, message)
+}
+
 fn print_once(
     schema: &Schema,
     options: &Options,
     narrowed: &mut Narrowed,
+    budget: &Budget,
 ) -> Result<String, Error> {
     let space = Space::new(&options.whitespace)?;
     let mut printer = Printer {
-        normaliser: Normaliser::new(schema, options),
+        normaliser: Normaliser::new(schema, options, budget.clone()),
         schema,
         options,
         space,
@@ -131,6 +150,9 @@ fn print_once(
     }
 }
 
+/// What printing a value takes, in units of work, beside what it is made of.
+const VALUE: usize = 40 * crate::budget::STEP;
+
 /// Text that can stand in a sequence; `None` where nothing satisfies.
 pub(crate) type Text = Option<Rc<str>>;
 
@@ -161,6 +183,9 @@ pub(crate) struct Printer<'s> {
 impl Printer<'_> {
     /// The texts of the values that satisfy a set of locations.
     pub(crate) fn value(&mut self, conj: &Conj) -> Result<Text, Error> {
+        if let (true, Some(first)) = (self.normaliser.budget.is_spent(), conj.parts().first()) {
+            self.normaliser.step(first.node)?;
+        }
         if conj.is_never() {
             return Ok(None);
         }
@@ -190,7 +215,7 @@ impl Printer<'_> {
             return Err(too_deep(self.pointer_of(conj), self.options));
         }
         if let Some(first) = conj.parts().first() {
-            self.normaliser.step(first.node)?;
+            self.normaliser.work(first.node, VALUE)?;
         }
         self.open.push(conj.clone());
         let result = self.alternatives(conj);
@@ -273,8 +298,9 @@ impl Printer<'_> {
             return self.any_value().map(Some);
         }
         let mut texts: Vec<String> = Vec::new();
+        let mut met: HashSet<String> = HashSet::new();
         let mut push = |text: String| {
-            if !texts.contains(&text) {
+            if met.insert(text.clone()) {
                 texts.push(text);
             }
         };

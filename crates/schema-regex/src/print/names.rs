@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::Printer;
 use super::string::Language;
+use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
 use crate::options::Escapes;
 use crate::strings::spell::{self, Place};
@@ -125,7 +126,7 @@ impl Printer<'_> {
             out.push_str(")\"");
             out
         } else {
-            let limit = self.options.max_automaton_states;
+            let limit = Limit::new(self.options.max_automaton_states, &self.normaliser.budget);
             match Language::NotIn(key.clone()).into_re(limit) {
                 Some(re) => format!(
                     "\"{}\"",

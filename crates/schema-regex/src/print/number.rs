@@ -1,6 +1,9 @@
 //! Numbers.
 
+use std::collections::HashSet;
+
 use super::Printer;
+use crate::budget::Limit;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::options::{IntegerSpelling, Options};
@@ -16,9 +19,10 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
     let options = printer.options;
     if let Some(allowed) = &n.allowed {
         let mut texts: Vec<String> = Vec::new();
+        let mut met = HashSet::new();
         for (d, zeros) in allowed.iter().filter(|(d, _)| n.holds(d)) {
             let text = spelled(d, *zeros, options);
-            if !texts.contains(&text) {
+            if met.insert(text.clone()) {
                 texts.push(text);
             }
         }
@@ -61,7 +65,7 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
                         format!("`multipleOf` {}: {what} needs too large an expression; list the values in an `enum` or drop the keyword", divisor.plain()),
                     )
                 };
-                let limit = options.max_automaton_states;
+                let limit = Limit::new(options.max_automaton_states, &printer.normaliser.budget);
                 let multiple =
                     multiples(divisor, fraction, limit).map_err(|_| refuse("the divisor"))?;
                 re = if i == 0 && unbounded && fraction != Fraction::Required {

@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use super::string::{self, Language};
 use super::{Printer, Space};
+use crate::budget::Limit;
 use crate::conjunction::Reading;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{self, AtomKind, Kinds, NodeId, PatternId};
 use crate::shape::{Conj, Objects, Shape, Signed};
+use crate::strings::automaton::Matcher;
 use crate::strings::product::Product;
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place, push_count};
@@ -82,6 +84,7 @@ pub(super) fn print(
         comma,
         limit: printer.options.max_regex_bytes,
         memo: HashMap::new(),
+        bytes: 0,
     };
     let body = match sequence.print(objects.min, objects.max) {
         Ok(body) => body,
@@ -93,6 +96,10 @@ pub(super) fn print(
         (false, Some(text)) => format!("\\{{{inside}{text}{inside}\\}}"),
     }))
 }
+
+/// The most declared members of an object that also counts them: each is a level of the
+/// search.
+const MAX_COUNTED: usize = 1_000;
 
 /// The names that are said anywhere, in the order in which members stand: those
 /// of `properties` that apply, in order of appearance in the location, then those of
@@ -269,9 +276,10 @@ fn further(
     }
     // One condition on names, and nothing else.
     if let (Some(re), true) = (&allowed_names, patterns.is_empty())
+        && let matcher = Matcher::new(re).ok()
         && !names
             .iter()
-            .any(|n| crate::strings::automaton::matches(re, n).unwrap_or(true))
+            .any(|n| matcher.as_ref().is_none_or(|m| m.matches(n)))
     {
         let conj = further_conj(printer, objects, &[]);
         let Some(value) = printer.value(&conj)? else {
@@ -342,8 +350,9 @@ fn further(
         1u64 << (parts.len() - 1)
     };
     let all: Vec<&Re> = parts.iter().collect();
-    let product =
-        Product::new(&all, printer.options.max_automaton_states).map_err(|_| refuse(printer))?;
+    let budget = printer.normaliser.budget.clone();
+    let limit = Limit::new(printer.options.max_automaton_states, &budget);
+    let product = Product::new(&all, limit).map_err(|_| refuse(printer))?;
     // Names with the same conditions on their values go together.
     let mut groups: Vec<(Conj, Vec<u64>)> = Vec::new();
     for verdict in product.verdicts() {
@@ -379,7 +388,7 @@ fn further(
             let re = match as_written(&product, &verdicts, &parts) {
                 Some(re) => re,
                 None => product
-                    .to_re(|v| verdicts.contains(&v))
+                    .to_re(|v| verdicts.contains(&v), limit)
                     .map_err(|_| refuse(printer))?,
             };
             if re == Re::Never {
@@ -447,7 +456,8 @@ fn further_conj(printer: &Printer<'_>, objects: &Objects, matched: &[PatternId])
 fn name_language(printer: &mut Printer<'_>, objects: &Objects) -> Result<Re, Error> {
     let conj = Conj::new(objects.names.iter().copied());
     let shapes = printer.normaliser.shapes(&conj)?;
-    let limit = printer.options.max_automaton_states;
+    let budget = printer.normaliser.budget.clone();
+    let limit = Limit::new(printer.options.max_automaton_states, &budget);
     let mut ways = Vec::new();
     for shape in shapes.iter().filter(|s| s.kinds.has(Kinds::STRING)) {
         super::refuse_kind(shape, Kinds::STRING)?;
@@ -500,6 +510,8 @@ struct Sequence<'a> {
     further: Option<&'a str>,
     comma: &'a str,
     limit: usize,
+    /// How long all texts are together that were made on the way.
+    bytes: usize,
     memo: Counted,
 }
 
@@ -575,6 +587,9 @@ impl Sequence<'_> {
         if let Some(known) = self.memo.get(&key) {
             return Ok(known.clone());
         }
+        if self.listed.len() > MAX_COUNTED {
+            return Err(Long);
+        }
         let (fewer_min, fewer_max) = (min.saturating_sub(1), max.map(|m| m - 1));
         let with = self
             .counted(i + 1, true, fewer_min, fewer_max)?
@@ -592,7 +607,8 @@ impl Sequence<'_> {
             (Some(a), Some(b)) => Some(format!("(?:{a}|{b})")),
             (a, b) => a.or(b),
         };
-        if text.as_ref().is_some_and(|t| t.len() > self.limit) || self.memo.len() > 20_000 {
+        self.bytes += text.as_ref().map_or(0, String::len);
+        if self.bytes > self.limit.saturating_mul(4) || self.memo.len() > 20_000 {
             return Err(Long);
         }
         self.memo.insert(key, text.clone());

@@ -1,6 +1,7 @@
 //! Strings: one language for all that is said of a string.
 
 use super::Printer;
+use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
 use crate::shape::{At, Shape, Strings};
@@ -22,13 +23,13 @@ impl Language {
     }
 
     /// As an expression, where something must be done with it.
-    pub(crate) fn into_re(self, limit: usize) -> Option<Re> {
+    pub(crate) fn into_re(self, limit: Limit<'_>) -> Option<Re> {
         match self {
             Language::Re(re) => Some(re),
             Language::NotIn(names) => {
                 let listed = Re::alt(names.iter().map(|n| Re::literal(n)));
                 Product::new(&[&listed], limit)
-                    .and_then(|p| p.to_re(|v| v == 0))
+                    .and_then(|p| p.to_re(|v| v == 0, limit))
                     .ok()
             }
         }
@@ -44,7 +45,8 @@ pub(crate) struct TooTangled {
 
 pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
     let strings = shape.strings.clone();
-    let limit = printer.options.max_automaton_states;
+    let budget = printer.normaliser.budget.clone();
+    let limit = Limit::new(printer.options.max_automaton_states, &budget);
     let language = match language(printer.schema, &strings, limit) {
         Ok(language) => capped(printer, &strings, language),
         Err(e) => return Err(tangled(printer, e)),
@@ -71,7 +73,8 @@ fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Languag
     if bounded || matches!(&language, Language::Re(re) if re.length_range().1.is_some()) {
         return language;
     }
-    let limit = printer.options.max_automaton_states;
+    let budget = printer.normaliser.budget.clone();
+    let limit = Limit::new(printer.options.max_automaton_states, &budget);
     let copy = match &language {
         Language::Re(re) => Language::Re(re.clone()),
         Language::NotIn(names) => Language::NotIn(names.clone()),
@@ -83,7 +86,7 @@ fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Languag
     let bounded = lengths::bound(&re, 0, Some(cap)).or_else(|| {
         let short = Re::any_char().repeat(0, Some(u32::try_from(cap).ok()?));
         let product = Product::new(&[&re, &short], limit).ok()?;
-        product.to_re(|v| v == 3).ok()
+        product.to_re(|v| v == 3, limit).ok()
     });
     match bounded {
         Some(re) if re != Re::Never => {
@@ -106,7 +109,11 @@ pub(super) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
 }
 
 /// All that is said of a string, as one language.
-pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Language, TooTangled> {
+pub(crate) fn language(
+    schema: &Schema,
+    s: &Strings,
+    limit: Limit<'_>,
+) -> Result<Language, TooTangled> {
     if let Some(allowed) = &s.allowed {
         let kept = allowed
             .iter()
@@ -144,7 +151,7 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
                     .iter()
                     .enumerate()
                     .fold(1u64, |w, (i, (_, yes))| w | u64::from(*yes) << (i + 1));
-                let re = Product::new(&all, limit).and_then(|p| p.to_re(|v| v != wanted)).map_err(|_| TooTangled {
+                let re = Product::new(&all, limit).and_then(|p| p.to_re(|v| v != wanted, limit)).map_err(|_| TooTangled {
                     at,
                     reason: "`pattern`: its complement needs too large an automaton; raise Options::max_automaton_states or rewrite it".to_owned(),
                 })?;
@@ -233,7 +240,7 @@ pub(crate) fn language(schema: &Schema, s: &Strings, limit: usize) -> Result<Lan
         }
     }
     product
-        .to_re(|v| v == wanted)
+        .to_re(|v| v == wanted, limit)
         .map(Language::Re)
         .map_err(|_| too_tangled(at, &named))
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::nfa::{Alphabet, Marks, Nfa};
 use super::re::{CharSet, Re};
+use crate::budget::Limit;
 use crate::hash::FxMap;
 
 /// The automaton or the expression would pass its budget.
@@ -27,9 +28,9 @@ pub(super) struct Table {
 
 impl Table {
     /// The smallest automaton of the same texts; see [`minimise`].
-    pub(super) fn minimal(mut self) -> (Vec<u32>, Vec<bool>) {
+    pub(super) fn minimal(mut self, limit: Limit<'_>) -> Result<(Vec<u32>, Vec<bool>), TooBig> {
         self.complete();
-        minimise(&self.next, &self.accept, self.width)
+        minimise_within(&self.next, &self.accept, self.width, limit)
     }
 
     /// Lets what is missing lead to a state of its own. States stay numbered breadth
@@ -54,7 +55,7 @@ impl Table {
     }
 }
 
-pub(super) fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table, TooBig> {
+pub(super) fn determinise(nfa: &Nfa, width: usize, limit: Limit<'_>) -> Result<Table, TooBig> {
     let mut known: FxMap<Rc<[u32]>, u32> = FxMap::default();
     let mut sets: Vec<Rc<[u32]>> = Vec::new();
     let mut table = Table {
@@ -74,13 +75,17 @@ pub(super) fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table
     let mut read: Vec<u32> = Vec::new();
     while i < sets.len() {
         let set = Rc::clone(&sets[i]);
+        // Of each symbol a place, and of each state of the set its symbols.
+        let mut read_here = width;
         table.accept.push(set.binary_search(&nfa.accept).is_ok());
         for &s in &*set {
             let (symbols, to) = nfa.reads(s);
+            read_here += symbols.len();
             for &symbol in symbols {
                 targets[symbol as usize].push(to);
             }
         }
+        limit.work(read_here / 4 + 1)?;
         // Symbols beside each other often lead to the same.
         read.clear();
         let mut before = DEAD;
@@ -97,13 +102,14 @@ pub(super) fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table
             read.clone_from(target);
             nfa.closure(target, &mut mark);
             work += target.len();
-            if work > limit.saturating_mul(2_000) {
+            limit.work(target.len() / 2 + 1)?;
+            if work > limit.states.saturating_mul(2_000) {
                 return Err(TooBig);
             }
             let id = match known.get(target.as_slice()) {
                 Some(&id) => id,
                 None => {
-                    if sets.len() >= limit {
+                    if sets.len() >= limit.states {
                         return Err(TooBig);
                     }
                     let id = sets.len() as u32;
@@ -122,10 +128,23 @@ pub(super) fn determinise(nfa: &Nfa, width: usize, limit: usize) -> Result<Table
     Ok(table)
 }
 
+/// The smallest automaton; see [`minimise`]. What that takes is charged.
+pub(crate) fn minimise_within(
+    next: &[u32],
+    accept: &[bool],
+    width: usize,
+    limit: Limit<'_>,
+) -> Result<(Vec<u32>, Vec<bool>), TooBig> {
+    // Each edge is looked at about as often as states can be halved.
+    let halvings = usize::BITS - accept.len().leading_zeros();
+    limit.work((next.len() / 8).saturating_mul(halvings as usize))?;
+    Ok(minimise(next, accept, width))
+}
+
 /// The smallest automaton, its dead states cut off. The start is state 0 of the
 /// answer, unless no text is accepted: then there is no state. Time is
 /// O(w n log n) for n states and w symbols.
-pub(crate) fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
+fn minimise(next: &[u32], accept: &[bool], width: usize) -> (Vec<u32>, Vec<bool>) {
     let n = accept.len();
     let (live, (block, count)) = match last_first(next, n, width) {
         Some(order) => (
@@ -398,6 +417,7 @@ pub(crate) fn re_of_table(
     accept: &[bool],
     start: usize,
     sets: &[CharSet],
+    limit: Limit<'_>,
 ) -> Result<Re, TooBig> {
     // The start comes first, and what it does not reach is left out.
     let width = sets.len();
@@ -419,8 +439,8 @@ pub(crate) fn re_of_table(
         }
         i += 1;
     }
-    let (next, accept) = minimise(&out_next, &out_accept, width);
-    eliminate(&next, &accept, sets)
+    let (next, accept) = minimise_within(&out_next, &out_accept, width, limit)?;
+    eliminate(&next, &accept, sets, limit)
 }
 
 /// The largest expression that elimination may produce, in nodes.
@@ -430,7 +450,12 @@ const MAX_RE_SIZE: usize = 60_000;
 /// expression has a bounded stack.
 const MAX_RE_DEPTH: usize = 600;
 
-pub(super) fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Result<Re, TooBig> {
+pub(super) fn eliminate(
+    next: &[u32],
+    accept: &[bool],
+    sets: &[CharSet],
+    limit: Limit<'_>,
+) -> Result<Re, TooBig> {
     let n = accept.len();
     if n == 0 {
         return Ok(Re::Never);
@@ -471,6 +496,8 @@ pub(super) fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Resu
     while !left.is_empty() {
         // The state whose elimination copies least goes first.
         let mut best = (usize::MAX, 0);
+        let edges = left.iter().map(|s| 2 + sources[*s].len() + sizes[*s].len());
+        limit.work(edges.sum())?;
         for (i, &s) in left.iter().enumerate() {
             let ins: Vec<usize> = sources[s].iter().copied().filter(|&p| p != s).collect();
             let in_size: usize = ins.iter().map(|&p| sizes[p][&s]).sum();
@@ -512,6 +539,8 @@ pub(super) fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Resu
                     }
                 };
                 let size = joined.size();
+                // The parts were copied, and copies are lists of lists.
+                limit.work(8 * size)?;
                 if size > MAX_RE_SIZE || joined.depth() > MAX_RE_DEPTH {
                     return Err(TooBig);
                 }
@@ -528,6 +557,7 @@ pub(super) fn eliminate(next: &[u32], accept: &[bool], sets: &[CharSet]) -> Resu
 
 /// Whether `re` matches the whole of `text`. Time is the product of both
 /// sizes.
+#[cfg(test)]
 pub(crate) fn matches(re: &Re, text: &str) -> Result<bool, TooBig> {
     Ok(Matcher::new(re)?.matches(text))
 }
@@ -541,8 +571,8 @@ pub(crate) struct Matcher {
 
 impl Matcher {
     pub(crate) fn new(re: &Re) -> Result<Matcher, TooBig> {
-        let alphabet = Alphabet::new(re);
-        let nfa = Nfa::new(re, &alphabet, 1_000_000)?;
+        let alphabet = Alphabet::new(re, usize::MAX.into())?;
+        let nfa = Nfa::new(re, &alphabet, 1_000_000.into())?;
         Ok(Matcher { alphabet, nfa })
     }
 

@@ -5,6 +5,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::automaton::TooBig;
 use super::re::{CharSet, Re};
+use crate::budget::Limit;
 use crate::hash::{FxMap, pair};
 
 /// Code points that no class of some expressions tells apart, numbered.
@@ -19,7 +20,7 @@ pub(super) struct Alphabet {
 }
 
 impl Alphabet {
-    pub(super) fn new(re: &Re) -> Self {
+    pub(super) fn new(re: &Re, limit: Limit<'_>) -> Result<Self, TooBig> {
         let mut classes: Vec<&CharSet> = Vec::new();
         collect_classes(re, &mut classes);
         classes.sort_unstable_by(|a, b| a.ranges().cmp(b.ranges()));
@@ -39,6 +40,7 @@ impl Alphabet {
             for r in class.ranges() {
                 let from = starts.partition_point(|&s| s < u32::from(r.start()));
                 let to = starts.partition_point(|&s| s <= u32::from(r.end()));
+                limit.work(to - from + 1)?;
                 for signature in &mut signatures[from..to] {
                     signature.push(k as u32);
                 }
@@ -54,11 +56,11 @@ impl Alphabet {
             let fresh = known.len() as u32;
             symbols.push(*known.entry(signature).or_insert(fresh));
         }
-        Alphabet {
+        Ok(Alphabet {
             starts,
             symbols,
             width: known.len(),
-        }
+        })
     }
 
     /// The code points that none of several alphabets tells apart, and for each of the
@@ -192,14 +194,15 @@ struct Builder<'a> {
     alphabet: &'a Alphabet,
     /// The classes that were met, by place.
     known: FxMap<*const CharSet, u32>,
-    limit: usize,
+    limit: Limit<'a>,
 }
 
 impl Builder<'_> {
     fn state(&mut self) -> Result<u32, TooBig> {
-        if self.nfa.states.len() >= self.limit {
+        if self.nfa.states.len() >= self.limit.states {
             return Err(TooBig);
         }
+        self.limit.work(1)?;
         self.nfa.states.push(State {
             class: NONE,
             to: NONE,
@@ -285,7 +288,7 @@ impl Builder<'_> {
 }
 
 impl Nfa {
-    pub(super) fn new(re: &Re, alphabet: &Alphabet, limit: usize) -> Result<Nfa, TooBig> {
+    pub(super) fn new(re: &Re, alphabet: &Alphabet, limit: Limit<'_>) -> Result<Nfa, TooBig> {
         let nfa = Nfa {
             states: Vec::new(),
             empty: Vec::new(),

@@ -7,6 +7,7 @@
 use super::automaton::{TooBig, re_of_table};
 use super::product::Product;
 use super::re::{CharSet, Re, char_set};
+use crate::budget::Limit;
 use crate::decimal::Decimal;
 use crate::options::IntegerSpelling;
 
@@ -361,15 +362,28 @@ fn more_digits(low: Option<Edge<'_>>, high: Option<Edge<'_>>) -> Re {
 const MAX_MODULUS: u128 = 5_000;
 
 /// Plain decimals that are multiples of `divisor`.
-pub(crate) fn multiples(divisor: &Decimal, fraction: Fraction, limit: usize) -> Result<Re, TooBig> {
+pub(crate) fn multiples<'b>(
+    divisor: &Decimal,
+    fraction: Fraction,
+    limit: impl Into<Limit<'b>>,
+) -> Result<Re, TooBig> {
     let scale = divisor.scale();
-    let modulus = divisor.scaled(scale).ok_or(TooBig)?;
+    // Of a power of ten only the zeros matter, however many.
+    let power = match (divisor.mantissa(), divisor.zeros()) {
+        (Some(1), Some(zeros)) => Some(zeros),
+        (Some(1), None) => Some(0),
+        _ => None,
+    };
+    let modulus = match power {
+        Some(_) => 1,
+        None => divisor.scaled(scale).ok_or(TooBig)?,
+    };
     if modulus == 0 {
         return Err(TooBig);
     }
     // Integers: the number of digits after the point that may be non-zero.
     let sign = Re::literal("-").optional();
-    if let Some(zeros) = power_of_ten(modulus) {
+    if let Some(zeros) = power {
         let whole = tens(zeros.saturating_sub(scale));
         let free = scale.saturating_sub(zeros);
         let tail = match fraction {
@@ -388,7 +402,7 @@ pub(crate) fn multiples(divisor: &Decimal, fraction: Fraction, limit: usize) -> 
     if modulus > MAX_MODULUS {
         return Err(TooBig);
     }
-    let body = residues(modulus as usize, scale, fraction, limit)?;
+    let body = residues(modulus as usize, scale, fraction, limit.into())?;
     Ok(Re::concat([sign, body]))
 }
 
@@ -401,22 +415,15 @@ fn tens(zeros: usize) -> Re {
     ])
 }
 
-fn power_of_ten(mut n: u128) -> Option<usize> {
-    let mut zeros = 0;
-    while n > 1 {
-        if !n.is_multiple_of(10) {
-            return None;
-        }
-        n /= 10;
-        zeros += 1;
-    }
-    Some(zeros)
-}
-
 /// Unsigned decimals whose value times `10^scale` is a multiple of `modulus`:
 /// an automaton whose state is the residue of the digits so far and, after the
 /// point, how many digits that was.
-fn residues(modulus: usize, scale: usize, fraction: Fraction, limit: usize) -> Result<Re, TooBig> {
+fn residues(
+    modulus: usize,
+    scale: usize,
+    fraction: Fraction,
+    limit: Limit<'_>,
+) -> Result<Re, TooBig> {
     let places = if matches!(fraction, Fraction::None(_)) {
         0
     } else {
@@ -427,11 +434,12 @@ fn residues(modulus: usize, scale: usize, fraction: Fraction, limit: usize) -> R
     let (dead, start, zero, first) = (0usize, 1usize, 2usize, 3usize);
     let point = |place: usize, r: usize| first + modulus * (place + 1) + r;
     let count = first + modulus * (places + 2);
-    if count > limit.saturating_mul(4) {
+    if count > limit.states.saturating_mul(4) {
         return Err(TooBig);
     }
     // The residue once the missing places are filled with zeros.
     let filled = |r: usize, missing: usize| (0..missing).fold(r, |r, _| r * 10 % modulus);
+    limit.work(count)?;
     let width = 11;
     let mut next = vec![dead as u32; count * width];
     let mut accept = vec![false; count];
@@ -487,14 +495,14 @@ fn residues(modulus: usize, scale: usize, fraction: Fraction, limit: usize) -> R
     sets.push(char_set(&[('.', '.')]));
     if places == 0 {
         // The point leads nowhere in the table.
-        let whole = re_of_table(&next, &accept, start, &sets)?;
+        let whole = re_of_table(&next, &accept, start, &sets, limit)?;
         return Ok(if has_point {
             Re::concat([whole, zero_fraction()])
         } else {
             whole
         });
     }
-    re_of_table(&next, &accept, start, &sets)
+    re_of_table(&next, &accept, start, &sets, limit)
 }
 
 /// The most numbers that are written out one by one.
@@ -562,8 +570,9 @@ pub(crate) fn listed(value: &Decimal, fraction: Fraction) -> Re {
 }
 
 /// What two expressions of numbers have in common.
-pub(crate) fn intersect(a: &Re, b: &Re, limit: usize) -> Result<Re, TooBig> {
-    Product::new(&[a, b], limit)?.to_re(|v| v == 3)
+pub(crate) fn intersect<'b>(a: &Re, b: &Re, limit: impl Into<Limit<'b>>) -> Result<Re, TooBig> {
+    let limit = limit.into();
+    Product::new(&[a, b], limit)?.to_re(|v| v == 3, limit)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //! several of them read side by side. An expression is made into an automaton once,
 //! whatever it is then met with.
 
-use super::automaton::{DEAD, TooBig, determinise, eliminate, minimise};
+use super::automaton::{DEAD, TooBig, determinise, eliminate, minimise_within};
 use super::nfa::{Alphabet, Nfa};
 use super::pairs::Pairs;
 use super::re::Re;
+use crate::budget::Limit;
 
 /// A deterministic automaton over intervals of code points; the start is state
 /// 0, `u32::MAX` is no state.
@@ -34,10 +35,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn new(re: &Re, limit: usize) -> Result<Part, TooBig> {
-        let alphabet = Alphabet::new(re);
-        let nfa = Nfa::new(re, &alphabet, limit.saturating_mul(10))?;
-        let (next, accept) = determinise(&nfa, alphabet.width, limit)?.minimal();
+    pub(crate) fn new<'b>(re: &Re, limit: impl Into<Limit<'b>>) -> Result<Part, TooBig> {
+        let limit = limit.into();
+        let alphabet = Alphabet::new(re, limit)?;
+        let nfa = Nfa::new(re, &alphabet, limit.times(10))?;
+        let (next, accept) = determinise(&nfa, alphabet.width, limit)?.minimal(limit)?;
         Ok(Part {
             alphabet,
             next,
@@ -90,9 +92,8 @@ impl Labelled {
     fn side_by_side(
         mut all: Vec<Labelled>,
         width: usize,
-        limit: usize,
+        limit: Limit<'_>,
     ) -> Result<Labelled, TooBig> {
-        let limit = limit.max(1);
         while all.len() > 1 {
             let mut rest = all.into_iter();
             let mut met = Vec::new();
@@ -116,7 +117,7 @@ impl Labelled {
     }
 
     /// What is reached, its states numbered breadth first, as those of pairs are.
-    fn numbered(&self, width: usize, limit: usize) -> Result<Labelled, TooBig> {
+    fn numbered(&self, width: usize, limit: Limit<'_>) -> Result<Labelled, TooBig> {
         let mut number = vec![DEAD; self.verdicts.len()];
         number[0] = 0;
         let mut reached = vec![0u32];
@@ -128,7 +129,7 @@ impl Labelled {
             for &to in &self.next[state * width..][..width] {
                 let id = &mut number[to as usize];
                 if *id == DEAD {
-                    if reached.len() >= limit {
+                    if reached.len() >= limit.states.max(1) {
                         return Err(TooBig);
                     }
                     *id = reached.len() as u32;
@@ -140,19 +141,20 @@ impl Labelled {
         Ok(Labelled { next, verdicts })
     }
 
-    fn beside(&self, other: &Labelled, width: usize, limit: usize) -> Result<Labelled, TooBig> {
+    fn beside(&self, other: &Labelled, width: usize, limit: Limit<'_>) -> Result<Labelled, TooBig> {
         let mut pairs = Pairs::new(self.verdicts.len(), other.verdicts.len());
         pairs.number((0, 0));
         let mut next = Vec::new();
         let mut verdicts = Vec::new();
         while verdicts.len() < pairs.len() {
             let (a, b) = pairs.get(verdicts.len());
+            limit.work(width / 2 + 1)?;
             verdicts.push(self.verdicts[a as usize] | other.verdicts[b as usize]);
             let to_a = &self.next[a as usize * width..][..width];
             let to_b = &other.next[b as usize * width..][..width];
             for (a, b) in to_a.iter().zip(to_b) {
                 let id = pairs.number((*a, *b));
-                if id as usize >= limit {
+                if id as usize >= limit.states.max(1) {
                     return Err(TooBig);
                 }
                 next.push(id);
@@ -173,7 +175,8 @@ pub(crate) struct Product {
 
 impl Product {
     /// The product of at most 64 expressions, with at most `limit` states.
-    pub(crate) fn new(all: &[&Re], limit: usize) -> Result<Product, TooBig> {
+    pub(crate) fn new<'b>(all: &[&Re], limit: impl Into<Limit<'b>>) -> Result<Product, TooBig> {
+        let limit = limit.into();
         if all.len() > 64 {
             return Err(TooBig);
         }
@@ -184,12 +187,15 @@ impl Product {
     }
 
     /// The same of expressions that were made before.
-    pub(crate) fn of(parts: &[&Part], limit: usize) -> Result<Product, TooBig> {
+    pub(crate) fn of<'b>(parts: &[&Part], limit: impl Into<Limit<'b>>) -> Result<Product, TooBig> {
+        let limit = limit.into();
         if parts.len() > 64 {
             return Err(TooBig);
         }
         let alphabets: Vec<&Alphabet> = parts.iter().map(|part| &part.alphabet).collect();
         let (alphabet, own_symbols) = Alphabet::common(&alphabets);
+        let cells = parts.iter().map(|part| part.accept.len() * alphabet.width);
+        limit.work(cells.sum::<usize>() / 8)?;
         let complete =
             |(k, part): (usize, &Part)| Labelled::complete(part, 1 << k, &own_symbols[k]);
         let all = parts.iter().copied().enumerate().map(complete).collect();
@@ -212,15 +218,19 @@ impl Product {
     /// The texts whose verdict satisfies `wanted`, as a table of which every
     /// state can still accept; without states where there is no such text.
     #[cfg(feature = "automaton")]
-    pub(crate) fn table(&self, wanted: impl Fn(u64) -> bool) -> CharTable {
-        let (next, accept) = self.minimal(wanted);
-        CharTable {
+    pub(crate) fn table(
+        &self,
+        wanted: impl Fn(u64) -> bool,
+        limit: Limit<'_>,
+    ) -> Result<CharTable, TooBig> {
+        let (next, accept) = self.minimal(wanted, limit)?;
+        Ok(CharTable {
             starts: self.alphabet.starts.clone(),
             symbols: self.alphabet.symbols.clone(),
             width: self.alphabet.width,
             next,
             labels: accept.into_iter().map(u64::from).collect(),
-        }
+        })
     }
 
     /// The whole product, each state labelled with its verdict.
@@ -236,14 +246,23 @@ impl Product {
     }
 
     /// The texts whose verdict satisfies `wanted`, as an expression.
-    pub(crate) fn to_re(&self, wanted: impl Fn(u64) -> bool) -> Result<Re, TooBig> {
-        let (next, accept) = self.minimal(wanted);
-        eliminate(&next, &accept, &self.alphabet.sets())
+    pub(crate) fn to_re<'b>(
+        &self,
+        wanted: impl Fn(u64) -> bool,
+        limit: impl Into<Limit<'b>>,
+    ) -> Result<Re, TooBig> {
+        let limit = limit.into();
+        let (next, accept) = self.minimal(wanted, limit)?;
+        eliminate(&next, &accept, &self.alphabet.sets(), limit)
     }
 
-    fn minimal(&self, wanted: impl Fn(u64) -> bool) -> (Vec<u32>, Vec<bool>) {
+    fn minimal(
+        &self,
+        wanted: impl Fn(u64) -> bool,
+        limit: Limit<'_>,
+    ) -> Result<(Vec<u32>, Vec<bool>), TooBig> {
         let accept: Vec<bool> = self.verdicts.iter().map(|&v| wanted(v)).collect();
-        minimise(&self.next, &accept, self.alphabet.width)
+        minimise_within(&self.next, &accept, self.alphabet.width, limit)
     }
 }
 
@@ -258,8 +277,8 @@ mod tests {
         let a = Re::concat([Re::literal("a").repeat(0, None), Re::literal("b")]);
         let b = Re::any_char().repeat(2, Some(3));
         let product = Product::new(&[&a, &b], 100).unwrap();
-        let both = product.to_re(|v| v == 3).unwrap();
-        let rest = product.to_re(|v| v & 1 == 0).unwrap();
+        let both = product.to_re(|v| v == 3, 100).unwrap();
+        let rest = product.to_re(|v| v & 1 == 0, 100).unwrap();
         for text in ["", "b", "ab", "aab", "aaab", "ba", "zz"] {
             let ina = matches(&a, text).unwrap();
             let inb = matches(&b, text).unwrap();
@@ -286,9 +305,9 @@ mod tests {
         for text in ["", "a1", "h1", "zz1", "zé", "m", "ab1é", "\u{E000}1"] {
             let verdict = verdict(text);
             assert!(product.verdicts().contains(&verdict), "{text}");
-            let same = product.to_re(|v| v == verdict).unwrap();
+            let same = product.to_re(|v| v == verdict, 100).unwrap();
             assert!(matches(&same, text).unwrap(), "{text}");
-            let others = product.to_re(|v| v != verdict).unwrap();
+            let others = product.to_re(|v| v != verdict, 100).unwrap();
             assert!(!matches(&others, text).unwrap(), "{text}");
         }
     }

@@ -1,5 +1,7 @@
 //! What one keyword, or its complement, does to a partial shape.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::collect::collect;
@@ -10,6 +12,7 @@ use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{
     ArrayShape, Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
+use crate::budget::STEP;
 use crate::decimal::Decimal;
 use crate::error::Error;
 use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
@@ -35,6 +38,7 @@ impl Compiler {
         };
         let atom = &atoms[index as usize];
         let at = (node, atom.keyword);
+        self.work(node, 8)?;
         if !concerns(&atom.kind, kind) {
             return Ok(flow(positive));
         }
@@ -57,11 +61,12 @@ impl Compiler {
                     let of_kind = of_kind.filter(|(_, v)| Kinds::of(v) == bits(kind));
                     let places: Vec<u32> = match &p.allowed {
                         Some(known) => {
-                            let is_known = |v: &Value| {
-                                let mut all = known.places.iter();
-                                all.any(|k| validate::equal(self.allowed_value(known, *k), v))
-                            };
-                            let both = of_kind.filter(|(_, v)| is_known(v));
+                            let value = |k: &u32| self.allowed_value(known, *k);
+                            let all = known.places.iter().map(value);
+                            let all: HashSet<String> = all.map(validate::canonical).collect();
+                            self.work(node, STEP * (all.len() + values.len()))?;
+                            let both =
+                                of_kind.filter(|(_, v)| all.contains(&validate::canonical(v)));
                             both.map(|(place, _)| place).collect()
                         }
                         None => of_kind.map(|(place, _)| place).collect(),
@@ -77,6 +82,7 @@ impl Compiler {
                     });
                     return Ok(flow(any));
                 }
+                self.work(node, 16 * values.len())?;
                 let excluded: Vec<Value> = of_kind.cloned().collect();
                 match &mut p.shape {
                     Shape::Unit => return Ok(flow(excluded.is_empty())),
@@ -87,6 +93,9 @@ impl Compiler {
                         s.excluded.extend(texts.map(Name::from));
                     }
                     Shape::Array(_) | Shape::Object(_) => {
+                        if excluded.len() > self.options.max_alternatives {
+                            return Err(self.too_many_alternatives(node));
+                        }
                         for value in &excluded {
                             let node = self.container(value);
                             p.pending.push(node_term(node, false, None));
@@ -350,13 +359,21 @@ impl Compiler {
                 split(p, branch)
             }
             AtomKind::OneOf(nodes) => {
-                let nodes = nodes.clone();
+                self.work(node, 16 * nodes.len())?;
+                // Of those that no value of the kind satisfies nothing is to be said.
+                let mut nodes = nodes.clone();
+                nodes.retain(|one| self.truth_of(*one, kind) != Some(false));
                 let mut branch: Branch = Vec::new();
                 if positive {
+                    if self.all_tagged_apart(&nodes, kind) {
+                        let one = |n: &NodeId| vec![node_term(*n, true, collector)];
+                        return Ok(split(p, nodes.iter().map(one).collect()));
+                    }
                     for (i, one) in nodes.iter().enumerate() {
-                        let mut terms = Vec::with_capacity(nodes.len());
+                        self.work(node, 8 * nodes.len())?;
+                        let mut terms = Vec::new();
                         for (j, other) in nodes.iter().enumerate() {
-                            if i != j && !self.exclude_each_other(*one, *other, kind) {
+                            if i != j && !self.exclude_each_other(*one, *other, kind)? {
                                 terms.push(node_term(*other, false, None));
                             }
                         }
@@ -367,8 +384,9 @@ impl Compiler {
                 }
                 branch.push(nodes.iter().map(|n| node_term(*n, false, None)).collect());
                 for (i, one) in nodes.iter().enumerate() {
+                    self.work(node, STEP * i)?;
                     for other in &nodes[..i] {
-                        if !self.exclude_each_other(*one, *other, kind) {
+                        if !self.exclude_each_other(*one, *other, kind)? {
                             branch.push(vec![
                                 node_term(*one, true, None),
                                 node_term(*other, true, None),

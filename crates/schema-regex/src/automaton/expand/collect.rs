@@ -6,7 +6,7 @@ use super::{Collector, Partial, What, choices, term};
 use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness};
 use crate::error::Error;
-use crate::ir::{ALWAYS, AtomKind, Body, NodeId};
+use crate::ir::{ALWAYS, AtomKind, Body, NodeId, ROOT};
 use crate::shape::Signed;
 
 impl Compiler {
@@ -18,6 +18,8 @@ impl Compiler {
         {
             let mut grown = true;
             while std::mem::take(&mut grown) {
+                let names = o.implies.iter().map(|(_, needed)| 2 + needed.len());
+                self.work(ROOT, names.sum())?;
                 for (name, needed) in &o.implies {
                     if o.required.contains(name) {
                         for n in needed {
@@ -52,7 +54,7 @@ impl Compiler {
                 return Ok(false);
             }
         }
-        Ok(self.plausible(&p.shape))
+        self.plausible(&p.shape)
     }
 
     fn close_collector(
@@ -63,6 +65,7 @@ impl Compiler {
         c: &Collector,
         kind: Kind,
     ) -> Result<bool, Error> {
+        self.work(c.node, all.len().saturating_mul(all.len()))?;
         let below: Vec<&Collector> = (0..all.len())
             .filter(|j| {
                 let mut at = *j;

@@ -92,9 +92,11 @@ impl Done {
 
     /// Makes one set of all lists.
     fn gather(&mut self) {
-        let mut all: FxSet<Key> = self.many.as_deref().cloned().unwrap_or_default();
+        let mut many = self.many.take().unwrap_or_default();
+        // Copied only where another partial has it too.
+        let all = Rc::make_mut(&mut many);
         all.extend(self.lists().flat_map(|full| full.keys));
-        self.many = Some(Rc::new(all));
+        self.many = Some(many);
         self.full = None;
     }
 
@@ -123,9 +125,10 @@ impl Done {
             depth,
         }));
         if depth == MANY {
-            let mut all: HashSet<Term> = self.many_named.as_deref().cloned().unwrap_or_default();
+            let mut many = self.many_named.take().unwrap_or_default();
+            let all = Rc::make_mut(&mut many);
             all.extend(self.names().map(|named| named.term.clone()));
-            self.many_named = Some(Rc::new(all));
+            self.many_named = Some(many);
             self.named = None;
         }
         true

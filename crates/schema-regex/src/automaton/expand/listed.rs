@@ -1,5 +1,7 @@
 //! The values that `enum` and `const` leave of one kind.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::atoms::decimal_of;
@@ -7,10 +9,9 @@ use super::{Branch, Partial, choices, node_term};
 use crate::automaton::compile::{Compiler, ConjId};
 use crate::automaton::shape::{Kind, Shape};
 use crate::decimal::Decimal;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::shape::Signed;
-use crate::validate;
 
 /// Some of the values that an atom lists, by their places.
 #[derive(Clone)]
@@ -38,12 +39,17 @@ impl Compiler {
         let mut held = Vec::with_capacity(allowed.places.len());
         for place in &allowed.places {
             let value = self.allowed_value(&allowed, *place);
-            match validate::conj_holds(&self.schema, &self.options, self.conj(conj), value) {
+            match self.holds(self.conj(conj), value) {
                 Ok(true) => held.push(*place),
                 Ok(false) => {}
-                Err(e) if kind < Kind::Array => return Err(e),
+                Err(e) if kind < Kind::Array || e.kind() == ErrorKind::TooManySteps => {
+                    return Err(e);
+                }
                 Err(_) => {
                     // Only keywords that look at evaluation: by structure.
+                    if allowed.places.len() > self.options.max_alternatives {
+                        return Err(self.too_many_alternatives(allowed.node));
+                    }
                     let mut branch = Branch::new();
                     for place in &allowed.places {
                         let value = self.allowed_value(&allowed, *place).clone();
@@ -57,6 +63,10 @@ impl Compiler {
         if held.is_empty() {
             return Ok(Some(Vec::new()));
         }
+        let written: HashSet<&Decimal> = allowed.with_fraction.iter().collect();
+        if kind >= Kind::Array && held.len() > self.options.max_alternatives {
+            return Err(self.too_many_alternatives(allowed.node));
+        }
         let mut shape = Shape::any(kind);
         match &mut shape {
             Shape::Unit => {}
@@ -64,7 +74,7 @@ impl Compiler {
                 let list = held.iter().filter_map(|place| {
                     let v = self.allowed_value(&allowed, *place);
                     let d = decimal_of(v)?;
-                    let written = has_fraction(v) || allowed.with_fraction.contains(&d);
+                    let written = has_fraction(v) || written.contains(&d);
                     Some((d, written))
                 });
                 n.allowed = Some(list.collect());

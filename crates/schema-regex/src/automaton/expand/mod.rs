@@ -19,8 +19,9 @@ use std::rc::Rc;
 
 use super::compile::{Compiler, ConjId, Shapes};
 use super::shape::{Count, Kind, MemberRule, Shape, Source, Witness};
+use crate::budget::STEP;
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Body, Kinds, Name, NodeId};
+use crate::ir::{AtomKind, Body, Kinds, Name, NodeId, ROOT};
 use crate::shape::Signed;
 
 /// Something that must hold.
@@ -90,6 +91,34 @@ impl Partial {
             done: Done::default(),
             collectors: Vec::new(),
         }
+    }
+
+    /// About how much a copy takes, in units of work.
+    fn weight(&self) -> usize {
+        let things = match &self.shape {
+            Shape::Unit => 0,
+            Shape::Number(n) => {
+                let listed = n.allowed.as_ref().map_or(0, Vec::len);
+                2 * (n.multiples.len() + n.excluded.len() + listed)
+            }
+            Shape::String(s) => {
+                let listed = s.allowed.as_ref().map_or(0, Vec::len);
+                s.patterns.len() + s.formats.len() + 2 * s.excluded.len() + listed
+            }
+            Shape::Array(a) => {
+                let rules = a.rules.iter().map(|rule| 4 + rule.prefix.len() / 2);
+                rules.sum::<usize>() + 2 * (a.single.len() + a.counts.len())
+            }
+            Shape::Object(o) => {
+                let implied = o.implies.iter().map(|(_, names)| 4 + names.len());
+                o.rules.len()
+                    + 2 * (o.required.len() + o.forbidden.len() + o.some.len() + o.names.len())
+                    + implied.sum::<usize>()
+            }
+        };
+        let listed = self.allowed.as_ref().map_or(0, |a| a.places.len() / 8);
+        let collected = self.collectors.iter().map(|c| 4 + c.members.len());
+        STEP + things + listed + self.pending.len() + self.branches.len() + collected.sum::<usize>()
     }
 
     /// Whether something is left that must hold.
@@ -196,14 +225,7 @@ impl Compiler {
         }
         loop {
             if out.len() + todo.len() > self.options.max_alternatives {
-                return Err(Error::new(
-                    ErrorKind::TooManyAlternatives,
-                    self.pointer(at),
-                    format!(
-                        "the location has more than {} alternatives; raise Options::max_alternatives",
-                        self.options.max_alternatives
-                    ),
-                ));
+                return Err(self.too_many_alternatives(at));
             }
             if kind < Kind::Number && out.len() > 0 {
                 break;
@@ -233,9 +255,11 @@ impl Compiler {
             }
             return Ok(());
         }
-        if let Some(branch) = self.choose(&mut partial, kind) {
+        if let Some(branch) = self.choose(conj, &mut partial, kind)? {
             // Nothing is pending in a settled partial.
             if let Some((first, others)) = branch.split_first() {
+                let copied = partial.weight().saturating_mul(others.len());
+                self.work(self.first_of(conj), copied)?;
                 for alternative in others.iter().rev() {
                     let mut other = partial.clone();
                     other.pending = alternative.to_vec();
@@ -249,10 +273,12 @@ impl Compiler {
                 todo.push(partial);
             }
         } else if partial.is_open() {
+            self.work(self.first_of(conj), 2 * partial.weight())?;
             if !out.push(partial.shape.clone()) {
                 todo.push(partial);
             }
         } else {
+            self.work(self.first_of(conj), partial.weight())?;
             out.push(partial.shape);
         }
         Ok(())
@@ -348,6 +374,7 @@ impl Compiler {
         kind: Kind,
     ) -> Result<bool, Error> {
         while let Some(next) = first.take().or_else(|| partial.pending.pop()) {
+            self.work(ROOT, 4)?;
             // Atoms that hold come from their location, which is applied once; to ask
             // for a name twice, or to forbid it, is to do it once.
             let may_come_again = matches!(
@@ -371,7 +398,13 @@ impl Compiler {
     }
 
     /// The next choice to split on; settled ones are dropped on the way.
-    fn choose(&mut self, partial: &mut Partial, kind: Kind) -> Option<Choices> {
+    fn choose(
+        &mut self,
+        conj: ConjId,
+        partial: &mut Partial,
+        kind: Kind,
+    ) -> Result<Option<Choices>, Error> {
+        let at = self.first_of(conj);
         let mut best: Option<(usize, usize)> = None;
         let mut i = 0;
         while i < partial.branches.len() {
@@ -382,6 +415,7 @@ impl Compiler {
                 let mut all = true;
                 let mut dead = false;
                 for t in terms.iter() {
+                    self.work(at, 4)?;
                     match self.status(partial, &t.what, kind, 0) {
                         Some(false) => {
                             dead = true;
@@ -412,7 +446,7 @@ impl Compiler {
             }
             i += 1;
         }
-        best.map(|(_, i)| partial.branches.swap_remove(i))
+        Ok(best.map(|(_, i)| partial.branches.swap_remove(i)))
     }
 
     fn apply(&mut self, p: &mut Partial, t: Term, kind: Kind) -> Result<Flow, Error> {
@@ -589,15 +623,18 @@ impl Compiler {
     }
 
     /// Whether a shape is not plainly empty.
-    fn plausible(&mut self, shape: &Shape) -> bool {
-        let Shape::Object(o) = shape else { return true };
+    fn plausible(&mut self, shape: &Shape) -> Result<bool, Error> {
+        let Shape::Object(o) = shape else {
+            return Ok(true);
+        };
         for name in &o.required {
+            self.work(ROOT, 2 + o.rules.len())?;
             let conj = self.member_conj_of(shape, name);
             if self.candidates(conj).is_some_and(|c| c.is_empty()) {
-                return false;
+                return Ok(false);
             }
         }
-        true
+        Ok(true)
     }
 
     fn refusal(&self, at: (NodeId, &'static str), reason: &str) -> Error {

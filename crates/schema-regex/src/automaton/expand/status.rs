@@ -5,7 +5,6 @@ use crate::automaton::compile::Compiler;
 use crate::automaton::shape::{Kind, MemberRule, Shape};
 use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::shape::Signed;
-use crate::validate;
 
 impl Compiler {
     pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
@@ -20,7 +19,8 @@ impl Compiler {
         kind: Kind,
         depth: usize,
     ) -> Option<bool> {
-        if depth > 8 {
+        // What is over the budget is met where the answer is used.
+        if depth > 8 || !self.budget.take(4) {
             return None;
         }
         match what {
@@ -53,6 +53,9 @@ impl Compiler {
             Body::Never => return Some(false),
             Body::Atoms(atoms) => atoms.len(),
         };
+        if !self.budget.take(2 * count) {
+            return None;
+        }
         let mut all = true;
         for i in 0..count {
             match self.atom_status(p, node, i as u16, kind, depth) {
@@ -102,6 +105,7 @@ impl Compiler {
                 let Shape::Object(o) = &p.shape else {
                     return None;
                 };
+                self.budget.take(2 * o.required.len());
                 let listed: Vec<(Name, NodeId)> = o
                     .required
                     .iter()
@@ -115,6 +119,7 @@ impl Compiler {
                 None
             }
             AtomKind::AllOf(nodes) => {
+                self.budget.take(4 * nodes.len());
                 let nodes = nodes.clone();
                 let mut all = true;
                 for n in nodes {
@@ -127,6 +132,7 @@ impl Compiler {
                 all.then_some(true)
             }
             AtomKind::AnyOf(nodes) => {
+                self.budget.take(4 * nodes.len());
                 let nodes = nodes.clone();
                 let mut none = true;
                 for n in nodes {
@@ -154,6 +160,9 @@ impl Compiler {
         if o.forbidden.contains(name) {
             return Some(false);
         }
+        if !self.budget.take(8 + 2 * o.rules.len()) {
+            return None;
+        }
         let mut parts: Vec<Signed> = Vec::new();
         for rule in &o.rules {
             match rule {
@@ -171,7 +180,7 @@ impl Compiler {
         let mut some = false;
         let mut all = true;
         for v in candidates.iter() {
-            match validate::conj_holds(&self.schema, &self.options, &[value], v) {
+            match self.holds(&[value], v) {
                 Ok(true) => some = true,
                 Ok(false) => all = false,
                 Err(_) => return None,

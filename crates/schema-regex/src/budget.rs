@@ -1,0 +1,107 @@
+//! What one compilation may cost: steps, which are charged where the work arises.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::strings::automaton::TooBig;
+
+/// How many units of work are one step. A unit is about what looking up a number in a
+/// table takes; a step, at the default of `Options::max_steps`, about a microsecond.
+pub(crate) const STEP: usize = 32;
+
+/// The work that is left of [`crate::Options::max_steps`]. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    left: Rc<Cell<usize>>,
+    spent: Rc<Cell<bool>>,
+}
+
+impl Budget {
+    /// Of so many steps.
+    pub(crate) fn new(steps: usize) -> Budget {
+        Budget {
+            left: Rc::new(Cell::new(steps.saturating_mul(STEP))),
+            spent: Rc::new(Cell::new(false)),
+        }
+    }
+
+    /// Takes units of work; `false` where fewer are left.
+    pub(crate) fn take(&self, work: usize) -> bool {
+        match self.left.get().checked_sub(work) {
+            Some(left) => {
+                self.left.set(left);
+                true
+            }
+            None => {
+                self.left.set(0);
+                self.spent.set(true);
+                false
+            }
+        }
+    }
+
+    /// Whether more was asked for than there was.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent.get()
+    }
+}
+
+/// How many states an automaton may have, and the work that making it may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit<'b> {
+    pub(crate) states: usize,
+    budget: Option<&'b Budget>,
+}
+
+impl From<usize> for Limit<'_> {
+    /// A number of states alone: for what is no part of a compilation.
+    fn from(states: usize) -> Self {
+        Limit {
+            states,
+            budget: None,
+        }
+    }
+}
+
+impl<'b> Limit<'b> {
+    pub(crate) fn new(states: usize, budget: &'b Budget) -> Limit<'b> {
+        Limit {
+            states,
+            budget: Some(budget),
+        }
+    }
+
+    /// So many times the states; the work is the same.
+    pub(crate) fn times(self, n: usize) -> Limit<'b> {
+        Limit {
+            states: self.states.saturating_mul(n),
+            ..self
+        }
+    }
+
+    /// Charges units of work.
+    pub(crate) fn work(&self, units: usize) -> Result<(), TooBig> {
+        match self.budget {
+            Some(budget) if !budget.take(units) => Err(TooBig),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budget, Limit, STEP};
+
+    #[test]
+    fn clones_and_limits_share_what_is_left() {
+        let budget = Budget::new(2);
+        let other = budget.clone();
+        let limit = Limit::new(5, &budget).times(3);
+        assert_eq!(limit.states, 15);
+        assert!(other.take(STEP) && limit.work(STEP).is_ok());
+        assert!(!budget.is_spent());
+        assert!(limit.work(1).is_err());
+        assert!(budget.is_spent() && other.is_spent());
+        assert!(Limit::from(5).work(usize::MAX).is_ok());
+    }
+}

@@ -1,0 +1,458 @@
+//! What hostile schemas may cost, and what they are told.
+#![cfg(feature = "automaton")]
+
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{
+    Draft, ErrorKind, Options, ParseOptions, Rounded, Settings, parse, parse_str, parse_str_with,
+    parse_with, to_regex,
+};
+use serde_json::{Value, json};
+
+fn compiled(schema: &Value) -> SchemaAutomaton {
+    SchemaAutomaton::new(schema, &Options::default()).unwrap_or_else(|e| panic!("{e}: {schema}"))
+}
+
+#[track_caller]
+fn says(text: &str, accepted: &[&str], rejected: &[&str]) {
+    let automaton = SchemaAutomaton::from_text(text, &Options::default());
+    let automaton = automaton.unwrap_or_else(|e| panic!("{e}: {text}"));
+    for word in accepted {
+        assert!(automaton.is_match(word.as_bytes()), "{word} by {text}");
+    }
+    for word in rejected {
+        assert!(!automaton.is_match(word.as_bytes()), "{word} by {text}");
+    }
+}
+
+/// Alternatives that overlap multiply. The budget of steps sees it, and the error names
+/// the keyword that is really there.
+#[test]
+fn what_multiplies_is_refused_by_its_keyword() {
+    let member = |i: usize| format!("p{i}");
+    let overlapping: Value = (0..2_000)
+        .map(|i| json!({"type": "object", "required": [member(i)], "properties": {(member(i)): {"type": "string"}}}))
+        .collect();
+    let many: Value = (0..3_000)
+        .map(|i| json!({"pattern": format!("k{i}[a-z]*v")}))
+        .collect();
+    let each: Value = (0..60)
+        .map(|i| json!({"anyOf": [{"required": [member(i)]}, {"required": [format!("q{i}")]}]}))
+        .collect();
+    let cases = [
+        (json!({"oneOf": overlapping}), "/oneOf"),
+        (json!({"type": "string", "oneOf": many}), "/oneOf"),
+        (
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {"oneOf": overlapping}}}),
+            "/$defs/a/oneOf",
+        ),
+        (
+            json!({"type": "array", "items": {"type": "object", "allOf": each}}),
+            "/items/allOf",
+        ),
+    ];
+    for (schema, pointer) in cases {
+        let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("too much");
+        let kinds = [
+            ErrorKind::TooManySteps,
+            ErrorKind::TooManyAlternatives,
+            ErrorKind::Refused,
+        ];
+        assert!(kinds.contains(&error.kind()), "{error}");
+        assert!(error.pointer().starts_with(pointer), "{error}");
+        let keyword = error.keyword().expect("a keyword");
+        assert!(error.message().contains(&format!("`{keyword}`")), "{error}");
+    }
+}
+
+/// Twenty times the values took four hundred times as long: equality was asked of each pair.
+#[test]
+fn long_lists_of_values_are_no_matter() {
+    let decimals: Vec<Value> = (0..20_000)
+        .map(|i| json!(f64::from(i) / 8.0 + 0.03125))
+        .collect();
+    let integers: Vec<Value> = (0..20_000).map(|i| json!(i)).collect();
+    let texts: Vec<Value> = (0..20_000).map(|i| json!(format!("text {i}"))).collect();
+    let automaton = compiled(&json!({"enum": decimals}));
+    assert!(automaton.is_match(b"0.03125") && automaton.is_match(b"2499.90625"));
+    assert!(!automaton.is_match(b"0.0312") && !automaton.is_match(b"2500.03125"));
+    let both: Vec<Value> = integers.iter().chain(&texts).cloned().collect();
+    let automaton =
+        compiled(&json!({"enum": both, "allOf": [{"not": {"const": 5}}, {"enum": integers}]}));
+    assert!(
+        automaton.is_match(b"4") && !automaton.is_match(b"5") && !automaton.is_match(b"\"text 4\"")
+    );
+    let automaton =
+        compiled(&json!({"enum": integers, "allOf": [{"enum": integers}], "multipleOf": 3}));
+    assert!(automaton.is_match(b"19998") && !automaton.is_match(b"19999"));
+}
+
+/// Objects that a member tells apart exclude each other, whoever lists its values.
+#[test]
+fn tags_tell_many_objects_apart() {
+    let branch = |i: usize| {
+        json!({"type": "object", "required": ["k", "v"], "additionalProperties": false,
+            "properties": {"k": {"enum": [format!("a{i}"), i]}, "v": {"type": "integer"}}})
+    };
+    let many: Vec<Value> = (0..1_000).map(branch).collect();
+    let automaton = compiled(&json!({"oneOf": many}));
+    assert!(
+        automaton.is_match(br#"{"k":"a999","v":1}"#) && automaton.is_match(br#"{"k":7,"v":1}"#)
+    );
+    assert!(!automaton.is_match(br#"{"k":"a1000","v":1}"#));
+    // Two that share a value: what has it is in both.
+    let mut shared = many[..20].to_vec();
+    shared.push(json!({"type": "object", "required": ["k", "v"], "properties": {"k": {"const": 3}, "v": {"type": "integer"}}}));
+    let automaton = compiled(&json!({"oneOf": shared}));
+    assert!(automaton.is_match(br#"{"k":4,"v":1}"#) && !automaton.is_match(br#"{"k":3,"v":1}"#));
+}
+
+/// Fewer steps are a limit that a caller can set, on both ways.
+#[test]
+fn steps_are_bounded() {
+    let texts: Vec<Value> = (0..2_000).map(|i| json!(format!("text {i}"))).collect();
+    let schemas = [
+        json!({"enum": texts, "pattern": "1$"}),
+        json!({"type": "string", "pattern": "^[a-f]{3}(x|yz){20,70}[0-9]*$", "allOf": [{"pattern": "0$"}]}),
+        json!({"type": "integer", "multipleOf": 1999}),
+        json!({"type": "object", "allOf": [{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"oneOf": [{"required": ["c"]}, {"required": ["d"]}]}]}),
+    ];
+    for schema in schemas {
+        let few = Options::default().max_steps(5);
+        let error = SchemaAutomaton::new(&schema, &few).expect_err("too few steps");
+        assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+        let read = parse(&schema).expect("a schema");
+        let error = to_regex(&read, &few).expect_err("too few steps");
+        assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+    }
+}
+
+/// `minimum` 10^26 + 1 accepted 10^26: the digits were gone before anybody looked.
+#[test]
+fn texts_keep_their_digits() {
+    let n = "100000000000000000000000001";
+    let less = "100000000000000000000000000";
+    says(
+        &format!(r#"{{"type":"integer","minimum":{n}}}"#),
+        &[n, "200000000000000000000000000"],
+        &[less, "5"],
+    );
+    says(
+        &format!(r#"{{"type":"number","exclusiveMaximum":{n}}}"#),
+        &[less, "-1", "0.5"],
+        &[n],
+    );
+    says(&format!(r#"{{"const":{n}}}"#), &[n], &[less, "1"]);
+    says(
+        &format!(r#"{{"enum":["a",{n},7]}}"#),
+        &[n, "\"a\"", "7"],
+        &[less, "\"b\""],
+    );
+    says(
+        &format!(r#"{{"type":"integer","not":{{"const":{n}}}}}"#),
+        &[less],
+        &[n],
+    );
+    let third = "0.3333333333333333333333333333";
+    says(
+        &format!(r#"{{"type":"number","maximum":{third}}}"#),
+        &[third, "0.3"],
+        &["0.33333333333333333333333333331", "0.34"],
+    );
+    says(
+        r#"{"type":"number","minimum":1e400}"#,
+        &[&format!("1{}", "0".repeat(400))],
+        &["1"],
+    );
+    says(
+        r#"{"type":"number","minimum":0,"maximum":1e-400}"#,
+        &["0", &format!("0.{}1", "0".repeat(399))],
+        &["0.1"],
+    );
+    for refused in [
+        r#"{"minimum":1e999999999}"#,
+        r#"{"maximum":-1e-999999999}"#,
+        r#"{"multipleOf":1e99999999999999999999}"#,
+        r#"{"const":1e999999999}"#,
+        r#"{"const":[1e400]}"#,
+        &format!(r#"{{"enum":[{{"a":{n}}}]}}"#),
+    ] {
+        let error = parse_str(refused).expect_err(refused);
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        assert!(
+            error.keyword().is_some_and(|k| refused.contains(k)),
+            "{error}"
+        );
+    }
+}
+
+/// A value does not say whether it was rounded. What may have been is refused by name,
+/// and what hardly was is taken as it stands.
+#[test]
+fn rounded_numbers_are_refused_by_name() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    for text in [
+        r#"{"minimum":100000000000000000000000001}"#,
+        r#"{"properties":{"a":{"exclusiveMaximum":18446744073709551616}}}"#,
+        r#"{"const":12345678901234567890123}"#,
+        r#"{"enum":[1,123456789.123456789123]}"#,
+        r#"{"multipleOf":0.12345678901234567890}"#,
+    ] {
+        let error = parse(&read(text)).expect_err(text);
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        assert!(error.message().contains("parse_str"), "{error}");
+        assert!(error.keyword().is_some(), "{error}");
+        let keep = ParseOptions::default().rounded(Rounded::Keep);
+        assert!(parse_with(&read(text), &keep).is_ok());
+        assert!(parse_str(text).is_ok());
+    }
+    for text in [
+        r#"{"minimum":0.1,"maximum":18446744073709551615}"#,
+        r#"{"minimum":-9223372036854775808,"multipleOf":0.01}"#,
+        r#"{"multipleOf":1e30}"#,
+        r#"{"enum":[1.5,0.30000000000000,1e15,1e-300]}"#,
+        r#"{"default":100000000000000000000000001}"#,
+    ] {
+        assert!(parse(&read(text)).is_ok(), "{text}");
+    }
+}
+
+/// Divisors beyond machine numbers are followed by the zeros that they end with.
+#[test]
+fn large_divisors_are_followed() {
+    let zeros = |n: usize| "0".repeat(n);
+    let text = r#"{"type":"number","multipleOf":1e30}"#;
+    says(
+        text,
+        &[
+            "0",
+            &format!("1{}", zeros(30)),
+            &format!("-12{}.0", zeros(31)),
+        ],
+        &["1", &format!("1{}", zeros(29))],
+    );
+    says(
+        r#"{"type":"integer","multipleOf":7e300}"#,
+        &["0", &format!("14{}", zeros(300))],
+        &[&format!("15{}", zeros(300)), "7"],
+    );
+    let schema = parse_str(r#"{"type":"integer","multipleOf":1e30}"#).expect("a schema");
+    assert!(
+        to_regex(&schema, &Options::default())
+            .expect("printed")
+            .contains("30")
+    );
+    assert!(
+        schema
+            .is_valid(&json!(1e30), &Options::default())
+            .expect("valid")
+    );
+    assert!(
+        !schema
+            .is_valid(&json!(1e29), &Options::default())
+            .expect("not")
+    );
+}
+
+/// `multipleOf: 1999` took 14 seconds before it was refused.
+#[test]
+fn expressions_of_large_divisors_are_refused() {
+    let schema = parse(&json!({"type": "integer", "multipleOf": 1999})).expect("a schema");
+    let error = to_regex(&schema, &Options::default()).expect_err("too large");
+    assert_eq!(error.keyword(), Some("multipleOf"), "{error}");
+    assert!(compiled(&json!({"type": "integer", "multipleOf": 1999})).is_match(b"3998"));
+}
+
+/// Keywords of the wrong type, at reached locations, are errors with their place.
+#[test]
+fn wrong_types_are_errors() {
+    let cases = [
+        (json!({"$id": 5}), "/$id"),
+        (json!({"$schema": 7}), "/$schema"),
+        (json!({"$ref": 5}), "/$ref"),
+        (json!({"$anchor": 3}), "/$anchor"),
+        (json!({"$dynamicAnchor": []}), "/$dynamicAnchor"),
+        (json!({"$dynamicRef": {}}), "/$dynamicRef"),
+        (json!({"$defs": []}), "/$defs"),
+        (json!({"$defs": {"a/b": 5}}), "/$defs/a~1b"),
+        (json!({"definitions": null}), "/definitions"),
+        (json!({"$vocabulary": {"a": 1}}), "/$vocabulary"),
+        (json!({"$comment": 1}), "/$comment"),
+        (json!({"title": 1}), "/title"),
+        (
+            json!({"items": {"description": ["a"]}}),
+            "/items/description",
+        ),
+        (json!({"examples": {}}), "/examples"),
+        (json!({"readOnly": "yes"}), "/readOnly"),
+        (json!({"deprecated": 1}), "/deprecated"),
+        (json!({"contentSchema": 1}), "/contentSchema"),
+        (json!({"required": [1]}), "/required"),
+        (json!({"required": "a"}), "/required"),
+        (json!({"minContains": -1}), "/minContains"),
+        (json!({"then": 5}), "/then"),
+        (json!({"if": 5}), "/if"),
+        (json!({"not": [1]}), "/not"),
+        (json!({"prefixItems": [1]}), "/prefixItems/0"),
+        (
+            json!({"patternProperties": {"(": true}}),
+            "/patternProperties",
+        ),
+        (
+            json!({"properties": {"a": {"patternProperties": {"[": {"type": "string"}}}}}),
+            "/properties/a/patternProperties",
+        ),
+        (json!({"pattern": "("}), "/pattern"),
+        (json!({"format": 5}), "/format"),
+        (json!({"uniqueItems": 1}), "/uniqueItems"),
+        (
+            json!({"dependentRequired": {"a": [1]}}),
+            "/dependentRequired",
+        ),
+        (json!({"maxLength": -1}), "/maxLength"),
+        (json!({"multipleOf": 0}), "/multipleOf"),
+        (json!({"type": "text"}), "/type"),
+        (json!({"enum": 1}), "/enum"),
+        (json!({"allOf": []}), "/allOf"),
+    ];
+    for (schema, pointer) in cases {
+        let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("an error");
+        assert!(
+            matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Refused),
+            "{schema}: {error}"
+        );
+        assert_eq!(error.pointer(), pointer, "{schema}: {error}");
+    }
+    // What a draft does not have is no keyword there.
+    let old = ParseOptions::default().draft(Draft::Draft4);
+    for schema in [
+        json!({"$id": 5}),
+        json!({"$anchor": 3}),
+        json!({"examples": 1}),
+        json!({"$comment": 0}),
+    ] {
+        assert!(parse_with(&schema, &old).is_ok(), "{schema}");
+    }
+}
+
+/// Two places of one name: which one a reference means nobody can say.
+#[test]
+fn names_are_given_once() {
+    let cases = [
+        (
+            json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}),
+            "$anchor",
+        ),
+        (
+            json!({"$defs": {"a": {"$anchor": "x"}, "b": {"$dynamicAnchor": "x"}}}),
+            "nchor",
+        ),
+        (
+            json!({"$defs": {"a": {"$id": "http://x/a"}, "b": {"$id": "http://x/a"}}}),
+            "/$id",
+        ),
+        (
+            json!({"$id": "http://x/", "$defs": {"a": {"$id": "a"}, "b": {"items": {"$id": "http://x/a#"}}}}),
+            "/$id",
+        ),
+        (
+            json!({"$id": "http://x/a", "properties": {"b": {"$id": "a"}}}),
+            "/properties/b/$id",
+        ),
+    ];
+    for (schema, place) in cases {
+        let error = parse(&schema).expect_err("a name twice");
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        assert!(error.pointer().contains(place), "{error}");
+    }
+    for schema in [
+        json!({"$defs": {"a": {"$id": "a", "$anchor": "x"}, "b": {"$id": "b", "$anchor": "x"}}}),
+        json!({"enum": [{"$id": "a"}, {"$id": "a"}]}),
+        json!({"properties": {"$id": {"type": "string"}, "$anchor": {"type": "string"}}}),
+        json!({"x-other": {"$id": "http://x/a"}, "$defs": {"a": {"$id": "http://x/a"}}}),
+        json!({"properties": {"a": {"$id": "#/properties/a"}, "b": {"$id": "#/properties/a"}}}),
+    ] {
+        assert!(parse(&schema).is_ok(), "{schema}");
+    }
+}
+
+/// A stranger's schema does not choose for the host.
+#[test]
+fn settings_are_followed_where_asked_for() {
+    let schema = json!({"x-tokenmold": {"whitespace": 5, "unknown": 1}, "type": "array", "items": {"x-tokenmold": 1}});
+    assert!(compiled(&schema).is_match(b"[1, 2]"));
+    let follow = ParseOptions::default().settings(Settings::Follow);
+    assert!(parse_with(&schema, &follow).is_err());
+}
+
+/// Values that code has nested 10,000 deep, on a stack of half a megabyte.
+#[test]
+fn deep_values_are_errors_at_the_door() {
+    // Their own drop recurses, so they are let go piece by piece.
+    fn drop_slowly(value: Value) {
+        let mut todo = vec![value];
+        while let Some(value) = todo.pop() {
+            match value {
+                Value::Array(items) => todo.extend(items),
+                Value::Object(map) => todo.extend(map.into_iter().map(|(_, v)| v)),
+                _ => {}
+            }
+        }
+    }
+    let deep = |wrap: &dyn Fn(Value) -> Value, n: usize| (0..n).fold(json!(1), |v, _| wrap(v));
+    let check = move || {
+        let wraps: [&dyn Fn(Value) -> Value; 5] = [
+            &|v| Value::Array(vec![v]),
+            &|v| {
+                let mut m = serde_json::Map::new();
+                m.insert("not".into(), v);
+                Value::Object(m)
+            },
+            &|v| {
+                let mut m = serde_json::Map::new();
+                m.insert("items".into(), v);
+                Value::Object(m)
+            },
+            &|v| {
+                let mut m = serde_json::Map::new();
+                m.insert("$ref".into(), v);
+                Value::Object(m)
+            },
+            &|v| {
+                let mut m = serde_json::Map::new();
+                m.insert("allOf".into(), Value::Array(vec![v]));
+                Value::Object(m)
+            },
+        ];
+        let anything =
+            parse(&json!({"type": "array", "items": {"items": {"const": 1}}})).expect("a schema");
+        for wrap in wraps {
+            for (n, refused) in [(10_000, true), (150, false)] {
+                let value = deep(wrap, n);
+                let mut member = serde_json::Map::new();
+                member.insert("const".into(), value);
+                let schema = Value::Object(member);
+                let kind = |e: schema_regex::Error| e.kind();
+                let result = parse(&schema).map_err(kind);
+                assert_eq!(result.err() == Some(ErrorKind::TooDeep), refused);
+                let result = SchemaAutomaton::new(&schema, &Options::default()).map_err(kind);
+                assert_eq!(result.err() == Some(ErrorKind::TooDeep), refused);
+                let inside = parse(&schema["const"]).err().map(kind);
+                assert_eq!(inside == Some(ErrorKind::TooDeep), refused);
+                let valid = anything.is_valid(&schema["const"], &Options::default());
+                assert_eq!(valid.err().map(kind) == Some(ErrorKind::TooDeep), refused);
+                drop_slowly(schema);
+            }
+        }
+        // Text that is deep is stopped while it is read.
+        let text = format!("{}1{}", "{\"not\":".repeat(200_000), "}".repeat(200_000));
+        let error = parse_str(&text).expect_err("deep");
+        assert_eq!(error.kind(), ErrorKind::TooDeep);
+        let deeper = ParseOptions::default().max_nesting(3);
+        assert!(parse_str_with(r#"{"not":{"not":{"not":{}}}}"#, &deeper).is_err());
+        assert!(parse_str_with(r#"{"not":{"not":{"type":"null"}}}"#, &deeper).is_ok());
+    };
+    let thread = std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(check);
+    thread.expect("a thread").join().expect("no overflow");
+}
