@@ -469,3 +469,11 @@ fn what_is_not_followed_is_refused() {
     );
     assert_eq!(error.pointer(), "/properties/a/uniqueItems");
 }
+
+/// Within a list of different items the next one has more than one to differ from.
+#[test]
+fn lists_of_different_items_are_completed() {
+    let item = json!({"type": "array", "items": {"enum": ["a", "b", "c", "d"]},
+                      "uniqueItems": true, "minItems": 4});
+    assert_eq!(completed(&items(item, 24)).len(), 24);
+}

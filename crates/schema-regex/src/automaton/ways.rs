@@ -43,6 +43,7 @@ impl SchemaAutomaton {
     pub(super) fn ways(&self, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
         let mut out = Vec::new();
         let config = from.config;
+        let most = most.saturating_add(self.barred_by_arrays(config.stack, x));
         match config.top {
             Top::End => {}
             Top::Unit { word, at, .. } => {
@@ -80,6 +81,20 @@ impl SchemaAutomaton {
             }
         }
         out
+    }
+
+    /// At most how many values the open arrays bar whose items must differ.
+    fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
+        let mut at = stack;
+        let mut barred = 0;
+        while at != 0 {
+            let node = x.peek(at);
+            if let Some(m) = self.unique_array(&node.frame) {
+                barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
+            }
+            at = node.below;
+        }
+        barred
     }
 
     /// Adds the way by some bytes, if there is one.
