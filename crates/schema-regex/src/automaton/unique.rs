@@ -335,7 +335,7 @@ impl SchemaAutomaton {
                 }
                 let mut white = Vec::new();
                 self.space.finish(self.space.elsewhere, &mut white);
-                for (goal, dfa) in numbers.leaves.iter() {
+                for (goal, dfa) in &*numbers.leaves {
                     let here = match numbers.dfas.len() {
                         1 => state,
                         _ => x.lists.get(state)[*dfa as usize],

@@ -52,7 +52,7 @@ impl SchemaAutomaton {
             Top::Value { node, set, space } => {
                 let mut white = Vec::new();
                 self.space.finish(space, &mut white);
-                self.into_value(from, &white, (node, set), most, &mut out, x);
+                self.value_ways(from, &white, (node, set), most, &mut out, x);
             }
             Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
             Top::String { node, set, text } => {
@@ -120,7 +120,7 @@ impl SchemaAutomaton {
     }
 
     /// The ways into a value.
-    fn into_value(
+    fn value_ways(
         &self,
         from: &Tried,
         white: &[u8],
@@ -242,7 +242,7 @@ impl SchemaAutomaton {
                 let start = x.frame(config.stack).frame.start;
                 let item = self.item(config.stack, start, super::space::NO_SPACE, x);
                 if let Some((Top::Value { node, set, .. }, _)) = item {
-                    self.into_value(from, &white, (node, set), most, out, x);
+                    self.value_ways(from, &white, (node, set), most, out, x);
                 }
             }
             Gap::AfterItem => {
