@@ -2,7 +2,7 @@
 //! something has to be chosen, one thread is followed and what it lacks is
 //! written: scalars before containers, flat containers before tall ones.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use super::SchemaAutomaton;
 use super::dfa::{CharDfa, DEAD};
@@ -172,24 +172,17 @@ impl SchemaAutomaton {
             }
         }
         // It may not be this number again: a longer one, one spelling of each.
-        // Whatever numbers there are, more digits lead to others; an exponent
-        // does no more.
-        let mut met = HashSet::new();
-        let more = search(
-            config,
-            x,
-            MAX_SEARCH,
-            &mut |c, x| b"]},".iter().any(|b| self.next(*c, *b, x).is_some()),
-            &mut |c, x| {
-                let bytes = b"0123456789.".iter();
-                let mut ways: Vec<_> = bytes
-                    .filter_map(|b| self.next(*c, *b, x).map(|to| (vec![*b], to)))
-                    .collect();
-                ways.retain(|(_, to)| met.insert((to.top, to.stack, self.begun(to, x))));
-                ways
-            },
-        )?;
-        self.feed(config, &more, x, out)
+        let most = self.threat(&config, x).barred + 1;
+        let length = out.len();
+        for more in self.number_texts(&config, most, x) {
+            if let Some(next) = self.feed(config, more.as_bytes(), x, out)
+                && b"]},".iter().any(|b| self.next(next, *b, x).is_some())
+            {
+                return Some(next);
+            }
+            out.truncate(length);
+        }
+        None
     }
 
     fn finish_gap(

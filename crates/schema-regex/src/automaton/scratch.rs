@@ -591,9 +591,10 @@ impl Scratch {
         out
     }
 
-    /// The bytes of the items that are open, to compare them: they are counted.
-    pub(super) fn open_bytes(&mut self, item: u32) -> Vec<u8> {
-        let bytes = self.bytes(item, 0);
+    /// The bytes from `start` on of the items that are open, to compare them: they are
+    /// counted.
+    pub(super) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
+        let bytes = self.bytes(item, start);
         self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
         bytes
     }

@@ -27,7 +27,9 @@ pub(super) struct Threat {
     /// The same of an item of an array below the innermost one.
     below: bool,
     /// How many values the open items may still become that are barred, at most.
-    barred: usize,
+    pub(super) barred: usize,
+    /// Where the outermost item begins that is open.
+    start: u32,
 }
 
 /// What an item may be, and which values are barred then beside those before it.
@@ -120,7 +122,8 @@ impl SchemaAutomaton {
                 ..
             }
         );
-        if (between && x.depth(config.stack) == threat.outermost) || self.is_endless(&config, x) {
+        // Behind an item there is always room, as far as its own array goes.
+        if (between && !threat.below) || self.is_endless(&config, x) {
             return true;
         }
         if let Some(known) = x.fresh.get(&config) {
@@ -145,8 +148,8 @@ impl SchemaAutomaton {
             exists: false,
             below: false,
             barred: 0,
+            start: 0,
         };
-        let mut text: Option<Vec<u8>> = None;
         let exponents = self.exponents(config);
         let is_between = matches!(
             config.top,
@@ -159,6 +162,7 @@ impl SchemaAutomaton {
             let node = *x.stacks.get(at);
             if let Some(m) = self.unique_array(&node.frame) {
                 threat.outermost = node.depth;
+                threat.start = node.frame.start;
                 let is_open = at != config.stack || !is_between;
                 let critical = match is_open && m.catalog.is_listed() {
                     true => Some(Arc::clone(&self.item_choices(at, x).critical)),
@@ -166,9 +170,9 @@ impl SchemaAutomaton {
                 };
                 let critical = critical.as_deref().unwrap_or_default();
                 if node.frame.seen != 0 || !critical.is_empty() {
-                    let text = text.get_or_insert_with(|| x.open_bytes(config.item));
-                    let begun = text.get(node.frame.start as usize..).unwrap_or(&[]);
-                    let begun = Begun::new(begun);
+                    // The text of an item before the innermost one is longer.
+                    let text = x.open_bytes(config.item, node.frame.start);
+                    let begun = Begun::new(&text);
                     let seen = &x.seen.get(node.frame.seen).list;
                     let exists = begun.may_be_one_of(seen, exponents)
                         || begun.may_be_one_of(critical, exponents);
@@ -283,8 +287,7 @@ impl SchemaAutomaton {
             Top::String { node, set, text } => {
                 let strings = self.node(node).string.clone()?;
                 let wanted = x.list(set);
-                let bytes = x.open_bytes(config.item);
-                let begun = begun_string(bytes.get(frame.start as usize..)?);
+                let begun = begun_string(&x.open_bytes(config.item, frame.start));
                 let before = spelled(&begun);
                 let before = before.strip_suffix('"').unwrap_or_default();
                 let alike = beginning_with(&seen, before).len();
@@ -393,11 +396,13 @@ impl SchemaAutomaton {
     /// than are barred are enough.
     pub(super) fn way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> Option<Tried> {
         let most = threat.barred + 1;
+        let from = threat.start;
         let mut todo = vec![Tried::new(config)];
         let mut met = HashSet::new();
         let mut tried = 0;
         while let Some(at) = todo.pop() {
-            if !met.insert((at.config.top, at.config.stack, self.begun(&at.config, x))) {
+            let begun = self.begun(&at.config, from, x);
+            if !met.insert((at.config.top, at.config.stack, begun)) {
                 continue;
             }
             let mut ways = self.ways(&at, most, x);
@@ -419,9 +424,9 @@ impl SchemaAutomaton {
         None
     }
 
-    /// The text of the items that are open, whatever the spelling.
-    pub(super) fn begun(&self, config: &Config, x: &mut Scratch) -> String {
-        canonical_beginning(&x.open_bytes(config.item))
+    /// The text of the items that are open behind a place, whatever the spelling.
+    fn begun(&self, config: &Config, from: u32, x: &mut Scratch) -> String {
+        canonical_beginning(&x.open_bytes(config.item, from))
     }
 
     /// Bytes to try where nothing better is known. What ends things comes first.

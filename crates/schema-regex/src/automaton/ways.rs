@@ -43,6 +43,7 @@ impl SchemaAutomaton {
     pub(super) fn ways(&self, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
         let mut out = Vec::new();
         let config = from.config;
+        let most = most.saturating_add(self.barred_by_arrays(config.stack, x));
         match config.top {
             Top::End => {}
             Top::Unit { word, at, .. } => {
@@ -51,7 +52,7 @@ impl SchemaAutomaton {
             Top::Value { node, set, space } => {
                 let mut white = Vec::new();
                 self.space.finish(space, &mut white);
-                self.ways_into_value(from, &white, (node, set), most, &mut out, x);
+                self.value_ways(from, &white, (node, set), most, &mut out, x);
             }
             Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
             Top::String { node, set, text } => {
@@ -82,6 +83,20 @@ impl SchemaAutomaton {
         out
     }
 
+    /// At most how many values the open arrays bar whose items must differ.
+    fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
+        let mut at = stack;
+        let mut barred = 0;
+        while at != 0 {
+            let node = x.peek(at);
+            if let Some(m) = self.unique_array(&node.frame) {
+                barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
+            }
+            at = node.below;
+        }
+        barred
+    }
+
     /// Adds the way by some bytes, if there is one.
     fn way(&self, from: &Tried, bytes: &[u8], out: &mut Vec<Tried>, x: &mut Scratch) {
         let mut config = from.config;
@@ -105,7 +120,7 @@ impl SchemaAutomaton {
     }
 
     /// The ways into a value.
-    fn ways_into_value(
+    fn value_ways(
         &self,
         from: &Tried,
         white: &[u8],
@@ -227,7 +242,7 @@ impl SchemaAutomaton {
                 let start = x.frame(config.stack).frame.start;
                 let item = self.item(config.stack, start, super::space::NO_SPACE, x);
                 if let Some((Top::Value { node, set, .. }, _)) = item {
-                    self.ways_into_value(from, &white, (node, set), most, out, x);
+                    self.value_ways(from, &white, (node, set), most, out, x);
                 }
             }
             Gap::AfterItem => {
