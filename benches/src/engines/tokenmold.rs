@@ -8,7 +8,7 @@ use fsm_index::{
     brute_force_mask, mask_batch,
 };
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Draft, ErrorKind, Formats, IntegerSpelling, Options, ParseOptions};
+use schema_regex::{Draft, ErrorKind, Formats, IntegerSpelling, Options, ParseOptions, Rounded};
 use serde_json::Value;
 
 use super::{Batch, Constraint, Engine, PropertyOrder, Session, Setup};
@@ -39,7 +39,8 @@ impl Tokenmold {
             PropertyOrder::Any => schema_regex::PropertyOrder::Any,
         };
         let mut options = Options::default().formats(formats).property_order(order);
-        let mut reading = ParseOptions::default();
+        // What cases say in numbers is kept by a `Value`.
+        let mut reading = ParseOptions::default().rounded(Rounded::Keep);
         if let Some(file) = &setup.suite {
             options = options.integers(IntegerSpelling::ZeroFraction);
             reading = suite_reading(file)?;
@@ -83,7 +84,9 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
     } else {
         Draft::Draft202012
     };
-    let mut reading = ParseOptions::default().draft(draft);
+    let mut reading = ParseOptions::default()
+        .rounded(Rounded::Keep)
+        .draft(draft);
     let remotes = file.with_file_name("remotes");
     if remotes.is_dir() {
         let mut todo = vec![(remotes, "http://localhost:1234/".to_owned())];

@@ -56,6 +56,7 @@ mod step;
 mod strings;
 mod text;
 mod unique;
+mod united;
 
 use std::sync::{Arc, OnceLock};
 
