@@ -11,14 +11,17 @@ use std::time::{Duration, Instant};
 
 use fsm_index::ByteAutomaton as _;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Formats, IntegerSpelling, Options, ParseOptions, PropertyOrder, parse_with};
+use schema_regex::{
+    Formats, IntegerSpelling, Options, ParseOptions, PropertyOrder, Rounded, parse_with,
+};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let mut file = None;
     let mut options = Options::default();
-    let mut reading = ParseOptions::default();
+    // What cases say in numbers is kept by a `Value`.
+    let mut reading = ParseOptions::default().rounded(Rounded::Keep);
     let (mut verbose, mut required, mut only) = (false, false, None);
     let mut optional_formats = false;
     while let Some(arg) = args.next() {

@@ -17,6 +17,7 @@ use super::node::{
 };
 use super::room::Catalog;
 use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
+use super::united::Leaves;
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
 use crate::ir::Name;
@@ -266,6 +267,8 @@ impl Builder {
         let mut words: Vec<(Name, u32, Mention)> = Vec::new();
         let mut cap = 0u64;
         let mut free = None;
+        // The last keyword that asked for an automaton.
+        let mut last = None;
         for (goal, shape) in each(&shapes) {
             let Shape::String(shape) = shape else {
                 continue;
@@ -307,6 +310,9 @@ impl Builder {
                     dfas.len() - 1
                 }) as u32
             });
+            if dfa.is_some() {
+                last = shape.at.or(last);
+            }
             leaves.push(Leaf {
                 goal,
                 listed,
@@ -319,6 +325,18 @@ impl Builder {
         }
         if leaves.is_empty() {
             return Ok(None);
+        }
+        let Leaves {
+            leaves,
+            dfas,
+            places,
+        } = self.united(leaves, dfas, last)?;
+        if let Some(places) = places {
+            for (_, leaf, _) in &mut words {
+                *leaf = places.binary_search(leaf).map_or(*leaf, |at| at as u32);
+            }
+            let place = |old: u32| places.binary_search(&old).ok().map(|at| at as u32);
+            free = free.and_then(place);
         }
         let list = words_of(words);
         let loops = dfas.iter().map(|d| {

@@ -45,6 +45,18 @@ impl CharDfa {
         CharDfa::of_table(part.table())
     }
 
+    /// The texts that any of several automata accepts.
+    pub(super) fn union(all: &[&CharDfa], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
+        let part = |dfa: &&CharDfa| {
+            let accept = dfa.labels.iter().map(|l| *l != 0).collect();
+            Part::of_table(&dfa.starts, &dfa.symbols, dfa.width, &dfa.next, accept)
+        };
+        Ok(CharDfa::of_part(&Part::union(
+            all.iter().map(part).collect(),
+            limit,
+        )?))
+    }
+
     /// No text at all.
     pub(super) fn never() -> CharDfa {
         CharDfa {

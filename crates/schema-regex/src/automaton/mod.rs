@@ -62,6 +62,7 @@ mod strings;
 mod text;
 mod texts;
 mod unique;
+mod united;
 mod ways;
 
 use std::sync::{Arc, OnceLock};

@@ -163,7 +163,7 @@ impl Format {
                 "labels with hyphens in third and fourth place, punycode among them, are left out",
             ),
             Format::IdnEmail => Some(
-                "as idn-hostname after the @; before it at most 16 characters where some are beyond ASCII",
+                "as idn-hostname after the @, or up to nine short labels in ASCII; before it at most 16 characters where some are beyond ASCII, or at most 32 beside dots where there are several",
             ),
             Format::IdnHostname => Some(
                 "labels beyond ASCII have at most 11 letters or digits of Latin-1, Greek, Cyrillic, kana, Han or Hangul; punycode is left out",

@@ -29,8 +29,11 @@ pub(super) fn hostname() -> String {
 pub(super) fn email() -> String {
     let atom = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
     let more = r"[0-9A-Za-z!#$%&'*+/=?^_`{|}~\u{80}-\u{10FFFF}-]";
+    // Labels in ASCII that are short, so that nine of them with the longest local part are
+    // never longer than a path may be.
+    let short = "[0-9A-Za-z](?:[0-9A-Za-z-]?[0-9A-Za-z]|[0-9A-Za-z]{2,14})?";
     format!(
-        "(?:{atom}{{1,64}}|{more}{{1,16}}|{more}{{1,5}}(?:\\.{more}{{1,5}}){{1,2}})@{}",
+        "(?:{atom}{{1,64}}|{atom}(?:\\.?{atom}){{0,31}}|{atom}{{1,32}}\\.{atom}{{1,31}}|{more}{{1,16}}|{more}{{1,5}}(?:\\.{more}{{1,5}}){{1,2}})@(?:{}|{short}(?:\\.{short}){{0,8}})",
         hostname()
     )
 }

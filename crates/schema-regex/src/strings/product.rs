@@ -49,6 +49,53 @@ impl Part {
         })
     }
 
+    /// An automaton of which every state can still accept, given as a table.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn of_table(
+        starts: &[u32],
+        symbols: &[u32],
+        width: usize,
+        next: &[u32],
+        accept: Vec<bool>,
+    ) -> Part {
+        Part {
+            alphabet: Alphabet {
+                starts: starts.to_vec(),
+                symbols: symbols.to_vec(),
+                width,
+            },
+            next: next.to_vec(),
+            accept,
+            is_any: false,
+        }
+    }
+
+    /// The texts that any of several expressions matches: neighbours are met two by two,
+    /// and each is the smallest again before it is met with others.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn union(mut all: Vec<Part>, limit: Limit<'_>) -> Result<Part, TooBig> {
+        while all.len() > 1 {
+            let mut rest = all.into_iter();
+            let mut met = Vec::new();
+            while let Some(a) = rest.next() {
+                let Some(b) = rest.next() else {
+                    met.push(a);
+                    break;
+                };
+                let both = Product::of(&[&a, &b], limit)?;
+                let (next, accept) = both.minimal(|verdict| verdict != 0, limit)?;
+                met.push(Part {
+                    alphabet: both.alphabet,
+                    next,
+                    accept,
+                    is_any: false,
+                });
+            }
+            all = met;
+        }
+        all.pop().ok_or(TooBig)
+    }
+
     /// The texts that the expression matches.
     #[cfg(feature = "automaton")]
     pub(crate) fn table(&self) -> CharTable {
