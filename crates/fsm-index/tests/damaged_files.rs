@@ -44,7 +44,7 @@ fn damaged(file: &str, changes: &[(f64, u8, u8)]) -> Vec<u8> {
                     &bytes[at..=at].repeat(byte as usize),
                     &bytes[at..],
                 ]
-                .concat()
+                .concat();
             }
         }
     }
