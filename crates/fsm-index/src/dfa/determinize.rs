@@ -70,7 +70,8 @@ pub(super) fn determinize(
         let row = next.len();
         closure.costs.hold(width * 4)?;
         let symbols = subsets[at].symbols.len();
-        closure.costs.work(1 + width / 8 + symbols)?;
+        // They are sorted by their sets.
+        closure.costs.work(1 + width / 8 + 3 * symbols)?;
         next.resize(row + width, NONE);
 
         groups.clear();
