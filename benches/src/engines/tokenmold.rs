@@ -84,9 +84,7 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
     } else {
         Draft::Draft202012
     };
-    let mut reading = ParseOptions::default()
-        .draft(draft)
-        .rounded(Rounded::Keep);
+    let mut reading = ParseOptions::default().draft(draft).rounded(Rounded::Keep);
     let remotes = file.with_file_name("remotes");
     if remotes.is_dir() {
         let mut todo = vec![(remotes, "http://localhost:1234/".to_owned())];

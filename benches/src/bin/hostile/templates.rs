@@ -10,7 +10,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: String, source: Box<dyn Fn() -> String + Sync>| {
         cases.push(Case::new("template", name, move |seen| {
-            run(&source(), seen)
+            run(&source(), seen);
         }));
     };
     for operation in OPERATIONS {

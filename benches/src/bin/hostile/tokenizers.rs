@@ -36,7 +36,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ));
     }
     cases.push(Case::new("tokenizer", "no ranks", move |seen| {
-        ranks(b"", seen)
+        ranks(b"", seen);
     }));
     cases.push(Case::new("tokenizer", "a great rank", move |seen| {
         ranks(b"YQ== 4294967295\n", seen);
@@ -159,7 +159,7 @@ const FILES: &[File] = &[
     }),
     ("a post-processor with a great number", || {
         bpe(|file| {
-            file["post_processor"]["special_tokens"]["<s>"]["ids"] = json!([4_294_967_295u64])
+            file["post_processor"]["special_tokens"]["<s>"]["ids"] = json!([4_294_967_295u64]);
         })
     }),
     ("padding to a trillion", || {
@@ -174,12 +174,12 @@ const FILES: &[File] = &[
     }),
     ("truncation to nothing", || {
         bpe(|file| {
-            file["truncation"] = json!({"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 5})
+            file["truncation"] = json!({"direction": "Right", "max_length": 0, "strategy": "LongestFirst", "stride": 5});
         })
     }),
     ("truncation by a long stride", || {
         bpe(|file| {
-            file["truncation"] = json!({"direction": "Right", "max_length": 3, "strategy": "OnlySecond", "stride": 30})
+            file["truncation"] = json!({"direction": "Right", "max_length": 3, "strategy": "OnlySecond", "stride": 30});
         })
     }),
     ("a merge of no tokens", || {
@@ -232,7 +232,7 @@ const FILES: &[File] = &[
     ("a normaliser that grows", || {
         bpe(|file| {
             file["normalizer"] =
-                json!({"type": "Replace", "pattern": {"String": ""}, "content": "aaaaaaaaaa"})
+                json!({"type": "Replace", "pattern": {"String": ""}, "content": "aaaaaaaaaa"});
         })
     }),
     ("normalisers in each other", || {
@@ -240,17 +240,17 @@ const FILES: &[File] = &[
             file["normalizer"] = (0..100).fold(
                 json!({"type": "NFC"}),
                 |inner, _| json!({"type": "Sequence", "normalizers": [inner]}),
-            )
+            );
         })
     }),
     ("a damaged map of characters", || {
         unigram(|file| {
-            file["normalizer"] = json!({"type": "Precompiled", "precompiled_charsmap": "/////wAAAAAAAAAAAAAAAAAAAAA="})
+            file["normalizer"] = json!({"type": "Precompiled", "precompiled_charsmap": "/////wAAAAAAAAAAAAAAAAAAAAA="});
         })
     }),
     ("a short map of characters", || {
         unigram(|file| {
-            file["normalizer"] = json!({"type": "Precompiled", "precompiled_charsmap": "AAA="})
+            file["normalizer"] = json!({"type": "Precompiled", "precompiled_charsmap": "AAA="});
         })
     }),
     ("an unknown piece that is none", || {
@@ -258,7 +258,8 @@ const FILES: &[File] = &[
     }),
     ("scores that are none", || {
         unigram(|file| {
-            file["model"]["vocab"] = json!([["<unk>", 0.0], ["a", -1e308], ["b", 1e308], ["ab", 0]])
+            file["model"]["vocab"] =
+                json!([["<unk>", 0.0], ["a", -1e308], ["b", 1e308], ["ab", 0]]);
         })
     }),
     ("an empty piece", || {
@@ -272,7 +273,7 @@ const FILES: &[File] = &[
     }),
     ("words", || {
         bpe(|file| {
-            file["model"] = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "b"})
+            file["model"] = json!({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "b"});
         })
     }),
     ("no model", || json!({"version": "1.0"})),
