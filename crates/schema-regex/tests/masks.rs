@@ -403,6 +403,35 @@ fn items_of_all_kinds_that_differ() {
     checked(&sometimes, &["[{\"a\": 1}, {\"a", "[{}, {\"ab\": 12"]);
 }
 
+/// Items of few values, where what is left for later ones counts.
+#[test]
+fn items_of_few_values_that_differ() {
+    let items = |item: Value, least: u32| json!({"type": "array", "items": item, "uniqueItems": true, "minItems": least});
+    let words = json!({"enum": ["a", "ab", "abc", "日", "日本", "é"]});
+    checked(
+        &items(words.clone(), 6),
+        &["[\"a\", \"日", "[\"日本\",\"é\",\"ab\",\"abc\",\"a\""],
+    );
+    let places = json!({"type": "array", "uniqueItems": true, "minItems": 3, "items": words,
+        "prefixItems": [{"enum": ["a", "ab", 1, 12]}, {"enum": ["a", 12]}, {"enum": [12, "日"]}]});
+    checked(&places, &["[\"ab\", \"a\", 1", "[1, 12, \"日\", \"a"]);
+    let counted = json!({"type": "array", "uniqueItems": true, "items": words, "maxItems": 4,
+        "contains": {"enum": ["a", "日", "x"]}, "minContains": 2});
+    checked(&counted, &["[\"ab\", \"abc\", \"", "[\"日\", \"a"]);
+    let tenths = json!({"type": "number", "minimum": 0, "maximum": 1.2, "multipleOf": 0.1});
+    checked(
+        &items(tenths, 3),
+        &["[0.5, 0.", "[1, 1.2, 0.", "[0.1,0.5,0"],
+    );
+    let short = json!({"type": "string", "pattern": "^[ab]{1,2}$"});
+    checked(&items(short, 6), &["[\"a\",\"ab\",\"aa\",\"", "[\"b"]);
+    let inner = items(json!({"enum": ["a", "b\"", 1]}), 2);
+    checked(
+        &items(inner, 2),
+        &["[[1, \"a\"], [1", "[[\"b\\\"\",\"a\",1],["],
+    );
+}
+
 /// The same list inside an item that differs, where walks do not compare what it
 /// opens, and outside of all such items, where they do.
 #[test]

@@ -310,7 +310,8 @@ fn the_ledger_shows_options() {
 fn refusals_have_their_place_and_are_in_the_ledger() {
     for (schema, pointer) in [
         (
-            json!({"properties": {"a": {"type": "array", "uniqueItems": true, "items": {"enum": [1, 2, 3]}, "contains": {"const": 1}}}}),
+            json!({"properties": {"a": {"type": "array", "uniqueItems": true, "items": {"enum": [1, 2, 3]},
+                "prefixItems": [{"enum": [1, 2]}], "allOf": [{"contains": {"const": 1}}, {"contains": {"const": 2}}]}}}),
             "/properties/a/uniqueItems",
         ),
         (
