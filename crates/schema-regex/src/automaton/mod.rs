@@ -54,6 +54,7 @@ mod standing;
 mod state;
 mod step;
 mod strings;
+mod tagged;
 mod text;
 mod unique;
 mod united;
