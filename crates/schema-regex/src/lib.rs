@@ -6,6 +6,7 @@ mod budget;
 mod conjunction;
 mod decimal;
 mod error;
+mod exact;
 mod hash;
 mod ir;
 pub mod ledger;

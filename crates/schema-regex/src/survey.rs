@@ -113,7 +113,8 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
             let own = without_fragment(id);
             if !own.is_empty() {
                 let uri = join_uri(&uris[place.resource], own);
-                if !known.insert(uri.clone()) {
+                // Schemas of older drafts repeat what was meant as a title.
+                if !known.insert(uri.clone()) && draft >= Draft::Draft201909 {
                     return twice(&place.pointer, keyword, &uri);
                 }
                 uris.push(uri);

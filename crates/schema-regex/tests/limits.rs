@@ -411,7 +411,7 @@ fn international_addresses_may_be_plain() {
 #[test]
 fn many_patterns_become_one() {
     let many = |one: &dyn Fn(usize) -> String| -> Value {
-        let all: Value = (0..300).map(|i| json!({"pattern": one(i)})).collect();
+        let all: Value = (0..600).map(|i| json!({"pattern": one(i)})).collect();
         json!({"type": "string", "anyOf": all})
     };
     let automaton = compiled(&many(&|i| format!("^[a-z]{{{}}}-[0-9]+x{i}$", i % 5 + 1)));
@@ -419,7 +419,7 @@ fn many_patterns_become_one() {
         ("\"ab-7x1\"", true),
         ("\"ab-7x2\"", false),
         ("\"abcde-123x299\"", true),
-        ("\"a-1x300\"", false),
+        ("\"a-1x600\"", false),
     ] {
         assert_eq!(automaton.is_match(text.as_bytes()), want, "{text}");
     }

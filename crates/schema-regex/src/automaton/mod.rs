@@ -59,6 +59,7 @@ mod standing;
 mod state;
 mod step;
 mod strings;
+mod tagged;
 mod text;
 mod texts;
 mod unique;

@@ -82,8 +82,8 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
     let has_point = !matches!(fraction, Fraction::None(IntegerSpelling::Plain));
     for start in [0, sign] {
         next[start][0] = zero as u32;
-        for digit in 1..10 {
-            next[start][digit] = number(digit as u64 % modulus, 0);
+        for (digit, slot) in (0..10).zip(&mut next[start]).skip(1) {
+            *slot = number(digit % modulus, 0);
         }
     }
     next[0][10] = sign as u32;

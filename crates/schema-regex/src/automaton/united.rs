@@ -13,7 +13,7 @@ use crate::ir::NodeId;
 const MANY: usize = 8;
 
 /// The most automata of one place that are read side by side.
-const MOST: usize = 64;
+const MOST: usize = 512;
 
 /// The leaves of a node and their automata.
 pub(super) struct Leaves {
