@@ -320,7 +320,10 @@ const NESTED: &[Sized] = &[
     }),
 ];
 
-const SINGLE: &[(&str, fn() -> Value)] = &[
+/// A schema and what it is called.
+type Single = (&'static str, fn() -> Value);
+
+const SINGLE: &[Single] = &[
     ("a reference to itself", || json!({"$ref": "#"})),
     (
         "references in a circle",

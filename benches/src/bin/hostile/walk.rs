@@ -88,9 +88,13 @@ pub(crate) fn vocabularies(real: Option<&Path>, seen: &mut Seen) -> Vec<Vocabula
     vocabularies
 }
 
+/// Makes the index that is walked.
+type MakeIndex<'i, A> =
+    dyn Fn(&Vocabulary, &IndexConfig) -> Result<Index<A>, fsm_index::Error> + 'i;
+
 /// Begins texts under masks and finishes them; `is_right` judges what comes out.
 pub(crate) fn texts<A: ByteAutomaton>(
-    index: &dyn Fn(&Vocabulary, &IndexConfig) -> Result<Index<A>, fsm_index::Error>,
+    index: &MakeIndex<'_, A>,
     vocabularies: &[Vocabulary],
     seen: &mut Seen,
     is_right: &dyn Fn(&[u8]) -> Result<(), String>,
