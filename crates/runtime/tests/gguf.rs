@@ -580,7 +580,7 @@ fn texts_are_cut_as_by_the_real_tokenizers() {
 }
 
 /// A file with the tokenizer of a `tokenizer.json` of SentencePiece's BPE: pieces by their
-/// numbers, scores that fall with the number, as in the models themselves.
+/// numbers, and the sooner a piece is joined the better its score, as in the models themselves.
 fn write_pieces(path: &Path, json: &serde_json::Value, prefix: bool) {
     let mut tokens: Vec<(u64, &str)> = json["model"]["vocab"]
         .as_object()
@@ -600,6 +600,19 @@ fn write_pieces(path: &Path, json: &serde_json::Value, prefix: bool) {
         let mut of = tokens.iter().filter(|(_, token)| wanted.contains(token));
         Value::U32(of.next().unwrap().0 as u32)
     };
+    let mut joined: HashMap<String, f32> = HashMap::new();
+    let merges = json["model"]["merges"].as_array();
+    for (rank, merge) in merges.into_iter().flatten().enumerate() {
+        let piece = match merge {
+            serde_json::Value::String(merge) => merge.replacen(' ', "", 1),
+            pair => format!("{}{}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
+        };
+        joined.entry(piece).or_insert(-(rank as f32));
+    }
+    let score = |(id, token): &(u64, &str)| match merges {
+        Some(_) => joined.get(*token).copied().unwrap_or(-1e9),
+        None => -(*id as f32),
+    };
     let mut metadata = metadata();
     for (key, value) in [
         ("tokenizer.ggml.model", Value::String("llama".to_owned())),
@@ -614,7 +627,7 @@ fn write_pieces(path: &Path, json: &serde_json::Value, prefix: bool) {
         ),
         (
             "tokenizer.ggml.scores",
-            Value::Array(tokens.iter().map(|t| Value::F32(-(t.0 as f32))).collect()),
+            Value::Array(tokens.iter().map(|t| Value::F32(score(t))).collect()),
         ),
         (
             "tokenizer.ggml.token_type",

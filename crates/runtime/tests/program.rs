@@ -312,7 +312,14 @@ fn check_follows_the_rules_of_generate() {
     let files = Files::new();
     let order = files.put("order.json", ORDER);
     let tokenizer = tokenizer();
-    let args = ["check", "--schema", &order, "--tokenizer", &tokenizer];
+    let args = [
+        "check",
+        "--schema",
+        &order,
+        "--schema-settings",
+        "--tokenizer",
+        &tokenizer,
+    ];
     let good = run(&args, r#"{"id": 7, "items": ["a", "b"]}"#);
     assert_eq!(good.code, Some(0), "{}{}", good.out, good.err);
     insta::assert_snapshot!("check_notes_what_is_not_as_written", good.err);
