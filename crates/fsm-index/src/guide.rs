@@ -264,14 +264,15 @@ impl<A: ByteAutomaton> Guide<A> {
     ///
     /// # Errors
     ///
-    /// It has more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes
-    /// ([`ErrorKind::LimitExceeded`]).
+    /// It has more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes, or the automaton
+    /// did not find one in as many steps as it takes ([`ErrorKind::LimitExceeded`]).
     pub fn completion(&self) -> Result<Vec<u8>, Error> {
         self.completion_within(MAX_COMPLETION).ok_or_else(|| {
             Error::new(
                 ErrorKind::LimitExceeded,
                 format!(
-                    "limit of {MAX_COMPLETION} bytes exceeded: no text so short completes this one"
+                    "limit of {MAX_COMPLETION} bytes, or of the steps of a search, exceeded: no \
+                     text so short was found that completes this one"
                 ),
             )
         })

@@ -28,10 +28,7 @@ impl Seen {
         if self.base == 0 {
             self.begin();
         }
-        let before = processor_seconds();
-        let done = run();
-        self.call = self.call.max(processor_seconds() - before);
-        match done {
+        match self.timed(run) {
             Ok(done) => {
                 self.outcome = "done".to_owned();
                 Some(done)
@@ -52,6 +49,14 @@ impl Seen {
         let before = processor_seconds();
         let done = run();
         self.mask = self.mask.max(processor_seconds() - before);
+        done
+    }
+
+    /// Runs what may cost as much as a call, whatever comes of it: a completion.
+    pub(crate) fn timed<T>(&mut self, run: impl FnOnce() -> T) -> T {
+        let before = processor_seconds();
+        let done = run();
+        self.call = self.call.max(processor_seconds() - before);
         done
     }
 

@@ -160,7 +160,7 @@ fn one_text<A: ByteAutomaton>(
             .map_err(|error| format!("an allowed token is refused: {error}"))?;
         text.extend_from_slice(vocabulary.token_bytes(token).unwrap_or_default());
     }
-    let rest = match seen.mask(|| guide.completion()) {
+    let rest = match seen.timed(|| guide.completion()) {
         Ok(rest) => rest,
         Err(error) => {
             // It is longer than anybody waits for, which is an answer.

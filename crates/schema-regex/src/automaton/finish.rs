@@ -32,6 +32,17 @@ const LAST_CHARS: u64 = 64;
 /// must differ than this, in all its searches and detours: some ten seconds.
 pub(super) const MAX_COMPARED: u64 = 1 << 28;
 
+/// A completion ends unfinished when it has searched more states than this, about a second.
+/// What takes as long counts as states: names that are looked through, and lists of what
+/// must differ that grow.
+pub(super) const MAX_SEARCHED: u64 = 1 << 17;
+
+/// So many names, or values of a list, are looked through in the time of a state.
+const AS_A_STATE: u64 = 64;
+
+/// Behind fewer further names than this, another one is searched for.
+const FEW_NAMES: usize = 16;
+
 /// The most detours of a completion, one byte each that is found by trying.
 const MAX_DETOURS: usize = 10_000;
 
@@ -50,8 +61,13 @@ impl SchemaAutomaton {
         let mut detours = 0;
         // The same text with all ways open, read as far as to the last detour.
         let (mut wide, mut read) = (first, start);
-        while out.len() - start <= most && x.may_compare > 0 {
+        while out.len() - start <= most && x.may_compare > 0 && x.may_search > 0 {
             let length = out.len();
+            if config.stack != 0 {
+                let seen = x.peek(config.stack).frame.seen;
+                let count = x.seen.get(seen).list.len() as u64;
+                x.may_search = x.may_search.saturating_sub(count / AS_A_STATE);
+            }
             x.may_write = most - (length - start);
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
@@ -405,6 +421,11 @@ impl SchemaAutomaton {
     fn name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
         let frame = x.frame(config.stack).frame;
         let m = self.node(frame.node).object.as_ref()?;
+        let names = m.declared.len() as u64;
+        x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
+        if x.may_search == 0 {
+            return None;
+        }
         let usable = self.usable(config.stack, x);
         let is_usable = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
         let threads = x.list(frame.threads);
@@ -453,7 +474,25 @@ impl SchemaAutomaton {
             text.push(b'"');
             return self.feed(config, &text, x, out);
         }
-        self.feed(config, b"\"", x, out)
+        self.another_name(config, x, out)
+            .or_else(|| self.feed(config, b"\"", x, out))
+    }
+
+    /// Behind many further names of any kind the first one from their count on that is none
+    /// of them: the search for one takes as many states as there are.
+    fn another_name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let frame = x.frame(config.stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let count = x.seen.get(frame.seen).list.len();
+        if m.keys.is_some() || count < FEW_NAMES {
+            return None;
+        }
+        let length = out.len();
+        (count..count + FEW_NAMES).find_map(|number| {
+            out.truncate(length);
+            let next = self.feed(config, format!("\"{number}\"").as_bytes(), x, out)?;
+            matches!(next.top, Top::Gap { .. }).then_some(next)
+        })
     }
 
     fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
@@ -747,9 +786,11 @@ fn search<S: Copy + Eq + std::hash::Hash>(
         }
         // A search for an item that differs, as walks make them, has limits of
         // its own.
-        if from.len() > most || (x.may_compare == 0 && !x.searching) {
+        let is_spent = x.may_compare == 0 || x.may_search == 0;
+        if from.len() > most || (is_spent && !x.searching) {
             return None;
         }
+        x.may_search = x.may_search.saturating_sub(1);
         for (text, to) in next(&state, x) {
             from.entry(to).or_insert_with(|| {
                 queue.push_back(to);
@@ -804,6 +845,20 @@ mod tests {
         }
         let schema = json!({"minLength": 2_000_000, "type": "string"});
         let (_, is_finished, _) = completion(&schema, 1 << 20);
+        assert!(!is_finished);
+    }
+
+    /// They took half a minute, or all memory.
+    #[test]
+    fn completions_search_no_more_than_they_may() {
+        let (_, is_finished, _) =
+            completion(&json!({"minProperties": 1_000, "type": "object"}), 1 << 28);
+        assert!(is_finished);
+        let (_, is_finished, _) =
+            completion(&json!({"type": "object", "minProperties": 50_000}), 1 << 28);
+        assert!(!is_finished);
+        let many = json!({"type": "array", "uniqueItems": true, "minItems": 50_000});
+        let (_, is_finished, _) = completion(&many, 1 << 28);
         assert!(!is_finished);
     }
 

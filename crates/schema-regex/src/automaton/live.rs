@@ -217,27 +217,23 @@ impl Live<'_> {
 
     /// Whether what used and required names imply can still come.
     fn implied(&self, m: &ObjectMachine, t: &ObjectThread, thread: u32, at: &ObjectAt<'_>) -> bool {
-        let mut need: BTreeSet<u32> = t.required.iter().map(|(_, n)| *n).collect();
-        loop {
-            let mut grown = false;
-            for (name, needed) in &t.implies {
-                if !at.has(*name) && !need.contains(name) {
-                    continue;
-                }
-                for n in needed {
-                    if !at.has(*n) && !need.contains(n) {
-                        if !self.available(m, thread, at, *n) {
-                            return false;
-                        }
-                        need.insert(*n);
-                        grown = true;
+        let mut met = vec![false; m.declared.len()];
+        let mut open: Vec<u32> = t.required.iter().map(|(_, n)| *n).collect();
+        open.extend(t.implies.iter().map(|(n, _)| *n).filter(|n| at.has(*n)));
+        open.iter().for_each(|n| met[*n as usize] = true);
+        while let Some(name) = open.pop() {
+            let from = t.implies.partition_point(|(n, _)| *n < name);
+            let lists = t.implies[from..].iter().take_while(|(n, _)| *n == name);
+            for n in lists.flat_map(|(_, needed)| needed.iter().copied()) {
+                if !at.has(n) && !std::mem::replace(&mut met[n as usize], true) {
+                    if !self.available(m, thread, at, n) {
+                        return false;
                     }
+                    open.push(n);
                 }
-            }
-            if !grown {
-                return true;
             }
         }
+        true
     }
 
     pub(super) fn array_complete(

@@ -288,6 +288,7 @@ pub(super) struct ObjectThread {
     pub(super) required: Box<[(u32, u32)]>,
     pub(super) min: u64,
     pub(super) max: Option<u64>,
+    /// By the number of what implies the others, ascending.
     pub(super) implies: Box<[(u32, Box<[u32]>)]>,
     /// One bit for each.
     pub(super) witnesses: u32,

@@ -223,7 +223,7 @@ impl Builder {
             let mut required: Vec<(u32, u32)> =
                 required.map(|n| (ranks[*n as usize], *n)).collect();
             required.sort_unstable();
-            let implies: Vec<(u32, Box<[u32]>)> = o
+            let mut implies: Vec<(u32, Box<[u32]>)> = o
                 .implies
                 .iter()
                 .filter_map(|(n, needed)| {
@@ -231,6 +231,7 @@ impl Builder {
                     Some((names.number(n)?, list.collect()))
                 })
                 .collect();
+            implies.sort_unstable();
             if o.some.len() > 8 {
                 return Err(Error::at(
                     ErrorKind::Refused,

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::finish::MAX_COMPARED;
+use super::finish::{MAX_COMPARED, MAX_SEARCHED};
 use super::node::Span;
 use super::standing::Standing;
 use super::text::Partial;
@@ -445,6 +445,8 @@ pub struct Scratch {
     /// How many more bytes of items a completion may compare with those before
     /// them.
     pub(super) may_compare: u64,
+    /// How many states a completion may still search.
+    pub(super) may_search: u64,
     /// How many bytes a completion may still write; 0 where that was found to be too few.
     pub(super) may_write: usize,
     /// Whether an item that has become different is forgotten.
@@ -476,6 +478,7 @@ impl Scratch {
             item_choices: FxMap::default(),
             searching: false,
             may_compare: MAX_COMPARED,
+            may_search: MAX_SEARCHED,
             may_write: usize::MAX,
             forgets: false,
             forgotten: FxMap::default(),
