@@ -43,6 +43,9 @@ const AS_A_STATE: u64 = 64;
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
 
+/// So many steps of a completion take the time of a state that is searched.
+const STEPS_A_STATE: u64 = 8;
+
 /// The most detours of a completion, one byte each that is found by trying.
 const MAX_DETOURS: usize = 10_000;
 
@@ -58,7 +61,7 @@ impl SchemaAutomaton {
     ) -> bool {
         let start = out.len();
         let mut config = first;
-        let mut detours = 0;
+        let (mut detours, mut steps) = (0, 0u64);
         // The same text with all ways open, read as far as to the last detour.
         let (mut wide, mut read) = (first, start);
         while out.len() - start <= most && x.may_compare > 0 && x.may_search > 0 {
@@ -69,6 +72,9 @@ impl SchemaAutomaton {
                 x.may_search = x.may_search.saturating_sub(count / AS_A_STATE);
             }
             x.may_write = most - (length - start);
+            steps += 1;
+            let state = u64::from(steps.is_multiple_of(STEPS_A_STATE));
+            x.may_search = x.may_search.saturating_sub(state);
             if let Some(next) = self.finish_one(config, x, out) {
                 config = next;
                 continue;
