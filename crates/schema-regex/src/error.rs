@@ -52,6 +52,18 @@ pub enum ErrorKind {
     BadOption,
 }
 
+/// Longer messages, and longer pointers where they are shown, are cut, in bytes: schemas quote
+/// themselves in them, and one may hold a name of a megabyte.
+const MAX_SHOWN: usize = 2_000;
+
+fn readable(mut message: String) -> String {
+    if message.len() > MAX_SHOWN {
+        message.truncate(message.floor_char_boundary(MAX_SHOWN));
+        message.push_str("..");
+    }
+    message
+}
+
 impl Error {
     #[cold]
     pub(crate) fn new(
@@ -63,7 +75,7 @@ impl Error {
             kind,
             pointer: pointer.into(),
             keyword: None,
-            message: message.into(),
+            message: readable(message.into()),
         }))
     }
 
@@ -85,7 +97,7 @@ impl Error {
     #[cold]
     pub(crate) fn instead(mut self, kind: ErrorKind, message: String) -> Self {
         self.0.kind = kind;
-        self.0.message = message;
+        self.0.message = readable(message);
         self
     }
 
@@ -112,7 +124,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at #{}: {}", self.0.pointer, self.0.message)
+        let pointer = &self.0.pointer;
+        let shown = &pointer[..pointer.floor_char_boundary(MAX_SHOWN)];
+        let more = if shown.len() < pointer.len() {
+            ".."
+        } else {
+            ""
+        };
+        write!(f, "at #{shown}{more}: {}", self.0.message)
     }
 }
 
@@ -130,5 +149,20 @@ pub(crate) fn escape_token(token: &str) -> String {
         token.replace('~', "~0").replace('/', "~1")
     } else {
         token.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One was a megabyte long.
+    #[test]
+    fn messages_are_cut_where_they_are_no_longer_read() {
+        let long = "é".repeat(500_000);
+        let error = Error::at(ErrorKind::Refused, format!("/{long}"), "type", long.clone());
+        assert!(error.to_string().len() < 3 * MAX_SHOWN);
+        assert!(error.message().ends_with(".."));
+        assert_eq!(error.pointer().len(), long.len() + 6);
     }
 }

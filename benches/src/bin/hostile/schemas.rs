@@ -63,9 +63,11 @@ fn run(schema: &Value, order: PropertyOrder, real: Option<&std::path::Path>, see
 /// Whether a number is beyond what a float keeps.
 fn has_long_number(value: &Value) -> bool {
     match value {
-        Value::Number(number) => number
-            .as_f64()
-            .is_some_and(|number| number.abs() >= 2f64.powi(53)),
+        Value::Number(number) => number.as_f64().is_some_and(|float| {
+            let digits = number.to_string();
+            let digits = digits.bytes().filter(u8::is_ascii_digit).count();
+            float.abs() >= 2f64.powi(53) || digits > 15
+        }),
         Value::Array(items) => items.iter().any(has_long_number),
         Value::Object(members) => members.values().any(has_long_number),
         Value::Null | Value::Bool(_) | Value::String(_) => false,
