@@ -51,23 +51,23 @@ struct Arguments {
     #[arg(long, default_value_t = 2)]
     jobs: usize,
 
-    /// Runs the input of that number in this process.
+    /// Runs one input in this process: the number of its maker and its own, `3/14`.
     #[arg(long, hide = true)]
-    child: Option<usize>,
+    child: Option<String>,
 }
 
 /// One input, made when it is run.
 struct Case {
     class: &'static str,
     name: String,
-    run: Box<dyn Fn(&mut Seen) + Sync>,
+    run: Box<dyn Fn(&mut Seen) + Send + Sync>,
 }
 
 impl Case {
     fn new(
         class: &'static str,
         name: impl Into<String>,
-        run: impl Fn(&mut Seen) + Sync + 'static,
+        run: impl Fn(&mut Seen) + Send + Sync + 'static,
     ) -> Case {
         Case {
             class,
@@ -77,25 +77,28 @@ impl Case {
     }
 }
 
+/// Makes the cases of one kind.
+type MakeCases = Box<dyn Fn() -> Vec<Case>>;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let cases = cases(real_tokenizer(&arguments));
-    if let Some(number) = arguments.child {
-        return process::child(&cases, number);
+    let makers = makers(real_tokenizer(&arguments));
+    if let Some(place) = &arguments.child {
+        return process::child(&makers, place);
     }
-    program::end("hostile", run(&arguments, &cases))
+    program::end("hostile", run(&arguments, &makers))
 }
 
-fn cases(tokenizer: Option<PathBuf>) -> Vec<Case> {
-    let mut cases = schemas::cases(tokenizer.clone());
-    cases.extend(regexes::cases(tokenizer));
-    cases.extend(templates::cases());
-    cases.extend(tokenizers::cases());
-    cases.extend(indexes::cases());
-    cases.extend(responses::cases());
+fn makers(tokenizer: Option<PathBuf>) -> Vec<MakeCases> {
+    let mut makers = schemas::makers(tokenizer.clone());
+    makers.push(Box::new(move || regexes::cases(tokenizer.clone())));
+    makers.push(Box::new(templates::cases));
+    makers.push(Box::new(tokenizers::cases));
+    makers.push(Box::new(indexes::cases));
+    makers.push(Box::new(responses::cases));
     #[cfg(feature = "models")]
-    cases.extend(models::cases());
-    cases
+    makers.push(Box::new(models::cases));
+    makers
 }
 
 fn real_tokenizer(arguments: &Arguments) -> Option<PathBuf> {
@@ -107,16 +110,20 @@ fn real_tokenizer(arguments: &Arguments) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
-fn run(arguments: &Arguments, cases: &[Case]) -> Result<(), String> {
-    let chosen: Vec<usize> = (0..cases.len())
-        .filter(|&at| {
-            let case = &cases[at];
-            case.class.contains(&arguments.only) || case.name.contains(&arguments.only)
-        })
-        .collect();
+fn run(arguments: &Arguments, makers: &[MakeCases]) -> Result<(), String> {
+    let mut chosen: Vec<(String, Case)> = Vec::new();
+    for (maker, make) in makers.iter().enumerate() {
+        let cases = make().into_iter().enumerate();
+        let only = &arguments.only;
+        chosen.extend(
+            cases
+                .filter(|(_, case)| case.class.contains(only) || case.name.contains(only))
+                .map(|(at, case)| (format!("{maker}/{at}"), case)),
+        );
+    }
     if arguments.list {
-        for &at in &chosen {
-            println!("{:<10} {}", cases[at].class, cases[at].name);
+        for (_, case) in &chosen {
+            println!("{:<10} {}", case.class, case.name);
         }
         println!("{} inputs", chosen.len());
         return Ok(());
@@ -131,8 +138,7 @@ fn run(arguments: &Arguments, cases: &[Case]) -> Result<(), String> {
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs.max(1) {
             scope.spawn(|| {
-                while let Some(&at) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let case = &cases[at];
+                while let Some((at, case)) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let ended = process::run(at, case.class);
                     let line = format!("{:<10} {:<56} {ended}", case.class, cut(&case.name, 56));
                     let Ok(mut over) = over.lock() else { return };

@@ -1,11 +1,12 @@
 //! A process for each input, under limits.
 
-use std::io::Read as _;
+use std::io::Read;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::seen::Seen;
-use crate::{Case, bounds};
+use crate::{MakeCases, bounds};
 
 /// How an input ended.
 pub(crate) struct Ended {
@@ -22,8 +23,8 @@ impl Ended {
     }
 }
 
-/// Runs the input of that number in another process.
-pub(crate) fn run(number: usize, class: &str) -> Ended {
+/// Runs the input of that place in another process.
+pub(crate) fn run(place: &str, class: &str) -> Ended {
     let begun = Instant::now();
     let ended = |what: String, memory: u64, within: bool| Ended {
         wall: begun.elapsed().as_secs_f64(),
@@ -31,10 +32,13 @@ pub(crate) fn run(number: usize, class: &str) -> Ended {
         what,
         within,
     };
-    let mut child = match spawn(number) {
+    let mut child = match spawn(place) {
         Ok(child) => child,
         Err(error) => return ended(format!("{class}: {error}"), 0, false),
     };
+    // Read while it runs: a process that fills a pipe waits for its reader.
+    let said = read_aside(child.stdout.take());
+    let complained = read_aside(child.stderr.take());
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
@@ -47,15 +51,8 @@ pub(crate) fn run(number: usize, class: &str) -> Ended {
             Err(error) => return ended(error.to_string(), 0, false),
         }
     };
-    let read = |from: Option<&mut dyn std::io::Read>| {
-        let mut text = String::new();
-        if let Some(from) = from {
-            let _ = from.take(1 << 20).read_to_string(&mut text);
-        }
-        text
-    };
-    let said = read(child.stdout.as_mut().map(|out| out as _));
-    let complained = read(child.stderr.as_mut().map(|out| out as _));
+    let said = said.join().unwrap_or_default();
+    let complained = complained.join().unwrap_or_default();
     let seen: Option<Seen> = said
         .lines()
         .last()
@@ -76,8 +73,20 @@ pub(crate) fn run(number: usize, class: &str) -> Ended {
     }
 }
 
-fn spawn(number: usize) -> Result<Child, String> {
-    let mut command = tokenmold_benches::child::again(&["--child", &number.to_string()])?;
+/// Reads all of a pipe, and keeps the first megabyte.
+fn read_aside(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut from) = from {
+            let _ = from.by_ref().take(1 << 20).read_to_end(&mut text);
+            let _ = std::io::copy(&mut from, &mut std::io::sink());
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+fn spawn(place: &str) -> Result<Child, String> {
+    let mut command = tokenmold_benches::child::again(&["--child", place])?;
     let command: &mut Command = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -87,7 +96,7 @@ fn spawn(number: usize) -> Result<Child, String> {
 }
 
 /// Runs an input in this process and says what was seen, as a line of JSON.
-pub(crate) fn child(cases: &[Case], number: usize) -> ExitCode {
+pub(crate) fn child(makers: &[MakeCases], place: &str) -> ExitCode {
     let limit = bounds::ADDRESS_SPACE;
     let limit = rustix::process::Rlimit {
         current: Some(limit),
@@ -97,8 +106,12 @@ pub(crate) fn child(cases: &[Case], number: usize) -> ExitCode {
         eprintln!("no limit of memory: {error}");
         return ExitCode::from(2);
     }
-    let Some(case) = cases.get(number) else {
-        eprintln!("there is no input {number}");
+    let case = place.split_once('/').and_then(|(maker, at)| {
+        let cases = makers.get(maker.parse::<usize>().ok()?)?();
+        cases.into_iter().nth(at.parse().ok()?)
+    });
+    let Some(case) = case else {
+        eprintln!("there is no input {place}");
         return ExitCode::from(2);
     };
     let mut seen = Seen::default();

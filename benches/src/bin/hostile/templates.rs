@@ -8,7 +8,7 @@ use crate::seen::Seen;
 
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut add = |name: String, source: Box<dyn Fn() -> String + Sync>| {
+    let mut add = |name: String, source: Box<dyn Fn() -> String + Send + Sync>| {
         cases.push(Case::new("template", name, move |seen| {
             run(&source(), seen);
         }));

@@ -304,49 +304,89 @@ pub(crate) fn wide(out: &mut Cases) {
 
 pub(crate) fn deep(out: &mut Cases) {
     for n in [50, 120, 130, 1_000, 5_000] {
-        for (what, wrap) in [
+        for (what, around, hole) in [
             (
                 "properties",
-                (|s| json!({"type": "object", "properties": {"a": s}})) as fn(Value) -> Value,
+                json!({"type": "object", "properties": {"a": null}}),
+                "/properties/a",
             ),
             (
                 "required properties",
-                |s| json!({"type": "object", "properties": {"a": s}, "required": ["a"]}),
+                json!({"type": "object", "properties": {"a": null}, "required": ["a"]}),
+                "/properties/a",
             ),
-            ("items", |s| json!({"type": "array", "items": s})),
+            ("items", json!({"type": "array", "items": null}), "/items"),
             (
                 "prefixItems",
-                |s| json!({"type": "array", "prefixItems": [s], "minItems": 1}),
+                json!({"type": "array", "prefixItems": [null], "minItems": 1}),
+                "/prefixItems/0",
             ),
             (
                 "additionalProperties",
-                |s| json!({"additionalProperties": s}),
+                json!({"additionalProperties": null}),
+                "/additionalProperties",
             ),
             (
                 "patternProperties",
-                |s| json!({"patternProperties": {"^a": s}}),
+                json!({"patternProperties": {"^a": null}}),
+                "/patternProperties/^a",
             ),
-            ("contains", |s| json!({"type": "array", "contains": s})),
-            ("not", |s| json!({"not": s})),
-            ("if", |s| json!({"if": s, "then": {"minProperties": 1}})),
-            ("then", |s| json!({"if": {"required": ["a"]}, "then": s})),
+            (
+                "contains",
+                json!({"type": "array", "contains": null}),
+                "/contains",
+            ),
+            ("not", json!({"not": null}), "/not"),
+            (
+                "if",
+                json!({"if": null, "then": {"minProperties": 1}}),
+                "/if",
+            ),
+            (
+                "then",
+                json!({"if": {"required": ["a"]}, "then": null}),
+                "/then",
+            ),
             (
                 "dependentSchemas",
-                |s| json!({"dependentSchemas": {"a": s}}),
+                json!({"dependentSchemas": {"a": null}}),
+                "/dependentSchemas/a",
             ),
-            ("propertyNames", |s| json!({"propertyNames": s})),
-            ("unevaluatedItems", |s| json!({"unevaluatedItems": s})),
+            (
+                "propertyNames",
+                json!({"propertyNames": null}),
+                "/propertyNames",
+            ),
+            (
+                "unevaluatedItems",
+                json!({"unevaluatedItems": null}),
+                "/unevaluatedItems",
+            ),
             (
                 "unevaluatedProperties",
-                |s| json!({"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": s}),
+                json!({"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": null}),
+                "/unevaluatedProperties",
             ),
-            ("unknown keywords", |s| json!({"x": s})),
-            ("defs", |s| json!({"$defs": {"a": s}, "type": "string"})),
-            ("default", |s| json!({"default": s, "type": "string"})),
+            ("unknown keywords", json!({"x": null}), "/x"),
+            (
+                "defs",
+                json!({"$defs": {"a": null}, "type": "string"}),
+                "/$defs/a",
+            ),
+            (
+                "default",
+                json!({"default": null, "type": "string"}),
+                "/default",
+            ),
         ] {
             let mut schema = json!({"type": "string"});
             for _ in 0..n {
-                schema = wrap(schema);
+                // `json!` copies what it is given: a deep one would be copied at each level.
+                let mut outer = around.clone();
+                if let Some(place) = outer.pointer_mut(hole) {
+                    *place = schema;
+                }
+                schema = outer;
             }
             add(out, format!("{what} nested {n} deep"), schema);
         }
