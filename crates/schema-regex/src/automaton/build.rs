@@ -349,9 +349,9 @@ impl Builder {
             // One free leaf and no other: nothing has to be remembered.
             cap: u32::try_from(cap).unwrap_or(u32::MAX),
             free: free.filter(|_| leaves.len() == 1),
+            words: Words::new(list, leaves.len()),
             leaves: leaves.into(),
             dfas: dfas.into(),
-            words: Words { list: list.into() },
         })))
     }
 

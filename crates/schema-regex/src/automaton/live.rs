@@ -2,12 +2,13 @@
 //! thread's goal holds. Everything is decided from the thread's own state, so
 //! that nothing below or above it has to be asked.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::node::{
     ArrayMachine, ArrayThread, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread,
 };
 use super::scratch::Frame;
+use crate::hash::FxSet;
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +54,11 @@ impl ObjectAt<'_> {
 
     /// Whether a declared name is used, where that is tracked.
     fn has(&self, name: u32) -> bool {
-        bit(self.used, name) || self.also == Some(name)
+        has_bit(self.used, name) || self.also == Some(name)
     }
 
     /// The least rank that may still come.
-    fn floor(&self, t: &ObjectThread) -> u32 {
+    pub(super) fn floor(&self, t: &ObjectThread) -> u32 {
         match self.last.checked_sub(1) {
             None => 0,
             Some(n) => match t.ranks.get(n as usize) {
@@ -77,7 +78,8 @@ pub(super) struct Live<'a> {
 /// The steps after which a search for witnesses takes the pessimistic answer.
 const MAX_SEARCH: usize = 20_000;
 
-fn bit(words: &[u32], at: u32) -> bool {
+/// Whether a number is in a set of bits.
+pub(super) fn has_bit(words: &[u32], at: u32) -> bool {
     words
         .get(at as usize / 32)
         .is_some_and(|w| w & (1 << (at % 32)) != 0)
@@ -90,7 +92,8 @@ impl Live<'_> {
         height != EMPTY && height <= self.room
     }
 
-    fn offers(&self, member: &Member, thread: u32) -> bool {
+    /// Whether any goal of a member has one.
+    pub(super) fn offers(&self, member: &Member, thread: u32) -> bool {
         member.of(thread).iter().any(|c| self.fits(member, c.goal))
     }
 
@@ -107,7 +110,12 @@ impl Live<'_> {
     }
 
     /// How many further names of a class may still come; `None` is no end.
-    fn capacity(&self, m: &ObjectMachine, class: usize, at: &ObjectAt<'_>) -> Option<u64> {
+    pub(super) fn capacity(
+        &self,
+        m: &ObjectMachine,
+        class: usize,
+        at: &ObjectAt<'_>,
+    ) -> Option<u64> {
         let trial = u64::from(at.also_class == Some(class as u32));
         let used = at.extras.get(class).copied().unwrap_or(0) + trial;
         m.classes[class].count.map(|n| n.saturating_sub(used))
@@ -198,13 +206,23 @@ impl Live<'_> {
             }
         }
         let open = t.witnesses & !ext;
-        if open == 0 {
-            return true;
-        }
+        open == 0 || self.has_witnesses(m, thread, open, missing, at)
+    }
+
+    /// Whether members can come that give the witnesses that are open, beside so many
+    /// required ones that are missing.
+    pub(super) fn has_witnesses(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        open: u32,
+        missing: u64,
+        at: &ObjectAt<'_>,
+    ) -> bool {
         let mut search = Search {
             live: self,
             m,
-            t,
+            t: &m.threads[thread as usize],
             thread,
             at,
             missing,
@@ -216,7 +234,13 @@ impl Live<'_> {
     }
 
     /// Whether what used and required names imply can still come.
-    fn implied(&self, m: &ObjectMachine, t: &ObjectThread, thread: u32, at: &ObjectAt<'_>) -> bool {
+    pub(super) fn implied(
+        &self,
+        m: &ObjectMachine,
+        t: &ObjectThread,
+        thread: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
         let mut met = vec![false; m.declared.len()];
         let mut open: Vec<u32> = t.required.iter().map(|(_, n)| *n).collect();
         open.extend(t.implies.iter().map(|(n, _)| *n).filter(|n| at.has(*n)));
@@ -299,10 +323,18 @@ impl Live<'_> {
         if let [count] = &t.counts[..] {
             return self.one_count(m, (thread, t), count, ext, n);
         }
-        let cap = u64::from(m.cap);
-        let mut layer: HashSet<u32> = HashSet::from([ext]);
+        let takes = |item: &Member| {
+            let mut takes: Vec<u32> = Vec::new();
+            for choice in item.of(thread) {
+                if self.fits(item, choice.goal) && !takes.contains(&choice.take) {
+                    takes.push(choice.take);
+                }
+            }
+            takes
+        };
+        let mut layer: FxSet<u32> = FxSet::default();
+        layer.insert(ext);
         let mut i = n;
-        let mut known: HashSet<u32> = HashSet::new();
         loop {
             let ends = i >= t.min && t.max.is_none_or(|x| i <= x);
             if ends && layer.iter().any(|e| counts_hold(m, thread, *e)) {
@@ -311,28 +343,35 @@ impl Live<'_> {
             if t.max.is_some_and(|x| i >= x) {
                 return false;
             }
-            let item = member(i);
-            let mut next: HashSet<u32> = HashSet::new();
-            for e in &layer {
-                for c in item.of(thread) {
-                    if self.fits(item, c.goal)
-                        && let Some(to) = Self::raise(m, thread, *e, c.take)
-                    {
-                        next.insert(to);
+            let takes = takes(member(i));
+            if i >= t.min && t.max.is_none() && i >= last as u64 {
+                // From here on all items are alike: each counts once.
+                let mut todo: Vec<u32> = layer.iter().copied().collect();
+                while let Some(ext) = todo.pop() {
+                    if counts_hold(m, thread, ext) {
+                        return true;
                     }
+                    let next = takes.iter();
+                    let next = next.filter_map(|take| Self::raise(m, thread, ext, *take));
+                    todo.extend(next.filter(|to| layer.insert(*to)));
                 }
+                return false;
+            }
+            let mut next: FxSet<u32> = FxSet::default();
+            for ext in &layer {
+                let raised = takes.iter();
+                next.extend(raised.filter_map(|take| Self::raise(m, thread, *ext, *take)));
             }
             if next.is_empty() {
                 return false;
             }
-            if i >= cap && t.max.is_none() {
-                // Nothing new in a region where nothing changes any more.
-                let before = known.len();
-                known.extend(&next);
-                if known.len() == before {
-                    return false;
+            if i >= last as u64 && next == layer {
+                // More items of the same kind change nothing.
+                match i < t.min {
+                    true => i = t.min,
+                    false => return false,
                 }
-                next = known.clone();
+                continue;
             }
             layer = next;
             i += 1;

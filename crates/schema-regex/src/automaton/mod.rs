@@ -8,6 +8,7 @@
 //! gone. A thread that cannot be finished any more is dropped at once, so what
 //! is left is always live.
 
+mod after_names;
 mod alias;
 mod amounts;
 mod another;

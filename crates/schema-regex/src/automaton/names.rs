@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::SchemaAutomaton;
+use super::after_names::AfterNames;
 use super::dfa::DEAD;
 use super::live::{Live, ObjectAt};
 use super::node::{NO_CLASS, ObjectMachine, Span};
@@ -169,10 +170,19 @@ impl SchemaAutomaton {
             return names.into();
         }
         let naming = self.naming(m, stack, x);
-        for name in 0..last {
-            if naming.threads_after(name).next().is_some() {
-                names[name as usize / 32] |= 1 << (name % 32);
+        if last > FEW_NAMES {
+            naming.mark_usable(&mut names);
+        } else {
+            for name in 0..last {
+                if naming.threads_after(name).next().is_some() {
+                    names[name as usize / 32] |= 1 << (name % 32);
+                }
             }
+            debug_assert_eq!(names, {
+                let mut at_once = vec![0; names.len()];
+                naming.mark_usable(&mut at_once);
+                at_once
+            });
         }
         names.into()
     }
@@ -248,6 +258,9 @@ impl SchemaAutomaton {
     }
 }
 
+/// So many names are asked for one by one.
+const FEW_NAMES: u32 = 32;
+
 /// An object before a name, to see which ones may come.
 struct Naming<'a> {
     m: &'a ObjectMachine,
@@ -274,6 +287,45 @@ impl Naming<'_> {
         let declared = (number as usize) < self.m.declared.len();
         (declared && self.m.tracked[number as usize / 32] & (1 << (number % 32)) != 0)
             .then_some(number)
+    }
+
+    /// Sets the bits of the declared names that may come: what `threads_after` says of each,
+    /// for all of them at once.
+    fn mark_usable(&self, names: &mut [u32]) {
+        let m = self.m;
+        let before = ObjectAt::of(&self.frame, &self.used, &self.extras);
+        // The threads by their numbers, each with the states that it is in.
+        let mut states: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
+        for pair in self.threads.chunks_exact(2) {
+            states[pair[0] as usize].push(pair[1]);
+        }
+        let mut after_names: Vec<Option<AfterNames<'_>>> = Vec::new();
+        after_names.resize_with(m.threads.len(), || None);
+        for (number, member) in (0..).zip(&m.declared) {
+            let (last, count) = self.after(number);
+            let after = ObjectAt {
+                last,
+                count,
+                also: self.tracked(number),
+                ..before
+            };
+            let may_come = member.options.iter().any(|choice| {
+                let thread = choice.thread as usize;
+                if states[thread].is_empty()
+                    || !self.live.fits(member, choice.goal)
+                    || !self.live.in_order(&m.threads[thread], &before, number)
+                {
+                    return false;
+                }
+                let after_names = after_names[thread]
+                    .get_or_insert_with(|| AfterNames::new(&self.live, m, choice.thread, &before));
+                let mut states = states[thread].iter();
+                states.any(|ext| after_names.object(number, ext | choice.take, &after))
+            });
+            if may_come {
+                names[number as usize / 32] |= 1 << (number % 32);
+            }
+        }
     }
 
     /// The threads, each with its own state, that can go on behind a name.
@@ -405,17 +457,10 @@ impl Sink for KeySink<'_> {
             return true;
         }
         // Names and used names branch at single characters.
-        let head = |text: &str, span: Span| {
-            let c = text.get(span.read as usize..)?.chars().next()?;
-            Some(u32::from(c)).filter(|c| (lo..=hi).contains(c))
-        };
-        let names = &m.names.list[key.names.lo as usize..key.names.hi as usize];
-        let used = &self.seen.list[key.used.lo as usize..key.used.hi as usize];
-        let mut special: Vec<u32> = names
-            .iter()
-            .filter_map(|word| head(&word.text, key.names))
-            .collect();
-        special.extend(used.iter().filter_map(|name| head(name, key.used)));
+        let names = &m.names.list;
+        let names = key.names.heads((lo, hi), |i| &names[i].text);
+        let used = key.used.heads((lo, hi), |i| &self.seen.list[i]);
+        let mut special: Vec<u32> = names.chain(used).collect();
         special.sort_unstable();
         special.dedup();
         for c in &special {

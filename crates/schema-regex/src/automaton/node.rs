@@ -83,6 +83,46 @@ pub(super) struct Leaf {
 #[derive(Debug, Default)]
 pub(super) struct Words {
     pub(super) list: Box<[Word]>,
+    /// By leaf the words that it lists, where there are many words and several leaves.
+    of_leaf: Box<[Box<[u32]>]>,
+}
+
+/// So few words are looked through.
+const FEW_WORDS: usize = 64;
+
+impl Words {
+    /// From sorted words, which so many leaves list.
+    pub(super) fn new(list: Vec<Word>, leaves: usize) -> Words {
+        let mut of_leaf = Vec::new();
+        if leaves > 1 && list.len() > FEW_WORDS {
+            of_leaf = vec![Vec::new(); leaves];
+            for (at, word) in (0..).zip(&list) {
+                for leaf in &*word.listed {
+                    if let Some(words) = of_leaf.get_mut(*leaf as usize) {
+                        words.push(at);
+                    }
+                }
+            }
+        }
+        Words {
+            list: list.into(),
+            of_leaf: of_leaf.into_iter().map(Vec::into_boxed_slice).collect(),
+        }
+    }
+
+    /// Whether a leaf lists some words of a span.
+    pub(super) fn some_listed(&self, span: Span, leaf: usize) -> bool {
+        match self.of_leaf.get(leaf) {
+            Some(words) => {
+                let from = words.partition_point(|word| *word < span.lo);
+                words.get(from).is_some_and(|word| *word < span.hi)
+            }
+            None => {
+                let mut words = self.list[span.lo as usize..span.hi as usize].iter();
+                words.any(|word| word.listed.contains(&(leaf as u32)))
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -92,6 +132,15 @@ pub(super) struct Word {
     pub(super) listed: Few<u32>,
     /// The leaves that leave it out.
     pub(super) excluded: Few<u32>,
+}
+
+/// Whether a goal is among some, which are sorted.
+pub(super) fn has_goal(goals: &[u32], goal: u32) -> bool {
+    debug_assert!(goals.is_sorted(), "{goals:?}");
+    match goals.len() <= 8 {
+        true => goals.contains(&goal),
+        false => goals.binary_search(&goal).is_ok(),
+    }
 }
 
 /// A range of sorted texts that begin with the same bytes.
@@ -160,6 +209,24 @@ impl Span {
             hi: hi as u32,
             read: (read + bytes.len()) as u32,
         }
+    }
+
+    /// The characters of a range with which texts of the span go on, ascending. Takes the
+    /// logarithm of the span for each.
+    pub(super) fn heads<'t>(
+        self,
+        (first, last): (u32, u32),
+        text: impl Fn(usize) -> &'t str,
+    ) -> impl Iterator<Item = u32> {
+        let read = self.read as usize;
+        let head = move |i: usize| text(i)[read..].chars().next().map(u32::from);
+        let end = self.hi as usize;
+        let mut at = partition(self.lo as usize, end, |i| head(i) < Some(first));
+        std::iter::from_fn(move || {
+            let c = (at < end).then(|| head(at)).flatten()?;
+            at = partition(at, end, |i| head(i) <= Some(c));
+            (c <= last).then_some(c)
+        })
     }
 
     /// What the texts of the span begin with, as far as it was read.

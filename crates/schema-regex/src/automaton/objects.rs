@@ -282,7 +282,7 @@ impl Builder {
             tracked: tracked.into(),
             ordered: threads.iter().any(|t| t.ranks.iter().any(|r| *r != LOOSE)),
             threads: threads.into(),
-            names: Words { list: words.into() },
+            names: Words::new(words, 1),
             declared: declared.into(),
             classes: classes.into(),
             keys,

@@ -96,7 +96,7 @@ impl Builder {
         };
         Ok(Some(ObjectMachine {
             threads: Box::new([thread]),
-            names: Words { list: words.into() },
+            names: Words::new(words, 1),
             declared: declared.into(),
             ordered: !any_order && count > 0,
             classes: classes.into(),

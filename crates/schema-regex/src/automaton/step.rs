@@ -6,7 +6,7 @@ use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::equality;
 use super::live::{Live, ObjectAt};
-use super::node::{Node, Span};
+use super::node::{Node, Span, has_goal};
 use super::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
     Seen, Str, Top, UNKNOWN_ITEM, is_kept,
@@ -240,7 +240,7 @@ impl SchemaAutomaton {
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
                 for (t, thread) in m.threads.iter().enumerate() {
-                    if wanted.contains(&thread.goal) && live.object(m, t as u32, 0, &at) {
+                    if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
                         threads.extend([t as u32, 0]);
                     }
                 }
@@ -261,7 +261,7 @@ impl SchemaAutomaton {
                 let wanted = x.list(set);
                 let mut threads = Vec::new();
                 for (t, thread) in m.threads.iter().enumerate() {
-                    if wanted.contains(&thread.goal)
+                    if has_goal(&wanted, thread.goal)
                         && live.array(m, t as u32, 0, 0)
                         && m.catalog.has_room(m, (t as u32, 0), 0, &[])
                     {
@@ -349,14 +349,21 @@ impl SchemaAutomaton {
             for pair in threads.chunks_exact(2) {
                 for c in member.of(pair[0]) {
                     let ext = pair[1] | c.take;
-                    if held.contains(&c.goal) && live.object(m, pair[0], ext, &at) {
+                    if has_goal(&held, c.goal) && live.object(m, pair[0], ext, &at) {
                         next.push((pair[0], ext));
                     }
                 }
             }
-            let all = next.clone();
-            // Of two that differ in what they have found, more is better.
-            next.retain(|(t, e)| !all.iter().any(|(u, f)| u == t && f != e && f & e == *e));
+            next.sort_unstable();
+            if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                let all = next.clone();
+                // Of two that differ in what they have found, more is better.
+                next.retain(|(t, e)| {
+                    let from = all.partition_point(|(u, _)| u < t);
+                    let mut same = all[from..].iter().take_while(|(u, _)| u == t);
+                    !same.any(|(_, f)| f != e && f & e == *e)
+                });
+            }
             frame.member = 0;
         } else {
             let m = node.array.as_ref()?;
@@ -390,7 +397,7 @@ impl SchemaAutomaton {
                     continue;
                 }
                 for c in member.of(pair[0]) {
-                    if held.contains(&c.goal)
+                    if has_goal(&held, c.goal)
                         && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
                         && live.array(m, pair[0], ext, pos)
                         && m.catalog

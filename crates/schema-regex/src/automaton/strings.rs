@@ -1,7 +1,7 @@
 //! The inside of a string: which of the wanted goals it can still satisfy.
 
 use super::dfa::DEAD;
-use super::node::{Leaf, Span, StringMachine};
+use super::node::{Leaf, Span, StringMachine, has_goal};
 use super::scratch::{Scratch, Str};
 use super::text::{Partial, Sink};
 
@@ -16,7 +16,7 @@ pub(super) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> u32 
             let used = m
                 .leaves
                 .iter()
-                .any(|l| l.dfa == Some(d) && wanted.contains(&l.goal));
+                .any(|l| l.dfa == Some(d) && has_goal(&wanted, l.goal));
             if used { 0 } else { DEAD }
         })
         .collect();
@@ -40,9 +40,8 @@ pub(super) fn leaf_live(
     length: u32,
 ) -> bool {
     let leaf = &m.leaves[id];
-    let span = || m.words.list[words.lo as usize..words.hi as usize].iter();
     if leaf.listed {
-        return span().any(|w| w.listed.contains(&(id as u32)));
+        return m.words.some_listed(words, id);
     }
     let length = u64::from(length);
     if leaf.dfa.is_some() {
@@ -85,7 +84,7 @@ pub(super) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) 
     }
     let wanted = x.lists.get(set);
     m.leaves.iter().enumerate().any(|(i, leaf)| {
-        wanted.contains(&leaf.goal)
+        has_goal(wanted, leaf.goal)
             && leaf_live(
                 m,
                 i,
@@ -107,7 +106,7 @@ pub(super) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scra
         .iter()
         .enumerate()
         .filter(|(i, leaf)| {
-            wanted.contains(&leaf.goal)
+            has_goal(&wanted, leaf.goal)
                 && leaf_accepts(m, *i, text, leaf_state(m, leaf, text.state, x))
         })
         .map(|(_, leaf)| leaf.goal)
@@ -179,7 +178,7 @@ impl Sink for StringSink<'_> {
         };
         let wanted = self.x.list(self.set);
         for (i, leaf) in m.leaves.iter().enumerate() {
-            if !wanted.contains(&leaf.goal) {
+            if !has_goal(&wanted, leaf.goal) {
                 continue;
             }
             let state = leaf_state(m, leaf, text.state, self.x);
@@ -198,22 +197,15 @@ impl Sink for StringSink<'_> {
                 continue;
             }
             // Words branch at single characters.
-            let read = text.words.read as usize;
-            let mut heads: Vec<u32> = m.words.list[text.words.lo as usize..text.words.hi as usize]
-                .iter()
-                .filter_map(|w| w.text[read..].chars().next().map(u32::from))
-                .filter(|c| (lo..=hi).contains(c))
-                .collect();
-            heads.dedup();
-            for c in &heads {
-                let next = self.step(&text, *c);
+            let mut heads = 0;
+            for c in text.words.heads((lo, hi), |i| &m.words.list[i].text) {
+                let next = self.step(&text, c);
                 if leaf_live(m, i, 0, next.words, next.length) {
                     return true;
                 }
+                heads += 1;
             }
-            if !leaf.listed
-                && heads.len() as u64 <= u64::from(hi - lo)
-                && leaf_live(m, i, 0, Span::NONE, length)
+            if !leaf.listed && heads <= u64::from(hi - lo) && leaf_live(m, i, 0, Span::NONE, length)
             {
                 return true;
             }

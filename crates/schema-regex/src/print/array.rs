@@ -343,8 +343,9 @@ fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<St
     use crate::ir::Kinds;
     let shapes = printer.normaliser.shapes(conj)?;
     let mut out: Vec<String> = Vec::new();
+    // One more than can be written out is enough.
     let mut push = |text: String| {
-        if !out.contains(&text) {
+        if out.len() <= MAX_UNIQUE && !out.contains(&text) {
             out.push(text);
         }
     };
@@ -377,7 +378,7 @@ fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<St
                 .iter()
                 .filter(|t| crate::validate::strings_hold(printer.schema, &shape.strings, t))
             {
-                push(printer.quoted(text));
+                push(printer.quoted(text)?);
             }
         }
         if shape.kinds.has(Kinds::ARRAY) || shape.kinds.has(Kinds::OBJECT) {

@@ -153,6 +153,9 @@ fn print_once(
 /// What printing a value takes, in units of work, beside what it is made of.
 const VALUE: usize = 40 * crate::budget::STEP;
 
+/// What a literal takes, in units of work, beside the characters of its strings.
+const LITERAL: usize = 2 * crate::budget::STEP;
+
 /// Text that can stand in a sequence; `None` where nothing satisfies.
 pub(crate) type Text = Option<Rc<str>>;
 
@@ -446,8 +449,16 @@ impl Printer<'_> {
     }
 
     /// A JSON string with this value, quotes included.
-    pub(crate) fn quoted(&self, text: &str) -> String {
-        format!("\"{}\"", spell::string_content(text, self.options.escapes))
+    pub(crate) fn quoted(&self, text: &str) -> Result<String, Error> {
+        self.work(spell::cost(text))?;
+        let content = spell::string_content(text, self.options.escapes);
+        Ok(format!("\"{content}\""))
+    }
+
+    /// Charges units of work where the printer is.
+    pub(crate) fn work(&self, units: usize) -> Result<(), Error> {
+        let here = self.open.last().and_then(|conj| conj.parts().first());
+        here.map_or(Ok(()), |part| self.normaliser.work(part.node, units))
     }
 
     /// One value, as it stands.
@@ -455,6 +466,7 @@ impl Printer<'_> {
         if depth > self.options.max_depth {
             return Err(too_deep(self.here(), self.options));
         }
+        self.work(LITERAL)?;
         Ok(match value {
             Value::Null => "null".to_owned(),
             Value::Bool(b) => b.to_string(),
@@ -468,7 +480,7 @@ impl Printer<'_> {
                     ));
                 }
             },
-            Value::String(s) => self.quoted(s),
+            Value::String(s) => self.quoted(s)?,
             Value::Array(items) => {
                 let texts: Result<Vec<String>, Error> =
                     items.iter().map(|v| self.literal(v, depth + 1)).collect();
@@ -490,7 +502,7 @@ impl Printer<'_> {
                 for (name, member) in map {
                     texts.push(format!(
                         "{}{colon}{}",
-                        self.quoted(name),
+                        self.quoted(name)?,
                         self.literal(member, depth + 1)?
                     ));
                 }

@@ -97,6 +97,7 @@ impl Printer<'_> {
         if let Some(known) = self.names.get(&key) {
             return Ok(known.clone());
         }
+        self.work(key.iter().map(|name| spell::cost(name)).sum())?;
         let plain = self.options.escapes != Escapes::All
             && key.iter().all(|n| {
                 n.chars()

@@ -51,7 +51,7 @@ pub(super) fn print(
             }
         }
     }
-    let names = declared(printer, conj, &objects);
+    let names = declared(printer, conj, &objects)?;
     let few = objects.max == Some(objects.required.len() as u64);
     let mut listed = Vec::new();
     for name in &names {
@@ -64,7 +64,7 @@ pub(super) fn print(
             .member(&objects, name, Reading::AsOptions);
         match printer.value(&member)? {
             Some(value) => {
-                let text = format!("{}{}{value}", printer.quoted(name), printer.space.colon);
+                let text = format!("{}{}{value}", printer.quoted(name)?, printer.space.colon);
                 listed.push(Listed { text, required });
             }
             None if required => return Ok(None),
@@ -104,7 +104,7 @@ const MAX_COUNTED: usize = 1_000;
 /// The names that are said anywhere, in the order in which members stand: those
 /// of `properties` that apply, in order of appearance in the location, then those of
 /// others (which are there as complements), then the rest.
-fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String> {
+fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Result<Vec<String>, Error> {
     let mut wanted: BTreeSet<&str> = BTreeSet::new();
     for node in &objects.members {
         for name in printer
@@ -119,7 +119,7 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
     wanted.extend(objects.required.iter().map(String::as_str));
     wanted.extend(objects.extra.iter().map(|(n, _)| n.as_str()));
     if wanted.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut order = Order {
         schema: printer.schema,
@@ -130,6 +130,9 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
     };
     for part in conj.parts() {
         order.visit(part.node, 0);
+        // Names of all that stands beside this object are looked through.
+        let names = order.properties.len() + order.others.len();
+        printer.normaliser.work(part.node, 2 * names)?;
     }
     let mut out = Vec::new();
     let mut taken: HashSet<&str> = HashSet::new();
@@ -146,7 +149,7 @@ fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Vec<String
             out.push(name.to_owned());
         }
     }
-    out
+    Ok(out)
 }
 
 struct Order<'p> {

@@ -108,6 +108,9 @@ pub(super) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     }
 }
 
+/// The units of work that a pattern or format takes beside its automaton.
+const PATTERN: usize = 16;
+
 /// All that is said of a string, as one language.
 pub(crate) fn language(
     schema: &Schema,
@@ -115,10 +118,23 @@ pub(crate) fn language(
     limit: Limit<'_>,
 ) -> Result<Language, TooTangled> {
     if let Some(allowed) = &s.allowed {
+        let cost = allowed.iter().map(|text| spell::cost(text)).sum();
+        limit.work(cost).map_err(|_| TooTangled {
+            at: None,
+            reason: String::new(),
+        })?;
         let kept = allowed
             .iter()
             .filter(|text| crate::validate::strings_hold(schema, s, text));
         return Ok(Language::Re(Re::alt(kept.map(|text| Re::literal(text)))));
+    }
+    // Each pattern is copied, and looked through more than once.
+    let conditions = s.formats.len() + s.patterns.len();
+    if limit.work(PATTERN * conditions).is_err() {
+        return Err(TooTangled {
+            at: None,
+            reason: String::new(),
+        });
     }
     // Each condition on the whole string, and whether it holds or must not.
     let mut parts: Vec<(Re, bool)> = Vec::new();

@@ -162,6 +162,14 @@ pub(crate) fn string_content(text: &str, escapes: Escapes) -> String {
     print(&Re::literal(text), Place::InString(escapes))
 }
 
+/// What spelling a text takes, in units of work. Characters that have several spellings take
+/// the most.
+pub(crate) fn cost(text: &str) -> usize {
+    let has_several = |c: char| c < ' ' || matches!(c, '"' | '\\' | '\u{7F}'..);
+    let several = text.chars().filter(|c| has_several(*c)).count();
+    text.len() * 12 + several * 90
+}
+
 /// The spellings of a set as alternatives; each says whether it binds as an
 /// atom.
 fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
