@@ -613,13 +613,24 @@ impl SchemaAutomaton {
     ) -> Option<Config> {
         let plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
         heads.iter().filter(|c| plain(c)).find_map(|c| {
-            let text = vec![*c as u8; many];
-            let (next, length) = match self.read_on(config, &text, x) {
-                Ok(next) => (next, many),
-                Err(at) => (self.read_on(config, &text[..at], x).ok()?, at),
-            };
-            out.extend_from_slice(&text[..length]);
-            (length > 0).then_some(next)
+            let (mut at, mut done) = (config, 0);
+            // Twice as many each time: what soon stops costs little.
+            let mut more = 1;
+            while done < many {
+                let text = vec![*c as u8; more.min(many - done)];
+                match self.read_on(at, &text, x) {
+                    Ok(next) => (at, done) = (next, done + text.len()),
+                    Err(0) => break,
+                    Err(read) => {
+                        at = self.read_on(at, &text[..read], x).ok()?;
+                        done += read;
+                        break;
+                    }
+                }
+                more *= 2;
+            }
+            out.extend(std::iter::repeat_n(*c as u8, done));
+            (done > 0).then_some(at)
         })
     }
 
