@@ -23,8 +23,11 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     state: A::State,
     /// The state before each token taken.
     history: History<A::State>,
-    /// Whether the last token taken was an end token.
-    ended: bool,
+    /// How many tokens were taken when an end token was, that one counted.
+    ended_at: Option<usize>,
+    /// The tokens that end this text, ascending, where they are not the vocabulary's.
+    end_tokens: Option<Arc<[TokenId]>>,
+    after_end: AfterEnd,
     /// Where the index remembers rows, as this guide last saw it.
     generation: Option<Arc<Generation>>,
     /// The row of this state, if it was asked for.
@@ -34,6 +37,17 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     buffer: MaskBuffer,
     /// Where the mask of this state is, if it was asked for.
     shown: Option<Shown>,
+}
+
+/// What a [`Guide`] does with tokens that come after an end token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterEnd {
+    /// They are an error, and are not taken.
+    #[default]
+    Refuse,
+    /// They are taken and change nothing: engines that decode ahead send some. They count in
+    /// [`Guide::len`] and for [`Guide::rollback`].
+    Ignore,
 }
 
 /// Where the mask of a guide's state is.
@@ -51,7 +65,9 @@ impl<A: ByteAutomaton> Guide<A> {
         Guide {
             state: index.automaton().start(),
             history: History::new(),
-            ended: false,
+            ended_at: None,
+            end_tokens: None,
+            after_end: AfterEnd::default(),
             generation: None,
             row: None,
             work: Work::new(index.automaton()),
@@ -59,6 +75,60 @@ impl<A: ByteAutomaton> Guide<A> {
             shown: None,
             index,
         }
+    }
+
+    /// Has these tokens end the text, in place of the vocabulary's end tokens: each is
+    /// allowed where the text is complete, and nowhere else unless it is structure that may
+    /// come there. The vocabulary's own end tokens end nothing then, unless they are named.
+    /// Without any token, nothing ends the text.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    /// # let tokens = ["a", "b"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let index = Arc::new(Index::new("a", &vocabulary)?);
+    /// let mut guide = Guide::new(index).with_end_tokens([TokenId::new(2), TokenId::new(3)])?;
+    /// guide.advance(TokenId::new(0))?;
+    /// assert!(guide.is_accepting() && !guide.has_ended());
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(2), TokenId::new(3)]);
+    /// guide.advance(TokenId::new(2))?;
+    /// assert!(guide.has_ended());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A token is text, which the automaton may need for something else, or masks have no
+    /// place for it ([`ErrorKind::Vocabulary`]).
+    pub fn with_end_tokens(
+        mut self,
+        tokens: impl IntoIterator<Item = TokenId>,
+    ) -> Result<Guide<A>, Error> {
+        let vocabulary = self.index.vocabulary();
+        let mut tokens: Vec<TokenId> = tokens.into_iter().collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        for &token in &tokens {
+            let why = match vocabulary.kind(token) {
+                TokenKind::Text => "is text: only a token that spells nothing can end a text",
+                _ if token.get() as usize >= vocabulary.width() => "is beyond the vocabulary",
+                _ => continue,
+            };
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!("end token {token} {why}"),
+            ));
+        }
+        self.end_tokens = (tokens != vocabulary.ends()).then(|| tokens.into());
+        self.shown = None;
+        Ok(self)
+    }
+
+    /// Says what becomes of tokens that come after an end token.
+    pub fn with_after_end(mut self, after_end: AfterEnd) -> Guide<A> {
+        self.after_end = after_end;
+        self
     }
 
     /// The index.
@@ -75,7 +145,7 @@ impl<A: ByteAutomaton> Guide<A> {
     /// tokens) for a packed one; a lazy index may have to compute it first.
     ///
     /// After an end token nothing may come. The mask is empty only then, or
-    /// where the text is complete and the vocabulary has no end token.
+    /// where the text is complete and there is no end token.
     ///
     /// # Errors
     ///
@@ -162,13 +232,14 @@ impl<A: ByteAutomaton> Guide<A> {
 
     /// The bytes that may come next, in ascending order.
     pub fn allowed_bytes(&self) -> Vec<u8> {
-        if self.ended {
+        if self.has_ended() {
             return Vec::new();
         }
         allowed_bytes(self.index.automaton(), &self.state)
     }
 
-    /// Takes a token. O(bytes of the token).
+    /// Takes a token. O(bytes of the token). After an end token nothing may come, or it
+    /// changes nothing: see [`AfterEnd`].
     ///
     /// # Errors
     ///
@@ -176,7 +247,11 @@ impl<A: ByteAutomaton> Guide<A> {
     /// [`Error::offset`] say at which of its bytes it leaves the language. The
     /// guide is unchanged.
     pub fn advance(&mut self, token: TokenId) -> Result<(), Error> {
-        if self.ended {
+        if self.has_ended() {
+            if self.after_end == AfterEnd::Ignore {
+                self.history.push(self.state.clone());
+                return Ok(());
+            }
             return Err(Error::new(
                 ErrorKind::GuideState,
                 format!("token {token} comes after the end token; start a new guide or roll back"),
@@ -187,7 +262,7 @@ impl<A: ByteAutomaton> Guide<A> {
         let same = !ends && self.index.automaton().is_same(&self.state, &after);
         let before = std::mem::replace(&mut self.state, after);
         self.history.push(before);
-        self.ended = ends;
+        self.ended_at = ends.then(|| self.history.len());
         if !same {
             self.row = None;
             self.shown = None;
@@ -199,10 +274,13 @@ impl<A: ByteAutomaton> Guide<A> {
     /// proposes them. The guide stays where it is.
     pub fn validate(&mut self, tokens: &[TokenId]) -> usize {
         let mut state = self.state.clone();
-        let mut ended = self.ended;
+        let mut ended = self.has_ended();
         for (taken, &token) in tokens.iter().enumerate() {
             if ended {
-                return taken;
+                return match self.after_end {
+                    AfterEnd::Refuse => taken,
+                    AfterEnd::Ignore => tokens.len(),
+                };
             }
             match self.step(&mut state, token) {
                 Ok(ends) => ended = ends,
@@ -212,7 +290,8 @@ impl<A: ByteAutomaton> Guide<A> {
         tokens.len()
     }
 
-    /// Takes back the last `n` tokens.
+    /// Takes back the last `n` tokens. Behind the end token that is among them, the text has
+    /// not ended any more.
     ///
     /// # Errors
     ///
@@ -227,7 +306,8 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         if let Some(state) = self.history.pop(n) {
             self.state = state;
-            self.ended = false;
+            let taken = self.history.len();
+            self.ended_at = self.ended_at.filter(|&at| at <= taken);
             self.row = None;
             self.shown = None;
         }
@@ -244,7 +324,7 @@ impl<A: ByteAutomaton> Guide<A> {
         self.len() == 0
     }
 
-    /// Whether the text may end here.
+    /// Whether the text is complete: it may end here. It stays so behind an end token.
     pub fn is_accepting(&self) -> bool {
         self.index.automaton().is_accepting(&self.state)
     }
@@ -252,7 +332,7 @@ impl<A: ByteAutomaton> Guide<A> {
     /// Whether nothing can follow but an end token, or one was taken: the
     /// caller may stop without asking the model again.
     pub fn is_finished(&self) -> bool {
-        self.ended
+        self.has_ended()
             || (self.is_accepting()
                 && self.allowed_bytes().is_empty()
                 && self.allowed_specials().is_empty())
@@ -281,7 +361,7 @@ impl<A: ByteAutomaton> Guide<A> {
     /// As [`Guide::completion`], if it has at most so many bytes. It costs no more than what
     /// fits.
     pub fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
-        if self.ended {
+        if self.has_ended() {
             return Some(Vec::new());
         }
         let automaton = self.index.automaton();
@@ -306,8 +386,19 @@ impl<A: ByteAutomaton> Guide<A> {
             })
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended
+    /// Whether the text has ended: an end token was taken, and not taken back.
+    pub fn has_ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    /// What a token is to this text.
+    fn kind(&self, token: TokenId) -> TokenKind {
+        let kind = self.index.vocabulary().kind(token);
+        match &self.end_tokens {
+            Some(ends) if ends.binary_search(&token).is_ok() => TokenKind::End,
+            Some(_) if kind == TokenKind::End => TokenKind::Special,
+            _ => kind,
+        }
     }
 
     fn allowed_specials(&self) -> Vec<SpecialId> {
@@ -325,7 +416,8 @@ impl<A: ByteAutomaton> Guide<A> {
     fn step(&mut self, state: &mut A::State, token: TokenId) -> Result<bool, Error> {
         let vocabulary = self.index.vocabulary();
         let automaton = self.index.automaton();
-        match vocabulary.kind(token) {
+        let kind = self.kind(token);
+        match kind {
             TokenKind::Text => {
                 let bytes = vocabulary.token_bytes(token).unwrap_or_default();
                 if bytes.is_empty() {
@@ -349,7 +441,7 @@ impl<A: ByteAutomaton> Guide<A> {
                 match specials.position(|&special| special == token) {
                     Some(at) if automaton.advance_special(state, SpecialId(at as u32)) => Ok(false),
                     Some(_) => Err(refused(token, 0, "may not come here")),
-                    None if vocabulary.kind(token) == TokenKind::End => Err(refused(
+                    None if kind == TokenKind::End => Err(refused(
                         token,
                         0,
                         "ends the text, which is not complete yet",
@@ -364,7 +456,7 @@ impl<A: ByteAutomaton> Guide<A> {
     /// Sees to it that the row of this state is lent, within a budget or else that of the
     /// index.
     fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
-        if self.ended || self.row.is_some() {
+        if self.has_ended() || self.row.is_some() {
             return Ok(());
         }
         let budget = budget.unwrap_or(self.index.mask_budget());
@@ -380,7 +472,7 @@ impl<A: ByteAutomaton> Guide<A> {
     fn fill(&mut self, buffer: &mut MaskBuffer) {
         let vocabulary = self.index.vocabulary();
         buffer.fit(vocabulary.width());
-        let Some(row) = self.row.as_ref().filter(|_| !self.ended) else {
+        let Some(row) = self.row.as_ref().filter(|_| !self.has_ended()) else {
             buffer.clear();
             return;
         };
@@ -391,6 +483,15 @@ impl<A: ByteAutomaton> Guide<A> {
         buffer.put(self.index.view(row), kept, vocabulary);
         let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
         refused.iter().for_each(|&token| buffer.forbid(token));
+        if let Some(ends) = &self.end_tokens {
+            vocabulary
+                .ends()
+                .iter()
+                .for_each(|end| buffer.forbid(end.get()));
+            if self.is_accepting() {
+                ends.iter().for_each(|end| buffer.allow(end.get()));
+            }
+        }
         for special in self.allowed_specials() {
             if let Some(&token) = self.index.specials().get(special.0 as usize) {
                 buffer.allow(token.get());
@@ -422,11 +523,12 @@ impl<A: ByteAutomaton> Guide<A> {
 
     /// Whether the row that was found is a mask of its own, without exceptions.
     fn is_mask_a_row(&mut self) -> bool {
-        let row = self.row.as_ref().filter(|_| !self.ended);
+        let row = self.row.as_ref().filter(|_| !self.has_ended());
         let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
             return false;
         };
-        refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
+        self.end_tokens.is_none()
+            && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
             && self.allowed_specials().is_empty()
     }
 }
@@ -566,7 +668,9 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             index: self.index.clone(),
             state: self.state.clone(),
             history: self.history.clone(),
-            ended: self.ended,
+            ended_at: self.ended_at,
+            end_tokens: self.end_tokens.clone(),
+            after_end: self.after_end,
             generation: self.generation.clone(),
             row: None,
             work: Work::new(self.index.automaton()),
@@ -578,7 +682,7 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
 
 impl<A: ByteAutomaton> std::fmt::Debug for Guide<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let end = if self.ended { ", ended" } else { "" };
+        let end = if self.has_ended() { ", ended" } else { "" };
         write!(f, "Guide({} tokens{end}, {:?})", self.len(), self.index)
     }
 }

@@ -53,7 +53,7 @@ pub use completion::MAX_COMPLETION;
 #[cfg(feature = "regex")]
 pub use dfa::{Alphabet, Config, Dfa, Step, Symbols, Trace};
 pub use error::{Error, ErrorKind};
-pub use guide::{Guide, MaskWord, mask_batch};
+pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
 pub use tables::{PackedRow, Tables};

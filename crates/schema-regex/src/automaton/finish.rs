@@ -35,7 +35,7 @@ pub(super) const MAX_COMPARED: u64 = 1 << 28;
 /// A completion ends unfinished when it has searched more states than this, about a second.
 /// What takes as long counts as states: names that are looked through, and lists of what
 /// must differ that grow.
-pub(super) const MAX_SEARCHED: u64 = 1 << 17;
+pub(super) const MAX_SEARCHED: u64 = 100_000;
 
 /// So many names, or values of a list, are looked through in the time of a state.
 const AS_A_STATE: u64 = 64;

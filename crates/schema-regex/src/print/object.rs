@@ -59,6 +59,7 @@ pub(super) fn print(
         if few && !required {
             continue;
         }
+        printer.work(MEMBER)?;
         let member = printer
             .normaliser
             .member(&objects, name, Reading::AsOptions);
@@ -96,6 +97,9 @@ pub(super) fn print(
         (false, Some(text)) => format!("\\{{{inside}{text}{inside}\\}}"),
     }))
 }
+
+/// What a declared member takes beside its value, in units of work.
+const MEMBER: usize = 4 * crate::budget::STEP;
 
 /// The most declared members of an object that also counts them: each is a level of the
 /// search.
@@ -521,6 +525,10 @@ struct Sequence<'a> {
 impl Sequence<'_> {
     /// `None` where the bounds on the count cannot be met.
     fn print(mut self, min: u64, max: Option<u64>) -> Result<Option<Body>, Long> {
+        // Each member is written once at least.
+        if self.listed.iter().map(|m| m.text.len()).sum::<usize>() > self.limit {
+            return Err(Long);
+        }
         let required = self.required_after[0];
         let possible = if self.further.is_some() {
             None
@@ -611,7 +619,7 @@ impl Sequence<'_> {
             (a, b) => a.or(b),
         };
         self.bytes += text.as_ref().map_or(0, String::len);
-        if self.bytes > self.limit.saturating_mul(4) || self.memo.len() > 20_000 {
+        if self.bytes > self.limit.saturating_mul(2) || self.memo.len() > 20_000 {
             return Err(Long);
         }
         self.memo.insert(key, text.clone());
