@@ -14,6 +14,9 @@ use crate::validate;
 /// How many members are tried that may tell objects apart.
 const MOST_TAGS: usize = 4;
 
+/// What asking whether a member lists its values takes, in units of work.
+const NAME: usize = 2;
+
 impl Compiler {
     /// Whether no value of a kind can satisfy both locations, as far as that
     /// is cheap to see.
@@ -67,6 +70,7 @@ impl Compiler {
     /// Whether two objects have a member, required in one of them, of which
     /// both list the values and share none.
     fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+        self.work(a, NAME * (self.declares(a) + self.declares(b)))?;
         let (tags_a, tags_b) = (self.tags(a), self.tags(b));
         if tags_a.is_empty() || tags_b.is_empty() {
             return Ok(false);
@@ -137,6 +141,20 @@ impl Compiler {
             }
         }
         out
+    }
+
+    /// How many members those locations declare.
+    fn declares(&self, node: NodeId) -> usize {
+        let certain = self.certain(node).into_iter();
+        let atoms = certain.filter_map(|n| match &self.schema.node(n).body {
+            Body::Atoms(atoms) => Some(atoms),
+            _ => None,
+        });
+        let members = atoms.flatten().map(|atom| match &atom.kind {
+            AtomKind::Members(m) => m.names.list().len(),
+            _ => 0,
+        });
+        members.sum()
     }
 
     fn lists(&self, node: NodeId) -> bool {

@@ -99,8 +99,8 @@ fn sequence(
 ) -> Body {
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let n = prefix.len() as u64;
-    // From the end: what follows the last prefix item.
-    let mut tail = match rest {
+    // What follows the last prefix item.
+    let tail = match rest {
         Some(item) if max.is_none_or(|m| m > n) => {
             let (lo, hi) = (min.saturating_sub(n), max.map(|m| m - n));
             if n == 0 {
@@ -122,20 +122,25 @@ fn sequence(
         }
         _ => String::new(),
     };
-    for (i, item) in prefix.iter().enumerate().rev() {
-        let i = i as u64;
+    // Each item that may be missing opens a group, which ends behind all the others.
+    let mut text = String::new();
+    let mut open = 0;
+    for (i, item) in (0..).zip(prefix) {
         if max.is_some_and(|m| m <= i) {
-            continue;
+            break;
         }
-        let lead = if i == 0 { "" } else { comma };
-        let text = format!("{lead}{item}{tail}");
-        tail = if i == 0 || min > i {
-            text
-        } else {
-            format!("(?:{text})?")
-        };
+        if i > 0 && min <= i {
+            text.push_str("(?:");
+            open += 1;
+        }
+        if i > 0 {
+            text.push_str(comma);
+        }
+        text.push_str(item);
     }
-    let some = (!tail.is_empty()).then_some(tail);
+    text.push_str(&tail);
+    text.push_str(&")?".repeat(open));
+    let some = (!text.is_empty()).then_some(text);
     Body {
         empty: min == 0,
         some,
