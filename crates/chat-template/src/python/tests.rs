@@ -51,7 +51,7 @@ const NAMES: [&str; 39] = [
 ];
 
 /// Whether there is a test of that name.
-pub(in crate::chat) fn exists(name: &str) -> bool {
+pub(crate) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
 

@@ -18,7 +18,7 @@ use super::python::{self, LimitReached, Raised, Render, value};
 use crate::{Error, ErrorKind};
 
 /// What rendering one chat may cost. Reaching a limit is an error of the kind
-/// [`ErrorKind::TemplateLimit`].
+/// [`ErrorKind::Limit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -84,7 +84,7 @@ impl ChatTemplate {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TemplateSyntax`] with the line, [`ErrorKind::TemplateLimit`].
+    /// [`ErrorKind::Syntax`] with the line, [`ErrorKind::Limit`].
     pub fn new(source: &str) -> Result<Self, Error> {
         Self::with_limits(source, Limits::default())
     }
@@ -97,7 +97,7 @@ impl ChatTemplate {
     pub fn with_limits(source: &str, limits: Limits) -> Result<Self, Error> {
         if source.len() > limits.source {
             return Err(Error::new(
-                ErrorKind::TemplateLimit,
+                ErrorKind::Limit,
                 format!(
                     "the chat template has {} bytes; the limit is {}",
                     source.len(),
@@ -107,7 +107,7 @@ impl ChatTemplate {
         }
         let syntax = |line: usize, message: String| {
             let text = format!("line {line} of the chat template: {message}");
-            Error::new(ErrorKind::TemplateSyntax, text).at_line(Some(line))
+            Error::new(ErrorKind::Syntax, text).at_line(Some(line))
         };
         let translated = syntax::translate(source).map_err(|e| syntax(e.line, e.message))?;
         let mut env = Environment::empty();
@@ -193,36 +193,36 @@ impl ChatTemplate {
         };
         if writer.full {
             let text = format!("{place}: more than {} bytes of output", self.limits.output);
-            return Error::new(ErrorKind::TemplateLimit, text).at_line(line);
+            return Error::new(ErrorKind::Limit, text).at_line(line);
         }
         let mut kind = match error.kind() {
-            minijinja::ErrorKind::OutOfFuel => ErrorKind::TemplateLimit,
-            _ => ErrorKind::TemplateFailed,
+            minijinja::ErrorKind::OutOfFuel => ErrorKind::Limit,
+            _ => ErrorKind::Failed,
         };
         let mut detail = error.detail().map(str::to_owned);
         let mut source: Option<&(dyn std::error::Error + 'static)> = Some(&error);
         while let Some(cause) = source {
             if let Some(raised) = cause.downcast_ref::<Raised>() {
                 let text = format!("{place} refuses the chat: {}", raised.0);
-                let error = Error::new(ErrorKind::TemplateRaised, text).at_line(line);
+                let error = Error::new(ErrorKind::Raised, text).at_line(line);
                 return error.saying(raised.0.clone());
             }
             if cause.is::<LimitReached>() {
-                kind = ErrorKind::TemplateLimit;
+                kind = ErrorKind::Limit;
             }
             if let Some(inner) = cause.downcast_ref::<minijinja::Error>() {
                 detail = inner.detail().map(str::to_owned).or(detail);
             }
             source = cause.source();
         }
-        if kind == ErrorKind::TemplateLimit && error.kind() == minijinja::ErrorKind::OutOfFuel {
+        if kind == ErrorKind::Limit && error.kind() == minijinja::ErrorKind::OutOfFuel {
             detail = Some(format!(
                 "more than {} instructions; does it ever end?",
                 self.limits.instructions
             ));
         }
         if detail.as_deref() == Some("recursion limit exceeded") {
-            kind = ErrorKind::TemplateLimit;
+            kind = ErrorKind::Limit;
             detail = Some("macros or loops call each other too deep".to_owned());
         }
         let detail = detail.unwrap_or_else(|| error.to_string());

@@ -11,7 +11,9 @@ use super::python::text::repr;
 use super::python::time::Moment;
 use super::python::value;
 use super::template::{ChatTemplate, is_space};
-use crate::{Error, ErrorKind, depth};
+use python_compat::depth;
+
+use crate::{Error, ErrorKind};
 
 /// A conversation, and how it is to be written out.
 ///
@@ -107,10 +109,7 @@ impl<'a> Chat<'a> {
                 .values()
                 .any(|value| !depth::is_within(value));
         match deep {
-            true => Err(Error::new(
-                ErrorKind::TemplateLimit,
-                depth::refusal("the chat"),
-            )),
+            true => Err(Error::new(ErrorKind::Limit, depth::refusal("the chat"))),
             false => Ok(()),
         }
     }
@@ -191,8 +190,8 @@ impl ChatTemplate {
     /// # Errors
     ///
     /// [`ErrorKind::Chat`]: a message, a tool or a document is no map, or
-    /// there is nothing to continue. [`ErrorKind::TemplateFailed`],
-    /// [`ErrorKind::TemplateRaised`] and [`ErrorKind::TemplateLimit`] say why
+    /// there is nothing to continue. [`ErrorKind::Failed`],
+    /// [`ErrorKind::Raised`] and [`ErrorKind::Limit`] say why
     /// the template failed, with the line.
     pub fn render(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
         chat.check_depth()?;
@@ -231,11 +230,7 @@ impl ChatTemplate {
                 .detail()
                 .unwrap_or("it cannot be converted")
                 .to_owned();
-            Error::with_source(
-                ErrorKind::TemplateLimit,
-                format!("the chat: {detail}"),
-                error,
-            )
+            Error::with_source(ErrorKind::Limit, format!("the chat: {detail}"), error)
         };
         let list = |items: Option<&[Json]>| match items {
             None => Ok(Value::from(())),

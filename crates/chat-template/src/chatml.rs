@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::depth::shown;
+use python_compat::depth::shown;
 
 /// The token that ends a turn.
 pub const END_OF_TURN: &str = "<|im_end|>";

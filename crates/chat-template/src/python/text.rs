@@ -155,7 +155,7 @@ pub(crate) fn float_repr(value: f64) -> String {
 }
 
 /// White space, as `str.strip()` and `str.isspace()` see it.
-pub(crate) use crate::chat::template::is_space;
+pub(crate) use crate::template::is_space;
 
 /// Cuts at white space, as `str.split()` does; at most `most` times.
 pub(crate) fn split_space(text: &str, most: Option<usize>) -> Vec<&str> {

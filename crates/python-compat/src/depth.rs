@@ -7,10 +7,10 @@
 use serde_json::Value;
 
 /// Most levels of lists and maps inside each other, as many as `serde_json` reads.
-pub(crate) const MAX_DEPTH: usize = 128;
+pub const MAX_DEPTH: usize = 128;
 
 /// Whether a value nests at most [`MAX_DEPTH`] levels deep. Takes no stack.
-pub(crate) fn is_within(value: &Value) -> bool {
+pub fn is_within(value: &Value) -> bool {
     let mut open = vec![(value, 0)];
     while let Some((value, depth)) = open.pop() {
         if depth > MAX_DEPTH {
@@ -26,13 +26,13 @@ pub(crate) fn is_within(value: &Value) -> bool {
 }
 
 /// What is said of a value that is not.
-pub(crate) fn refusal(what: &str) -> String {
+#[must_use]
+pub fn refusal(what: &str) -> String {
     format!("{what} nests deeper than {MAX_DEPTH} levels")
 }
 
 /// Frees a value however deep it nests.
-#[cfg(feature = "tools")]
-pub(crate) fn free(value: Value) {
+pub fn free(value: Value) {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
         match value {
@@ -44,7 +44,7 @@ pub(crate) fn free(value: Value) {
 }
 
 /// A value as JSON, as its `Display` writes it; one that nests too deep as `null`.
-pub(crate) fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     match is_within(value) {
         true => value.to_string(),
         false => Value::Null.to_string(),

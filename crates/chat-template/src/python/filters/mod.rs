@@ -76,7 +76,7 @@ const NAMES: [&str; 52] = [
 ];
 
 /// Whether there is a filter of that name.
-pub(in crate::chat) fn exists(name: &str) -> bool {
+pub(crate) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
 

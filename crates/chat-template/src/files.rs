@@ -368,9 +368,9 @@ impl ChatTemplates {
     /// # Errors
     ///
     /// [`ErrorKind::Chat`]: there is no template for the chat, or the chat is
-    /// malformed. [`ErrorKind::TemplateSyntax`],
-    /// [`ErrorKind::TemplateFailed`], [`ErrorKind::TemplateRaised`],
-    /// [`ErrorKind::TemplateLimit`]: the template, with the line.
+    /// malformed. [`ErrorKind::Syntax`],
+    /// [`ErrorKind::Failed`], [`ErrorKind::Raised`],
+    /// [`ErrorKind::Limit`]: the template, with the line.
     pub fn apply(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
         match self.entry(chat)? {
             Some(entry) => {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::lexer::{Kind, Token};
 use super::{Code, MAX_HEIGHT, OWN, Parsed, Parser, SyntaxError, quoted};
-use crate::chat::python::{filters, tests};
+use crate::python::{filters, tests};
 
 /// Whether `A if B else C` is read, or its `if` left to the caller.
 #[derive(Clone, Copy, PartialEq)]
