@@ -1,18 +1,16 @@
 //! What happens around a template: which one is taken, what it is given, and
 //! how a last message is left open.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use minijinja::Value;
+use python_compat::depth;
+use python_compat::text::is_space;
 use serde_json::{Map, Value as Json};
 
-use super::python::text::repr;
-use super::python::time::Moment;
-use super::python::value;
-use super::template::{ChatTemplate, is_space};
-use python_compat::depth;
-
+use crate::python::Fault;
+use crate::python::value::{self, Value};
+use crate::template::ChatTemplate;
+use crate::time::Moment;
 use crate::{Error, ErrorKind};
 
 /// A conversation, and how it is to be written out.
@@ -178,8 +176,10 @@ fn chat_error(message: impl Into<String>) -> Error {
 
 /// Python's `repr` of a JSON value, for messages.
 fn shown(json: &Json) -> String {
-    let value = value::from_json(json);
-    value.map_or_else(|_| "a deeply nested value".to_owned(), |value| repr(&value))
+    match depth::is_within(json) {
+        true => python_compat::repr(json),
+        false => "a deeply nested value".to_owned(),
+    }
 }
 
 impl ChatTemplate {
@@ -224,30 +224,23 @@ impl ChatTemplate {
             _ => None,
         };
 
-        let mut variables = BTreeMap::new();
-        let failed = |error: minijinja::Error| {
-            let detail = error
-                .detail()
-                .unwrap_or("it cannot be converted")
-                .to_owned();
-            Error::with_source(ErrorKind::Limit, format!("the chat: {detail}"), error)
+        let failed =
+            |fault: Fault| Error::new(ErrorKind::Limit, format!("the chat: {}", fault.message));
+        let list = |items: &[Json]| {
+            let items: Result<_, _> = items.iter().map(value::from_json).collect();
+            items.and_then(value::list).map_err(failed)
         };
-        let list = |items: Option<&[Json]>| match items {
-            None => Ok(Value::from(())),
-            Some(items) => value::from_json(&Json::Array(items.to_vec())),
-        };
+        let list_or_none = |items: Option<&[Json]>| items.map_or(Ok(Value::None), list);
         let generation = chat.ending == Ending::GenerationPrompt;
-        variables.insert("add_generation_prompt".to_owned(), Value::from(generation));
+        let mut variables = vec![("add_generation_prompt".to_owned(), Value::Bool(generation))];
         for (name, json) in &chat.variables {
-            variables.insert(name.clone(), value::from_json(json).map_err(failed)?);
+            let value = value::from_json(json).map_err(failed)?;
+            variables.push((name.clone(), value));
         }
-        let messages = value::from_json(&Json::Array(messages)).map_err(failed)?;
-        variables.insert("messages".to_owned(), messages);
-        variables.insert("tools".to_owned(), list(chat.tools).map_err(failed)?);
-        variables.insert(
-            "documents".to_owned(),
-            list(chat.documents).map_err(failed)?,
-        );
+        // These stand before variables of the same names.
+        variables.push(("messages".to_owned(), list(&messages)?));
+        variables.push(("tools".to_owned(), list_or_none(chat.tools)?));
+        variables.push(("documents".to_owned(), list_or_none(chat.documents)?));
 
         let printed = self.print(variables, chat.now)?;
         let (bodies, spans) = printed

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json};
 
-use super::apply::{Chat, Rendered};
-use super::template::{ChatTemplate, Limits};
+use crate::apply::{Chat, Rendered};
+use crate::template::{ChatTemplate, Limits};
 use crate::{Error, ErrorKind};
 
 /// The file of the template in a model directory.

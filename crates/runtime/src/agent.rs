@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 
 #[cfg(feature = "models")]
 pub use self::local::LocalModel;
-use chat_template::value_as_text;
+use crate::chat::value_as_text;
 use crate::tools::{Tool, ToolCall, Tools, Validator};
 use crate::{Error, ErrorKind, depth};
 

@@ -1,17 +1,16 @@
 //! Methods of Python's texts, lists and maps.
 
-use indexmap::IndexMap;
-use minijinja::{Error, ErrorKind, State, Value};
-
-use super::call::{Arguments, text as text_of, whole};
-use super::text::{
+use python_compat::text::{
     self, LineEnds, all_cased, capitalize, is_alpha, is_decimal, is_digit, is_space, lines,
     rsplit_space, split_space, swapcase, title,
 };
+
+use super::callable::{Arguments, text as text_of, whole};
 use super::value::{
-    Dict, Sequence, SequenceKind, dict as new_dict, equal, integer, list, sequence as new, tuple,
+    self, Dict, Entries, Key, Sequence, SequenceKind, Value, dict as new_dict, equal, list,
+    sequence as new, tuple,
 };
-use super::{charge, charge_looking, format, items_of, made, type_error};
+use super::{Fault, ITEM, Render, charge, charge_looking, format, items_of, made, type_error};
 
 /// Methods that change what they belong to, which templates must not.
 const MUTATING: [&str; 17] = [
@@ -86,7 +85,7 @@ const DICT_METHODS: [&str; 5] = ["copy", "get", "items", "keys", "values"];
 const LIST_METHODS: [&str; 3] = ["copy", "count", "index"];
 
 /// Whether a value of that type has a method of that name.
-pub(super) fn has(type_name: &str, method: &str) -> bool {
+pub(crate) fn has(type_name: &str, method: &str) -> bool {
     let own: &[&str] = match type_name {
         "str" => return TEXT_METHODS.contains(&method),
         "dict" => &DICT_METHODS,
@@ -113,16 +112,15 @@ pub(super) fn has(type_name: &str, method: &str) -> bool {
 }
 
 /// Whether it is a method that templates must not use.
-pub(super) fn is_mutating(method: &str) -> bool {
+pub(crate) fn is_mutating(method: &str) -> bool {
     MUTATING.contains(&method)
 }
 
 #[cold]
-fn unsafe_method(kind: &str, name: &str) -> Error {
-    Error::new(
-        ErrorKind::InvalidOperation,
-        format!("access to attribute '{name}' of '{kind}' object is unsafe."),
-    )
+fn unsafe_method(kind: &str, name: &str) -> Fault {
+    type_error(format!(
+        "access to attribute '{name}' of '{kind}' object is unsafe."
+    ))
 }
 
 /// A slice of a text by code points, as the optional last arguments of `find`
@@ -132,12 +130,12 @@ fn window<'t>(
     text: &'t str,
     start: Option<&Value>,
     end: Option<&Value>,
-) -> Result<(&'t str, usize), Error> {
+) -> Result<(&'t str, usize), Fault> {
     if start.is_none_or(Value::is_none) && end.is_none_or(Value::is_none) {
         return Ok((text, 0));
     }
     let count = text.chars().count();
-    let place = |value: Option<&Value>, default: usize| -> Result<usize, Error> {
+    let place = |value: Option<&Value>, default: usize| -> Result<usize, Fault> {
         let Some(value) = value.filter(|v| !v.is_none()) else {
             return Ok(default);
         };
@@ -161,9 +159,9 @@ fn window<'t>(
 }
 
 /// Texts to compare with: one, or a tuple of them.
-fn candidates(function: &str, value: &Value) -> Result<Vec<String>, Error> {
-    match super::value::view(value) {
-        super::value::View::Sequence(sequence) if sequence.kind == SequenceKind::Tuple => sequence
+fn candidates(function: &str, value: &Value) -> Result<Vec<String>, Fault> {
+    match value {
+        Value::Sequence(sequence) if sequence.kind == SequenceKind::Tuple => sequence
             .items
             .iter()
             .map(|item| Ok(text_of(function, item)?.to_owned()))
@@ -173,14 +171,14 @@ fn candidates(function: &str, value: &Value) -> Result<Vec<String>, Error> {
 }
 
 /// The number of times at most, where a negative one means no limit.
-fn most(function: &str, value: Option<&Value>) -> Result<Option<usize>, Error> {
+fn most(function: &str, value: Option<&Value>) -> Result<Option<usize>, Fault> {
     match value {
         None => Ok(None),
         Some(value) => Ok(usize::try_from(whole(function, value)?).ok()),
     }
 }
 
-fn fill(function: &str, value: Option<&Value>) -> Result<char, Error> {
+fn fill(function: &str, value: Option<&Value>) -> Result<char, Fault> {
     let Some(value) = value else {
         return Ok(' ');
     };
@@ -195,34 +193,34 @@ fn fill(function: &str, value: Option<&Value>) -> Result<char, Error> {
 }
 
 /// Pads a text to a number of code points.
-pub(super) fn pad(
-    state: &mut State<'_, '_>,
+pub(crate) fn pad(
+    render: &mut Render,
     text: &str,
     width: i64,
     fill: char,
     share: impl Fn(usize, usize) -> usize,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let width = usize::try_from(width).unwrap_or(0);
     let missing = width.saturating_sub(text.chars().count());
-    charge(state, missing.saturating_mul(fill.len_utf8()))?;
+    charge(render, missing.saturating_mul(fill.len_utf8()))?;
     let left = share(missing, width);
     let mut out = String::new();
     out.extend(std::iter::repeat_n(fill, left));
     out.push_str(text);
     out.extend(std::iter::repeat_n(fill, missing - left));
-    made(state, out)
+    made(render, out)
 }
 
 /// Replaces as `str.replace` does.
-pub(super) fn replace(
-    state: &mut State<'_, '_>,
+pub(crate) fn replace(
+    render: &mut Render,
     text: &str,
     old: &str,
     new: &str,
     count: Option<usize>,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let times = text.matches(old).count().min(count.unwrap_or(usize::MAX));
-    charge(state, text.len() + times.saturating_mul(new.len() + 8))?;
+    charge(render, text.len() + times.saturating_mul(new.len() + 8))?;
     let replaced = match count {
         None => text.replace(old, new),
         Some(count) => text.replacen(old, new, count),
@@ -236,7 +234,7 @@ enum Strip {
     Right,
 }
 
-fn strip(text: &str, characters: Option<&Value>, side: Strip) -> Result<String, Error> {
+fn strip(text: &str, characters: Option<&Value>, side: Strip) -> Result<String, Fault> {
     let set = match characters.filter(|v| !v.is_none()) {
         Some(value) => Some(text_of("strip", value)?),
         None => None,
@@ -254,28 +252,14 @@ fn strip(text: &str, characters: Option<&Value>, side: Strip) -> Result<String, 
 }
 
 /// Strips as `str.strip` does, both sides.
-pub(super) fn strip_both(text: &str, characters: Option<&Value>) -> Result<String, Error> {
+pub(crate) fn strip_both(text: &str, characters: Option<&Value>) -> Result<String, Fault> {
     strip(text, characters, Strip::Both)
 }
 
-/// A method of a text; none if there is no such.
-pub(super) fn text(
-    state: &mut State<'_, '_>,
-    receiver: &str,
-    name: &str,
-    args: Arguments,
-) -> Option<Result<Value, Error>> {
-    TEXT_METHODS
-        .contains(&name)
-        .then(|| text_method(state, receiver, name, args))
-}
-
-fn text_method(
-    state: &mut State<'_, '_>,
-    receiver: &str,
-    name: &str,
-    args: Arguments,
-) -> Result<Value, Error> {
+/// The method of a text that `args` are named after, of those that [`has`] knows.
+pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Result<Value, Fault> {
+    let name = args.name.clone();
+    let name = &*name;
     let named = ["split", "rsplit", "splitlines", "expandtabs", "format"].contains(&name);
     if !named && !args.named.is_empty() {
         return Err(type_error(format!(
@@ -289,7 +273,7 @@ fn text_method(
         "lower" | "casefold" | "upper" | "capitalize" | "title" | "swapcase" => 3,
         _ => 0,
     };
-    charge(state, receiver.len() * times)?;
+    charge(render, receiver.len() * times)?;
     let plain = |args: Arguments| args.bind::<0>([]).map(|_| ());
     let all = |is: fn(char) -> bool| !receiver.is_empty() && receiver.chars().all(is);
     Ok(match name {
@@ -303,7 +287,7 @@ fn text_method(
                 "title" => title(receiver),
                 _ => swapcase(receiver),
             };
-            made(state, text)?
+            made(render, text)?
         }
         "isalnum" => {
             plain(args)?;
@@ -365,11 +349,11 @@ fn text_method(
                 "lstrip" => Strip::Left,
                 _ => Strip::Right,
             };
-            made(state, strip(receiver, characters.as_ref(), side)?)?
+            made(render, strip(receiver, characters.as_ref(), side)?)?
         }
         "startswith" | "endswith" => {
             let [prefix, start, end] = args.bind(["prefix", "start", "end"])?;
-            charge(state, prefix.as_ref().map_or(0, super::value::weight))?;
+            charge(render, prefix.as_ref().map_or(0, value::weight))?;
             let candidates = candidates(name, &prefix.unwrap_or_default())?;
             let (window, start) = window(name, receiver, start.as_ref(), end.as_ref())?;
             let found = start != usize::MAX
@@ -390,7 +374,7 @@ fn text_method(
             };
             match found.filter(|_| start != usize::MAX) {
                 Some(at) => Value::from(start + window[..at].chars().count()),
-                None if name.ends_with("find") => Value::from(-1),
+                None if name.ends_with("find") => Value::Int(-1),
                 None => return Err(type_error("substring not found")),
             }
         }
@@ -400,7 +384,7 @@ fn text_method(
             let sub = text_of(name, &sub)?;
             let (window, start) = window(name, receiver, start.as_ref(), end.as_ref())?;
             match start {
-                usize::MAX => Value::from(0),
+                usize::MAX => Value::Int(0),
                 _ => Value::from(window.matches(sub).count()),
             }
         }
@@ -409,7 +393,7 @@ fn text_method(
             let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
             let count = most(name, count.as_ref())?;
             replace(
-                state,
+                render,
                 receiver,
                 text_of(name, &old)?,
                 text_of(name, &new)?,
@@ -423,7 +407,7 @@ fn text_method(
                 "removeprefix" => receiver.strip_prefix(affix),
                 _ => receiver.strip_suffix(affix),
             };
-            made(state, text.unwrap_or(receiver))?
+            made(render, text.unwrap_or(receiver))?
         }
         "split" | "rsplit" => {
             let [separator, count] = args.bind(["sep", "maxsplit"])?;
@@ -435,8 +419,8 @@ fn text_method(
                 Some(separator) => receiver.matches(separator).count() + 1,
             };
             charge(
-                state,
-                receiver.len() + parts.min(count.unwrap_or(parts)) * super::ITEM,
+                render,
+                receiver.len() + parts.min(count.unwrap_or(parts)) * ITEM,
             )?;
             let parts: Vec<&str> = match separator.filter(|s| !s.is_none()) {
                 None if from_left => split_space(receiver, count),
@@ -467,7 +451,7 @@ fn text_method(
                 false => LineEnds::Drop,
             };
             let count = text::line_count(receiver);
-            charge(state, receiver.len() + count * super::ITEM)?;
+            charge(render, receiver.len() + count * ITEM)?;
             let lines = lines(receiver, ends).into_iter().map(Value::from);
             list(lines.collect())?
         }
@@ -481,7 +465,7 @@ fn text_method(
                 "partition" => receiver.split_once(separator),
                 _ => receiver.rsplit_once(separator),
             };
-            charge(state, receiver.len())?;
+            charge(render, receiver.len())?;
             let parts = match (found, name) {
                 (Some((before, after)), _) => [before, separator, after],
                 (None, "partition") => [receiver, "", ""],
@@ -491,16 +475,16 @@ fn text_method(
         }
         "join" => {
             let [items] = args.bind_all(["iterable"])?;
-            let items = items_of(state, &items)?;
+            let items = items_of(render, &items)?;
             let mut out = String::new();
             for (at, item) in items.iter().enumerate() {
-                let super::value::View::Text(item) = super::value::view(item) else {
+                let Value::Text(item) = item else {
                     return Err(type_error(format!(
                         "sequence item {at}: expected str instance, {} found",
-                        super::value::type_name(item)
+                        item.type_name()
                     )));
                 };
-                charge(state, item.len() + receiver.len())?;
+                charge(render, item.len() + receiver.len())?;
                 if at > 0 {
                     out.push_str(receiver);
                 }
@@ -513,7 +497,7 @@ fn text_method(
             let width = whole(name, &width.unwrap_or_default())?;
             let character = fill(name, character.as_ref())?;
             pad(
-                state,
+                render,
                 receiver,
                 width,
                 character,
@@ -532,10 +516,10 @@ fn text_method(
                 _ => (None, receiver),
             };
             let width = width - i64::from(sign.is_some());
-            let padded = pad(state, digits, width, '0', |missing, _| missing)?;
+            let padded = pad(render, digits, width, '0', |missing, _| missing)?;
             let mut out: String = sign.into_iter().collect();
             out.push_str(padded.as_str().unwrap_or_default());
-            made(state, out)?
+            made(render, out)?
         }
         "expandtabs" => {
             let [size] = args.bind(["tabsize"])?;
@@ -545,7 +529,7 @@ fn text_method(
             };
             let size = usize::try_from(size).unwrap_or(0);
             let tabs = receiver.matches('\t').count();
-            charge(state, receiver.len() + tabs.saturating_mul(size))?;
+            charge(render, receiver.len() + tabs.saturating_mul(size))?;
             let mut out = String::new();
             let mut column = 0;
             for c in receiver.chars() {
@@ -569,24 +553,29 @@ fn text_method(
             Value::from(out)
         }
         "format" => {
-            let text = format::braces(state, receiver, &args)?;
-            made(state, text)?
+            let text = format::braces(render, receiver, &args)?;
+            made(render, text)?
         }
         "format_map" => {
             let [names] = args.bind_all(["mapping"])?;
-            let super::value::View::Dict(names) = super::value::view(&names) else {
+            let Value::Dict(names) = names else {
                 return Err(type_error("format_map() wants a mapping"));
             };
-            let named = names.entries.iter();
-            let named =
-                named.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.clone())));
+            charge(render, names.entries.len() * ITEM)?;
+            let named = names
+                .entries
+                .iter()
+                .filter_map(|(key, value)| match key.value() {
+                    Value::Text(key) => Some((key.clone(), value.clone())),
+                    _ => None,
+                });
             let args = Arguments {
-                name: name.to_owned(),
+                name: name.into(),
                 positional: Vec::new(),
                 named: named.collect(),
             };
-            let text = format::braces(state, receiver, &args)?;
-            made(state, text)?
+            let text = format::braces(render, receiver, &args)?;
+            made(render, text)?
         }
         _ => {
             return Err(type_error(format!(
@@ -596,12 +585,11 @@ fn text_method(
     })
 }
 
-/// A method of a list, a tuple, a range or a view; none if there is no such.
-pub(super) fn sequence(
-    receiver: &Sequence,
-    name: &str,
-    args: Arguments,
-) -> Option<Result<Value, Error>> {
+/// The method of a list, a tuple, a range or a view that `args` are named after; none if
+/// there is no such.
+pub(crate) fn sequence(receiver: &Sequence, args: Arguments) -> Option<Result<Value, Fault>> {
+    let name = args.name.clone();
+    let name = &*name;
     let listed = receiver.kind == SequenceKind::List;
     if listed && MUTATING.contains(&name) {
         return Some(Err(unsafe_method("list", name)));
@@ -620,7 +608,7 @@ pub(super) fn sequence(
             let [wanted, start, end] = places;
             let count = receiver.items.len();
             let place = |value: Option<Value>, default: usize| {
-                let Some(at) = value.as_ref().and_then(integer) else {
+                let Some(at) = value.as_ref().and_then(Value::integer) else {
                     return default;
                 };
                 let at = if at < 0 { at + count as i128 } else { at };
@@ -634,7 +622,7 @@ pub(super) fn sequence(
                 Some((at, _)) => Ok(Value::from(at)),
                 None => Err(type_error(format!(
                     "{} is not in list",
-                    text::repr(&wanted)
+                    python_compat::repr(&wanted)
                 ))),
             }
         }),
@@ -642,57 +630,60 @@ pub(super) fn sequence(
     })
 }
 
-/// A method of a map; none if there is no such.
-pub(super) fn dict(
-    state: &mut State<'_, '_>,
-    receiver: &Dict,
-    name: &str,
-    args: Arguments,
-) -> Option<Result<Value, Error>> {
-    if MUTATING.contains(&name) {
-        return Some(Err(unsafe_method("dict", name)));
-    }
+/// The method of a map that `args` are named after, of those that [`has`] knows.
+pub(crate) fn dict(render: &mut Render, receiver: &Dict, args: Arguments) -> Result<Value, Fault> {
+    let name = args.name.clone();
     let entries = &receiver.entries;
+    if MUTATING.contains(&&*name) {
+        return Err(unsafe_method("dict", &name));
+    }
+    if &*name == "get" {
+        let [key, default] = args.bind(["key", "default"])?;
+        let key = key.ok_or_else(|| type_error("get expected at least 1 argument, got 0"))?;
+        charge_looking(render, &key)?;
+        let found = match &key {
+            Value::Text(name) => receiver.get(name),
+            other => entries.get(&Key::new(other.clone())?),
+        };
+        return Ok(found.cloned().or(default).unwrap_or(Value::None));
+    }
+    if &*name == "fromkeys" {
+        return from_keys(render, args);
+    }
+    args.bind::<0>([])?;
+    charge(render, entries.len() * ITEM)?;
     let view = |kind: &'static str, items: Vec<Value>| new(SequenceKind::View(kind), items);
-    Some(match name {
-        "get" => args.bind(["key", "default"]).and_then(|[key, default]| {
-            let key = key.ok_or_else(|| type_error("get expected at least 1 argument, got 0"))?;
-            charge_looking(state, &key)?;
-            Ok(match entries.get(&key) {
-                Some(value) => value.clone(),
-                None => default.unwrap_or_else(|| Value::from(())),
-            })
-        }),
-        "items" | "keys" | "values" | "copy" => args
-            .bind::<0>([])
-            .and_then(|_| charge(state, entries.len() * super::ITEM))
-            .and_then(|()| match name {
-                "keys" => view("dict_keys", entries.keys().cloned().collect()),
-                "values" => view("dict_values", entries.values().cloned().collect()),
-                "items" => view("dict_items", pairs(entries)?),
-                _ => new_dict(entries.clone()),
-            }),
-        "fromkeys" => from_keys(state, args),
-        _ => return None,
-    })
+    match &*name {
+        "keys" => view(
+            "dict_keys",
+            entries.keys().map(|key| key.value().clone()).collect(),
+        ),
+        "values" => view("dict_values", entries.values().cloned().collect()),
+        "items" => view("dict_items", pairs(entries)?),
+        _ => new_dict(entries.clone()),
+    }
 }
 
 /// The entries of a map as tuples.
-pub(super) fn pairs(entries: &IndexMap<Value, Value>) -> Result<Vec<Value>, Error> {
+pub(crate) fn pairs(entries: &Entries) -> Result<Vec<Value>, Fault> {
     let pairs = entries.iter();
     pairs
-        .map(|(key, value)| tuple(vec![key.clone(), value.clone()]))
+        .map(|(key, value)| tuple(vec![key.value().clone(), value.clone()]))
         .collect()
 }
 
 /// `dict.fromkeys`.
-pub(super) fn from_keys(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
+pub(crate) fn from_keys(render: &mut Render, args: Arguments) -> Result<Value, Fault> {
     let [keys, value] = args.bind(["iterable", "value"])?;
-    let value = value.unwrap_or_else(|| Value::from(()));
-    let keys = items_of(state, &keys.unwrap_or_default())?;
-    charge(state, keys.len() * super::ITEM)?;
+    let value = value.unwrap_or_else(|| Value::None);
+    let keys = items_of(render, &keys.unwrap_or_default())?;
+    charge(render, keys.len() * ITEM)?;
     for key in &keys {
-        charge_looking(state, key)?;
+        charge_looking(render, key)?;
     }
-    new_dict(keys.into_iter().map(|key| (key, value.clone())).collect())
+    let entries: Result<Entries, Fault> = keys
+        .into_iter()
+        .map(|key| Ok((Key::new(key)?, value.clone())))
+        .collect();
+    new_dict(entries?)
 }

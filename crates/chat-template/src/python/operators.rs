@@ -1,357 +1,132 @@
-//! Operators, attributes and items, as templates are written out to call them.
+//! Operators, attributes and items.
 
 use std::cmp::Ordering;
 
-use minijinja::{Environment, Error, State, Value};
-
-use super::call::{Arguments, Function, Native, method, text as text_of};
-use super::text::str;
-use super::value::{
-    self, Sequence, SequenceKind, View, compare, equal, float, integer, type_name, view,
-};
+use super::callable::{Method, fits, text as text_of};
+use super::value::{self, Key, SequenceKind, Value, compare, equal};
 use super::{
-    ITEM, charge, charge_reading, defined, filters, format, items_of, limit_error, made, methods,
-    numbers, render_of, tests, type_error, undefined,
+    Fault, ITEM, Render, charge, charge_comparing, charge_looking, charge_printing, defined,
+    format, made, methods, numbers, type_error,
 };
-
-/// Adds the operators under the names that templates are written out with.
-pub(super) fn install(env: &mut Environment<'static>) {
-    let all: [(&'static str, Native); 32] = [
-        ("__tm_sum", sum),
-        ("__tm_concat", concat),
-        ("__tm_product", product),
-        ("__tm_power", power),
-        ("__tm_neg", |_, args| negate(args)),
-        ("__tm_pos", |_, args| positive(args)),
-        ("__tm_eq", |state, args| equality(state, args, true)),
-        ("__tm_ne", |state, args| equality(state, args, false)),
-        ("__tm_lt", |state, args| {
-            order(state, args, |o| o == Ordering::Less)
-        }),
-        ("__tm_le", |state, args| {
-            order(state, args, |o| o != Ordering::Greater)
-        }),
-        ("__tm_gt", |state, args| {
-            order(state, args, |o| o == Ordering::Greater)
-        }),
-        ("__tm_ge", |state, args| {
-            order(state, args, |o| o != Ordering::Less)
-        }),
-        ("__tm_in", |state, args| {
-            let [item, container] = args.bind_all(["item", "container"])?;
-            Ok(Value::from(contains(state, &item, &container)?))
-        }),
-        ("__tm_not_in", |state, args| {
-            let [item, container] = args.bind_all(["item", "container"])?;
-            Ok(Value::from(!contains(state, &item, &container)?))
-        }),
-        ("__tm_attr", |state, args| {
-            let [source, value, name] = args.bind_all(["source", "value", "name"])?;
-            super::charge_looking(state, &name)?;
-            attribute(source.as_str(), &value, name.as_str().unwrap_or_default())
-        }),
-        ("__tm_item", |state, args| {
-            let [source, value, key] = args.bind_all(["source", "value", "key"])?;
-            super::charge_looking(state, &key)?;
-            if let View::Text(text) = view(&value) {
-                // Characters are counted from the beginning.
-                charge(state, text.len() / 8)?;
-            }
-            item(source.as_str(), &value, &key)
-        }),
-        ("__tm_slice", slice),
-        ("__tm_method", |state, mut args| {
-            let (source, receiver, name) = (args.shift(), args.shift(), args.shift());
-            let source = source.as_str().unwrap_or_default();
-            let name = name.as_str().unwrap_or_default();
-            method(state, source, &receiver, name, &args.into_values())
-        }),
-        ("__tm_list", |state, args| {
-            charge(state, args.positional.len() * ITEM)?;
-            value::list(args.positional)
-        }),
-        ("__tm_tuple", |state, args| {
-            charge(state, args.positional.len() * ITEM)?;
-            value::tuple(args.positional)
-        }),
-        ("__tm_dict", |state, args| {
-            charge(state, args.positional.len() * ITEM)?;
-            for key in args.positional.iter().step_by(2) {
-                super::charge_looking(state, key)?;
-            }
-            let pairs = args.positional.chunks_exact(2);
-            let pairs =
-                pairs.filter_map(|pair| Some((pair.first()?.clone(), pair.get(1)?.clone())));
-            value::dict(pairs.collect())
-        }),
-        ("__tm_float", |_, args| {
-            let [text] = args.bind_all(["text"])?;
-            let number = text.as_str().and_then(|text| text.parse::<f64>().ok());
-            Ok(Value::from(number.unwrap_or(f64::NAN)))
-        }),
-        ("__tm_iter", |state, args| {
-            let [value] = args.bind_all(["value"])?;
-            if let View::Sequence(sequence) = view(&value)
-                && sequence.kind == SequenceKind::List
-            {
-                return Ok(value);
-            }
-            let items = items_of(state, &value)?;
-            super::made_list(state, items)
-        }),
-        ("__tm_rows", |state, args| {
-            // What is taken apart into several names, item by item.
-            let [value] = args.bind_all(["value"])?;
-            let mut rows = Vec::new();
-            for item in items_of(state, &value)? {
-                let row = items_of(state, &item)?;
-                rows.push(super::made_list(state, row)?);
-            }
-            super::made_list(state, rows)
-        }),
-        ("__tm_filter", |state, mut args| {
-            let (name, value) = (args.shift(), args.shift());
-            args.name = name.as_str().unwrap_or_default().to_owned();
-            filters::apply(state, &value, args)
-        }),
-        ("__tm_test", |state, mut args| {
-            let (name, value) = (args.shift(), args.shift());
-            args.name = name.as_str().unwrap_or_default().to_owned();
-            Ok(Value::from(tests::apply(state, &value, args)?))
-        }),
-        ("__tm_is_missing", |state, args| {
-            let [value] = args.bind_all(["value"])?;
-            let missing = state.lookup("__tm_missing");
-            Ok(Value::from(
-                missing.is_some_and(|missing| same_object(&missing, &value)),
-            ))
-        }),
-        ("__tm_varargs", |state, args| {
-            let missing = state.lookup("__tm_missing").unwrap_or_default();
-            let given = args.positional.into_iter();
-            value::tuple(given.take_while(|v| !same_object(&missing, v)).collect())
-        }),
-        ("__tm_setattr", |state, args| {
-            let [target, name, value] = args.bind_all(["target", "name", "value"])?;
-            charge_reading(state, &value)?;
-            super::charge_looking(state, &name)?;
-            let View::Namespace(namespace) = view(&target) else {
-                return Err(type_error(
-                    "cannot assign attribute on non-namespace object",
-                ));
-            };
-            namespace.set(name.as_str().unwrap_or_default(), value)?;
-            Ok(Value::from(""))
-        }),
-        ("__tm_load", |_, args| {
-            let [tag] = args.bind_all(["tag"])?;
-            Err(type_error(format!(
-                "{tag}: chat templates cannot load other templates"
-            )))
-        }),
-        ("__tm_generation", generation),
-        ("__tm_namespace", |state, args| {
-            super::functions::namespace(state, args)
-        }),
-    ];
-    for (name, native) in all {
-        env.add_global(name, Value::from_object(Function { name, native }));
-    }
-    let name = "__tm_missing";
-    let native: Native = |_, _| Err(type_error("an argument is missing"));
-    env.add_global(name, Value::from_object(Function { name, native }));
-}
-
-fn same_object(a: &Value, b: &Value) -> bool {
-    let name = |value: &Value| value.downcast_object_ref::<Function>().map(|f| f.name);
-    name(a).is_some() && name(a) == name(b)
-}
-
-/// The body of a generation block: noted, and printed as it is.
-fn generation(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
-    let [caller] = args.bind_all(["caller"])?;
-    let start =
-        render_of(state).map(|render| render.printed.load(std::sync::atomic::Ordering::Relaxed));
-    let body = caller.call(state, &[])?;
-    let body = str(&body);
-    charge(state, body.len())?;
-    if let (Some(render), Some(start)) = (render_of(state), start) {
-        render.note(start, &body);
-    }
-    Ok(Value::from(body))
-}
-
-/// Folds the operands by their signs.
-fn fold(
-    state: &mut State<'_, '_>,
-    mut args: Arguments,
-    operator: fn(&mut State<'_, '_>, char, Value, &Value) -> Result<Value, Error>,
-) -> Result<Value, Error> {
-    let signs = args.shift();
-    let mut value = args.shift();
-    let signs = signs.as_str().unwrap_or_default().chars();
-    for (sign, operand) in signs.zip(&args.positional) {
-        value = operator(state, sign, value, operand)?;
-    }
-    Ok(value)
-}
+use crate::syntax::tree::{Comparison, Operator};
 
 #[cold]
-fn unsupported(sign: &str, a: &Value, b: &Value) -> Error {
+fn unsupported(sign: &str, a: &Value, b: &Value) -> Fault {
     if a.is_undefined() || b.is_undefined() {
-        return undefined(format!("an operand of `{sign}` is undefined"));
+        return type_error(format!("an operand of `{sign}` is undefined"));
     }
     type_error(format!(
         "unsupported operand type(s) for {sign}: '{}' and '{}'",
-        type_name(a),
-        type_name(b)
+        a.type_name(),
+        b.type_name()
     ))
 }
 
-#[cold]
-fn too_large() -> Error {
-    limit_error("a number has more than 127 bits")
-}
-
-fn whole(number: Option<i128>) -> Result<Value, Error> {
-    let number = number.ok_or_else(too_large)?;
-    Ok(match i64::try_from(number) {
-        Ok(number) => Value::from(number),
-        Err(_) => Value::from(number),
-    })
-}
-
-fn sum(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
-    // Long chains of texts are joined at once rather than copied each time.
-    let texts = args.positional.get(1..).unwrap_or_default();
-    let plus = args.positional.first().and_then(Value::as_str);
-    if plus.is_some_and(|signs| signs.chars().all(|sign| sign == '+'))
-        && texts.iter().all(|value| value.as_str().is_some())
-    {
-        args.shift();
-        charge(state, args.positional.iter().map(value::weight).sum())?;
-        let text: String = args.positional.iter().filter_map(Value::as_str).collect();
-        return Ok(Value::from(text));
+/// An operator between two values.
+pub(crate) fn apply(
+    render: &mut Render,
+    operator: Operator,
+    a: &Value,
+    b: &Value,
+) -> Result<Value, Fault> {
+    let special = match (operator, a) {
+        (Operator::Add, _) => add(render, a, b)?,
+        (Operator::Multiply, _) => repeat(render, a, b)?,
+        (Operator::Modulo, Value::Text(text)) => {
+            let text = format::percent(render, text, b)?;
+            Some(made(render, text)?)
+        }
+        _ => None,
+    };
+    if let Some(value) = special {
+        return Ok(value);
     }
-    fold(state, args, |state, sign, a, b| {
-        let text = match sign {
-            '+' => "+",
-            _ => "-",
-        };
-        match (view(&a), view(b)) {
-            (View::Text(x), View::Text(y)) if sign == '+' => {
-                charge(state, x.len() + y.len())?;
-                Ok(Value::from(format!("{x}{y}")))
-            }
-            (View::Text(_), _) if sign == '+' && !b.is_undefined() => Err(type_error(format!(
+    let sign = match operator {
+        Operator::Add => "+",
+        Operator::Subtract => "-",
+        Operator::Multiply => "*",
+        Operator::Divide => "/",
+        Operator::FloorDivide => "//",
+        Operator::Modulo => "%",
+        Operator::Power => "**",
+    };
+    match (a.integer(), b.integer(), a.float(), b.float()) {
+        (Some(x), Some(y), ..) => whole(operator, x, y),
+        (_, _, Some(x), Some(y)) => real(operator, x, y),
+        _ => Err(unsupported(sign, a, b)),
+    }
+}
+
+/// `+` of what is no number.
+fn add(render: &mut Render, a: &Value, b: &Value) -> Result<Option<Value>, Fault> {
+    Ok(Some(match (a, b) {
+        (Value::Text(x), Value::Text(y)) => {
+            charge(render, x.len() + y.len())?;
+            Value::from(format!("{x}{y}"))
+        }
+        (Value::Text(_), _) if !b.is_undefined() => {
+            return Err(type_error(format!(
                 "can only concatenate str (not \"{}\") to str",
-                type_name(b)
-            ))),
-            (View::Sequence(x), View::Sequence(y))
-                if sign == '+'
-                    && x.kind == y.kind
-                    && matches!(x.kind, SequenceKind::List | SequenceKind::Tuple) =>
-            {
-                charge(state, (x.items.len() + y.items.len()) * ITEM)?;
-                let items = x.items.iter().chain(&y.items).cloned().collect();
-                value::sequence(x.kind, items)
-            }
-            _ => match (integer(&a), integer(b)) {
-                (Some(x), Some(y)) if sign == '+' => whole(x.checked_add(y)),
-                (Some(x), Some(y)) => whole(x.checked_sub(y)),
-                _ => match (float(&a), float(b)) {
-                    (Some(x), Some(y)) if sign == '+' => Ok(Value::from(x + y)),
-                    (Some(x), Some(y)) => Ok(Value::from(x - y)),
-                    _ => Err(unsupported(text, &a, b)),
-                },
-            },
+                b.type_name()
+            )));
         }
-    })
-}
-
-fn concat(state: &mut State<'_, '_>, mut args: Arguments) -> Result<Value, Error> {
-    args.shift();
-    for value in &args.positional {
-        super::charge_printing(state, value)?;
-    }
-    let text: String = args.positional.iter().map(str).collect();
-    Ok(Value::from(text))
-}
-
-fn product(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
-    fold(state, args, |state, sign, a, b| {
-        if sign == '%'
-            && let View::Text(text) = view(&a)
+        (Value::Sequence(x), Value::Sequence(y))
+            if x.kind == y.kind && matches!(x.kind, SequenceKind::List | SequenceKind::Tuple) =>
         {
-            let text = format::percent(state, text, b)?;
-            return made(state, text);
+            charge(render, (x.items.len() + y.items.len()) * ITEM)?;
+            let items = x.items.iter().chain(&y.items).cloned().collect();
+            value::sequence(x.kind, items)?
         }
-        if sign == '*' {
-            let repeated = match (integer(&a), integer(b)) {
-                (None, Some(count)) => Some((&a, count)),
-                (Some(count), None) => Some((b, count)),
-                _ => None,
-            };
-            if let Some((repeated, count)) = repeated {
-                let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
-                match view(repeated) {
-                    View::Text(text) => {
-                        charge(state, text.len().saturating_mul(count))?;
-                        return Ok(Value::from(text.repeat(count)));
-                    }
-                    View::Sequence(Sequence { items, kind, .. })
-                        if matches!(kind, SequenceKind::List | SequenceKind::Tuple) =>
-                    {
-                        charge(
-                            state,
-                            items.len().saturating_mul(count).saturating_mul(ITEM),
-                        )?;
-                        let count = if items.is_empty() { 0 } else { count };
-                        let items = std::iter::repeat_n(items, count);
-                        return value::sequence(*kind, items.flatten().cloned().collect());
-                    }
-                    _ => {}
-                }
-            }
+        _ => return Ok(None),
+    }))
+}
+
+/// `*` of a text or a list and a number.
+fn repeat(render: &mut Render, a: &Value, b: &Value) -> Result<Option<Value>, Fault> {
+    let (repeated, count) = match (a.integer(), b.integer()) {
+        (None, Some(count)) => (a, count),
+        (Some(count), None) => (b, count),
+        _ => return Ok(None),
+    };
+    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    Ok(Some(match repeated {
+        Value::Text(text) => {
+            charge(render, text.len().saturating_mul(count))?;
+            let count = if text.is_empty() { 0 } else { count };
+            Value::from(text.repeat(count))
         }
-        let text = match sign {
-            '*' => "*",
-            '/' => "/",
-            'f' => "//",
-            _ => "%",
-        };
-        if let (Some(x), Some(y)) = (integer(&a), integer(b)) {
-            if sign == '*' {
-                return whole(x.checked_mul(y));
-            }
-            if y == 0 {
-                return Err(type_error("division by zero"));
-            }
-            return match sign {
-                '/' => Ok(Value::from(x as f64 / y as f64)),
-                'f' => whole(floor_division(x, y)),
-                _ => whole(floor_division(x, y).and_then(|q| x.checked_sub(q.checked_mul(y)?))),
-            };
+        Value::Sequence(s) if matches!(s.kind, SequenceKind::List | SequenceKind::Tuple) => {
+            let size = s.items.len().saturating_mul(count);
+            charge(render, size.saturating_mul(ITEM))?;
+            let count = if s.items.is_empty() { 0 } else { count };
+            let items = std::iter::repeat_n(&s.items, count);
+            value::sequence(s.kind, items.flatten().cloned().collect())?
         }
-        let (Some(x), Some(y)) = (float(&a), float(b)) else {
-            return Err(unsupported(text, &a, b));
-        };
-        if y == 0.0 && sign != '*' {
-            return Err(type_error("division by zero"));
-        }
-        Ok(Value::from(match sign {
-            '*' => x * y,
-            '/' => x / y,
-            'f' => (x / y).floor(),
-            // The remainder has the sign of the divisor.
-            _ => {
-                let rest = x % y;
-                match rest != 0.0 && (rest < 0.0) != (y < 0.0) {
-                    true => rest + y,
-                    false => rest,
-                }
-            }
-        }))
+        _ => return Ok(None),
+    }))
+}
+
+fn whole(operator: Operator, a: i128, b: i128) -> Result<Value, Fault> {
+    let divides = matches!(
+        operator,
+        Operator::Divide | Operator::FloorDivide | Operator::Modulo
+    );
+    if divides && b == 0 {
+        return Err(type_error("division by zero"));
+    }
+    fits(match operator {
+        Operator::Add => a.checked_add(b),
+        Operator::Subtract => a.checked_sub(b),
+        Operator::Multiply => a.checked_mul(b),
+        Operator::Divide => return Ok(Value::Float(a as f64 / b as f64)),
+        Operator::FloorDivide => floor_division(a, b),
+        Operator::Modulo => floor_division(a, b).and_then(|q| a.checked_sub(q.checked_mul(b)?)),
+        Operator::Power if b < 0 => return real(operator, a as f64, b as f64),
+        Operator::Power => match (u32::try_from(b), a) {
+            (Ok(exponent), _) => a.checked_pow(exponent),
+            (Err(_), -1..=1) => return Err(type_error("the exponent is too large")),
+            (Err(_), _) => None,
+        },
     })
 }
 
@@ -361,114 +136,141 @@ fn floor_division(a: i128, b: i128) -> Option<i128> {
     Some(quotient - i128::from(!exact && (a < 0) != (b < 0)))
 }
 
-fn power(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
-    fold(state, args, |_, _, a, b| {
-        if let (Some(base), Some(exponent)) = (integer(&a), integer(b))
-            && exponent >= 0
-        {
-            let exponent = u32::try_from(exponent).map_err(|_| match base {
-                -1..=1 => type_error("the exponent is too large"),
-                _ => too_large(),
-            })?;
-            return whole(base.checked_pow(exponent));
-        }
-        match (float(&a), float(b)) {
-            (Some(base), Some(exponent)) if base < 0.0 && exponent.fract() != 0.0 => {
-                Err(type_error("a complex number is not supported"))
+fn real(operator: Operator, a: f64, b: f64) -> Result<Value, Fault> {
+    let divides = matches!(
+        operator,
+        Operator::Divide | Operator::FloorDivide | Operator::Modulo
+    );
+    if divides && b == 0.0 {
+        return Err(type_error("division by zero"));
+    }
+    Ok(Value::Float(match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide => a / b,
+        Operator::FloorDivide => (a / b).floor(),
+        // The remainder has the sign of the divisor.
+        Operator::Modulo => {
+            let rest = a % b;
+            match rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+                true => rest + b,
+                false => rest,
             }
-            (Some(base), Some(exponent)) => Ok(Value::from(base.powf(exponent))),
-            _ => Err(unsupported("**", &a, b)),
         }
-    })
+        Operator::Power if a == 0.0 && b < 0.0 => {
+            return Err(type_error("0.0 cannot be raised to a negative power"));
+        }
+        Operator::Power if a < 0.0 && b.fract() != 0.0 => {
+            return Err(type_error("a complex number is not supported"));
+        }
+        Operator::Power => a.powf(b),
+    }))
 }
 
-fn negate(args: Arguments) -> Result<Value, Error> {
-    let [value] = args.bind_all(["value"])?;
-    match (integer(&value), float(&value)) {
-        (Some(number), _) => whole(number.checked_neg()),
-        (None, Some(number)) => Ok(Value::from(-number)),
-        _ => Err(unary("-", &value)),
+pub(crate) fn negative(value: &Value) -> Result<Value, Fault> {
+    match (value.integer(), value.float()) {
+        (Some(number), _) => fits(number.checked_neg()),
+        (None, Some(number)) => Ok(Value::Float(-number)),
+        _ => Err(unary("-", value)),
     }
 }
 
-fn positive(args: Arguments) -> Result<Value, Error> {
-    let [value] = args.bind_all(["value"])?;
-    match (integer(&value), float(&value)) {
-        (Some(number), _) => whole(Some(number)),
-        (None, Some(number)) => Ok(Value::from(number)),
-        _ => Err(unary("+", &value)),
+pub(crate) fn positive(value: &Value) -> Result<Value, Fault> {
+    match (value.integer(), value.float()) {
+        (Some(number), _) => Ok(Value::Int(number)),
+        (None, Some(number)) => Ok(Value::Float(number)),
+        _ => Err(unary("+", value)),
     }
 }
 
 #[cold]
-fn unary(sign: &str, value: &Value) -> Error {
+fn unary(sign: &str, value: &Value) -> Fault {
     match value.is_undefined() {
-        true => undefined(format!("the operand of `{sign}` is undefined")),
+        true => type_error(format!("the operand of `{sign}` is undefined")),
         false => type_error(format!(
             "bad operand type for unary {sign}: '{}'",
-            type_name(value)
+            value.type_name()
         )),
     }
 }
 
-fn equality(state: &mut State<'_, '_>, args: Arguments, wanted: bool) -> Result<Value, Error> {
-    let [a, b] = args.bind_all(["a", "b"])?;
-    super::charge_comparing(state, &a, &b)?;
-    Ok(Value::from(equal(&a, &b) == wanted))
+/// `~` between all of them.
+pub(crate) fn concatenate(render: &mut Render, values: &[Value]) -> Result<Value, Fault> {
+    let mut out = String::new();
+    for value in values {
+        charge_printing(render, value)?;
+        match value {
+            Value::Text(text) => out.push_str(text),
+            other => out.push_str(&other.str()),
+        }
+    }
+    Ok(Value::from(out))
 }
 
-fn order(
-    state: &mut State<'_, '_>,
-    args: Arguments,
-    is: fn(Ordering) -> bool,
-) -> Result<Value, Error> {
-    let [a, b] = args.bind_all(["a", "b"])?;
-    super::charge_comparing(state, &a, &b)?;
+/// `a < b` and its like.
+pub(crate) fn compared(
+    render: &mut Render,
+    comparison: Comparison,
+    a: &Value,
+    b: &Value,
+) -> Result<bool, Fault> {
+    let is: fn(Ordering) -> bool = match comparison {
+        Comparison::Equal | Comparison::NotEqual => {
+            charge_comparing(render, a, b)?;
+            return Ok(equal(a, b) == (comparison == Comparison::Equal));
+        }
+        Comparison::In | Comparison::NotIn => {
+            return Ok(contains(render, a, b)? == (comparison == Comparison::In));
+        }
+        Comparison::Less => |order| order == Ordering::Less,
+        Comparison::LessOrEqual => |order| order != Ordering::Greater,
+        Comparison::Greater => |order| order == Ordering::Greater,
+        Comparison::GreaterOrEqual => |order| order != Ordering::Less,
+    };
+    charge_comparing(render, a, b)?;
     if a.is_undefined() || b.is_undefined() {
-        return Err(undefined("an operand of a comparison is undefined"));
+        return Err(type_error("an operand of a comparison is undefined"));
     }
-    Ok(Value::from(compare(&a, &b)?.is_some_and(is)))
+    Ok(compare(a, b)?.is_some_and(is))
 }
 
 /// Python's `in`.
-pub(super) fn contains(
-    state: &mut State<'_, '_>,
+pub(crate) fn contains(
+    render: &mut Render,
     item: &Value,
     container: &Value,
-) -> Result<bool, Error> {
-    super::charge_looking(state, item)?;
-    if let View::Text(text) = view(container) {
-        charge(state, text.len() / 4)?;
+) -> Result<bool, Fault> {
+    charge_looking(render, item)?;
+    if let Value::Text(text) = container {
+        charge(render, text.len() / 4)?;
     }
-    if !matches!(view(container), View::Dict(_)) {
-        super::charge_looking(state, container)?;
+    if !matches!(container, Value::Dict(_)) {
+        charge_looking(render, container)?;
     }
-    Ok(match view(container) {
-        View::Undefined => false,
-        View::Text(text) => match view(item) {
-            View::Text(part) => text.contains(part),
+    Ok(match container {
+        Value::Undefined => false,
+        Value::Text(text) => match item {
+            Value::Text(part) => text.contains(&**part),
             _ if item.is_undefined() => {
-                return Err(undefined("the left operand of `in` is undefined"));
+                return Err(type_error("the left operand of `in` is undefined"));
             }
             _ => {
                 return Err(type_error(format!(
                     "'in <string>' requires string as left operand, not {}",
-                    type_name(item)
+                    item.type_name()
                 )));
             }
         },
-        View::Sequence(sequence) => sequence.items.iter().any(|other| equal(other, item)),
-        View::Dict(dict) => match view(item) {
-            View::Dict(_) => return Err(type_error("unhashable type: 'dict'")),
-            View::Sequence(sequence) if sequence.kind == SequenceKind::List => {
-                return Err(type_error("unhashable type: 'list'"));
-            }
-            _ => dict.entries.contains_key(item),
+        Value::Sequence(sequence) => sequence.items.iter().any(|other| equal(other, item)),
+        Value::Dict(dict) => match item {
+            Value::Text(name) => dict.get(name).is_some(),
+            other => dict.entries.contains_key(&Key::new(other.clone())?),
         },
         _ => {
             return Err(type_error(format!(
                 "argument of type '{}' is not iterable",
-                type_name(container)
+                container.type_name()
             )));
         }
     })
@@ -476,56 +278,46 @@ pub(super) fn contains(
 
 /// `value.name`: the attribute of the Python object, else the entry of that
 /// name, else undefined.
-///
-/// # Errors
-///
-/// The value is undefined.
-pub(super) fn attribute(source: Option<&str>, value: &Value, name: &str) -> Result<Value, Error> {
-    if value.is_undefined() && name == "__class__" {
-        // It has that one, and the sandbox hides it.
-        return Ok(Value::UNDEFINED);
-    }
-    if value.is_undefined() {
-        let source = source.filter(|s| !s.is_empty()).unwrap_or("the value");
-        return Err(undefined(format!(
-            "`{source}` is undefined, so it has no attribute '{name}'"
-        )));
-    }
-    if methods::has(type_name(value), name) {
-        return Ok(bound(name, value));
+pub(crate) fn attribute(value: &Value, name: &str) -> Value {
+    if methods::has(value.type_name(), name) {
+        return bound(name, value);
     }
     if let Some(own) = numbers::attribute(value, name) {
-        return Ok(own);
+        return own;
     }
-    Ok(entry(value, &Value::from(name)))
+    match value {
+        Value::Dict(dict) => dict.get(name).cloned().unwrap_or_default(),
+        Value::Callable(callable) => callable.attribute(name),
+        _ => entry(value, &Value::from(name)),
+    }
 }
 
 /// A method; undefined where the sandbox hides it.
 fn bound(name: &str, value: &Value) -> Value {
-    let hidden = methods::is_mutating(name) && type_name(value) != "str";
+    let hidden = methods::is_mutating(name) && value.type_name() != "str";
     match hidden {
-        true => Value::UNDEFINED,
-        false => value::method(name, value),
+        true => Value::Undefined,
+        false => Method::of(name, value),
     }
 }
 
 /// The entry under a key; undefined if there is none.
 fn entry(value: &Value, key: &Value) -> Value {
-    let found = match view(value) {
-        View::Dict(dict) => dict.entries.get(key).cloned(),
-        View::Namespace(namespace) => key.as_str().and_then(|name| namespace.get(name)),
-        View::Sequence(sequence) => match sequence.kind {
+    let found = match value {
+        Value::Dict(dict) => dict.find(key).cloned(),
+        Value::Namespace(namespace) => key.as_str().and_then(|name| namespace.get(name)),
+        Value::Sequence(sequence) => match sequence.kind {
             SequenceKind::Generator | SequenceKind::View(_) => None,
             SequenceKind::Group if key.as_str() == Some("grouper") => {
                 sequence.items.first().cloned()
             }
             SequenceKind::Group if key.as_str() == Some("list") => sequence.items.get(1).cloned(),
-            _ => integer(key).and_then(|at| {
+            _ => key.integer().and_then(|at| {
                 let at = index(at, sequence.items.len())?;
                 sequence.items.get(at).cloned()
             }),
         },
-        View::Text(text) => integer(key).and_then(|at| {
+        Value::Text(text) => key.integer().and_then(|at| {
             let at = match at < 0 {
                 true => index(at, text.chars().count())?,
                 false => usize::try_from(at).ok()?,
@@ -533,10 +325,7 @@ fn entry(value: &Value, key: &Value) -> Value {
             let c = text.chars().nth(at)?;
             Some(Value::from(c.to_string()))
         }),
-        View::Other => match value.as_object() {
-            Some(object) => object.get_value(key),
-            None => None,
-        },
+        Value::Callable(callable) => key.as_str().map(|name| callable.attribute(name)),
         _ => None,
     };
     found.unwrap_or_default()
@@ -548,64 +337,58 @@ fn index(at: i128, count: usize) -> Option<usize> {
 }
 
 /// `value[key]`: the entry, else the attribute of that name, else undefined.
-fn item(source: Option<&str>, value: &Value, key: &Value) -> Result<Value, Error> {
-    if value.is_undefined() {
-        let source = source.unwrap_or("the value");
-        let key = super::text::repr(key);
-        return Err(undefined(format!(
-            "`{source}` is undefined, so it has no element {key}"
-        )));
-    }
+pub(crate) fn item(value: &Value, key: &Value) -> Value {
     let found = entry(value, key);
-    if found.is_undefined()
-        && let View::Text(name) = view(key)
-        && methods::has(type_name(value), name)
-    {
-        return Ok(bound(name, value));
+    match key {
+        Value::Text(name) if found.is_undefined() && methods::has(value.type_name(), name) => {
+            bound(name, value)
+        }
+        _ => found,
     }
-    Ok(found)
+}
+
+/// The item of a list at that place.
+pub(crate) fn nth(value: &Value, at: usize) -> Value {
+    entry(value, &Value::from(at))
+}
+
+/// The bounds of a slice, [`Value::None`] where there is none.
+pub(crate) struct Slice {
+    pub(crate) start: Value,
+    pub(crate) stop: Value,
+    pub(crate) step: Value,
 }
 
 /// `value[start:stop:step]`.
-fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
-    let [source, value, start, stop, step] =
-        args.bind(["source", "value", "start", "stop", "step"])?;
-    let value = value.unwrap_or_default();
-    if value.is_undefined() {
-        let source = source
-            .as_ref()
-            .and_then(Value::as_str)
-            .unwrap_or("the value");
-        return Err(undefined(format!("`{source}` is undefined")));
-    }
-    let count = match view(&value) {
-        View::Text(text) => {
-            charge(state, text.len() / 8)?;
+pub(crate) fn slice(render: &mut Render, value: &Value, of: Slice) -> Result<Value, Fault> {
+    let count = match value {
+        Value::Text(text) => {
+            charge(render, text.len() / 8)?;
             text.chars().count()
         }
-        View::Sequence(sequence) if indexable(sequence.kind) => sequence.items.len(),
-        View::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
+        Value::Sequence(sequence) if indexable(sequence.kind) => sequence.items.len(),
+        Value::Dict(_) => return Err(type_error("unhashable type: 'slice'")),
         _ => {
             return Err(type_error(format!(
                 "'{}' object is not subscriptable",
-                type_name(&value)
+                value.type_name()
             )));
         }
     };
-    let part = |value: Option<Value>| -> Result<Option<i128>, Error> {
-        let Some(value) = value.filter(|v| !v.is_none()) else {
+    let part = |value: Value| -> Result<Option<i128>, Fault> {
+        if value.is_none() {
             return Ok(None);
-        };
-        if value.is_undefined() {
-            return Err(undefined("a bound of a slice is undefined"));
         }
-        let number = integer(&value).ok_or_else(|| {
+        if value.is_undefined() {
+            return Err(type_error("a bound of a slice is undefined"));
+        }
+        let number = value.integer().ok_or_else(|| {
             type_error("slice indices must be integers or None or have an __index__ method")
         });
         number.map(Some)
     };
-    let (start, stop) = (part(start)?, part(stop)?);
-    let step = part(step)?.unwrap_or(1);
+    let (start, stop) = (part(of.start)?, part(of.stop)?);
+    let step = part(of.step)?.unwrap_or(1);
     let count = count as i128;
     let place = |at: Option<i128>, default: i128| {
         let Some(at) = at else { return default };
@@ -621,13 +404,13 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
         Ordering::Equal => return Err(type_error("slice step cannot be zero")),
     };
     let picked = picked(at, end, step);
-    match view(&value) {
-        View::Text(text) => {
-            charge(state, text.len())?;
+    match value {
+        Value::Text(text) => {
+            charge(render, text.len())?;
             Ok(Value::from(pick_characters(text, picked, step)))
         }
-        View::Sequence(sequence) => {
-            charge(state, picked.len() * ITEM)?;
+        Value::Sequence(sequence) => {
+            charge(render, picked.len() * ITEM)?;
             let kind = match sequence.kind {
                 SequenceKind::Tuple | SequenceKind::Group => SequenceKind::Tuple,
                 _ => SequenceKind::List,
@@ -640,7 +423,7 @@ fn slice(state: &mut State<'_, '_>, args: Arguments) -> Result<Value, Error> {
             };
             value::sequence(kind, taken)
         }
-        _ => Ok(Value::UNDEFINED),
+        _ => Ok(Value::Undefined),
     }
 }
 
@@ -681,31 +464,32 @@ fn indexable(kind: SequenceKind) -> bool {
 }
 
 /// A path of attributes, `a.b.0`, as `map(attribute=...)` takes it.
-pub(super) fn path(value: &Value, path: &Value) -> Result<Value, Error> {
+pub(crate) fn path(value: &Value, path: &Value) -> Result<Value, Fault> {
     path_or(value, path, None)
 }
 
 /// The same with a value in place of each step that leads nowhere.
-pub(super) fn path_or(
+pub(crate) fn path_or(
     value: &Value,
     path: &Value,
     default: Option<&Value>,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let or_default = |found: Value| match default {
         Some(default) if found.is_undefined() => default.clone(),
         _ => found,
     };
-    if let Some(at) = integer(path) {
-        return Ok(or_default(item(None, value, &Value::from(at as i64))?));
+    if let Some(at) = path.integer() {
+        defined(value)?;
+        return Ok(or_default(item(value, &Value::Int(at))));
     }
     let mut value = value.clone();
     for part in text_of("attribute", path)?.split('.') {
-        let key = match part.parse::<i64>() {
+        let key = match part.parse::<i128>() {
             Ok(number) if part.bytes().all(|b| b.is_ascii_digit()) => Value::from(number),
             _ => Value::from(part),
         };
         defined(&value)?;
-        value = or_default(item(None, &value, &key)?);
+        value = or_default(item(&value, &key));
     }
     Ok(value)
 }

@@ -1,12 +1,15 @@
 //! Jinja's tests: what stands behind `is`.
 
-use minijinja::value::ValueKind;
-use minijinja::{Error, State, Value};
+use std::rc::Rc;
 
-use super::call::{Arguments, whole};
-use super::text::all_cased;
-use super::value::{SequenceKind, View, compare, equal, float, view};
-use super::{charge, charge_printing, filters, operators, type_error, undefined, value};
+use python_compat::text::all_cased;
+
+use super::callable::{Arguments, Callable, whole};
+use super::value::{SequenceKind, Value, equal};
+use super::{
+    Fault, Render, charge, charge_comparing, charge_printing, filters, operators, type_error,
+};
+use crate::syntax::tree::Comparison;
 
 const NAMES: [&str; 39] = [
     "!=",
@@ -56,21 +59,21 @@ pub(crate) fn exists(name: &str) -> bool {
 }
 
 /// Applies the test that `args` are named after.
-pub(super) fn apply(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: Arguments,
-) -> Result<bool, Error> {
+pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Result<bool, Fault> {
     let name = args.name.clone();
     if !exists(&name) {
         return Err(type_error(format!("No test named '{name}'.")));
     }
-    charge(state, 1)?;
-    match name.as_str() {
+    charge(render, 1)?;
+    if let Some(comparison) = comparison(&name) {
+        let [other] = args.bind_all(["other"])?;
+        return operators::compared(render, comparison, value, &other);
+    }
+    match &*name {
         "divisibleby" => {
             let [divisor] = args.bind_all(["num"])?;
-            if let (View::Float(_), _) | (_, View::Float(_)) = (view(value), view(&divisor)) {
-                let (Some(a), Some(b)) = (float(value), float(&divisor)) else {
+            if let (Value::Float(_), _) | (_, Value::Float(_)) = (value, &divisor) {
+                let (Some(a), Some(b)) = (value.float(), divisor.float()) else {
                     return Err(type_error("divisibleby() wants numbers"));
                 };
                 return match b == 0.0 {
@@ -84,52 +87,58 @@ pub(super) fn apply(
             }
             return Ok(whole(&name, value)? % divisor == 0);
         }
-        "==" | "eq" | "equalto" | "!=" | "ne" | "<" | "lt" | "lessthan" | "<=" | "le" | ">"
-        | "gt" | "greaterthan" | ">=" | "ge" | "in" | "sameas" => {
+        "sameas" => {
             let [other] = args.bind_all(["other"])?;
-            super::charge_comparing(state, value, &other)?;
-            return compared(state, &name, value, &other);
+            charge_comparing(render, value, &other)?;
+            return Ok(same(value, &other));
         }
         _ => {}
     }
     args.bind::<0>([])?;
-    Ok(match name.as_str() {
-        "boolean" => matches!(view(value), View::Bool(_)),
-        "callable" => is_callable(value),
+    Ok(match &*name {
+        "boolean" => matches!(value, Value::Bool(_)),
+        // An undefined value has a `__call__` that raises.
+        "callable" => match value {
+            Value::Undefined => true,
+            Value::Callable(Callable::Cycler(_)) => false,
+            other => matches!(other, Value::Callable(_)),
+        },
         "defined" => !value.is_undefined(),
         "undefined" => value.is_undefined(),
         "even" | "odd" => {
-            let rest = match value::float(value) {
-                Some(number) => number.rem_euclid(2.0),
-                None => whole(&name, value)? as f64,
+            let odd = match (value.integer(), value.float()) {
+                (Some(number), _) => number.rem_euclid(2) == 1,
+                (None, Some(number)) if &*name == "odd" => number.rem_euclid(2.0) == 1.0,
+                (None, Some(number)) => number.rem_euclid(2.0) != 0.0,
+                _ => whole(&name, value)? % 2 != 0,
             };
-            rest == f64::from(u8::from(name == "odd"))
+            odd == (&*name == "odd")
         }
-        "true" => matches!(view(value), View::Bool(true)),
-        "false" => matches!(view(value), View::Bool(false)),
-        "float" => matches!(view(value), View::Float(_)),
-        "integer" => matches!(view(value), View::Int(_)),
-        "number" => matches!(view(value), View::Int(_) | View::Float(_) | View::Bool(_)),
+        "true" => matches!(value, Value::Bool(true)),
+        "false" => matches!(value, Value::Bool(false)),
+        "float" => matches!(value, Value::Float(_)),
+        "integer" => matches!(value, Value::Int(_)),
+        "number" => matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(_)),
         "none" => value.is_none(),
-        "string" => matches!(view(value), View::Text(_)),
-        "mapping" => matches!(view(value), View::Dict(_)),
-        "sequence" => match view(value) {
-            View::Text(_) | View::Dict(_) | View::Undefined => true,
-            View::Sequence(sequence) => !matches!(
+        "string" => matches!(value, Value::Text(_)),
+        "mapping" => matches!(value, Value::Dict(_)),
+        "sequence" => match value {
+            Value::Text(_) | Value::Dict(_) | Value::Undefined => true,
+            Value::Sequence(sequence) => !matches!(
                 sequence.kind,
                 SequenceKind::Generator | SequenceKind::View(_)
             ),
             _ => false,
         },
         "iterable" => matches!(
-            view(value),
-            View::Undefined | View::Text(_) | View::Sequence(_) | View::Dict(_)
+            value,
+            Value::Undefined | Value::Text(_) | Value::Sequence(_) | Value::Dict(_)
         ),
         "escaped" => false,
         "lower" | "upper" => {
-            charge_printing(state, value)?;
-            let text = super::text::str(value);
-            match name.as_str() {
+            charge_printing(render, value)?;
+            let text = value.str();
+            match &*name {
                 "lower" => all_cased(&text, char::is_lowercase),
                 _ => all_cased(&text, char::is_uppercase),
             }
@@ -139,42 +148,26 @@ pub(super) fn apply(
     })
 }
 
-fn compared(state: &mut State<'_, '_>, name: &str, a: &Value, b: &Value) -> Result<bool, Error> {
-    use std::cmp::Ordering;
-    let ordered = |is: fn(Ordering) -> bool| {
-        if a.is_undefined() || b.is_undefined() {
-            return Err(undefined("a compared value is undefined"));
-        }
-        Ok(compare(a, b)?.is_some_and(is))
-    };
-    match name {
-        "==" | "eq" | "equalto" => Ok(equal(a, b)),
-        "!=" | "ne" => Ok(!equal(a, b)),
-        "<" | "lt" | "lessthan" => ordered(|o| o == Ordering::Less),
-        "<=" | "le" => ordered(|o| o != Ordering::Greater),
-        ">" | "gt" | "greaterthan" => ordered(|o| o == Ordering::Greater),
-        ">=" | "ge" => ordered(|o| o != Ordering::Less),
-        "in" => operators::contains(state, a, b),
-        // The same object: for what is not a container, the same value.
-        _ => Ok(match (view(a), view(b)) {
-            (View::Sequence(a), View::Sequence(b)) => std::ptr::eq(a, b),
-            (View::Dict(a), View::Dict(b)) => std::ptr::eq(a, b),
-            (View::Namespace(a), View::Namespace(b)) => std::ptr::eq(a, b),
-            _ => value::type_name(a) == value::type_name(b) && equal(a, b),
-        }),
-    }
+/// The comparison that a test is, if it is one.
+fn comparison(name: &str) -> Option<Comparison> {
+    Some(match name {
+        "==" | "eq" | "equalto" => Comparison::Equal,
+        "!=" | "ne" => Comparison::NotEqual,
+        "<" | "lt" | "lessthan" => Comparison::Less,
+        "<=" | "le" => Comparison::LessOrEqual,
+        ">" | "gt" | "greaterthan" => Comparison::Greater,
+        ">=" | "ge" => Comparison::GreaterOrEqual,
+        "in" => Comparison::In,
+        _ => return None,
+    })
 }
 
-fn is_callable(value: &Value) -> bool {
-    match view(value) {
-        // An undefined value has a `__call__` that raises.
-        View::Undefined => true,
-        View::Other => {
-            let text = value.to_string();
-            value.kind() == ValueKind::Plain
-                || text.starts_with("<macro")
-                || text.starts_with("<function")
-        }
-        _ => false,
+/// The same object: for what is not a container, the same value.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Sequence(a), Value::Sequence(b)) => Rc::ptr_eq(a, b),
+        (Value::Dict(a), Value::Dict(b)) => Rc::ptr_eq(a, b),
+        (Value::Namespace(a), Value::Namespace(b)) => Rc::ptr_eq(a, b),
+        _ => a.type_name() == b.type_name() && equal(a, b),
     }
 }

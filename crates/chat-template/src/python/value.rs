@@ -1,20 +1,22 @@
-//! Containers that behave as Python's: a list is no tuple, a map keeps its
+//! Values of templates, which behave as Python's: a list is no tuple, a map keeps its
 //! order, a namespace may be written to.
 //!
 //! Every container knows how deep it nests and how much it would print, and
 //! there is a limit to both: comparing, printing and dropping recurse, and a
 //! list that holds another one twice doubles what there is to print.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
 
-use indexmap::IndexMap;
-use minijinja::value::{Enumerator, Object, ObjectRepr, ValueKind};
-use minijinja::{Error, ErrorKind, State, Value};
+use indexmap::{Equivalent, IndexMap};
+use python_compat::show::{JsonError, Show, Writer};
 use serde_json::Value as Json;
 
-use super::{call, limit_error};
+use super::callable::{Callable, Kept};
+use super::{Fault, limit_error, type_error};
 
 /// Most levels of lists and maps inside each other.
 pub(crate) const MAX_DEPTH: usize = 128;
@@ -22,6 +24,30 @@ pub(crate) const MAX_DEPTH: usize = 128;
 /// Most bytes that a list or map may stand for, each text in it counted as often
 /// as it occurs.
 pub(crate) const MAX_WEIGHT: usize = 64 << 20;
+
+/// A value.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Value {
+    #[default]
+    Undefined,
+    None,
+    Bool(bool),
+    /// Of at most 127 bits and a sign.
+    Int(i128),
+    Float(f64),
+    Text(Arc<str>),
+    Sequence(Rc<Sequence>),
+    Dict(Rc<Dict>),
+    Namespace(Rc<Namespace>),
+    Callable(Callable),
+}
+
+/// The entries of a map.
+pub(crate) type Entries = IndexMap<Key, Value>;
+
+/// A value that can be the key of a map. Numbers that are equal are the same key.
+#[derive(Clone, Debug)]
+pub(crate) struct Key(Value);
 
 /// How large a value is, unfolded.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,126 +85,236 @@ pub(crate) struct Sequence {
 /// A map that keeps its order.
 #[derive(Debug)]
 pub(crate) struct Dict {
-    pub(crate) entries: IndexMap<Value, Value>,
+    pub(crate) entries: Entries,
     shape: Shape,
 }
 
 /// What `namespace()` makes: attributes that outlive the scope they are set in.
 #[derive(Debug, Default)]
 pub(crate) struct Namespace {
-    entries: Mutex<IndexMap<String, Value>>,
+    entries: RefCell<IndexMap<Arc<str>, Value>>,
 }
 
-/// A method that is not called, which nothing but tests can use.
-#[derive(Debug)]
-pub(crate) struct Method {
-    name: String,
-    receiver: Value,
-}
-
-impl Object for Sequence {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.items.get(key.as_usize()?).cloned()
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Seq(self.items.len())
-    }
-
-    fn is_true(self: &Arc<Self>) -> bool {
-        self.kind == SequenceKind::Generator || !self.items.is_empty()
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::text::repr(&Value::from_dyn_object(self.clone())))
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.into())
     }
 }
 
-impl Object for Dict {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.entries.get(key).cloned()
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.entries.keys().cloned().collect())
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.entries.len())
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::text::repr(&Value::from_dyn_object(self.clone())))
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text.into())
     }
 }
 
-impl Object for Namespace {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
+impl From<Arc<str>> for Value {
+    fn from(text: Arc<str>) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl From<i128> for Value {
+    fn from(value: i128) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Value::Int(value as i128)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+
+impl Value {
+    pub(crate) fn is_undefined(&self) -> bool {
+        matches!(self, Value::Undefined)
     }
 
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key.as_str()?)
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Value::None)
     }
 
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::text::repr(&Value::from_dyn_object(self.clone())))
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Python's `bool()`.
+    pub(crate) fn is_true(&self) -> bool {
+        match self {
+            Value::Undefined | Value::None => false,
+            Value::Bool(value) => *value,
+            Value::Int(value) => *value != 0,
+            Value::Float(value) => *value != 0.0,
+            Value::Text(text) => !text.is_empty(),
+            Value::Sequence(s) => s.kind == SequenceKind::Generator || !s.items.is_empty(),
+            Value::Dict(dict) => !dict.entries.is_empty(),
+            Value::Namespace(_) | Value::Callable(_) => true,
+        }
+    }
+
+    /// What Python calls the type.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self {
+            Value::Undefined => "Undefined",
+            Value::None => "NoneType",
+            Value::Bool(_) => "bool",
+            Value::Int(_) => "int",
+            Value::Float(_) => "float",
+            Value::Text(_) => "str",
+            Value::Sequence(sequence) => match sequence.kind {
+                SequenceKind::List => "list",
+                SequenceKind::Tuple | SequenceKind::Group => "tuple",
+                SequenceKind::Range { .. } => "range",
+                SequenceKind::View(name) => name,
+                SequenceKind::Generator => "generator",
+            },
+            Value::Dict(_) => "dict",
+            Value::Namespace(_) => "Namespace",
+            Value::Callable(_) => "object",
+        }
+    }
+
+    /// The number that this is, a truth value included.
+    pub(crate) fn integer(&self) -> Option<i128> {
+        match self {
+            Value::Bool(value) => Some(i128::from(*value)),
+            Value::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The number that this is, as a float.
+    pub(crate) fn float(&self) -> Option<f64> {
+        match self {
+            Value::Float(value) => Some(*value),
+            other => other.integer().map(|value| value as f64),
+        }
+    }
+
+    /// Python's `str()`.
+    pub(crate) fn str(&self) -> String {
+        match self {
+            Value::Undefined => String::new(),
+            Value::Text(text) => text.to_string(),
+            other => python_compat::repr(other),
+        }
+    }
+}
+
+impl Key {
+    /// # Errors
+    ///
+    /// It is a list or a map.
+    pub(crate) fn new(value: Value) -> Result<Self, Fault> {
+        match &value {
+            Value::Dict(_) => Err(type_error("unhashable type: 'dict'")),
+            Value::Sequence(s) => match s.kind {
+                SequenceKind::List => Err(type_error("unhashable type: 'list'")),
+                SequenceKind::Tuple | SequenceKind::Group => {
+                    for item in &s.items {
+                        Key::new(item.clone())?;
+                    }
+                    Ok(Key(value))
+                }
+                _ => Ok(Key(value)),
+            },
+            _ => Ok(Key(value)),
+        }
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        Key(Value::from(text))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        equal(&self.0, &other.0)
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            // As `str` does, so that a map is asked without making a key.
+            Value::Text(text) => text.hash(state),
+            Value::Float(number) if number.fract() == 0.0 && number.abs() < 1.7e38 => {
+                (*number as i128).hash(state);
+            }
+            Value::Float(number) => number.to_bits().hash(state),
+            Value::Sequence(sequence) => {
+                for item in &sequence.items {
+                    Key(item.clone()).hash(state);
+                }
+            }
+            Value::Callable(callable) => callable.address().hash(state),
+            other => other.integer().unwrap_or(-1).hash(state),
+        }
+    }
+}
+
+impl Equivalent<Key> for str {
+    fn equivalent(&self, key: &Key) -> bool {
+        key.0.as_str() == Some(self)
+    }
+}
+
+impl Dict {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.entries.get(name)
+    }
+
+    /// The entry under a value; none if it can be no key.
+    pub(crate) fn find(&self, key: &Value) -> Option<&Value> {
+        match key {
+            Value::Text(text) => self.entries.get(&**text),
+            other => self.entries.get(&Key::new(other.clone()).ok()?),
+        }
     }
 }
 
 impl Namespace {
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.get(name).cloned()
+        self.entries.borrow().get(name).cloned()
     }
 
-    pub(crate) fn entries(&self) -> IndexMap<String, Value> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.clone()
-    }
-
-    pub(crate) fn set(&self, name: &str, value: Value) -> Result<(), Error> {
+    pub(crate) fn set(&self, name: &str, value: Value) -> Result<(), Fault> {
         if name.starts_with('_') {
             let message = format!("a namespace has no place for '{name}'");
-            return Err(Error::new(ErrorKind::InvalidOperation, message));
+            return Err(type_error(message));
         }
         // A namespace inside of itself would never be freed.
         shape_of(&value).ok_or_else(too_deep)?;
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.insert(name.to_owned(), value);
+        self.entries.borrow_mut().insert(name.into(), value);
         Ok(())
     }
 }
 
-impl Object for Method {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
-        call::method(state, "the value", &self.receiver, &self.name, args)
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = type_name(&self.receiver);
-        write!(f, "<built-in method {} of {kind} object>", self.name)
-    }
-}
-
-/// A method of `receiver` as a value.
-pub(crate) fn method(name: &str, receiver: &Value) -> Value {
-    Value::from_object(Method {
-        name: name.to_owned(),
-        receiver: receiver.clone(),
-    })
-}
-
 #[cold]
-fn too_deep() -> Error {
+fn too_deep() -> Fault {
     limit_error(format!(
         "a list or map nests deeper than {MAX_DEPTH} levels, or holds a namespace"
     ))
@@ -186,24 +322,24 @@ fn too_deep() -> Error {
 
 /// How large a value is; none for what may not be put into a container.
 fn shape_of(value: &Value) -> Option<Shape> {
-    if let Some(text) = value.as_str() {
-        let weight = text.len();
-        return Some(Shape { depth: 0, weight });
+    match value {
+        Value::Text(text) => Some(Shape {
+            depth: 0,
+            weight: text.len(),
+        }),
+        Value::Sequence(sequence) => Some(sequence.shape),
+        Value::Dict(dict) => Some(dict.shape),
+        Value::Namespace(_) => None,
+        Value::Callable(callable) => match callable.kept() {
+            Kept::Freely => Some(Shape::default()),
+            Kept::As(items) => shape_of(items),
+            Kept::Never => None,
+        },
+        _ => Some(Shape::default()),
     }
-    let Some(object) = value.as_object() else {
-        return Some(Shape::default());
-    };
-    if let Some(sequence) = object.downcast_ref::<Sequence>() {
-        return Some(sequence.shape);
-    }
-    if let Some(dict) = object.downcast_ref::<Dict>() {
-        return Some(dict.shape);
-    }
-    let other = !object.is::<Namespace>() && !object.is::<Method>();
-    other.then(Shape::default)
 }
 
-fn shape_above<'v>(items: impl Iterator<Item = &'v Value>) -> Result<Shape, Error> {
+fn shape_above<'v>(items: impl Iterator<Item = &'v Value>) -> Result<Shape, Fault> {
     let mut above = Shape::default();
     for item in items {
         let shape = shape_of(item).ok_or_else(too_deep)?;
@@ -232,22 +368,23 @@ pub(crate) fn weight(value: &Value) -> usize {
 /// # Errors
 ///
 /// It nests too deep.
-pub(crate) fn sequence(kind: SequenceKind, items: Vec<Value>) -> Result<Value, Error> {
+pub(crate) fn sequence(kind: SequenceKind, items: Vec<Value>) -> Result<Value, Fault> {
     let shape = shape_above(items.iter())?;
-    Ok(Value::from_object(Sequence { items, kind, shape }))
+    Ok(Value::Sequence(Rc::new(Sequence { items, kind, shape })))
 }
 
-pub(crate) fn list(items: Vec<Value>) -> Result<Value, Error> {
+pub(crate) fn list(items: Vec<Value>) -> Result<Value, Fault> {
     sequence(SequenceKind::List, items)
 }
 
-pub(crate) fn tuple(items: Vec<Value>) -> Result<Value, Error> {
+pub(crate) fn tuple(items: Vec<Value>) -> Result<Value, Fault> {
     sequence(SequenceKind::Tuple, items)
 }
 
-pub(crate) fn dict(entries: IndexMap<Value, Value>) -> Result<Value, Error> {
-    let shape = shape_above(entries.iter().flat_map(|(key, value)| [key, value]))?;
-    Ok(Value::from_object(Dict { entries, shape }))
+pub(crate) fn dict(entries: Entries) -> Result<Value, Fault> {
+    let all = entries.iter().flat_map(|(key, value)| [&key.0, value]);
+    let shape = shape_above(all)?;
+    Ok(Value::Dict(Rc::new(Dict { entries, shape })))
 }
 
 /// A JSON value as the template sees it.
@@ -255,21 +392,21 @@ pub(crate) fn dict(entries: IndexMap<Value, Value>) -> Result<Value, Error> {
 /// # Errors
 ///
 /// It nests too deep.
-pub(crate) fn from_json(json: &Json) -> Result<Value, Error> {
+pub(crate) fn from_json(json: &Json) -> Result<Value, Fault> {
     convert(json, MAX_DEPTH)
 }
 
-fn convert(json: &Json, levels: usize) -> Result<Value, Error> {
+fn convert(json: &Json, levels: usize) -> Result<Value, Fault> {
     if levels == 0 {
         return Err(too_deep());
     }
     Ok(match json {
-        Json::Null => Value::from(()),
-        Json::Bool(value) => Value::from(*value),
+        Json::Null => Value::None,
+        Json::Bool(value) => Value::Bool(*value),
         Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(value), _) => Value::from(value),
-            (None, Some(value)) => Value::from(value),
-            (None, None) => Value::from(number.as_f64().unwrap_or(f64::NAN)),
+            (Some(value), _) => Value::Int(value.into()),
+            (None, Some(value)) => Value::Int(value.into()),
+            (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
         },
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => {
@@ -277,91 +414,13 @@ fn convert(json: &Json, levels: usize) -> Result<Value, Error> {
             list(items?)?
         }
         Json::Object(entries) => {
-            let entries: Result<IndexMap<_, _>, Error> = entries
+            let entries: Result<Entries, Fault> = entries
                 .iter()
-                .map(|(key, value)| Ok((Value::from(key.as_str()), convert(value, levels - 1)?)))
+                .map(|(key, value)| Ok((Key::from(key.as_str()), convert(value, levels - 1)?)))
                 .collect();
             dict(entries?)?
         }
     })
-}
-
-/// A value, taken apart.
-pub(crate) enum View<'v> {
-    Undefined,
-    None,
-    Bool(bool),
-    Int(i128),
-    Float(f64),
-    Text(&'v str),
-    Sequence(&'v Sequence),
-    Dict(&'v Dict),
-    Namespace(&'v Namespace),
-    /// A macro, a loop, a function.
-    Other,
-}
-
-/// Takes a value apart.
-pub(crate) fn view(value: &Value) -> View<'_> {
-    match value.kind() {
-        ValueKind::Undefined => View::Undefined,
-        ValueKind::None => View::None,
-        ValueKind::Bool => View::Bool(value.is_true()),
-        ValueKind::Number => match value.is_integer() {
-            true => match i128::try_from(value.clone()) {
-                Ok(value) => View::Int(value),
-                Err(_) => View::Float(f64::try_from(value.clone()).unwrap_or(f64::INFINITY)),
-            },
-            false => View::Float(f64::try_from(value.clone()).unwrap_or(f64::NAN)),
-        },
-        ValueKind::String => View::Text(value.as_str().unwrap_or_default()),
-        _ => {
-            let Some(object) = value.as_object() else {
-                return View::Other;
-            };
-            if let Some(sequence) = object.downcast_ref::<Sequence>() {
-                return View::Sequence(sequence);
-            }
-            if let Some(dict) = object.downcast_ref::<Dict>() {
-                return View::Dict(dict);
-            }
-            match object.downcast_ref::<Namespace>() {
-                Some(namespace) => View::Namespace(namespace),
-                None => View::Other,
-            }
-        }
-    }
-}
-
-/// What Python calls the type of a value.
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match view(value) {
-        View::Undefined => "Undefined",
-        View::None => "NoneType",
-        View::Bool(_) => "bool",
-        View::Int(_) => "int",
-        View::Float(_) => "float",
-        View::Text(_) => "str",
-        View::Sequence(sequence) => match sequence.kind {
-            SequenceKind::List => "list",
-            SequenceKind::Tuple | SequenceKind::Group => "tuple",
-            SequenceKind::Range { .. } => "range",
-            SequenceKind::View(name) => name,
-            SequenceKind::Generator => "generator",
-        },
-        View::Dict(_) => "dict",
-        View::Namespace(_) => "Namespace",
-        View::Other => "object",
-    }
-}
-
-/// The number that a value is, a truth value included.
-pub(crate) fn integer(value: &Value) -> Option<i128> {
-    match view(value) {
-        View::Bool(value) => Some(i128::from(value)),
-        View::Int(value) => Some(value),
-        _ => None,
-    }
 }
 
 /// What a loop over the value visits: characters, items, keys, nothing for
@@ -370,20 +429,20 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
 /// # Errors
 ///
 /// Python cannot loop over it.
-pub(crate) fn iterate(value: &Value) -> Result<Vec<Value>, Error> {
-    Ok(match view(value) {
-        View::Undefined => Vec::new(),
-        View::Text(text) => characters(text),
-        View::Sequence(sequence) => sequence.items.clone(),
-        View::Dict(dict) => dict.entries.keys().cloned().collect(),
+pub(crate) fn iterate(value: &Value) -> Result<Vec<Value>, Fault> {
+    Ok(match value {
+        Value::Undefined => Vec::new(),
+        Value::Text(text) => characters(text),
+        Value::Sequence(sequence) => sequence.items.clone(),
+        Value::Dict(dict) => dict.entries.keys().map(|key| key.0.clone()).collect(),
         _ => {
-            let message = format!("'{}' object is not iterable", type_name(value));
-            return Err(Error::new(ErrorKind::InvalidOperation, message));
+            let message = format!("'{}' object is not iterable", value.type_name());
+            return Err(type_error(message));
         }
     })
 }
 
-pub(crate) fn characters(text: &str) -> Vec<Value> {
+fn characters(text: &str) -> Vec<Value> {
     let mut buffer = [0; 4];
     let character = |c: char| Value::from(&*c.encode_utf8(&mut buffer));
     text.chars().map(character).collect()
@@ -391,53 +450,49 @@ pub(crate) fn characters(text: &str) -> Vec<Value> {
 
 /// How many items or characters a value has; none for what has no length.
 pub(crate) fn length(value: &Value) -> Option<usize> {
-    match view(value) {
-        View::Undefined => Some(0),
-        View::Text(text) => Some(text.chars().count()),
-        View::Sequence(s) if s.kind != SequenceKind::Generator => Some(s.items.len()),
-        View::Dict(dict) => Some(dict.entries.len()),
+    match value {
+        Value::Undefined => Some(0),
+        Value::Text(text) => Some(text.chars().count()),
+        Value::Sequence(s) if s.kind != SequenceKind::Generator => Some(s.items.len()),
+        Value::Dict(dict) => Some(dict.entries.len()),
         _ => None,
     }
 }
 
 /// Python's `==`.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
-    match (view(a), view(b)) {
-        (View::Undefined, View::Undefined) | (View::None, View::None) => true,
-        (View::Text(a), View::Text(b)) => a == b,
-        (View::Sequence(a), View::Sequence(b)) => {
+    match (a, b) {
+        (Value::Undefined, Value::Undefined) | (Value::None, Value::None) => true,
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Sequence(a), Value::Sequence(b)) => {
             let same_type = match (a.kind, b.kind) {
                 (SequenceKind::Range { .. }, SequenceKind::Range { .. }) => true,
+                (SequenceKind::Tuple | SequenceKind::Group, SequenceKind::Group)
+                | (SequenceKind::Group, SequenceKind::Tuple) => true,
+                (SequenceKind::Generator, _) => return Rc::ptr_eq(a, b),
                 (a, b) => a == b,
             };
             same_type
                 && a.items.len() == b.items.len()
                 && a.items.iter().zip(&b.items).all(|(a, b)| equal(a, b))
         }
-        (View::Dict(a), View::Dict(b)) => {
+        (Value::Dict(a), Value::Dict(b)) => {
             a.entries.len() == b.entries.len()
                 && a.entries
                     .iter()
                     .all(|(key, a)| b.entries.get(key).is_some_and(|b| equal(a, b)))
         }
-        (View::Other | View::Namespace(_), View::Other | View::Namespace(_)) => a == b,
+        (Value::Namespace(a), Value::Namespace(b)) => Rc::ptr_eq(a, b),
+        (Value::Callable(a), Value::Callable(b)) => a.is(b),
         _ => numbers(a, b) == Some(Ordering::Equal),
     }
 }
 
 /// How two numbers compare; none if one is no number, or not comparable.
 fn numbers(a: &Value, b: &Value) -> Option<Ordering> {
-    match (integer(a), integer(b)) {
+    match (a.integer(), b.integer()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => float(a)?.partial_cmp(&float(b)?),
-    }
-}
-
-/// The number that a value is, as a float.
-pub(crate) fn float(value: &Value) -> Option<f64> {
-    match view(value) {
-        View::Float(value) => Some(value),
-        _ => integer(value).map(|value| value as f64),
+        _ => a.float()?.partial_cmp(&b.float()?),
     }
 }
 
@@ -447,10 +502,10 @@ pub(crate) fn float(value: &Value) -> Option<f64> {
 /// # Errors
 ///
 /// Python does not order such values.
-pub(crate) fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Error> {
-    match (view(a), view(b)) {
-        (View::Text(a), View::Text(b)) => return Ok(Some(a.cmp(b))),
-        (View::Sequence(s), View::Sequence(t))
+pub(crate) fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Fault> {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => return Ok(Some(a.cmp(b))),
+        (Value::Sequence(s), Value::Sequence(t))
             if s.kind == t.kind && matches!(s.kind, SequenceKind::List | SequenceKind::Tuple) =>
         {
             for (a, b) in s.items.iter().zip(&t.items) {
@@ -460,13 +515,108 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Result<Option<Ordering>, Error> {
             }
             return Ok(Some(s.items.len().cmp(&t.items.len())));
         }
-        _ if float(a).is_some() && float(b).is_some() => return Ok(numbers(a, b)),
+        _ if a.float().is_some() && b.float().is_some() => return Ok(numbers(a, b)),
         _ => {}
     }
     let message = format!(
         "'<' not supported between instances of '{}' and '{}'",
-        type_name(a),
-        type_name(b)
+        a.type_name(),
+        b.type_name()
     );
-    Err(Error::new(ErrorKind::InvalidOperation, message))
+    Err(type_error(message))
+}
+
+impl Show for Key {
+    fn show(&self, to: &mut Writer<'_>) {
+        self.0.show(to);
+    }
+}
+
+impl Show for Value {
+    fn show(&self, to: &mut Writer<'_>) {
+        match self {
+            Value::Undefined => to.other("Undefined", "Undefined"),
+            Value::None => to.none(),
+            Value::Bool(value) => to.bool(*value),
+            Value::Int(value) => to.integer(value),
+            Value::Float(value) => to.float(*value),
+            Value::Text(text) => to.text(text),
+            Value::Sequence(sequence) => sequence.show(to),
+            Value::Dict(dict) => match to.sorts_keys() {
+                false => to.dict(&dict.entries),
+                true => match sorted(&dict.entries) {
+                    Ok(entries) => to.dict(entries),
+                    Err(error) => to.fail(JsonError::Unserializable(error.message)),
+                },
+            },
+            Value::Namespace(namespace) => {
+                let inner = Inner(namespace);
+                to.other(
+                    "Namespace",
+                    &format!("<Namespace {}>", python_compat::repr(&inner)),
+                );
+            }
+            Value::Callable(callable) => to.other("function", &callable.shown()),
+        }
+    }
+}
+
+/// The entries of a namespace.
+struct Inner<'v>(&'v Namespace);
+
+impl Show for Inner<'_> {
+    fn show(&self, to: &mut Writer<'_>) {
+        to.dict(
+            self.0
+                .entries
+                .borrow()
+                .iter()
+                .map(|(key, value)| (&**key, value)),
+        );
+    }
+}
+
+impl Show for Sequence {
+    fn show(&self, to: &mut Writer<'_>) {
+        match self.kind {
+            SequenceKind::List => to.list(&self.items),
+            SequenceKind::Tuple | SequenceKind::Group => to.tuple(&self.items),
+            SequenceKind::View(name) => {
+                let items = python_compat::repr(&Listed(&self.items));
+                to.other(name, &format!("{name}({items})"));
+            }
+            SequenceKind::Generator => to.other("generator", "<generator object>"),
+            SequenceKind::Range { start, stop, step } => {
+                let text = match step {
+                    1 => format!("range({start}, {stop})"),
+                    _ => format!("range({start}, {stop}, {step})"),
+                };
+                to.other("range", &text);
+            }
+        }
+    }
+}
+
+/// Items as a list has them.
+struct Listed<'v>(&'v [Value]);
+
+impl Show for Listed<'_> {
+    fn show(&self, to: &mut Writer<'_>) {
+        to.list(self.0);
+    }
+}
+
+/// Entries by their keys.
+fn sorted(entries: &Entries) -> Result<Vec<(&Key, &Value)>, Fault> {
+    let mut entries: Vec<(&Key, &Value)> = entries.iter().collect();
+    for pair in entries.windows(2) {
+        if let [(a, _), (b, _)] = pair {
+            compare(&a.0, &b.0)?;
+        }
+    }
+    entries.sort_by(|(a, _), (b, _)| {
+        let order = compare(&a.0, &b.0).ok().flatten();
+        order.unwrap_or(Ordering::Equal)
+    });
+    Ok(entries)
 }

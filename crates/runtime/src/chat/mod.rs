@@ -189,3 +189,13 @@ impl ChatTemplates {
         Ok(self.0.apply(chat)?)
     }
 }
+
+/// A value as the text of a message: texts as they are, others as Python prints them.
+#[cfg(feature = "tools")]
+pub(crate) fn value_as_text(value: &Json) -> String {
+    match value {
+        Json::Null => String::new(),
+        other if python_compat::depth::is_within(other) => python_compat::str(other),
+        deep => python_compat::depth::shown(deep),
+    }
+}

@@ -1,75 +1,61 @@
 //! Filters of lists and maps: picking, changing, sorting and grouping items.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use indexmap::IndexMap;
-use minijinja::{Error, State, Value};
-
-use super::super::call::{Arguments, text as text_of, whole};
-use super::super::text::str;
-use super::super::value::{
-    self, SequenceKind, View, compare, float, integer, list, sequence, view,
-};
+use super::super::callable::{Arguments, text as text_of, whole};
+use super::super::value::{self, Entries, Key, SequenceKind, Value, compare, list, sequence};
 use super::super::{
-    ITEM, charge, charge_printing, defined, items_of, limit_error, made_list, methods, operators,
+    Fault, ITEM, Render, charge, charge_printing, defined, items_of, made_list, methods, operators,
     tests, type_error,
 };
 use super::{apply, exists, generator};
+use crate::syntax::tree::Operator;
 
-pub(super) fn join(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: Arguments,
-) -> Result<Value, Error> {
+pub(crate) fn join(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [separator, attribute] = args.bind(["d", "attribute"])?;
     let separator = separator.unwrap_or_else(|| Value::from(""));
-    charge_printing(state, &separator)?;
-    let separator = str(&separator);
+    charge_printing(render, &separator)?;
+    let separator = separator.str();
     let mut out = String::new();
-    for (at, item) in items_of(state, value)?.into_iter().enumerate() {
+    for (at, item) in items_of(render, value)?.into_iter().enumerate() {
         let item = match attribute.as_ref().filter(|a| !a.is_none()) {
-            Some(attribute) => step(state, &item, attribute)?,
+            Some(attribute) => step(render, &item, attribute)?,
             None => item,
         };
-        charge_printing(state, &item)?;
-        charge(state, separator.len())?;
+        charge_printing(render, &item)?;
+        charge(render, separator.len())?;
         if at > 0 {
             out.push_str(&separator);
         }
-        out.push_str(&str(&item));
+        out.push_str(&item.str());
     }
     Ok(Value::from(out))
 }
 
 /// What an item has under a path, whose parts are read for each item anew.
-fn step(state: &mut State<'_, '_>, item: &Value, path: &Value) -> Result<Value, Error> {
-    charge(state, 1 + value::weight(path))?;
+fn step(render: &mut Render, item: &Value, path: &Value) -> Result<Value, Fault> {
+    charge(render, 1 + value::weight(path))?;
     operators::path(item, path)
 }
 
 /// `map`: an attribute or a filter of each item.
-pub(super) fn map(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    mut args: Arguments,
-) -> Result<Value, Error> {
-    let items = items_of(state, value)?;
+pub(crate) fn map(render: &mut Render, value: &Value, mut args: Arguments) -> Result<Value, Fault> {
+    let items = items_of(render, value)?;
     let mut out = Vec::with_capacity(items.len());
-    if args.positional.is_empty() && args.named.iter().any(|(name, _)| name == "attribute") {
+    if args.positional.is_empty() && args.named.iter().any(|(name, _)| &**name == "attribute") {
         let [attribute, default] = args.bind(["attribute", "default"])?;
         let attribute = attribute.unwrap_or_default();
         for item in items {
-            charge(state, 1 + value::weight(&attribute))?;
+            charge(render, 1 + value::weight(&attribute))?;
             out.push(operators::path_or(&item, &attribute, default.as_ref())?);
         }
-        return generator(state, out);
-    }
-    if args.positional.is_empty() {
-        return Err(type_error("map requires a filter argument"));
+        return generator(render, out);
     }
     let filter = args.shift();
-    let filter = text_of("map", &filter)?.to_owned();
-    if !exists(&filter) || ["map", "select", "reject"].contains(&filter.as_str()) {
+    let filter = filter.ok_or_else(|| type_error("map requires a filter argument"))?;
+    let filter: Arc<str> = text_of("map", &filter)?.into();
+    if !exists(&filter) || ["map", "select", "reject"].contains(&&*filter) {
         return Err(type_error(format!("No filter named '{filter}'.")));
     }
     for item in items {
@@ -78,31 +64,31 @@ pub(super) fn map(
             positional: args.positional.clone(),
             named: args.named.clone(),
         };
-        out.push(apply(state, &item, args)?);
+        out.push(apply(render, &item, args)?);
     }
-    generator(state, out)
+    generator(render, out)
 }
 
 /// `select`, `reject`, `selectattr`, `rejectattr`.
-pub(super) fn select(
-    state: &mut State<'_, '_>,
+pub(crate) fn select(
+    render: &mut Render,
     value: &Value,
     mut args: Arguments,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let name = args.name.clone();
+    let name = &*name;
     let keeps = name.starts_with("select");
     let attribute = match name.ends_with("attr") {
-        true if args.positional.is_empty() => {
-            return Err(type_error("Missing parameter for attribute name"));
+        true => {
+            let attribute = args.shift();
+            Some(attribute.ok_or_else(|| type_error("Missing parameter for attribute name"))?)
         }
-        true => Some(args.shift()),
         false => None,
     };
-    let test = match args.positional.is_empty() {
-        true => None,
-        false => {
-            let test = args.shift();
-            let test = text_of(&name, &test)?.to_owned();
+    let test = match args.shift() {
+        None => None,
+        Some(test) => {
+            let test: Arc<str> = text_of(name, &test)?.into();
             if !tests::exists(&test) {
                 return Err(type_error(format!("No test named '{test}'.")));
             }
@@ -110,10 +96,10 @@ pub(super) fn select(
         }
     };
     let mut out = Vec::new();
-    for item in items_of(state, value)? {
-        charge(state, 1)?;
+    for item in items_of(render, value)? {
+        charge(render, 1)?;
         let tested = match &attribute {
-            Some(attribute) => step(state, &item, attribute)?,
+            Some(attribute) => step(render, &item, attribute)?,
             None => item.clone(),
         };
         let passes = match &test {
@@ -124,24 +110,24 @@ pub(super) fn select(
                     positional: args.positional.clone(),
                     named: args.named.clone(),
                 };
-                tests::apply(state, &tested, args)?
+                tests::apply(render, &tested, args)?
             }
         };
         if passes == keeps {
             out.push(item);
         }
     }
-    generator(state, out)
+    generator(render, out)
 }
 
 /// What an item is sorted or grouped by: its attribute, in lower case unless
 /// case counts.
 fn key(
-    state: &mut State<'_, '_>,
+    render: &mut Render,
     item: &Value,
     attribute: Option<&Value>,
     case_sensitive: bool,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let value = match attribute {
         None => item.clone(),
         Some(attribute) => match attribute.as_str() {
@@ -149,61 +135,44 @@ fn key(
             Some(names) if names.contains(',') => {
                 let parts = names.split(',').map(|name| {
                     let name = Value::from(name.trim());
-                    key(state, item, Some(&name), case_sensitive)
+                    key(render, item, Some(&name), case_sensitive)
                 });
                 return list(parts.collect::<Result<_, _>>()?);
             }
-            _ => step(state, item, attribute)?,
+            _ => step(render, item, attribute)?,
         },
     };
-    charge(state, ITEM + value::weight(&value))?;
-    Ok(match view(&value) {
-        View::Text(text) if !case_sensitive => Value::from(text.to_lowercase()),
+    charge(render, ITEM + value::weight(&value))?;
+    Ok(match &value {
+        Value::Text(text) if !case_sensitive => Value::from(text.to_lowercase()),
         _ => value,
     })
 }
 
 /// `sort`, `unique`, `min`, `max`, `sum`, `groupby`.
-pub(super) fn ordering(
-    state: &mut State<'_, '_>,
+pub(crate) fn ordering(
+    render: &mut Render,
     value: &Value,
     args: Arguments,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let name = args.name.clone();
-    charge(state, value::weight(value).saturating_mul(2))?;
-    let items = items_of(state, value)?;
-    charge(state, items.len() * ITEM)?;
+    let name = &*name;
+    charge(render, value::weight(value).saturating_mul(2))?;
+    let items = items_of(render, value)?;
+    charge(render, items.len() * ITEM)?;
     if name == "sum" {
         let [attribute, start] = args.bind(["attribute", "start"])?;
-        let mut total = start.unwrap_or_else(|| Value::from(0));
+        let mut total = start.unwrap_or(Value::Int(0));
         for item in items {
             let item = match attribute.as_ref().filter(|a| !a.is_none()) {
-                Some(attribute) => step(state, &item, attribute)?,
+                Some(attribute) => step(render, &item, attribute)?,
                 None => item,
             };
-            total = match (integer(&total), integer(&item)) {
-                (Some(a), Some(b)) => {
-                    let sum = a.checked_add(b);
-                    Value::from(sum.ok_or_else(|| limit_error("a number has too many bits"))?)
-                }
-                _ => match (float(&total), float(&item)) {
-                    (Some(a), Some(b)) => Value::from(a + b),
-                    _ => {
-                        return Err(type_error(format!(
-                            "unsupported operand type(s) for +: '{}' and '{}'",
-                            value::type_name(&total),
-                            value::type_name(&item)
-                        )));
-                    }
-                },
-            };
+            total = operators::apply(render, Operator::Add, &total, &item)?;
         }
-        return Ok(match integer(&total).and_then(|n| i64::try_from(n).ok()) {
-            Some(number) => Value::from(number),
-            None => total,
-        });
+        return Ok(total);
     }
-    let (reverse, case_sensitive, attribute, default) = match name.as_str() {
+    let (reverse, case_sensitive, attribute, default) = match name {
         "sort" => {
             let [reverse, case, attribute] =
                 args.bind(["reverse", "case_sensitive", "attribute"])?;
@@ -226,23 +195,23 @@ pub(super) fn ordering(
     let attribute = attribute.filter(|a| !a.is_none());
     let mut keyed = Vec::with_capacity(items.len());
     for item in items {
-        let mut sorted_by = key(state, &item, attribute.as_ref(), case_sensitive)?;
+        let mut sorted_by = key(render, &item, attribute.as_ref(), case_sensitive)?;
         if let (true, Some(default)) = (sorted_by.is_undefined(), &default) {
             sorted_by = default.clone();
         }
         keyed.push((sorted_by, item));
     }
     if name == "unique" {
-        let mut seen: IndexMap<Value, Value> = IndexMap::new();
+        let mut seen = Entries::new();
         for (key, item) in keyed {
-            seen.entry(key).or_insert(item);
+            seen.entry(Key::new(key)?).or_insert(item);
         }
-        return generator(state, seen.into_values().collect());
+        return generator(render, seen.into_values().collect());
     }
     if name == "min" || name == "max" {
         let mut best: Option<(Value, Value)> = None;
         for (key, item) in keyed {
-            let wanted = match name.as_str() {
+            let wanted = match name {
                 "min" => Ordering::Less,
                 _ => Ordering::Greater,
             };
@@ -261,13 +230,13 @@ pub(super) fn ordering(
         // without being asked which is less: so items may lack the attribute.
         for (key, _) in &mut keyed {
             if key.is_undefined() {
-                *key = list(vec![Value::UNDEFINED])?;
+                *key = list(vec![Value::Undefined])?;
             }
         }
     }
     sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
     if name == "sort" {
-        return made_list(state, keyed.into_iter().map(|(_, item)| item).collect());
+        return made_list(render, keyed.into_iter().map(|(_, item)| item).collect());
     }
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     for (key, item) in keyed {
@@ -276,13 +245,13 @@ pub(super) fn ordering(
             _ => groups.push((key, vec![item])),
         }
     }
-    let groups: Result<Vec<Value>, Error> = groups
+    let groups: Result<Vec<Value>, Fault> = groups
         .into_iter()
         .map(|(key, items)| {
             let grouper = match (case_sensitive, items.first(), &attribute) {
                 // The name of the group is spelled as in its first item.
                 (false, Some(first), Some(attribute)) => {
-                    let spelled = step(state, first, attribute)?;
+                    let spelled = step(render, first, attribute)?;
                     if spelled.is_undefined() { key } else { spelled }
                 }
                 _ => key,
@@ -290,11 +259,11 @@ pub(super) fn ordering(
             sequence(SequenceKind::Group, vec![grouper, list(items)?])
         })
         .collect();
-    made_list(state, groups?)
+    made_list(render, groups?)
 }
 
 /// Sorts, keeping the order of equals; fails where Python would.
-fn sort(keyed: &mut [(Value, Value)], reverse: bool) -> Result<(), Error> {
+fn sort(keyed: &mut [(Value, Value)], reverse: bool) -> Result<(), Fault> {
     let mut failed = None;
     keyed.sort_by(|(a, _), (b, _)| match compare(a, b) {
         Ok(order) => {
@@ -309,20 +278,20 @@ fn sort(keyed: &mut [(Value, Value)], reverse: bool) -> Result<(), Error> {
     failed.map_or(Ok(()), Err)
 }
 
-pub(super) fn dictsort(
-    state: &mut State<'_, '_>,
+pub(crate) fn dictsort(
+    render: &mut Render,
     value: &Value,
     args: Arguments,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let [case, by, reverse] = args.bind(["case_sensitive", "by", "reverse"])?;
-    let View::Dict(dict) = view(value) else {
+    let Value::Dict(dict) = value else {
         defined(value)?;
         return Err(type_error(format!(
             "'{}' object has no attribute 'items'",
-            value::type_name(value)
+            value.type_name()
         )));
     };
-    let at = match by.map(|by| str(&by)).as_deref() {
+    let at = match by.map(|by| by.str()).as_deref() {
         None | Some("key") => 0,
         Some("value") => 1,
         _ => {
@@ -332,41 +301,38 @@ pub(super) fn dictsort(
         }
     };
     let case = case.is_some_and(|v| v.is_true());
-    charge(state, value::weight(value) + dict.entries.len() * ITEM)?;
+    charge(render, value::weight(value) + dict.entries.len() * ITEM)?;
     let mut keyed = Vec::new();
     for pair in methods::pairs(&dict.entries)? {
-        keyed.push((key(state, &pair, Some(&Value::from(at)), case)?, pair));
+        keyed.push((key(render, &pair, Some(&Value::Int(at)), case)?, pair));
     }
     sort(&mut keyed, reverse.is_some_and(|v| v.is_true()))?;
-    made_list(state, keyed.into_iter().map(|(_, pair)| pair).collect())
+    made_list(render, keyed.into_iter().map(|(_, pair)| pair).collect())
 }
 
 /// `batch` and `slice`.
-pub(super) fn chunks(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: Arguments,
-) -> Result<Value, Error> {
+pub(crate) fn chunks(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
     let name = args.name.clone();
+    let name = &*name;
     let [count, fill] = args.bind(["count", "fill_with"])?;
-    let count = whole(&name, &count.unwrap_or_default())?;
+    let count = whole(name, &count.unwrap_or_default())?;
     let count = usize::try_from(count).ok().filter(|c| *c > 0);
     let count = count.ok_or_else(|| type_error(format!("{name}() wants a count above 0")))?;
     let fill = fill.filter(|f| !f.is_none());
-    let items = items_of(state, value)?;
+    let items = items_of(render, value)?;
     let mut out = Vec::new();
     if name == "batch" {
         for chunk in items.chunks(count) {
             let mut chunk = chunk.to_vec();
             if let Some(fill) = &fill {
-                charge(state, (count - chunk.len()).saturating_mul(ITEM))?;
+                charge(render, (count - chunk.len()).saturating_mul(ITEM))?;
                 chunk.resize(count, fill.clone());
             }
-            out.push(made_list(state, chunk)?);
+            out.push(made_list(render, chunk)?);
         }
-        return generator(state, out);
+        return generator(render, out);
     }
-    charge(state, count.saturating_mul(ITEM))?;
+    charge(render, count.saturating_mul(ITEM))?;
     let (each, longer) = (items.len() / count, items.len() % count);
     let mut rest = items.into_iter();
     for at in 0..count {
@@ -377,7 +343,7 @@ pub(super) fn chunks(
         if let Some(fill) = fill.as_ref().filter(|_| longer > 0 && at >= longer) {
             chunk.push(fill.clone());
         }
-        out.push(made_list(state, chunk)?);
+        out.push(made_list(render, chunk)?);
     }
-    generator(state, out)
+    generator(render, out)
 }

@@ -2,110 +2,74 @@
 
 use std::cmp::Ordering;
 
-use minijinja::{Error, Value};
+use python_compat::number;
 
-use super::super::call::{Arguments, whole};
-use super::super::text::{is_space, str};
-use super::super::value::{self, View, float, integer, view};
-use super::super::{defined, type_error};
+use super::super::callable::{Arguments, fits, whole};
+use super::super::value::Value;
+use super::super::{Fault, defined, limit_error, type_error};
 
-pub(super) fn int(value: &Value, args: Arguments) -> Result<Value, Error> {
+pub(crate) fn int(value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [default, base] = args.bind(["default", "base"])?;
     let base = match base {
         Some(base) => whole("int", &base)?,
         None => 10,
     };
-    let parsed = match view(defined(value)?) {
-        View::Text(text) => parse_int(text, base).or_else(|| {
-            // A number with a fraction is cut.
-            let number = parse_float(text).filter(|n| n.is_finite());
-            number.map(|number| number as i128)
-        }),
-        View::Float(number) if number.is_finite() => Some(number as i128),
-        _ => integer(value),
+    let parsed = match defined(value)? {
+        Value::Text(text) => {
+            let base = u32::try_from(base).unwrap_or(u32::MAX);
+            match number::integer(text, base) {
+                Some(read) => Some(read.to_i128().ok_or_else(too_long)?),
+                // A number with a fraction is cut.
+                None => cut(number::float(text))?,
+            }
+        }
+        Value::Float(number) => cut(Some(*number))?,
+        other => other.integer(),
     };
-    Ok(match parsed {
-        Some(number) => match i64::try_from(number) {
-            Ok(number) => Value::from(number),
-            Err(_) => Value::from(number),
-        },
-        None => default.unwrap_or_else(|| Value::from(0)),
-    })
-}
-
-fn parse_int(text: &str, base: i64) -> Option<i128> {
-    let text = text.trim_matches(is_space);
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'-' => (-1, &text[1..]),
-        b'+' => (1, &text[1..]),
-        _ => (1, text),
-    };
-    let lower = digits.to_ascii_lowercase();
-    let prefixed = |prefix: &str| lower.strip_prefix(prefix).map(str::to_owned);
-    let (base, digits) = match base {
-        16 => (16, prefixed("0x").unwrap_or(lower)),
-        8 => (8, prefixed("0o").unwrap_or(lower)),
-        2 => (2, prefixed("0b").unwrap_or(lower)),
-        0 => match (prefixed("0x"), prefixed("0o"), prefixed("0b")) {
-            (Some(digits), _, _) => (16, digits),
-            (_, Some(digits), _) => (8, digits),
-            (_, _, Some(digits)) => (2, digits),
-            _ => (10, lower),
-        },
-        base => (
-            u32::try_from(base).ok().filter(|b| (2..=36).contains(b))?,
-            lower,
-        ),
-    };
-    // Underscores stand between digits only.
-    let wrong =
-        digits.starts_with(['_', '+', '-']) || digits.ends_with('_') || digits.contains("__");
-    if wrong {
-        return None;
-    }
-    let number = i128::from_str_radix(&digits.replace('_', ""), base).ok()?;
-    Some(sign * number)
-}
-
-pub(super) fn parse_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(is_space);
-    let lower = text.to_ascii_lowercase();
-    let named = lower.trim_start_matches(['+', '-']);
-    let known = ["inf", "infinity", "nan"].contains(&named);
-    let numeric = lower.chars().all(|c| "0123456789+-._e".contains(c));
-    let wrong = lower.starts_with('_') || lower.ends_with('_') || lower.contains("__");
-    match (known || numeric) && !wrong {
-        true => lower.replace('_', "").parse().ok(),
-        false => None,
+    match parsed {
+        Some(number) => fits(Some(number)),
+        None => Ok(default.unwrap_or(Value::Int(0))),
     }
 }
 
-pub(super) fn round(value: &Value, args: Arguments) -> Result<Value, Error> {
+#[cold]
+fn too_long() -> Fault {
+    limit_error("a number has more than 127 bits")
+}
+
+/// The whole part of a number; none of one that is not finite.
+fn cut(number: Option<f64>) -> Result<Option<i128>, Fault> {
+    match number.filter(|number| number.is_finite()) {
+        Some(number) if number.abs() >= 1.7e38 => Err(too_long()),
+        other => Ok(other.map(|number| number as i128)),
+    }
+}
+
+pub(crate) fn round(value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [precision, method] = args.bind(["precision", "method"])?;
     let precision = match precision {
         Some(precision) => whole("round", &precision)?.clamp(-300, 300) as i32,
         None => 0,
     };
     let method = method
-        .map(|m| str(&m))
+        .map(|m| m.str())
         .unwrap_or_else(|| "common".to_owned());
     defined(value)?;
-    let number = float(value).ok_or_else(|| {
+    let number = value.float().ok_or_else(|| {
         type_error(format!(
             "type {} doesn't define __round__ method",
-            value::type_name(value)
+            value.type_name()
         ))
     })?;
     let scale = 10f64.powi(precision);
     let rounded = match method.as_str() {
         "common" => {
-            if let Some(whole) = integer(value) {
+            if let Some(whole) = value.integer() {
                 let rounded = match precision {
                     0.. => Some(whole),
                     _ => round_whole(whole, precision.unsigned_abs()),
                 };
-                let rounded = rounded.and_then(|n| i64::try_from(n).ok());
-                return Ok(rounded.map_or_else(|| value.clone(), Value::from));
+                return Ok(rounded.map_or_else(|| value.clone(), Value::Int));
             }
             match precision {
                 // To even, by the exact decimal value.
@@ -120,7 +84,7 @@ pub(super) fn round(value: &Value, args: Arguments) -> Result<Value, Error> {
         "floor" => (number * scale).floor() / scale,
         _ => return Err(type_error("method must be common, ceil or floor")),
     };
-    Ok(Value::from(rounded))
+    Ok(Value::Float(rounded))
 }
 
 /// Rounds to a power of ten, halves to even.

@@ -1,16 +1,15 @@
 //! Filters of texts: casing, escaping, cutting, wrapping.
 
-use minijinja::{Error, State, Value};
+use python_compat::number;
+use python_compat::text::{LineEnds, is_space, line_count, lines, split_space};
 
-use super::super::call::{Arguments, whole};
-use super::super::text::{LineEnds, is_space, line_count, lines, split_space, str};
-use super::super::value::{self, View, float, view};
-use super::super::{ITEM, charge, defined, items_of, made, type_error};
-use super::numbers::parse_float;
+use super::super::callable::{Arguments, whole};
+use super::super::value::{self, Value};
+use super::super::{Fault, ITEM, Render, charge, defined, items_of, made, type_error};
 use super::plain;
 
 /// Jinja's `title`, which knows words by blanks, hyphens and brackets.
-pub(super) fn title(text: &str) -> String {
+pub(crate) fn title(text: &str) -> String {
     let separates = |c: char| is_space(c) || "-({[<".contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -27,7 +26,7 @@ pub(super) fn title(text: &str) -> String {
     out
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -42,7 +41,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-pub(super) fn striptags(text: &str) -> String {
+pub(crate) fn striptags(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -67,30 +66,26 @@ pub(super) fn striptags(text: &str) -> String {
 }
 
 /// A value that has to be a text.
-fn text_alone<'v>(filter: &str, value: &'v Value) -> Result<&'v Value, Error> {
-    match view(defined(value)?) {
-        View::Text(_) => Ok(value),
+fn text_alone<'v>(filter: &str, value: &'v Value) -> Result<&'v Value, Fault> {
+    match defined(value)? {
+        Value::Text(_) => Ok(value),
         _ => Err(type_error(format!(
             "{filter} wants a text, not '{}'",
-            value::type_name(value)
+            value.type_name()
         ))),
     }
 }
 
-pub(super) fn indent(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: Arguments,
-) -> Result<Value, Error> {
+pub(crate) fn indent(render: &mut Render, value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [width, first, blank] = args.bind(["width", "first", "blank"])?;
-    let text = plain(state, text_alone("indent", value)?)?;
+    let text = plain(render, text_alone("indent", value)?)?;
     let unit = match &width {
         None => "    ".to_owned(),
-        Some(width) => match view(width) {
-            View::Text(text) => text.to_owned(),
+        Some(width) => match width {
+            Value::Text(text) => text.to_string(),
             _ => {
                 let count = usize::try_from(whole("indent", width)?).unwrap_or(0);
-                charge(state, count)?;
+                charge(render, count)?;
                 " ".repeat(count)
             }
         },
@@ -99,10 +94,13 @@ pub(super) fn indent(
         first.is_some_and(|v| v.is_true()),
         blank.is_some_and(|v| v.is_true()),
     );
-    charge(state, line_count(&text).saturating_mul(ITEM / 2))?;
+    charge(render, line_count(&text).saturating_mul(ITEM / 2))?;
     let source = format!("{text}\n");
     let all = lines(&source, LineEnds::Drop);
-    charge(state, text.len() + all.len().saturating_mul(unit.len() + 1))?;
+    charge(
+        render,
+        text.len() + all.len().saturating_mul(unit.len() + 1),
+    )?;
     let mut out = String::new();
     for (at, line) in all.iter().enumerate() {
         if at > 0 {
@@ -120,11 +118,11 @@ pub(super) fn indent(
     Ok(Value::from(out))
 }
 
-pub(super) fn truncate(
-    state: &mut State<'_, '_>,
+pub(crate) fn truncate(
+    render: &mut Render,
     value: &Value,
     args: Arguments,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let [wanted, kill, end, leeway] = args.bind(["length", "killwords", "end", "leeway"])?;
     let number = |value: Option<Value>, default: i64| match value.filter(|v| !v.is_none()) {
         Some(value) => whole("truncate", &value),
@@ -133,12 +131,12 @@ pub(super) fn truncate(
     let (wanted, leeway) = (number(wanted, 255)?, number(leeway, 5)?);
     let end = match end {
         None => "...".to_owned(),
-        Some(end) => plain(state, &end)?,
+        Some(end) => plain(render, &end)?,
     };
-    let items = match view(value) {
-        View::Sequence(sequence) => Some(sequence.items.len()),
-        View::Dict(dict) => Some(dict.entries.len()),
-        View::Undefined => None,
+    let items = match value {
+        Value::Sequence(sequence) => Some(sequence.items.len()),
+        Value::Dict(dict) => Some(dict.entries.len()),
+        Value::Undefined => None,
         _ => text_alone("truncate", value).map(|_| None)?,
     };
     if let Some(items) = items {
@@ -148,7 +146,7 @@ pub(super) fn truncate(
             false => text_alone("truncate", value).cloned(),
         };
     }
-    let text = plain(state, value)?;
+    let text = plain(render, value)?;
     let (count, tail) = (text.chars().count() as i64, end.chars().count() as i64);
     if wanted < tail || leeway < 0 {
         return Err(type_error(format!(
@@ -156,7 +154,7 @@ pub(super) fn truncate(
         )));
     }
     if count <= wanted.saturating_add(leeway) {
-        return made(state, text);
+        return made(render, text);
     }
     let kept: String = text
         .chars()
@@ -168,14 +166,14 @@ pub(super) fn truncate(
             .rsplit_once(' ')
             .map_or(kept.as_str(), |(kept, _)| kept),
     };
-    made(state, format!("{kept}{end}"))
+    made(render, format!("{kept}{end}"))
 }
 
-pub(super) fn wordwrap(
-    state: &mut State<'_, '_>,
+pub(crate) fn wordwrap(
+    render: &mut Render,
     value: &Value,
     args: Arguments,
-) -> Result<Value, Error> {
+) -> Result<Value, Fault> {
     let [width, break_long, separator, hyphens] = args.bind([
         "width",
         "break_long_words",
@@ -191,12 +189,12 @@ pub(super) fn wordwrap(
     let breaks = break_long.is_none_or(|v| v.is_true());
     let separator = match separator.filter(|v| !v.is_none()) {
         None => "\n".to_owned(),
-        Some(separator) => plain(state, &separator)?,
+        Some(separator) => plain(render, &separator)?,
     };
-    let text = plain(state, text_alone("wordwrap", value)?)?;
+    let text = plain(render, text_alone("wordwrap", value)?)?;
     let hyphens = hyphens.is_none_or(|v| v.is_true());
-    charge(state, text.len().saturating_mul(4))?;
-    charge(state, line_count(&text).saturating_mul(ITEM / 2))?;
+    charge(render, text.len().saturating_mul(4))?;
+    charge(render, line_count(&text).saturating_mul(ITEM / 2))?;
     let mut wrapped: Vec<&str> = Vec::new();
     for line in lines(&text, LineEnds::Drop) {
         let before = wrapped.len();
@@ -204,9 +202,9 @@ pub(super) fn wordwrap(
         if wrapped.len() == before {
             wrapped.push("");
         }
-        charge(state, (wrapped.len() - before).saturating_mul(ITEM))?;
+        charge(render, (wrapped.len() - before).saturating_mul(ITEM))?;
     }
-    charge(state, wrapped.len().saturating_mul(separator.len()))?;
+    charge(render, wrapped.len().saturating_mul(separator.len()))?;
     Ok(Value::from(wrapped.join(&separator)))
 }
 
@@ -281,10 +279,10 @@ fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: 
     }
 }
 
-pub(super) fn filesize(value: &Value, binary: bool) -> Result<String, Error> {
-    let bytes = match view(value) {
-        View::Text(text) => parse_float(text),
-        _ => float(value),
+pub(crate) fn filesize(value: &Value, binary: bool) -> Result<String, Fault> {
+    let bytes = match value {
+        Value::Text(text) => number::float(text),
+        _ => value.float(),
     };
     let bytes = bytes.ok_or_else(|| type_error("filesizeformat wants a number"))?;
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
@@ -323,59 +321,55 @@ fn percent_encode(text: &str, kept: &str) -> String {
     out
 }
 
-pub(super) fn urlencode(state: &mut State<'_, '_>, value: &Value) -> Result<Value, Error> {
-    charge(state, value::weight(value).saturating_mul(3))?;
-    let pairs = match view(value) {
-        View::Dict(dict) => dict
+pub(crate) fn urlencode(render: &mut Render, value: &Value) -> Result<Value, Fault> {
+    charge(render, value::weight(value).saturating_mul(3))?;
+    let pairs = match value {
+        Value::Dict(dict) => dict
             .entries
             .iter()
-            .map(|(key, value)| (str(key), str(value)))
+            .map(|(key, value)| (key.value().str(), value.str()))
             .collect(),
-        View::Sequence(sequence) => {
+        Value::Sequence(sequence) => {
             let mut pairs = Vec::new();
             for pair in &sequence.items {
-                match items_of(state, pair)?.as_slice() {
-                    [key, value] => pairs.push((str(key), str(value))),
+                match items_of(render, pair)?.as_slice() {
+                    [key, value] => pairs.push((key.str(), value.str())),
                     _ => return Err(type_error("urlencode wants pairs")),
                 }
             }
             pairs
         }
-        _ => return made(state, percent_encode(&str(value), "/")),
+        _ => return made(render, percent_encode(&value.str(), "/")),
     };
     let encode = |text: &str| percent_encode(text, "").replace("%20", "+");
     let pairs: Vec<String> = pairs
         .iter()
         .map(|(key, value)| format!("{}={}", encode(key), encode(value)))
         .collect();
-    made(state, pairs.join("&"))
+    made(render, pairs.join("&"))
 }
 
-pub(super) fn xmlattr(
-    state: &mut State<'_, '_>,
-    value: &Value,
-    space: bool,
-) -> Result<Value, Error> {
-    let View::Dict(dict) = view(value) else {
+pub(crate) fn xmlattr(render: &mut Render, value: &Value, space: bool) -> Result<Value, Fault> {
+    let Value::Dict(dict) = value else {
         return Err(type_error("xmlattr wants a map"));
     };
-    charge(state, value::weight(value).saturating_mul(2))?;
+    charge(render, value::weight(value).saturating_mul(2))?;
     let mut parts = Vec::new();
     for (key, value) in &dict.entries {
         if value.is_none() || value.is_undefined() {
             continue;
         }
-        let key = str(key);
+        let key = key.value().str();
         if key.contains(|c: char| is_space(c) || "/>=".contains(c)) {
             return Err(type_error(format!(
                 "Invalid character in attribute name: '{key}'"
             )));
         }
-        parts.push(format!("{}=\"{}\"", escape(&key), escape(&str(value))));
+        parts.push(format!("{}=\"{}\"", escape(&key), escape(&value.str())));
     }
     let joined = parts.join(" ");
     match space && !joined.is_empty() {
-        true => made(state, format!(" {joined}")),
-        false => made(state, joined),
+        true => made(render, format!(" {joined}")),
+        false => made(render, joined),
     }
 }

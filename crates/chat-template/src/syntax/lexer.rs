@@ -4,18 +4,20 @@
 //! White space around tags is settled here and nowhere else: what comes out as
 //! data is printed as it is.
 
-use super::syntax::SyntaxError;
+use python_compat::text::is_space;
+
+use super::SyntaxError;
 
 /// A token and the line it begins in, from 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) line: usize,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) line: usize,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Text outside of tags.
     Data(String),
     /// `{%`
@@ -29,15 +31,14 @@ pub(super) enum Kind {
     Name(String),
     /// A string literal, its escapes resolved.
     Text(String),
-    /// An integer literal as decimal digits.
-    Integer(String),
+    Integer(i128),
     Float(f64),
     Operator(&'static str),
 }
 
 impl Kind {
     /// How messages call it.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Kind::Data(_) => "template data / text".to_owned(),
             Kind::BlockBegin => "begin of statement block".to_owned(),
@@ -60,7 +61,7 @@ const OPERATORS: [&str; 27] = [
 ];
 
 /// The tokens of a template.
-pub(super) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxError> {
+pub(crate) fn tokens(source: &str) -> Result<Vec<Token>, SyntaxError> {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
     let source = source.strip_suffix('\n').unwrap_or(&source);
     let mut lexer = Lexer {
@@ -279,9 +280,6 @@ impl<'s> Lexer<'s> {
             .find(|c: char| c != '_' && !c.is_alphanumeric())
             .unwrap_or(self.rest.len());
         let name = &self.rest[..length];
-        if name.starts_with(super::syntax::OWN) {
-            return Err(self.error(format!("the name '{name}' is reserved")));
-        }
         self.push(Kind::Name(name.to_owned()));
         self.take(length);
         Ok(())
@@ -328,7 +326,7 @@ impl<'s> Lexer<'s> {
             let Ok(value) = i128::from_str_radix(&text, radix) else {
                 return Err(self.error(format!("the integer {} is too long", &self.rest[..length])));
             };
-            self.push(Kind::Integer(value.to_string()));
+            self.push(Kind::Integer(value));
             self.take(2 + length);
             return Ok(());
         }
@@ -363,10 +361,7 @@ impl<'s> Lexer<'s> {
         let text = self.rest[..length].replace('_', "");
         let kind = match float {
             true => text.parse().map(Kind::Float).ok(),
-            false => text
-                .parse::<i128>()
-                .ok()
-                .map(|n| Kind::Integer(n.to_string())),
+            false => text.parse().map(Kind::Integer).ok(),
         };
         let Some(kind) = kind else {
             return Err(self.error(format!("the number {text} is too long")));
@@ -391,11 +386,6 @@ impl<'s> Lexer<'s> {
         self.take(end + 2);
         Ok(())
     }
-}
-
-/// White space of Python's `\s` and `str.strip`.
-pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 fn split_sign(text: &str) -> (Option<char>, &str) {
