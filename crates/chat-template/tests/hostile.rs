@@ -52,6 +52,63 @@ fn endless_work_ends() {
     }
 }
 
+/// Calls inside of calls take the stack of the thread that renders, of which there may be
+/// little.
+#[test]
+fn deep_calls_end_on_a_small_stack() {
+    let within = |deep: &str, times: usize| {
+        let blocks = "{% if true %}{% for x in [1] %}{% with %}".repeat(times);
+        let ends = "{% endwith %}{% endfor %}{% endif %}".repeat(times);
+        format!("{{% macro m(f) %}}{blocks}{deep}{ends}{{% endmacro %}}{{{{ m(m) }}}}")
+    };
+    let brackets = format!("{{{{ {}f(f){} }}}}", "[".repeat(30), "]".repeat(30));
+    let filters = format!("{{{{ f(f){} }}}}", " | trim".repeat(180));
+    let sources = [
+        "{% macro m(f) %}{{ f(f) }}{% endmacro %}{{ m(m) }}".to_owned(),
+        "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}".to_owned(),
+        "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}".to_owned(),
+        "{% macro m(f, a=f(f)) %}{% endmacro %}{{ m(m) }}".to_owned(),
+        "{% macro m(f) %}{% set x %}{% filter upper %}{% generation %}{{ f(f) }}{% endgeneration %}{% endfilter %}{% endset %}{% endmacro %}{{ m(m) }}".to_owned(),
+        within("{{ f(f) }}", 14),
+        within(&brackets, 4),
+        within(&filters, 14),
+    ];
+    let thread = std::thread::Builder::new().stack_size(1 << 20);
+    let run = move || {
+        for source in sources {
+            assert_eq!(kind(&source), ErrorKind::Limit, "{source:.80}");
+        }
+    };
+    thread.spawn(run).unwrap().join().unwrap();
+}
+
+/// What holds values is freed without taking the stack, however long a chain of it gets.
+#[test]
+fn long_chains_of_values_are_refused_or_freed() {
+    let messages = [json!({"role": "user", "content": "x"})];
+    let chat = Chat::new(&messages);
+    for step in [
+        "{% set n.v = cycler(n.v) %}",
+        "{% set n.v = joiner(n.v) %}",
+        "{% set n.v = [n.v] %}",
+        "{% set n.v = {'a': n.v} %}",
+        "{% set n.v = (n.v,) %}",
+        "{% set n.v = n.v.copy %}",
+        "{% set n.v = namespace(v=n.v) %}",
+        "{% for x in [n.v] %}{% set n.v = loop %}{{ loop.index }}{% endfor %}",
+        "{% macro a(f) %}{% macro b() %}{{ f }}{% endmacro %}{% set n.v = b %}{% endmacro %}{{ a(n.v) }}",
+        "{% macro b() %}{{ n.v }}{% endmacro %}{% set n.v = b %}",
+    ] {
+        let source = format!(
+            "{{% set n = namespace(v=[]) %}}{{% for i in range(100000) %}}{step}{{% endfor %}}"
+        );
+        let rendered = ChatTemplate::new(&source).unwrap().render(&chat);
+        if let Err(error) = rendered {
+            assert_eq!(error.kind(), ErrorKind::Limit, "{step}");
+        }
+    }
+}
+
 /// A kilobyte of captures, each twice the one before, took 6.4 GB and ended the process:
 /// what is captured is never printed, so nobody counted it.
 #[test]

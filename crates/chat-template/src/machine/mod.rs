@@ -20,7 +20,7 @@ use crate::time::Moment;
 
 /// Most levels of calls, blocks and expressions inside each other: what a thread's stack
 /// bears.
-const MAX_LEVELS: usize = 1_500;
+const MAX_LEVELS: usize = 400;
 
 /// What a macro counts as, with the names that it keeps.
 const CLOSURE: usize = 512;

@@ -136,9 +136,13 @@ impl Parser {
         if rest.is_empty() {
             return Ok(first);
         }
-        let count = rest.len();
+        // In a chain each comparison and each operand is a level.
+        let levels = match rest.len() {
+            1 => 1,
+            count => 2 * count + 1,
+        };
         let expression = Expression::Comparisons(Box::new(first.expression), rest);
-        self.above(height, count, expression)
+        self.above(height, levels, expression)
     }
 
     fn comparison_sign(&mut self) -> Option<Comparison> {
@@ -223,16 +227,19 @@ impl Parser {
     }
 
     fn unary(&mut self) -> Parsed<Tall> {
-        let signs: [(&str, fn(Box<Expression>) -> Expression); 2] =
-            [("-", Expression::Negative), ("+", Expression::Positive)];
-        for (sign, make) in signs {
-            if self.skip_operator(sign) {
-                let operand = self.nested(Self::unary)?;
-                return self.above(operand.height, 1, make(Box::new(operand.expression)));
-            }
+        let negative = self.is_operator("-");
+        if !negative && !self.is_operator("+") {
+            let value = self.primary()?;
+            return self.postfix(value);
         }
-        let value = self.primary()?;
-        self.postfix(value)
+        self.at += 1;
+        let operand = self.nested(Self::unary)?;
+        let inner = Box::new(operand.expression);
+        let expression = match negative {
+            true => Expression::Negative(inner),
+            false => Expression::Positive(inner),
+        };
+        self.above(operand.height, 1, expression)
     }
 
     fn primary(&mut self) -> Parsed<Tall> {

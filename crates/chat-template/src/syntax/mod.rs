@@ -511,8 +511,12 @@ impl Parser {
     ) -> Parsed<Arc<Macro>> {
         let before = std::mem::take(&mut self.said);
         let body = self.whole_block(tag, end)?;
-        let said = std::mem::replace(&mut self.said, before);
-        self.said.the_loop |= said.the_loop;
+        let said = self.said;
+        // What is said in a macro is said in the macro around it, too.
+        self.said.the_loop |= before.the_loop;
+        self.said.varargs |= before.varargs;
+        self.said.kwargs |= before.kwargs;
+        self.said.caller |= before.caller;
         let mut special = |said: bool, name: &str| {
             let own = said && !parameters.iter().any(|p| &*p.label == name);
             own.then(|| self.name(name))
