@@ -11,6 +11,8 @@ pub struct Spec {
     align: Option<char>,
     sign: Option<char>,
     alternate: bool,
+    /// Numbers are padded behind their sign, because the width begins with a zero.
+    zeros: bool,
     width: usize,
     grouping: Option<char>,
     precision: Option<usize>,
@@ -81,7 +83,7 @@ impl Spec {
         }
         if rest.starts_with('0') {
             layout.fill = layout.fill.or(Some('0'));
-            layout.align = layout.align.or(Some('='));
+            layout.zeros = layout.align.is_none();
             rest = &rest[1..];
         }
         layout.width = number(&mut rest)?.unwrap_or(0);
@@ -123,6 +125,9 @@ impl Spec {
     ///
     /// The specification is not one of texts.
     pub fn text(&self, text: &str) -> Result<String, FormatError> {
+        if let Some(grouping) = self.grouping {
+            return Err(wrong(format!("Cannot specify '{grouping}' with 's'.")));
+        }
         match self.kind {
             None | Some('s') if self.align != Some('=') => Ok(field_of_text(text, self)),
             None | Some('s') => Err(wrong(
@@ -389,6 +394,10 @@ fn padded(sign: &str, body: &str, layout: &Spec, default: char) -> String {
         .saturating_sub(sign.chars().count() + body.chars().count());
     let fill = layout.fill.unwrap_or(' ');
     let run = |count: usize| -> String { std::iter::repeat_n(fill, count).collect() };
+    let default = match layout.zeros && default == '>' {
+        true => '=',
+        false => default,
+    };
     match layout.align.unwrap_or(default) {
         '<' => format!("{sign}{body}{}", run(missing)),
         '^' => format!(
@@ -548,6 +557,8 @@ mod tests {
             assert_eq!(spec(text).float(1234567.891).unwrap(), expected, "{text}");
         }
         assert_eq!(spec(">4.2").text("añb").unwrap(), "  añ");
+        assert_eq!(spec("05").text("a").unwrap(), "a0000");
+        assert!(spec(",").text("a").is_err());
         assert!(spec("d").text("a").is_err());
         assert!(spec("=5").text("a").is_err());
         assert!(spec("s").integer(1, "int").is_err());

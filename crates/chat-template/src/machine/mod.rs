@@ -311,7 +311,13 @@ impl Machine<'_> {
                 let text = self.inside(|m| m.capture(|m| m.whole(body)))?;
                 self.captured = Value::from(text);
                 let value = self.evaluate(value)?;
-                self.print(&value)?;
+                let Value::Text(text) = &value else {
+                    return Err(type_error(format!(
+                        "a filter block makes text, not '{}'",
+                        value.type_name()
+                    )));
+                };
+                self.print_text(text)?;
             }
             StatementKind::Macro(name, of) => {
                 let closure = self.closure(of)?;

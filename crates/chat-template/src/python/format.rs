@@ -24,6 +24,12 @@ pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Res
         Value::Dict(dict) => Some(dict),
         _ => None,
     };
+    // What has items need not be used.
+    let may_be_left = match arguments {
+        Value::Dict(_) | Value::Undefined => true,
+        Value::Sequence(s) => matches!(s.kind, SequenceKind::List | SequenceKind::Range { .. }),
+        _ => false,
+    };
     let mut out = String::new();
     let mut rest = text;
     while let Some(piece) = format::next_percent(&mut rest).map_err(wrong)? {
@@ -74,7 +80,7 @@ pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Res
         };
         out.push_str(&piece);
     }
-    if positional.next().is_some() && named.is_none() {
+    if positional.next().is_some() && !may_be_left {
         return Err(type_error(
             "not all arguments converted during string formatting",
         ));

@@ -413,6 +413,11 @@ pub(crate) fn slice(render: &mut Render, value: &Value, of: Slice) -> Result<Val
             charge(render, picked.len() * ITEM)?;
             let kind = match sequence.kind {
                 SequenceKind::Tuple | SequenceKind::Group => SequenceKind::Tuple,
+                SequenceKind::Range {
+                    start,
+                    step: stride,
+                    ..
+                } => part_of_range(start, stride, [at, end, step]),
                 _ => SequenceKind::List,
             };
             let stride = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
@@ -424,6 +429,21 @@ pub(crate) fn slice(render: &mut Render, value: &Value, of: Slice) -> Result<Val
             value::sequence(kind, taken)
         }
         _ => Ok(Value::Undefined),
+    }
+}
+
+/// A slice of a range, which is a range.
+fn part_of_range(start: i64, stride: i64, [at, end, step]: [i128; 3]) -> SequenceKind {
+    let place = |at: i128| i128::from(start).saturating_add(at.saturating_mul(stride.into()));
+    let fits = |number: i128| i64::try_from(number).ok();
+    let bounds = (
+        fits(place(at)),
+        fits(place(end)),
+        fits(step.saturating_mul(stride.into())),
+    );
+    match bounds {
+        (Some(start), Some(stop), Some(step)) => SequenceKind::Range { start, stop, step },
+        _ => SequenceKind::List,
     }
 }
 

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use python_compat::text::all_cased;
 
 use super::callable::{Arguments, Callable, whole};
-use super::value::{SequenceKind, Value, equal};
+use super::value::{Key, SequenceKind, Value, equal};
 use super::{
     Fault, Render, charge, charge_comparing, charge_printing, filters, operators, type_error,
 };
-use crate::syntax::tree::Comparison;
+use crate::syntax::tree::{Comparison, Operator};
 
 const NAMES: [&str; 39] = [
     "!=",
@@ -72,20 +72,8 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
     match &*name {
         "divisibleby" => {
             let [divisor] = args.bind_all(["num"])?;
-            if let (Value::Float(_), _) | (_, Value::Float(_)) = (value, &divisor) {
-                let (Some(a), Some(b)) = (value.float(), divisor.float()) else {
-                    return Err(type_error("divisibleby() wants numbers"));
-                };
-                return match b == 0.0 {
-                    true => Err(type_error("float modulo")),
-                    false => Ok(a % b == 0.0),
-                };
-            }
-            let divisor = whole(&name, &divisor)?;
-            if divisor == 0 {
-                return Err(type_error("integer modulo by zero"));
-            }
-            return Ok(whole(&name, value)? % divisor == 0);
+            let rest = operators::apply(render, Operator::Modulo, value, &divisor)?;
+            return Ok(equal(&rest, &Value::Int(0)));
         }
         "sameas" => {
             let [other] = args.bind_all(["other"])?;
@@ -143,8 +131,17 @@ pub(crate) fn apply(render: &mut Render, value: &Value, args: Arguments) -> Resu
                 _ => all_cased(&text, char::is_uppercase),
             }
         }
-        "filter" => value.as_str().is_some_and(filters::exists),
-        _ => value.as_str().is_some_and(exists),
+        "filter" | "test" => {
+            // Names are looked up in a map.
+            let key = Key::new(value.clone())?;
+            let exists = if &*name == "test" {
+                exists
+            } else {
+                filters::exists
+            };
+            key.value().as_str().is_some_and(exists)
+        }
+        _ => false,
     })
 }
 

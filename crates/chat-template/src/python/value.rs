@@ -455,6 +455,7 @@ pub(crate) fn length(value: &Value) -> Option<usize> {
         Value::Text(text) => Some(text.chars().count()),
         Value::Sequence(s) if s.kind != SequenceKind::Generator => Some(s.items.len()),
         Value::Dict(dict) => Some(dict.entries.len()),
+        Value::Callable(Callable::Loop(own)) => Some(own.items.len()),
         _ => None,
     }
 }

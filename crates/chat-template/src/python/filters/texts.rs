@@ -257,7 +257,12 @@ fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: 
         }
         if let Some(&long) = chunks.last().filter(|next| end_of(next, width).is_some()) {
             if breaks {
-                let cut = end_of(long, width - used).unwrap_or(long.len());
+                let mut cut = end_of(long, width - used).unwrap_or(long.len());
+                // Behind a hyphen, if there is one.
+                let hyphen = long[..cut].rfind('-').filter(|_| hyphens);
+                if let Some(hyphen) = hyphen.filter(|at| long[..*at].contains(|c| c != '-')) {
+                    cut = hyphen + 1;
+                }
                 let (head, tail) = long.split_at(cut);
                 at += cut;
                 last = Some(head);
