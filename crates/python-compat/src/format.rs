@@ -146,7 +146,7 @@ impl Spec {
         match self.kind {
             None | Some('d' | 'n') => Ok(field_of_integer(number, 'd', self)),
             Some(kind @ ('x' | 'X' | 'o' | 'b')) => Ok(field_of_integer(number, kind, self)),
-            Some('c') => Ok(field_of_text(&character(number)?, self)),
+            Some('c') => Ok(padded("", &character(number)?, self, '>')),
             Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | '%') => {
                 Ok(field_of_float(number as f64, self.kind, self))
             }
@@ -559,6 +559,7 @@ mod tests {
         assert_eq!(spec(">4.2").text("añb").unwrap(), "  añ");
         assert_eq!(spec("05").text("a").unwrap(), "a0000");
         assert!(spec(",").text("a").is_err());
+        assert_eq!(spec("3c").integer(65, "int").unwrap(), "  A");
         assert!(spec("d").text("a").is_err());
         assert!(spec("=5").text("a").is_err());
         assert!(spec("s").integer(1, "int").is_err());
