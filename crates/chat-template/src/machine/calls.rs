@@ -183,6 +183,11 @@ impl Machine<'_> {
         let label = &of.label;
         let mut positional = arguments.positional.into_iter();
         let mut named = arguments.named;
+        // Each name is looked for among all.
+        charge(
+            &mut self.render,
+            of.parameters.len().saturating_mul(named.len()),
+        )?;
         for parameter in &of.parameters {
             let at = named.iter().position(|(name, _)| *name == parameter.label);
             let by_name = at.map(|at| named.remove(at).1);

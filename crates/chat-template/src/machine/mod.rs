@@ -5,6 +5,7 @@ mod expressions;
 mod loops;
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,10 +29,51 @@ const CLOSURE: usize = 512;
 /// Names and their values.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
-    values: RefCell<Vec<(Name, Value)>>,
+    values: RefCell<Values>,
     parent: Option<Rc<Scope>>,
     /// Whether a macro keeps it.
     kept: Cell<bool>,
+}
+
+/// The names of a scope: a few side by side, or many in a table.
+#[derive(Debug, Default)]
+struct Values {
+    few: Vec<(Name, Value)>,
+    many: HashMap<Name, Value>,
+}
+
+/// Most names that are looked through one by one.
+const FEW: usize = 16;
+
+impl Values {
+    fn get(&self, name: Name) -> Option<&Value> {
+        match self.many.is_empty() {
+            true => self
+                .few
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value),
+            false => self.many.get(&name),
+        }
+    }
+
+    fn set(&mut self, name: Name, value: Value) {
+        if !self.many.is_empty() {
+            self.many.insert(name, value);
+        } else if let Some((_, place)) = self.few.iter_mut().find(|(known, _)| *known == name) {
+            *place = value;
+        } else if self.few.len() < FEW {
+            self.few.push((name, value));
+        } else {
+            self.many.extend(self.few.drain(..));
+            self.many.insert(name, value);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.few.clear();
+        self.many.clear();
+    }
 }
 
 /// A macro, or the body of a call block, and where it was defined.
@@ -93,11 +135,11 @@ pub(crate) fn run(
     now: Option<Moment>,
 ) -> Result<Printed, Fault> {
     let root = Rc::new(Scope::default());
-    let variables: std::collections::HashMap<String, Value> = variables.into_iter().collect();
+    let variables: HashMap<String, Value> = variables.into_iter().collect();
     for (at, name) in tree.names.iter().enumerate() {
         let function = || functions::find(name).map(|f| Value::Callable(Callable::Function(f)));
         if let Some(value) = variables.get(&**name).cloned().or_else(function) {
-            root.values.borrow_mut().push((at as Name, value));
+            root.values.borrow_mut().set(at as Name, value);
         }
     }
     let mut machine = Machine {
@@ -180,8 +222,7 @@ impl Machine<'_> {
     fn lookup(&self, name: Name) -> Value {
         let mut scope = Some(&self.scope);
         while let Some(inner) = scope {
-            let values = inner.values.borrow();
-            if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+            if let Some(value) = inner.values.borrow().get(name) {
                 return value.clone();
             }
             scope = inner.parent.as_ref();
@@ -190,11 +231,7 @@ impl Machine<'_> {
     }
 
     fn define(&self, name: Name, value: Value) {
-        let mut values = self.scope.values.borrow_mut();
-        match values.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, place)) => *place = value,
-            None => values.push((name, value)),
-        }
+        self.scope.values.borrow_mut().set(name, value);
     }
 
     /// A macro of the scope at hand.
