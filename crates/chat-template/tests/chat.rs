@@ -182,3 +182,97 @@ fn python_is_followed_where_jinja_is_silent() {
         assert_eq!(error.kind(), ErrorKind::Failed, "{source}: {error}");
     }
 }
+
+/// One template is rendered by many threads.
+#[test]
+fn templates_are_shared_between_threads() {
+    fn shared<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    let template = shared(
+        ChatTemplate::new("{% set n = namespace(v=1) %}{{ n.v }}{{ messages | length }}").unwrap(),
+    );
+    let messages = [user("x")];
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let rendered = template.render(&Chat::new(&messages)).unwrap();
+                assert_eq!(rendered.text, "11");
+            });
+        }
+    });
+}
+
+/// What the way over another engine could not do: names that a macro finds when it is called,
+/// arguments beyond its parameters, defaults for missing arguments alone, comparisons in
+/// chains of any length.
+#[test]
+fn macros_and_scopes_are_jinjas() {
+    let messages = [user("x")];
+    let chat = Chat::new(&messages).with_variable("l", json!([1, 2, 3]));
+    let render = |source: &str| ChatTemplate::new(source).and_then(|t| t.render(&chat));
+    for (source, expected) in [
+        (
+            "{% set x = 1 %}{% macro m() %}{{ x }}{% endmacro %}{% set x = 2 %}{{ m() }}",
+            "2",
+        ),
+        (
+            "{% macro m(a) %}{{ a }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, 2, b=3) }}",
+            "1(2,){'b': 3}",
+        ),
+        (
+            "{% macro m(a=1, b=a) %}{{ a }}{{ b }}|{% endmacro %}{{ m() }}{{ m(2) }}{{ m(missing) }}",
+            "11|22||",
+        ),
+        (
+            "{% macro m() %}[{{ caller(5) }}]{% endmacro %}{% call(n) m() %}{{ n }}{% endcall %}",
+            "[5]",
+        ),
+        (
+            "{% macro m() %}{{ caller is defined }}{% endmacro %}{{ m() }}{% call m() %}{% endcall %}",
+            "FalseTrue",
+        ),
+        (
+            "{% set x = 1 %}{% for i in l %}{{ x }}{% set x = 9 %}{% endfor %}{{ x }}",
+            "1111",
+        ),
+        (
+            "{% set n = namespace(v=0) %}{% for i in l if n.v < 2 %}{% set n.v = i %}{{ i }}{% endfor %}",
+            "12",
+        ),
+        (
+            "{% for i in l %}{% with %}{% if i == 2 %}{% continue %}{% endif %}{% endwith %}{{ i }}{% endfor %}",
+            "13",
+        ),
+        (
+            "{% for a in [[1, [2]], [3]] recursive %}{% if a is sequence %}<{{ loop(a) }}>{% else %}{{ a }}@{{ loop.depth }}{% endif %}{% endfor %}",
+            "<1@2<2@3>><3@2>",
+        ),
+        (
+            "{{ 1 < 2 < 3 < 4 < 5 < 6 == 6 }}{{ 1 < 3 < 2 }}",
+            "TrueFalse",
+        ),
+        (
+            "{{ range(10)[2:8:3] }}{{ {1: 'a', 2.0: 'b'}[1.0] }}{{ {True: 'c'}[1] }}",
+            "range(2, 8, 3)ac",
+        ),
+        (
+            "{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}",
+            "123",
+        ),
+    ] {
+        assert_eq!(render(source).unwrap().text, expected, "{source}");
+    }
+    for source in [
+        "{% macro m() %}{% endmacro %}{{ m(1) }}",
+        "{% macro m() %}{% endmacro %}{{ m(a=1) }}",
+        "{% macro m() %}{% endmacro %}{% call m() %}{% endcall %}",
+        "{% set a, b = [1, 2, 3] %}",
+        "{% filter length %}abc{% endfilter %}",
+        "{{ {[]: 1} }}",
+        "{{ l() }}",
+    ] {
+        let error = render(source).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Failed, "{source}: {error}");
+    }
+}

@@ -305,7 +305,8 @@ impl Parser {
             }
             "break" | "continue" => {
                 self.expect_block_end()?;
-                let innermost = self.blocks.iter().rev().find(|tag| **tag != "if");
+                let passes = |tag: &&&str| ["if", "with", "autoescape"].contains(*tag);
+                let innermost = self.blocks.iter().rev().find(|tag| !passes(tag));
                 if innermost != Some(&"for") {
                     let message = format!("'{name}' outside of a loop");
                     return Err(SyntaxError::new(line, message));
