@@ -256,6 +256,8 @@ fn macros_and_scopes_are_jinjas() {
             "{{ range(10)[2:8:3] }}{{ {1: 'a', 2.0: 'b'}[1.0] }}{{ {True: 'c'}[1] }}",
             "range(2, 8, 3)ac",
         ),
+        ("{{ [1, 2] | slice(2, 0) | list }}", "[[1, 0], [2, 0]]"),
+        ("{% macro m() %}{% endmacro %}{{ m }}", "<Macro 'm'>"),
         (
             "{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}",
             "123",

@@ -128,7 +128,10 @@ impl Callable {
                 let kind = method.receiver.type_name();
                 format!("<built-in method {} of {kind} object>", method.name)
             }
-            Callable::Macro(closure) => format!("<macro {}>", closure.of.label),
+            Callable::Macro(closure) => match &*closure.of.label {
+                "caller" => "<Macro anonymous>".to_owned(),
+                label => format!("<Macro {}>", python_compat::repr(label)),
+            },
             Callable::Loop(own) => {
                 format!("<loop {}/{}>", own.at.get() + 1, own.items.len())
             }

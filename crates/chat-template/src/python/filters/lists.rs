@@ -340,7 +340,7 @@ pub(crate) fn chunks(render: &mut Render, value: &Value, args: Arguments) -> Res
             .by_ref()
             .take(each + usize::from(at < longer))
             .collect();
-        if let Some(fill) = fill.as_ref().filter(|_| longer > 0 && at >= longer) {
+        if let Some(fill) = fill.as_ref().filter(|_| at >= longer) {
             chunk.push(fill.clone());
         }
         out.push(made_list(render, chunk)?);
