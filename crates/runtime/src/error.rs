@@ -163,10 +163,9 @@ impl PartialEq<ErrorKind> for chat_template::ErrorKind {
 impl From<chat_template::Error> for Error {
     #[cold]
     fn from(error: chat_template::Error) -> Self {
-        let mut own = Error::new(error.kind().into(), error.to_string());
-        own.0.line = error.line();
-        own.0.said = error.said().map(str::to_owned);
-        own.0.source = Some(error.into());
+        let (line, said) = (error.line(), error.said().map(str::to_owned));
+        let mut own = Error::with_source(error.kind().into(), error.to_string(), error);
+        (own.0.line, own.0.said) = (line, said);
         own
     }
 }
