@@ -1,5 +1,7 @@
 //! Texts: what `repr` makes of them, and the methods of `str`.
 
+use crate::tables::{ALPHABETIC_MARKS, ZEROS};
+
 /// Python's quotes: single ones, unless the text has those and no double ones.
 pub fn quote(out: &mut String, text: &str) {
     let quote = match text.contains('\'') && !text.contains('"') {
@@ -155,23 +157,33 @@ pub fn lines(text: &str, ends: LineEnds) -> Vec<&str> {
 
 /// The title case of one character.
 fn title_case(c: char) -> String {
-    let digraph = match c {
+    let single = match c {
         'Ǆ' | 'ǅ' | 'ǆ' => 'ǅ',
         'Ǉ' | 'ǈ' | 'ǉ' => 'ǈ',
         'Ǌ' | 'ǋ' | 'ǌ' => 'ǋ',
         'Ǳ' | 'ǲ' | 'ǳ' => 'ǲ',
         // Georgian letters have capitals that are never used for titles.
         '\u{10d0}'..='\u{10fa}' | '\u{10fd}'..='\u{10ff}' => c,
+        // Greek letters with an iota below keep it.
+        '\u{1f80}'..='\u{1faf}' => char::from_u32(u32::from(c) | 8).unwrap_or(c),
+        '\u{1fb3}' | '\u{1fbc}' => '\u{1fbc}',
+        '\u{1fc3}' | '\u{1fcc}' => '\u{1fcc}',
+        '\u{1ff3}' | '\u{1ffc}' => '\u{1ffc}',
+        'ŉ' => return "ʼN".to_owned(),
         _ => {
             // ß becomes Ss, ﬁ becomes Fi.
             let mut upper = c.to_uppercase();
             let mut out: String = upper.next().into_iter().collect();
             let rest: String = upper.collect();
-            out.push_str(&rest.to_lowercase());
+            let rest = rest.to_lowercase();
+            out.push_str(&match c {
+                '\u{1fb0}'..='\u{1fff}' => rest.replace('ι', "\u{345}"),
+                _ => rest,
+            });
             return out;
         }
     };
-    digraph.to_string()
+    single.to_string()
 }
 
 /// `str.capitalize()`.
@@ -191,7 +203,13 @@ pub fn capitalize(text: &str) -> String {
 
 /// Whether a character has case.
 fn is_cased(c: char) -> bool {
-    c.is_lowercase() || c.is_uppercase() || matches!(c, 'ǅ' | 'ǈ' | 'ǋ' | 'ǲ')
+    // Title case is neither.
+    let title = matches!(
+        c,
+        'ǅ' | 'ǈ' | 'ǋ' | 'ǲ' | '\u{1f88}'..='\u{1f8f}' | '\u{1f98}'..='\u{1f9f}'
+            | '\u{1fa8}'..='\u{1faf}' | '\u{1fbc}' | '\u{1fcc}' | '\u{1ffc}'
+    );
+    title || c.is_lowercase() || c.is_uppercase()
 }
 
 /// `str.title()`: each run of letters with case begins with a capital.
@@ -219,12 +237,14 @@ pub fn casefold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            'ς' => out.push('σ'),
-            c if c.is_lowercase() && c.to_uppercase().len() > 1 => {
-                let upper: String = c.to_uppercase().collect();
-                out.push_str(&upper.to_lowercase());
+            'A'..='Z' => out.push(c.to_ascii_lowercase()),
+            // Cherokee, whose small letters are newer than its capitals.
+            '\u{13a0}'..='\u{13f5}' | 'ı' | '\0'..='\u{7f}' => out.push(c),
+            '\u{13f8}'..='\u{13fd}' | '\u{ab70}'..='\u{abbf}' => out.extend(c.to_uppercase()),
+            c => {
+                let upper = c.to_lowercase().flat_map(char::to_uppercase);
+                out.extend(upper.flat_map(char::to_lowercase));
             }
-            c => out.extend(c.to_lowercase()),
         }
     }
     out
@@ -233,14 +253,24 @@ pub fn casefold(text: &str) -> String {
 /// `str.swapcase()`.
 #[must_use]
 pub fn swapcase(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| -> Box<dyn Iterator<Item = char>> {
-            match c.is_uppercase() {
-                true => Box::new(c.to_lowercase()),
-                false => Box::new(c.to_uppercase()),
-            }
-        })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    let mut after_letter = false;
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let before_letter = characters.peek().is_some_and(|c| is_cased(*c));
+        let is_final = after_letter && !before_letter;
+        after_letter = is_cased(c);
+        if c == 'Σ' {
+            out.push(if is_final { 'ς' } else { 'σ' });
+        } else if c.is_uppercase() {
+            out.extend(c.to_lowercase());
+        } else if c.is_lowercase() {
+            out.extend(c.to_uppercase());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Whether a text has letters with case, all of them for which `is` holds.
@@ -274,95 +304,16 @@ pub fn is_title(text: &str) -> bool {
     any
 }
 
-/// The zeros of the rows of ten digits that the category `Nd` is made of.
-const ZEROS: [char; 76] = [
-    '\u{30}',
-    '\u{660}',
-    '\u{6f0}',
-    '\u{7c0}',
-    '\u{966}',
-    '\u{9e6}',
-    '\u{a66}',
-    '\u{ae6}',
-    '\u{b66}',
-    '\u{be6}',
-    '\u{c66}',
-    '\u{ce6}',
-    '\u{d66}',
-    '\u{de6}',
-    '\u{e50}',
-    '\u{ed0}',
-    '\u{f20}',
-    '\u{1040}',
-    '\u{1090}',
-    '\u{17e0}',
-    '\u{1810}',
-    '\u{1946}',
-    '\u{19d0}',
-    '\u{1a80}',
-    '\u{1a90}',
-    '\u{1b50}',
-    '\u{1bb0}',
-    '\u{1c40}',
-    '\u{1c50}',
-    '\u{a620}',
-    '\u{a8d0}',
-    '\u{a900}',
-    '\u{a9d0}',
-    '\u{a9f0}',
-    '\u{aa50}',
-    '\u{abf0}',
-    '\u{ff10}',
-    '\u{104a0}',
-    '\u{10d30}',
-    '\u{10d40}',
-    '\u{11066}',
-    '\u{110f0}',
-    '\u{11136}',
-    '\u{111d0}',
-    '\u{112f0}',
-    '\u{11450}',
-    '\u{114d0}',
-    '\u{11650}',
-    '\u{116c0}',
-    '\u{116d0}',
-    '\u{116da}',
-    '\u{11730}',
-    '\u{118e0}',
-    '\u{11950}',
-    '\u{11bf0}',
-    '\u{11c50}',
-    '\u{11d50}',
-    '\u{11da0}',
-    '\u{11f50}',
-    '\u{16130}',
-    '\u{16a60}',
-    '\u{16ac0}',
-    '\u{16b50}',
-    '\u{16d70}',
-    '\u{1ccf0}',
-    '\u{1d7ce}',
-    '\u{1d7d8}',
-    '\u{1d7e2}',
-    '\u{1d7ec}',
-    '\u{1d7f6}',
-    '\u{1e140}',
-    '\u{1e2f0}',
-    '\u{1e4f0}',
-    '\u{1e5f1}',
-    '\u{1e950}',
-    '\u{1fbf0}',
-];
-
 /// The value of a decimal digit of any script.
 #[must_use]
 pub fn digit_value(c: char) -> Option<u32> {
     if c.is_ascii() {
         return c.to_digit(10);
     }
+    let c = u32::from(c);
     let after = ZEROS.partition_point(|zero| *zero <= c);
     let zero = ZEROS.get(after.checked_sub(1)?)?;
-    Some(u32::from(c) - u32::from(*zero)).filter(|value| *value < 10)
+    Some(c - zero).filter(|value| *value < 10)
 }
 
 /// `str.isdecimal()` of one character: a digit of a decimal number system.
@@ -390,8 +341,106 @@ pub fn is_digit(c: char) -> bool {
     is_decimal(c) || is_other_digit(c)
 }
 
+/// Whether Unicode takes a character for alphabetic that is no letter.
+fn is_alphabetic_mark(c: char) -> bool {
+    let c = u32::from(c);
+    let before = ALPHABETIC_MARKS.partition_point(|bound| *bound < c);
+    // Inside of a run, behind its first and before its last, or one of them.
+    before % 2 == 1 || ALPHABETIC_MARKS.get(before) == Some(&c)
+}
+
 /// `str.isalpha()` of one character.
 #[must_use]
 pub fn is_alpha(c: char) -> bool {
-    c.is_alphabetic() && !c.is_numeric()
+    match c.is_ascii() {
+        true => c.is_ascii_alphabetic(),
+        false => c.is_alphabetic() && !c.is_numeric() && !is_alphabetic_mark(c),
+    }
+}
+
+/// `str.isalnum()` of one character, and the `\\w` of `re` but for the underscore.
+#[must_use]
+pub fn is_alphanumeric(c: char) -> bool {
+    is_alpha(c) || c.is_numeric()
+}
+
+/// `str.isidentifier()`.
+#[must_use]
+pub fn is_identifier(text: &str) -> bool {
+    let starts = |c: char| c == '_' || c.is_alphabetic() && !is_alphabetic_mark(c);
+    // What extends a character is escaped at the beginning of a text.
+    let extends = |c: char| !c.is_ascii() && is_printable(c) && c.escape_debug().len() > 1;
+    let circled = |c: char| matches!(c, 'Ⓐ'..='ⓩ' | '🄰'..='🆉');
+    let marks = |c: char| is_alphabetic_mark(c) && c.is_alphabetic() && !circled(c);
+    let goes_on = |c: char| starts(c) || marks(c) || is_decimal(c) || extends(c);
+    let mut characters = text.chars();
+    characters.next().is_some_and(starts) && characters.all(goes_on)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted_as_python_quotes_them() {
+        for (text, quoted) in [
+            ("it's", r#""it's""#),
+            ("'\"", r#"'\'"'"#),
+            (
+                "a\u{0}b\u{7f}é\u{a0}\u{200b}\u{e000}한😀e\u{301}",
+                "'a\\x00b\\x7fé\\xa0\\u200b\\ue000한😀e\u{301}'",
+            ),
+        ] {
+            let mut out = String::new();
+            quote(&mut out, text);
+            assert_eq!(out, quoted);
+        }
+    }
+
+    #[test]
+    fn white_space_cuts_from_both_sides() {
+        assert_eq!(split_space("  a b  c ", None), ["a", "b", "c"]);
+        assert_eq!(split_space("  a b  c ", Some(1)), ["a", "b  c "]);
+        assert_eq!(rsplit_space("  a b  c ", Some(1)), ["  a b", "c"]);
+        assert_eq!(
+            lines("a\r\nb\u{85}c\n", LineEnds::Keep),
+            ["a\r\n", "b\u{85}", "c\n"]
+        );
+    }
+
+    /// CPython 3.11 said so.
+    #[test]
+    fn letters_change_their_case_as_pythons_do() {
+        for (text, titled, folded, swapped) in [
+            ("they're", "They'Re", "they're", "THEY'RE"),
+            ("ŉa ßx ﬁy", "ʼNa Ssx Fiy", "ʼna ssx fiy", "ʼNA SSX FIY"),
+            ("ǆ ǅ Ǆ", "ǅ ǅ ǅ", "ǆ ǆ ǆ", "Ǆ ǅ ǆ"),
+            ("ẞ İ ı", "ẞ İ I", "ss i\u{307} ı", "ß i\u{307} I"),
+            ("ᾀ ᾴ ᾳ", "ᾈ Ά\u{345} ᾼ", "ἀι άι αι", "ἈΙ ΆΙ ΑΙ"),
+            ("ΣΑΣ", "Σας", "σασ", "σας"),
+            ("ꭰ Ꭰ", "Ꭰ Ꭰ", "Ꭰ Ꭰ", "Ꭰ ꭰ"),
+        ] {
+            assert_eq!(title(text), titled);
+            assert_eq!(casefold(text), folded);
+            assert_eq!(swapcase(text), swapped);
+        }
+    }
+
+    #[test]
+    fn identifiers_are_pythons() {
+        for (text, is) in [
+            ("_a1", true),
+            ("été", true),
+            ("हिन्दी", true),
+            ("Ⅷ", true),
+            ("1a", false),
+            ("ि", false),
+            ("a'b", false),
+            ("a½", false),
+            ("Ⓐ", false),
+            ("", false),
+        ] {
+            assert_eq!(is_identifier(text), is, "{text}");
+        }
+    }
 }

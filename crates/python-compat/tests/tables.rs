@@ -1,6 +1,6 @@
 //! What is said of characters, for all of them, by the tables of `regex-syntax`.
 
-use python_compat::text::{digit_value, is_printable, is_space};
+use python_compat::text::{digit_value, is_alpha, is_alphanumeric, is_printable, is_space};
 use regex_syntax::hir::{Class, HirKind};
 
 fn members(pattern: &str) -> Vec<(char, char)> {
@@ -44,4 +44,11 @@ fn decimal_digits_come_in_rows_of_ten() {
             next += 1;
         }
     }
+}
+
+/// Vowel signs are alphabetic for Unicode and no letters for Python.
+#[test]
+fn letters_are_letters_alone() {
+    assert_eq!(disputed(r"\p{L}", is_alpha), []);
+    assert_eq!(disputed(r"[\p{L}\p{N}]", is_alphanumeric), []);
 }

@@ -1,8 +1,8 @@
 //! Methods of Python's texts, lists and maps.
 
 use python_compat::text::{
-    self, LineEnds, all_cased, capitalize, is_alpha, is_decimal, is_digit, is_space, lines,
-    rsplit_space, split_space, swapcase, title,
+    self, LineEnds, all_cased, capitalize, is_alpha, is_alphanumeric, is_decimal, is_digit,
+    is_space, lines, rsplit_space, split_space, swapcase, title,
 };
 
 use super::callable::{Arguments, text as text_of, whole};
@@ -291,7 +291,7 @@ pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Resu
         }
         "isalnum" => {
             plain(args)?;
-            Value::from(all(|c| c.is_alphanumeric()))
+            Value::from(all(is_alphanumeric))
         }
         "isalpha" => {
             plain(args)?;
@@ -323,12 +323,7 @@ pub(crate) fn text(render: &mut Render, receiver: &str, args: Arguments) -> Resu
         }
         "isidentifier" => {
             plain(args)?;
-            let mut characters = receiver.chars();
-            let first = characters.next();
-            Value::from(
-                first.is_some_and(|c| c == '_' || c.is_alphabetic())
-                    && characters.all(|c| c == '_' || c.is_alphanumeric()),
-            )
+            Value::from(text::is_identifier(receiver))
         }
         "islower" => {
             plain(args)?;

@@ -317,7 +317,7 @@ fn one_pass(render: &mut Render, name: &str, value: &Value) -> Result<Value, Fau
         }
         "wordcount" => {
             let text = plain(render, value)?;
-            let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let words = text.split(|c: char| !(text::is_alphanumeric(c) || c == '_'));
             Ok(Value::from(words.filter(|word| !word.is_empty()).count()))
         }
         _ => {

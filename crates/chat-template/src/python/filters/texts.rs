@@ -210,12 +210,13 @@ pub(crate) fn wordwrap(
 
 /// Python's `textwrap.wrap` for one line. Each line of the result is a piece of this one.
 fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: &mut Vec<&'t str>) {
-    // Words and the blanks between them, the next one last.
+    // Words and the blanks between them, the next one last. Blanks are those of ASCII.
+    let is_blank = |c: char| matches!(c, '\t'..='\r' | ' ');
     let mut chunks: Vec<&str> = Vec::new();
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
-        let blank = is_space(first);
-        let end = rest.find(|c| is_space(c) != blank).unwrap_or(rest.len());
+        let blank = is_blank(first);
+        let end = rest.find(|c| is_blank(c) != blank).unwrap_or(rest.len());
         let (mut chunk, after) = rest.split_at(end);
         rest = after;
         // A word may be cut behind a hyphen between letters.
@@ -233,14 +234,15 @@ fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: 
         chunks.push(chunk);
     }
     chunks.reverse();
-    let is_blank = |chunk: &str| chunk.chars().all(is_space);
+    // What is dropped at the ends of lines is blank as `str.strip` sees it.
+    let all_blank = |chunk: &str| chunk.chars().all(is_space);
     // Where so many characters of a chunk end; none if it has no more than that. A word of
     // a megabyte is not counted anew for each line that it fills.
     let end_of = |chunk: &str, count: usize| chunk.char_indices().nth(count).map(|(at, _)| at);
     let mut first = true;
     let mut at = 0;
     while let Some(&next) = chunks.last() {
-        if !first && is_blank(next) {
+        if !first && all_blank(next) {
             at += next.len();
             chunks.pop();
         }
@@ -274,7 +276,7 @@ fn wrap_line<'t>(line: &'t str, width: usize, breaks: bool, hyphens: bool, out: 
             }
         }
         let mut end = at;
-        if let Some(last) = last.filter(|last| is_blank(last)) {
+        if let Some(last) = last.filter(|last| all_blank(last)) {
             end -= last.len();
         }
         if end > from {
