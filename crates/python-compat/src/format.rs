@@ -112,6 +112,21 @@ impl Spec {
         self.width * 4 + self.precision.unwrap_or(0) * 16
     }
 
+    /// Some letters go without separators.
+    fn check_grouping(&self) -> Result<(), FormatError> {
+        let refused = match (self.grouping, self.kind) {
+            (Some(','), Some(kind)) => "xXobcn".contains(kind),
+            (Some(_), Some(kind)) => "cn".contains(kind),
+            _ => false,
+        };
+        match (refused, self.grouping, self.kind) {
+            (true, Some(grouping), Some(kind)) => {
+                Err(wrong(format!("Cannot specify '{grouping}' with '{kind}'.")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn unknown(&self, type_name: &str) -> FormatError {
         wrong(format!(
             "Unknown format code '{}' for object of type '{type_name}'",
@@ -143,6 +158,15 @@ impl Spec {
     ///
     /// The specification is not one of integers.
     pub fn integer(&self, number: i128, type_name: &str) -> Result<String, FormatError> {
+        let kind = self.kind.unwrap_or('d');
+        let of_floats = "eEfFgG%".contains(kind);
+        if self.precision.is_some() && !of_floats {
+            return Err(wrong("Precision not allowed in integer format specifier"));
+        }
+        if kind == 'c' && (self.sign.is_some() || self.alternate) {
+            return Err(wrong("Sign not allowed with integer format specifier 'c'"));
+        }
+        self.check_grouping()?;
         match self.kind {
             None | Some('d' | 'n') => Ok(field_of_integer(number, 'd', self)),
             Some(kind @ ('x' | 'X' | 'o' | 'b')) => Ok(field_of_integer(number, kind, self)),
@@ -160,6 +184,7 @@ impl Spec {
     ///
     /// The specification is not one of floats.
     pub fn float(&self, number: f64) -> Result<String, FormatError> {
+        self.check_grouping()?;
         match self.kind {
             None | Some('e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'n' | '%') => {
                 Ok(field_of_float(number, self.kind, self))
@@ -419,19 +444,34 @@ fn sign_of(negative: bool, layout: &Spec) -> &'static str {
     }
 }
 
-fn grouped(digits: &str, grouping: Option<char>, size: usize) -> String {
+/// Digits with separators between groups, at least `least` characters of both: zeros before
+/// them are grouped, too.
+fn grouped(digits: &str, grouping: Option<char>, size: usize, least: usize) -> String {
     let Some(grouping) = grouping else {
         return digits.to_owned();
     };
-    let count = digits.len();
+    let mut count = digits.len();
+    while count + (count - 1) / size < least {
+        count += 1;
+    }
+    let zeros = std::iter::repeat_n('0', count - digits.len());
     let mut out = String::new();
-    for (at, c) in digits.chars().enumerate() {
+    for (at, c) in zeros.chain(digits.chars()).enumerate() {
         if at > 0 && (count - at).is_multiple_of(size) {
             out.push(grouping);
         }
         out.push(c);
     }
     out
+}
+
+/// How many characters zeros fill behind a sign, where they do.
+fn filled(layout: &Spec, beside: usize) -> usize {
+    let zeros = layout.fill == Some('0') && (layout.zeros || layout.align == Some('='));
+    match zeros {
+        true => layout.width.saturating_sub(beside),
+        false => 0,
+    }
 }
 
 fn field_of_integer(number: i128, kind: char, layout: &Spec) -> String {
@@ -451,50 +491,50 @@ fn field_of_integer(number: i128, kind: char, layout: &Spec) -> String {
     if layout.alternate {
         sign.push_str(prefix);
     }
-    padded(
-        &sign,
-        &grouped(&digits, layout.grouping, group),
-        layout,
-        '>',
-    )
+    let least = filled(layout, sign.len());
+    let digits = grouped(&digits, layout.grouping, group, least);
+    padded(&sign, &digits, layout, '>')
 }
 
 fn field_of_float(number: f64, kind: Option<char>, layout: &Spec) -> String {
     let sign = sign_of(number.is_sign_negative() && !number.is_nan(), layout);
     let size = number.abs();
     let precision = layout.precision.unwrap_or(6);
-    let body = if !number.is_finite() {
-        float_repr(size)
-    } else {
-        match kind {
-            Some('f' | 'F') => format!("{size:.precision$}"),
-            Some('%') => format!("{:.precision$}%", size * 100.0),
-            Some('e' | 'E') => exponential(size, precision),
-            Some('g' | 'G' | 'n') => general(size, precision, layout.alternate),
-            _ => match layout.precision {
-                None => float_repr(size),
-                Some(precision) => {
-                    // Like `g`, but a number without a fraction keeps one.
-                    let text = general(size, precision, false);
-                    match text.contains(['.', 'e']) {
-                        true => text,
-                        false => format!("{text}.0"),
-                    }
+    let mut body = match kind {
+        _ if !number.is_finite() => float_repr(size),
+        Some('f' | 'F') => format!("{size:.precision$}"),
+        Some('%') => format!("{:.precision$}", size * 100.0),
+        Some('e' | 'E') => exponential(size, precision),
+        Some('g' | 'G' | 'n') => general(size, precision, precision.max(1), layout.alternate),
+        _ => match layout.precision {
+            None => float_repr(size),
+            Some(precision) => {
+                // Like `g`, but a number without a fraction keeps one.
+                let longest = precision.saturating_sub(1);
+                let text = general(size, precision, longest, layout.alternate);
+                match text.contains(['.', 'e']) {
+                    true => text,
+                    false => format!("{text}.0"),
                 }
-            },
-        }
+            }
+        },
     };
-    let body = match kind {
-        Some('E' | 'G' | 'F') => body.to_uppercase(),
-        _ => body,
-    };
-    let body = match (layout.grouping, body.find(['.', 'e', '%'])) {
-        (None, _) => body,
-        (grouping, at) => {
-            let at = at.unwrap_or(body.len());
-            format!("{}{}", grouped(&body[..at], grouping, 3), &body[at..])
-        }
-    };
+    let end = body.find(|c: char| !c.is_ascii_digit());
+    let end = end.unwrap_or(body.len());
+    if layout.alternate && number.is_finite() && !body[end..].starts_with('.') {
+        body.insert(end, '.');
+    }
+    if kind == Some('%') {
+        body.push('%');
+    }
+    if end > 0 {
+        let (digits, rest) = body.split_at(end);
+        let least = filled(layout, sign.len() + rest.len());
+        body = grouped(digits, layout.grouping, 3, least) + rest;
+    }
+    if matches!(kind, Some('E' | 'G' | 'F')) {
+        body.make_ascii_uppercase();
+    }
     padded(sign, &body, layout, '>')
 }
 
@@ -504,15 +544,13 @@ fn exponential(size: f64, precision: usize) -> String {
     with_exponent(digits, exponent.parse().unwrap_or(0))
 }
 
-fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
+/// With so many digits that count, and with an exponent where that is `longest` or more.
+fn general(size: f64, precision: usize, longest: usize, keep_zeros: bool) -> String {
     let precision = precision.max(1);
-    if size == 0.0 {
-        return "0".to_owned();
-    }
     let scientific = format!("{size:.*e}", precision - 1);
     let exponent = scientific.split_once('e').map_or("0", |(_, e)| e);
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let text = if exponent < -4 || exponent >= precision as i32 {
+    let text = if exponent < -4 || exponent >= longest as i32 {
         exponential(size, precision - 1)
     } else {
         let decimals = (precision as i32 - 1 - exponent).max(0);
@@ -553,13 +591,24 @@ mod tests {
             (".3g", "1.23e+06"),
             ("e", "1.234568e+06"),
             (".1%", "123456789.1%"),
+            ("016,.1f", "00,001,234,567.9"),
+            (",.0E", "1E+06"),
+            (".0g", "1e+06"),
+            ("#.0f", "1234568."),
+            (".3", "1.23e+06"),
+            (".8", "1234567.9"),
         ] {
             assert_eq!(spec(text).float(1234567.891).unwrap(), expected, "{text}");
         }
         assert_eq!(spec(">4.2").text("añb").unwrap(), "  añ");
+        assert_eq!(spec("08,").integer(1234, "int").unwrap(), "0,001,234");
+        for wrong in [".3d", ",x", "_n", ",c", "+c"] {
+            assert!(spec(wrong).integer(1, "int").is_err(), "{wrong}");
+        }
         assert_eq!(spec("05").text("a").unwrap(), "a0000");
         assert!(spec(",").text("a").is_err());
         assert_eq!(spec("3c").integer(65, "int").unwrap(), "  A");
+        assert_eq!(spec(".0g").float(2.0).unwrap(), "2");
         assert!(spec("d").text("a").is_err());
         assert!(spec("=5").text("a").is_err());
         assert!(spec("s").integer(1, "int").is_err());

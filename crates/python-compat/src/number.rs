@@ -12,14 +12,27 @@ pub fn float_repr(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    // Rust's shortest digits are Python's; the layout differs.
-    let scientific = format!("{value:e}");
+    // As few digits as Rust prints; of two such texts Python takes the one that is nearer,
+    // and of two that are equally near the even one, which is what rounding to so many
+    // digits gives.
+    let mut scientific = format!("{value:e}");
+    let digits = scientific.bytes().take_while(|b| *b != b'e');
+    let count = digits.filter(u8::is_ascii_digit).count();
+    let rounded = format!("{value:.*e}", count.saturating_sub(1));
+    let reads_back = rounded.parse() == Ok(value);
+    if reads_back {
+        scientific = rounded;
+    }
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        return format!("{value:?}");
+    if !(-4..16).contains(&exponent) {
+        return with_exponent(digits, exponent);
     }
-    with_exponent(digits, exponent)
+    let behind = usize::try_from(count as i64 - 1 - i64::from(exponent)).unwrap_or(0);
+    match reads_back {
+        true => format!("{value:.*}", behind.max(1)),
+        false => format!("{value:?}"),
+    }
 }
 
 /// The same as JSON has it: `Infinity`, `NaN`.
@@ -199,6 +212,12 @@ mod tests {
             (f64::INFINITY, "inf"),
             (f64::NEG_INFINITY, "-inf"),
             (1e300, "1e+300"),
+            // Exactly between two texts of sixteen digits.
+            (884_845_970_446_651.25, "884845970446651.2"),
+            (2_216_718_699_030_504.25, "2216718699030504.2"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (5e-324, "5e-324"),
         ] {
             assert_eq!(float_repr(value), text);
         }

@@ -3,6 +3,7 @@
 use python_compat::format::{self, Braces, FormatError, MAX_WIDTH, Percent, Spec};
 
 use super::callable::Arguments;
+use super::operators::cut;
 use super::value::{SequenceKind, Value};
 use super::{Fault, Render, charge, charge_printing, defined, limit_error, operators, type_error};
 
@@ -60,7 +61,11 @@ pub(crate) fn percent(render: &mut Render, text: &str, arguments: &Value) -> Res
             'r' | 'a' => directive.text(&python_compat::repr(value)),
             'd' | 'i' | 'u' => match (value.integer(), value.float()) {
                 (Some(number), _) => directive.integer(number),
-                (None, Some(number)) if number.is_finite() => directive.integer(number as i128),
+                (None, Some(number)) if number.is_finite() => {
+                    let whole = cut(number)
+                        .ok_or_else(|| limit_error("a number has more than 127 bits"))?;
+                    directive.integer(whole)
+                }
                 _ => return Err(wants_number()),
             },
             'x' | 'X' | 'o' => directive.integer(value.integer().ok_or_else(wants_number)?),

@@ -136,6 +136,30 @@ fn floor_division(a: i128, b: i128) -> Option<i128> {
     Some(quotient - i128::from(!exact && (a < 0) != (b < 0)))
 }
 
+/// The quotient rounded down, and the rest, which has the sign of the divisor.
+fn floor_and_rest(a: f64, b: f64) -> (f64, f64) {
+    let mut rest = a % b;
+    let mut quotient = (a - rest) / b;
+    if rest == 0.0 {
+        rest = rest.abs().copysign(b);
+    } else if (rest < 0.0) != (b < 0.0) {
+        rest += b;
+        quotient -= 1.0;
+    }
+    let mut floor = quotient.floor();
+    if quotient == 0.0 {
+        floor = 0f64.copysign(a / b);
+    } else if quotient - floor > 0.5 {
+        floor += 1.0;
+    }
+    (floor, rest)
+}
+
+/// The whole part of a finite number, if it has at most 127 bits.
+pub(crate) fn cut(number: f64) -> Option<i128> {
+    (number.abs() < 1.7e38).then_some(number as i128)
+}
+
 fn real(operator: Operator, a: f64, b: f64) -> Result<Value, Fault> {
     let divides = matches!(
         operator,
@@ -149,15 +173,8 @@ fn real(operator: Operator, a: f64, b: f64) -> Result<Value, Fault> {
         Operator::Subtract => a - b,
         Operator::Multiply => a * b,
         Operator::Divide => a / b,
-        Operator::FloorDivide => (a / b).floor(),
-        // The remainder has the sign of the divisor.
-        Operator::Modulo => {
-            let rest = a % b;
-            match rest != 0.0 && (rest < 0.0) != (b < 0.0) {
-                true => rest + b,
-                false => rest,
-            }
-        }
+        Operator::FloorDivide => floor_and_rest(a, b).0,
+        Operator::Modulo => floor_and_rest(a, b).1,
         Operator::Power if a == 0.0 && b < 0.0 => {
             return Err(type_error("0.0 cannot be raised to a negative power"));
         }

@@ -6,7 +6,7 @@ use python_compat::number;
 
 use super::super::callable::{Arguments, fits, whole};
 use super::super::value::Value;
-use super::super::{Fault, defined, limit_error, type_error};
+use super::super::{Fault, defined, limit_error, operators, type_error};
 
 pub(crate) fn int(value: &Value, args: Arguments) -> Result<Value, Fault> {
     let [default, base] = args.bind(["default", "base"])?;
@@ -39,10 +39,10 @@ fn too_long() -> Fault {
 
 /// The whole part of a number; none of one that is not finite.
 fn cut(number: Option<f64>) -> Result<Option<i128>, Fault> {
-    match number.filter(|number| number.is_finite()) {
-        Some(number) if number.abs() >= 1.7e38 => Err(too_long()),
-        other => Ok(other.map(|number| number as i128)),
-    }
+    let finite = number.filter(|number| number.is_finite());
+    finite
+        .map(|number| operators::cut(number).ok_or_else(too_long))
+        .transpose()
 }
 
 pub(crate) fn round(value: &Value, args: Arguments) -> Result<Value, Fault> {
@@ -77,11 +77,12 @@ pub(crate) fn round(value: &Value, args: Arguments) -> Result<Value, Fault> {
                     let digits = usize::try_from(precision).unwrap_or(0);
                     format!("{number:.digits$}").parse().unwrap_or(number)
                 }
-                _ => (number * scale).round_ties_even() / scale,
+                _ => round_places(number, precision.unsigned_abs()),
             }
         }
-        "ceil" => (number * scale).ceil() / scale,
-        "floor" => (number * scale).floor() / scale,
+        // A sum with zero is no negative zero.
+        "ceil" => ((number * scale).ceil() + 0.0) / scale,
+        "floor" => ((number * scale).floor() + 0.0) / scale,
         _ => return Err(type_error("method must be common, ceil or floor")),
     };
     Ok(Value::Float(rounded))
@@ -99,4 +100,28 @@ fn round_whole(number: i128, zeros: u32) -> Option<i128> {
         Ordering::Greater => 1,
     };
     (floor + up).checked_mul(scale)
+}
+
+/// Rounds a float to a power of ten by its exact decimal value, halves to even.
+fn round_places(number: f64, zeros: u32) -> f64 {
+    let text = format!("{number:e}");
+    let exponent = text
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok());
+    let exponent: i64 = exponent.unwrap_or(0);
+    // How many digits stay behind the first one.
+    match usize::try_from(exponent - i64::from(zeros)) {
+        Ok(digits) => format!("{number:.digits$e}").parse().unwrap_or(number),
+        // The first digit is cut: it decides whether one is kept in its place.
+        Err(_) => {
+            let half = format!("5e{}", i64::from(zeros) - 1)
+                .parse()
+                .unwrap_or(f64::INFINITY);
+            let up = match number.abs() > half {
+                true => format!("1e{zeros}").parse().unwrap_or(0.0),
+                false => 0.0,
+            };
+            f64::copysign(up, number)
+        }
+    }
 }

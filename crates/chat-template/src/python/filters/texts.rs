@@ -5,7 +5,7 @@ use python_compat::text::{LineEnds, is_space, line_count, lines, split_space};
 
 use super::super::callable::{Arguments, whole};
 use super::super::value::{self, Value};
-use super::super::{Fault, ITEM, Render, charge, defined, items_of, made, type_error};
+use super::super::{Fault, ITEM, Render, charge, defined, items_of, made, operators, type_error};
 use super::plain;
 
 /// Jinja's `title`, which knows words by blanks, hyphens and brackets.
@@ -297,7 +297,9 @@ pub(crate) fn filesize(value: &Value, binary: bool) -> Result<String, Fault> {
         return Ok("1 Byte".to_owned());
     }
     if bytes < base {
-        return Ok(format!("{} Bytes", bytes.trunc()));
+        let whole = operators::cut(bytes)
+            .map_or_else(|| format!("{:.0}", bytes.trunc()), |n| n.to_string());
+        return Ok(format!("{whole} Bytes"));
     }
     let units = match binary {
         true => ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"],
