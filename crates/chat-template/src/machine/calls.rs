@@ -19,6 +19,8 @@ impl Machine<'_> {
             match argument {
                 Argument::Place(value) => positional.push(self.evaluate(value)?),
                 Argument::Named(name, value) => {
+                    // It is looked for by its name, and often becomes an entry.
+                    charge(&mut self.render, 64 + name.len())?;
                     named.push((name.clone(), self.evaluate(value)?));
                 }
                 Argument::Items(items) => {
