@@ -3,8 +3,7 @@
 //! RFC 8259 with `NaN`, `Infinity` and `-Infinity`; integers of any size; lone surrogate
 //! escapes kept; a key given twice keeps its first place and its last value.
 
-use std::borrow::Cow;
-
+use python_compat::show::{Show, Style, Writer};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::scalar::Int;
@@ -467,56 +466,28 @@ impl Unescaped {
 
 /// The value as `json.dumps(value, separators=(",", ":"))` prints it.
 pub(crate) fn encode(value: &Value<'_>, out: &mut String) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-        Value::Int(n) => out.push_str(&n.to_string()),
-        Value::Float(n) => out.push_str(&crate::scalar::print_float(*n)),
-        Value::Text(text) => encode_text(text, out),
-        Value::Json(json) => encode(&Value::from_json(json), out),
-        Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                encode(item, out);
-            }
-            out.push(']');
-        }
-        Value::Object(map) => {
-            out.push('{');
-            for (i, (key, value)) in map.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                encode_text(key, out);
-                out.push(':');
-                encode(value, out);
-            }
-            out.push('}');
+    // Whatever a text can say has JSON.
+    let style = Style::compact_ascii();
+    out.push_str(&python_compat::dumps(value, &style).unwrap_or_default());
+}
+
+impl Show for Value<'_> {
+    fn show(&self, to: &mut Writer<'_>) {
+        match self {
+            Value::Null => to.none(),
+            Value::Bool(value) => to.bool(*value),
+            Value::Int(number) => to.integer(number),
+            Value::Float(number) => to.float(*number),
+            Value::Text(text) => text.show(to),
+            Value::Json(json) => json.show(to),
+            Value::Array(items) => to.list(items),
+            Value::Object(map) => to.dict(map.iter()),
         }
     }
 }
 
-fn encode_text(text: &Text<'_>, out: &mut String) {
-    out.push('"');
-    for unit in text.to_utf16() {
-        let escape: Cow<'static, str> = match unit {
-            0x22 => "\\\"".into(),
-            0x5C => "\\\\".into(),
-            0x08 => "\\b".into(),
-            0x0C => "\\f".into(),
-            0x0A => "\\n".into(),
-            0x0D => "\\r".into(),
-            0x09 => "\\t".into(),
-            0x20..=0x7E => {
-                out.push(char::from(unit as u8));
-                continue;
-            }
-            unit => format!("\\u{unit:04x}").into(),
-        };
-        out.push_str(&escape);
+impl Show for Text<'_> {
+    fn show(&self, to: &mut Writer<'_>) {
+        to.text_of_utf16(self.to_utf16(), self.as_str());
     }
-    out.push('"');
 }

@@ -1,9 +1,7 @@
-//! Python's `int(text)` and `float(text)`, and how it prints numbers.
+//! Integers of any size, and Python's `int(text)` and `float(text)`.
 
 use std::cmp::Ordering;
 use std::fmt;
-
-use crate::pyre::class::digit_value;
 
 /// An integer of any size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,120 +148,17 @@ fn subtract_digits(a: &str, b: &str) -> String {
     digits.iter().rev().collect()
 }
 
-/// The text without Python's white space around it: Unicode's, and the information
-/// separators U+001C to U+001F.
-pub(crate) fn trim(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{1C}'..='\u{1F}'))
-}
-
-/// Splits a sign off.
-fn signed(text: &str) -> (bool, &str) {
-    match text.as_bytes().first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    }
-}
+/// Python's `str.strip()`.
+pub(crate) use python_compat::text::strip as trim;
 
 /// Python's `int(text)`. Linear.
-///
-/// White space around is Unicode's; the information separators U+001C to U+001F, which
-/// Python's `str.strip` takes for white space too, are none here.
 pub(crate) fn integer(text: &str) -> Option<Int> {
-    let (negative, text) = signed(text.trim());
-    let mut rest = text.chars();
-    let mut out = String::with_capacity(text.len());
-    digits(&mut rest, &mut out);
-    (!out.is_empty() && rest.as_str().is_empty()).then(|| Int::from_digits(negative, &out))
-}
-
-/// Appends the run of decimal digits at the front, with single underscores between them.
-fn digits(rest: &mut std::str::Chars<'_>, out: &mut String) {
-    let mut ahead = rest.clone();
-    let mut after_digit = false;
-    while let Some(c) = ahead.next() {
-        if let Some(digit) = digit_value(c).and_then(|value| char::from_digit(value, 10)) {
-            out.push(digit);
-            after_digit = true;
-            *rest = ahead.clone();
-        } else if c == '_' && after_digit {
-            after_digit = false;
-        } else {
-            break;
-        }
-    }
+    let read = python_compat::number::integer(text, 10)?;
+    Some(Int::from_digits(read.negative, &read.digits))
 }
 
 /// Python's `float(text)`. Linear.
-pub(crate) fn float(text: &str) -> Option<f64> {
-    let (negative, text) = signed(text.trim());
-    let lower = text.to_ascii_lowercase();
-    let magnitude = match lower.as_str() {
-        "inf" | "infinity" => f64::INFINITY,
-        "nan" => f64::NAN,
-        _ => decimal(text)?,
-    };
-    Some(if negative { -magnitude } else { magnitude })
-}
-
-fn decimal(text: &str) -> Option<f64> {
-    let mut rest = text.chars();
-    let mut number = String::with_capacity(text.len());
-    digits(&mut rest, &mut number);
-    let mut mantissa = number.len();
-    if let Some(after) = rest.as_str().strip_prefix('.') {
-        number.push('.');
-        rest = after.chars();
-        digits(&mut rest, &mut number);
-        mantissa = number.len() - 1;
-    }
-    if mantissa == 0 {
-        return None;
-    }
-    if let Some(after) = rest.as_str().strip_prefix(['e', 'E']) {
-        let (negative, after) = signed(after);
-        number.push_str(if negative { "e-" } else { "e" });
-        let before = number.len();
-        rest = after.chars();
-        digits(&mut rest, &mut number);
-        if number.len() == before {
-            return None;
-        }
-    }
-    if !rest.as_str().is_empty() {
-        return None;
-    }
-    number.parse().ok()
-}
-
-/// A double as Python's `repr` and `json.dumps` print it.
-pub(crate) fn print_float(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        }
-        .to_owned();
-    }
-    // Rust's shortest digits are Python's; the layout differs.
-    let scientific = format!("{number:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{number}");
-        return if plain.contains('.') {
-            plain
-        } else {
-            plain + ".0"
-        };
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
-}
+pub(crate) use python_compat::number::float;
 
 #[cfg(test)]
 mod tests {
@@ -299,38 +194,6 @@ mod tests {
             "--1",
         ] {
             assert_eq!(integer(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn floats() {
-        for (text, expected) in [
-            ("1_0.5_0", 10.5),
-            ("5.", 5.0),
-            (".5", 0.5),
-            ("1e1_0", 1e10),
-            ("-iNf", f64::NEG_INFINITY),
-        ] {
-            assert_eq!(float(text), Some(expected), "{text}");
-        }
-        for text in ["", ".", "e5", "1e", "1._5", "1_.5", "1e1_", "nan(1)", "1 2"] {
-            assert_eq!(float(text), None, "{text}");
-        }
-        assert!(float(" NaN ").is_some_and(f64::is_nan));
-    }
-
-    #[test]
-    fn printed_floats() {
-        for (number, expected) in [
-            (1.0, "1.0"),
-            (-0.0, "-0.0"),
-            (1e15, "1000000000000000.0"),
-            (1e16, "1e+16"),
-            (1.5e-5, "1.5e-05"),
-            (0.0001, "0.0001"),
-            (1e300, "1e+300"),
-        ] {
-            assert_eq!(print_float(number), expected);
         }
     }
 

@@ -120,7 +120,7 @@ impl<'t> Value<'t> {
             Value::Float(n) => match Number::from_f64(n) {
                 Some(number) => Json::Number(number),
                 None => {
-                    let name = crate::scalar::print_float(n);
+                    let name = python_compat::number::float_json(n);
                     match beyond {
                         Beyond::Refuse => return Err(not_json(format!("the number {name}"))),
                         Beyond::Replace => Json::Null,

@@ -96,20 +96,6 @@ impl Error {
         error
     }
 
-    /// The same in a line of a template.
-    #[cfg(feature = "chat")]
-    pub(crate) fn at_line(mut self, line: Option<usize>) -> Self {
-        self.0.line = line;
-        self
-    }
-
-    /// The same with what a template said.
-    #[cfg(feature = "chat")]
-    pub(crate) fn saying(mut self, said: String) -> Self {
-        self.0.said = Some(said);
-        self
-    }
-
     /// What went wrong, coarsely.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -146,6 +132,41 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source = self.0.source.as_ref()?;
         Some(source.as_ref())
+    }
+}
+
+#[cfg(feature = "chat")]
+impl From<chat_template::ErrorKind> for ErrorKind {
+    fn from(kind: chat_template::ErrorKind) -> Self {
+        use chat_template::ErrorKind as Kind;
+        match kind {
+            Kind::Io => ErrorKind::Io,
+            Kind::Config => ErrorKind::Config,
+            Kind::Syntax => ErrorKind::TemplateSyntax,
+            Kind::Failed => ErrorKind::TemplateFailed,
+            Kind::Raised => ErrorKind::TemplateRaised,
+            Kind::Limit => ErrorKind::TemplateLimit,
+            _ => ErrorKind::Chat,
+        }
+    }
+}
+
+/// So that kinds of errors of either crate compare.
+#[cfg(feature = "chat")]
+impl PartialEq<ErrorKind> for chat_template::ErrorKind {
+    fn eq(&self, other: &ErrorKind) -> bool {
+        ErrorKind::from(*self) == *other
+    }
+}
+
+#[cfg(feature = "chat")]
+impl From<chat_template::Error> for Error {
+    #[cold]
+    fn from(error: chat_template::Error) -> Self {
+        let (line, said) = (error.line(), error.said().map(str::to_owned));
+        let mut own = Error::with_source(error.kind().into(), error.to_string(), error);
+        (own.0.line, own.0.said) = (line, said);
+        own
     }
 }
 

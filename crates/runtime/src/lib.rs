@@ -4,6 +4,8 @@
     doc = "Structured generation: JSON Schema in, constrained decoding with a model, a parsed message out."
 )]
 
+#[cfg(feature = "chat")]
+pub use chat_template;
 pub use fsm_index;
 pub use response_parser;
 pub use schema_regex;
@@ -14,8 +16,6 @@ pub mod agent;
 pub mod chat;
 #[cfg(feature = "models")]
 pub mod constraint;
-#[cfg(feature = "chat")]
-mod depth;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
@@ -41,3 +41,5 @@ pub mod tools;
 
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};
+#[cfg(any(feature = "models", feature = "tools"))]
+use python_compat::depth;

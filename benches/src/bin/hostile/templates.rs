@@ -269,6 +269,42 @@ const SIZED: &[Sized] = &[
             (0..n).map(|i| format!("'k{i}': {i},")).collect::<String>()
         )
     }),
+    ("names", |n| {
+        let sets: String = (0..n).map(|i| format!("{{% set n{i}=1 %}}")).collect();
+        format!(
+            "{sets}{{% for i in range(100000) %}}{{{{ n0 }}}}{{% for i in range(100) %}}{{{{ n1 }}}}{{% endfor %}}{{% endfor %}}"
+        )
+    }),
+    ("names in a loop", |n| {
+        let sets: String = (0..n)
+            .rev()
+            .map(|i| format!("{{% set n{i}=1 %}}"))
+            .collect();
+        format!("{{% for i in range(100000) %}}{sets}{{% endfor %}}")
+    }),
+    ("names in a loop that goes on", |n| {
+        let sets: String = (0..n).map(|i| format!("{{% set n{i}=1 %}}")).collect();
+        format!(
+            "{{% for i in range(100000) %}}{{% if i %}}{{% continue %}}{{% endif %}}{sets}{{% endfor %}}"
+        )
+    }),
+    ("parameters", |n| {
+        let names: String = (0..n).map(|i| format!("n{i}=1,")).collect();
+        format!(
+            "{{% macro m({names}) %}}{{% endmacro %}}{{% for i in range(100000) %}}{{{{ m({names}) }}}}{{% endfor %}}"
+        )
+    }),
+    ("arguments by name", |n| {
+        let names: String = (0..n).map(|i| format!("n{i}=1,")).collect();
+        format!(
+            "{{% for i in range(100000) %}}{{{{ dict({names}) | length }}}}{{{{ namespace({names}).n1 }}}}{{% endfor %}}"
+        )
+    }),
+    ("macros in macros", |n| {
+        format!(
+            "{{% set ns = namespace(m=none) %}}{{% macro a(f) %}}{{% macro b() %}}{{{{ f }}}}{{% endmacro %}}{{% set ns.m = b %}}{{% endmacro %}}{{% for i in range({n}) %}}{{{{ a(ns.m) }}}}{{% endfor %}}"
+        )
+    }),
     ("a long name", |n| {
         format!(
             "{{% for i in range(1000) %}}{{{{ messages[0].{} }}}}{{% endfor %}}",

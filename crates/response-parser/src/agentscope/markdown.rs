@@ -45,11 +45,7 @@ impl Hint {
         match self {
             Hint::Placeholder => placeholder.to_owned(),
             Hint::Text(text) => text.clone(),
-            Hint::Value(value) => {
-                let mut out = String::new();
-                python::dumps(value, &mut out);
-                out
-            }
+            Hint::Value(value) => python::dumps(value),
         }
     }
 }
@@ -275,7 +271,7 @@ impl TextParser for JsonDict {
         );
         if let Some(model) = &self.model {
             out.push_str("\nThe generated JSON dictionary MUST follow this schema: \n");
-            python::repr(&Value::from_json(model.schema()), &mut out);
+            out.push_str(&python_compat::repr(model.schema()));
         }
         Ok(out)
     }

@@ -198,14 +198,7 @@ impl<'m> Run<'m> {
         if let Some(choices) = choices {
             let fits = |choice: &Json| same(&Value::from_json(choice), &value);
             if !choices.iter().any(fits) {
-                let names: Vec<String> = choices
-                    .iter()
-                    .map(|choice| {
-                        let mut out = String::new();
-                        python::repr(&Value::from_json(choice), &mut out);
-                        out
-                    })
-                    .collect();
+                let names: Vec<String> = choices.iter().map(python_compat::repr).collect();
                 let list = match names.as_slice() {
                     [all @ .., last] if !all.is_empty() => {
                         format!("{} or {last}", all.join(", "))
@@ -402,8 +395,7 @@ impl<'m> Run<'m> {
             if let Some(bound) = bound(keyword)
                 && !bound.as_f64().is_some_and(|bound| holds(number, bound))
             {
-                let mut shown = String::new();
-                python::dumps(bound, &mut shown);
+                let shown = python::dumps(bound);
                 self.fail(code, format!("Input should be {words} {shown}"), value);
                 return;
             }
@@ -572,8 +564,7 @@ fn matches_pattern(source: &str, text: &Text<'_>) -> bool {
 
 /// A value as Python shows it, its middle left out where it is long.
 fn shown(value: &Value<'_>) -> String {
-    let mut out = String::new();
-    python::repr(value, &mut out);
+    let out = python_compat::repr(value);
     let length = out.chars().count();
     if length <= 50 {
         return out;

@@ -182,7 +182,7 @@ impl Lexer<'_> {
         }
         let quoted = format!(
             "\"{}\"",
-            inner.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '\x1C'..='\x1F'))
+            inner.trim_start_matches(python_compat::text::is_space)
         );
         match json::decode(&quoted) {
             Ok(value) => Ok(Token::Literal(value.into_owned())),

@@ -146,15 +146,6 @@ pub(crate) fn is_word(c: char) -> bool {
     SET.get_or_init(|| CharSet::new(&named(r"\w"))).contains(c)
 }
 
-/// Whether Python's `repr` shows `c` as it is.
-pub(crate) fn is_printable(c: char) -> bool {
-    static SET: OnceLock<CharSet> = OnceLock::new();
-    c == ' '
-        || !SET
-            .get_or_init(|| CharSet::new(&named(r"[\p{C}\p{Z}]")))
-            .contains(c)
-}
-
 /// Characters that are `\w` for exactly one of Python and Rust: where a text has none of
 /// them, a word boundary is the same for both.
 fn disputed_word() -> &'static CharSet {
@@ -296,16 +287,4 @@ impl CharSet {
         let at = self.rest.partition_point(|&(_, high)| high < c);
         self.rest.get(at).is_some_and(|&(low, _)| low <= c)
     }
-}
-
-/// The value of a decimal digit of any script.
-pub(crate) fn digit_value(c: char) -> Option<u32> {
-    if c.is_ascii() {
-        return c.to_digit(10);
-    }
-    // Each range of `\p{Nd}` is made of whole runs from zero to nine.
-    let ranges = unicode_digit().ranges();
-    let at = ranges.partition_point(|range| range.end() < c);
-    let range = ranges.get(at).filter(|range| range.start() <= c)?;
-    Some((c as u32 - range.start() as u32) % 10)
 }

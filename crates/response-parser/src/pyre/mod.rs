@@ -35,7 +35,7 @@ use threads::Threads;
 use tree::{Anchor, Node, RepeatKind, Tree};
 
 pub(crate) use backtrack::Exhausted;
-pub(crate) use class::{Dialect, is_printable, is_word};
+pub(crate) use class::{Dialect, is_word};
 pub(crate) use replace::Template;
 pub(crate) use scan::{Found, Scanner};
 pub(crate) use tree::SyntaxError;

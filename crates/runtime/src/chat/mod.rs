@@ -19,56 +19,183 @@
 //! # Ok::<(), tokenmold::Error>(())
 //! ```
 //!
-//! # How it is done
-//!
-//! The template is read by a parser of our own and written out for `minijinja`,
-//! with every operator, attribute, filter and test as a call of a function that
-//! does what Python does. minijinja runs it: scopes, loops, macros, captures,
-//! and fuel.
-//!
-//! # Limits
-//!
-//! Templates are programs of strangers. Besides [`Limits`]:
-//!
-//! | what | limit |
-//! |---|---|
-//! | nesting of blocks and expressions in the source | 48 |
-//! | levels of an expression with its chains of operators unrolled | 192 |
-//! | `elif` branches of one `if` | 192 |
-//! | nesting of lists and maps, those of the messages too | 128 |
-//! | bytes that a list or map stands for | 64 MiB |
-//! | items of a `range` | 100,000 |
-//! | width of a formatted field | 10,000 characters |
-//! | indentation or separators of `tojson` | 256 bytes |
-//! | calls of macros inside each other | about 100 |
-//! | integers | 127 bits |
+//! The work is done by the crate [`chat_template`], which knows neither models nor
+//! tokenizers; its page lists the limits. Here its errors become [`Error`](crate::Error)s,
+//! and chats become tokens.
 
-mod apply;
-pub mod chatml;
-mod files;
-mod python;
-mod template;
+use std::ops::Deref;
+use std::path::Path;
+
+use serde_json::{Map, Value as Json};
+
+use crate::Error;
+
 #[cfg(feature = "tokenizers")]
 mod tokens;
 
-pub use self::apply::{Chat, Ending, Rendered};
-pub use self::files::ChatTemplates;
-pub use self::python::time::Moment;
-pub use self::template::{ChatTemplate, Limits};
+pub use chat_template::{Chat, Ending, Limits, Moment, Rendered, chatml};
+
 #[cfg(feature = "tokenizers")]
 pub use self::tokens::{Batch, EncodedChat, PaddingSide};
 
-/// A value as the text of a message: texts as they are, others as Python
-/// prints them.
+/// A chat template, read: [`chat_template::ChatTemplate`] with this crate's errors.
+#[derive(Debug)]
+pub struct ChatTemplate(chat_template::ChatTemplate);
+
+impl Deref for ChatTemplate {
+    type Target = chat_template::ChatTemplate;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl ChatTemplate {
+    /// As [`chat_template::ChatTemplate::new`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn new(source: &str) -> Result<Self, Error> {
+        Ok(Self(chat_template::ChatTemplate::new(source)?))
+    }
+
+    /// As [`chat_template::ChatTemplate::with_limits`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn with_limits(source: &str, limits: Limits) -> Result<Self, Error> {
+        let template = chat_template::ChatTemplate::with_limits(source, limits)?;
+        Ok(Self(template))
+    }
+
+    /// As [`chat_template::ChatTemplate::render`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn render(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
+        Ok(self.0.render(chat)?)
+    }
+}
+
+/// The chat templates of a model: [`chat_template::ChatTemplates`] with this crate's
+/// errors, and with chats as tokens.
+#[derive(Clone, Debug, Default)]
+pub struct ChatTemplates(chat_template::ChatTemplates);
+
+impl From<chat_template::ChatTemplates> for ChatTemplates {
+    fn from(templates: chat_template::ChatTemplates) -> Self {
+        Self(templates)
+    }
+}
+
+impl Deref for ChatTemplates {
+    type Target = chat_template::ChatTemplates;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl ChatTemplates {
+    /// As [`chat_template::ChatTemplates::none`].
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// As [`chat_template::ChatTemplates::from_source`].
+    pub fn from_source(source: impl Into<String>) -> Self {
+        Self(chat_template::ChatTemplates::from_source(source))
+    }
+
+    /// As [`chat_template::ChatTemplates::from_named`].
+    pub fn from_named<N, S>(templates: impl IntoIterator<Item = (N, S)>) -> Self
+    where
+        N: Into<String>,
+        S: Into<String>,
+    {
+        Self(chat_template::ChatTemplates::from_named(templates))
+    }
+
+    /// As [`chat_template::ChatTemplates::from_config`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn from_config(config: &Json) -> Result<Self, Error> {
+        Ok(Self(chat_template::ChatTemplates::from_config(config)?))
+    }
+
+    /// As [`chat_template::ChatTemplates::from_json`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn from_json(json: &Json) -> Result<Self, Error> {
+        Ok(Self(chat_template::ChatTemplates::from_json(json)?))
+    }
+
+    /// As [`chat_template::ChatTemplates::from_directory`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn from_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let templates = chat_template::ChatTemplates::from_directory(directory)?;
+        Ok(Self(templates))
+    }
+
+    /// As [`chat_template::ChatTemplates::save`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn save(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
+        Ok(self.0.save(directory)?)
+    }
+
+    /// As [`chat_template::ChatTemplates::with_special_tokens`].
+    pub fn with_special_tokens(self, tokens: Map<String, Json>) -> Self {
+        Self(self.0.with_special_tokens(tokens))
+    }
+
+    /// As [`chat_template::ChatTemplates::with_limits`].
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self(self.0.with_limits(limits))
+    }
+
+    /// As [`chat_template::ChatTemplates::set`].
+    pub fn set(&mut self, name: Option<&str>, source: impl Into<String>) {
+        self.0.set(name, source);
+    }
+
+    /// As [`chat_template::ChatTemplates::source_for`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn source_for(&self, chat: &Chat<'_>) -> Result<&str, Error> {
+        Ok(self.0.source_for(chat)?)
+    }
+
+    /// As [`chat_template::ChatTemplates::apply`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn apply(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
+        Ok(self.0.apply(chat)?)
+    }
+}
+
+/// A value as the text of a message: texts as they are, others as Python prints them.
 #[cfg(feature = "tools")]
-pub(crate) fn value_as_text(value: &serde_json::Value) -> String {
-    use serde_json::Value;
+pub(crate) fn value_as_text(value: &Json) -> String {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => python::value::from_json(other).map_or_else(
-            |_| crate::depth::shown(other),
-            |value| python::text::str(&value),
-        ),
+        Json::Null => String::new(),
+        other if python_compat::depth::is_within(other) => python_compat::str(other),
+        deep => python_compat::depth::shown(deep),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::apply::{Chat, Rendered};
-use super::files::ChatTemplates;
+use super::{Chat, ChatTemplates, Rendered};
 use crate::tokenizer::{Surround, Tokenizer};
 use crate::{Error, ErrorKind};
 

@@ -1,0 +1,180 @@
+//! What values do in a template: Python's operators, methods and printing, and
+//! Jinja's filters, tests and functions on top of them.
+//!
+//! Sources: the Python 3.11 library reference (built-in types, the format
+//! mini-language, `json`, `datetime.strftime`) and the Jinja 3.1 template
+//! designer documentation.
+
+pub(crate) mod callable;
+pub(crate) mod filters;
+mod format;
+pub(crate) mod functions;
+pub(crate) mod methods;
+pub(crate) mod numbers;
+pub(crate) mod operators;
+pub(crate) mod tests;
+pub(crate) mod value;
+
+use self::value::Value;
+use crate::time::Moment;
+
+/// Why a template failed.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) kind: FaultKind,
+    pub(crate) message: String,
+    /// The line of the innermost tag that failed, where that is known.
+    pub(crate) line: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// What its language does not allow.
+    Failed,
+    /// It said so: the message is its own.
+    Raised,
+    Limit,
+}
+
+impl Fault {
+    #[cold]
+    fn new(kind: FaultKind, message: String) -> Self {
+        Self {
+            kind,
+            message,
+            line: None,
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn limit_error(message: impl Into<String>) -> Fault {
+    Fault::new(FaultKind::Limit, message.into())
+}
+
+#[cold]
+pub(crate) fn type_error(message: impl Into<String>) -> Fault {
+    Fault::new(FaultKind::Failed, message.into())
+}
+
+/// Refuses an undefined value.
+fn defined(value: &Value) -> Result<&Value, Fault> {
+    match value.is_undefined() {
+        true => Err(type_error("an undefined value is used")),
+        false => Ok(value),
+    }
+}
+
+/// What one rendering may still use up, and what it knows.
+#[derive(Debug)]
+pub(crate) struct Render {
+    /// Bytes that operations may still read or make.
+    pub(crate) work: u64,
+    /// Bytes that may still be printed, in captures too.
+    pub(crate) output: u64,
+    /// What `strftime_now` takes for now; the clock if none.
+    pub(crate) now: Option<Moment>,
+}
+
+impl Render {
+    /// Takes note of text that is printed. What a block or a macro captures has not left
+    /// the template and is text in memory all the same.
+    pub(crate) fn print(&mut self, bytes: usize) -> Result<(), Fault> {
+        let left = self.output.checked_sub(bytes as u64);
+        self.output = left.ok_or_else(|| {
+            limit_error("the template prints and captures more text than is allowed")
+        })?;
+        Ok(())
+    }
+}
+
+/// Takes note of work: bytes read or made.
+///
+/// # Errors
+///
+/// The limit is reached.
+pub(crate) fn charge(render: &mut Render, bytes: usize) -> Result<(), Fault> {
+    let left = render.work.checked_sub(bytes as u64);
+    render.work =
+        left.ok_or_else(|| limit_error("the template works on more text than is allowed"))?;
+    Ok(())
+}
+
+/// What an item of a list counts as.
+pub(crate) const ITEM: usize = 32;
+
+/// Takes note of reading a value: text by its length, lists by their items.
+pub(crate) fn charge_reading(render: &mut Render, value: &Value) -> Result<(), Fault> {
+    let bytes = match value {
+        Value::Text(text) => text.len() / 8,
+        Value::Sequence(sequence) => sequence.items.len(),
+        Value::Dict(dict) => dict.entries.len(),
+        _ => 0,
+    };
+    charge(render, bytes)
+}
+
+/// Takes note of looking at all that a value stands for, as comparing and hashing do.
+pub(crate) fn charge_looking(render: &mut Render, value: &Value) -> Result<(), Fault> {
+    charge(render, looking(value))
+}
+
+/// What looking at a value counts: text is looked at in one go, items one by one.
+fn looking(value: &Value) -> usize {
+    match value.as_str() {
+        Some(text) => text.len() / 8,
+        None => value::weight(value) / 2,
+    }
+}
+
+/// Takes note of comparing two values, which ends with the smaller one.
+fn charge_comparing(render: &mut Render, a: &Value, b: &Value) -> Result<(), Fault> {
+    charge(render, looking(a).min(looking(b)))
+}
+
+/// Takes note of printing a value: text is copied, and what is in lists and maps is quoted
+/// and escaped.
+pub(crate) fn charge_printing(render: &mut Render, value: &Value) -> Result<(), Fault> {
+    let weight = value::weight(value);
+    match value.as_str() {
+        Some(_) => charge(render, weight),
+        None => charge(render, PRINTED_ITEM + weight.saturating_mul(4)),
+    }
+}
+
+/// What a loop over the value visits, paid for before it is made.
+pub(crate) fn items_of(render: &mut Render, value: &Value) -> Result<Vec<Value>, Fault> {
+    let bytes = match value {
+        Value::Text(text) => {
+            charge(render, text.len() / 8)?;
+            text.chars().count().saturating_mul(ITEM)
+        }
+        Value::Sequence(sequence) => sequence.items.len() * SHARED_ITEM,
+        Value::Dict(dict) => dict.entries.len() * SHARED_ITEM,
+        _ => 0,
+    };
+    charge(render, bytes)?;
+    value::iterate(value)
+}
+
+/// What an item counts as that is looked at and let go.
+const SHARED_ITEM: usize = 16;
+
+/// What a number counts as that is printed.
+const PRINTED_ITEM: usize = 16;
+
+/// What a list counts as beside its items.
+const LIST: usize = 96;
+
+/// A text that was made.
+fn made(render: &mut Render, text: impl Into<String>) -> Result<Value, Fault> {
+    let text = text.into();
+    charge(render, text.len())?;
+    Ok(Value::from(text))
+}
+
+/// A list that was made.
+fn made_list(render: &mut Render, items: Vec<Value>) -> Result<Value, Fault> {
+    charge(render, LIST + items.len() * ITEM)?;
+    value::list(items)
+}

@@ -1,0 +1,43 @@
+//! Attributes and methods of numbers.
+
+use super::Fault;
+use super::callable::Arguments;
+use super::value::Value;
+
+/// Methods of integers and truth values, and of floats.
+const INTEGER_METHODS: [&str; 3] = ["bit_count", "bit_length", "conjugate"];
+const FLOAT_METHODS: [&str; 2] = ["conjugate", "is_integer"];
+
+/// Whether a number of that type has a method of that name.
+pub(crate) fn has(type_name: &str, method: &str) -> bool {
+    match type_name {
+        "int" | "bool" => INTEGER_METHODS.contains(&method),
+        _ => type_name == "float" && FLOAT_METHODS.contains(&method),
+    }
+}
+
+/// An attribute of a number that is no method; none if there is no such.
+pub(crate) fn attribute(number: &Value, name: &str) -> Option<Value> {
+    match (name, number.integer()) {
+        // Those of a truth value are integers.
+        ("real" | "numerator", Some(whole)) => Some(Value::Int(whole)),
+        ("denominator", Some(_)) => Some(Value::Int(1)),
+        ("imag", Some(_)) => Some(Value::Int(0)),
+        ("real", None) => number.float().map(Value::Float),
+        ("imag", None) => number.float().map(|_| Value::Float(0.0)),
+        _ => None,
+    }
+}
+
+/// The method of a number that `args` are named after; none if there is no such.
+pub(crate) fn method(number: &Value, args: Arguments) -> Option<Result<Value, Fault>> {
+    let found = match (&*args.name, number.integer()) {
+        ("bit_length", Some(n)) => Value::Int((128 - n.unsigned_abs().leading_zeros()).into()),
+        ("bit_count", Some(n)) => Value::Int(n.unsigned_abs().count_ones().into()),
+        ("conjugate", Some(n)) => Value::Int(n),
+        ("is_integer", None) => Value::Bool(number.float()?.fract() == 0.0),
+        ("conjugate", None) => Value::Float(number.float()?),
+        _ => return None,
+    };
+    Some(args.bind::<0>([]).map(|_| found))
+}

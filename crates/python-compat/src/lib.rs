@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+pub mod depth;
+pub mod format;
+pub mod number;
+pub mod show;
+mod tables;
+pub mod text;
+
+pub use self::show::{Show, dumps, repr, str};
