@@ -153,6 +153,9 @@ fn print_once(
 /// What printing a value takes, in units of work, beside what it is made of.
 const VALUE: usize = 40 * crate::budget::STEP;
 
+/// What a byte of the expression of numbers takes, in units of work.
+const NUMBER_BYTE: usize = 12;
+
 /// What a literal takes, in units of work, beside the characters of its strings.
 const LITERAL: usize = 2 * crate::budget::STEP;
 
@@ -328,6 +331,8 @@ impl Printer<'_> {
                 && let Some(text) = number::print(self, shape)?
             {
                 refuse_kind(shape, Kinds::NUMBER)?;
+                // A bound is spelt digit by digit.
+                self.work(NUMBER_BYTE * text.len())?;
                 add(text);
             }
             if shape.kinds.has(Kinds::STRING)
