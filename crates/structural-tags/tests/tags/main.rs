@@ -1,7 +1,5 @@
 //! Structural tags and formats as constraints.
 
-#![cfg(feature = "embedded")]
-
 mod formats;
 mod loose;
 
@@ -13,8 +11,8 @@ use fsm_index::{
     VocabularyBuilder,
 };
 use serde_json::{Value, json};
-use tokenmold::ErrorKind;
-use tokenmold::tags::{
+use structural_tags::ErrorKind;
+use structural_tags::{
     Content, Count, MAX_COUNT, MAX_PARTS, MAX_QUIET_STATES, Reasoning, Tag, TagAutomaton, Tags,
 };
 

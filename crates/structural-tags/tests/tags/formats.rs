@@ -4,8 +4,8 @@
 use fsm_index::{ByteAutomaton, TokenId, Vocabulary};
 use response_parser::{Format, ResponseTemplate, Turn};
 use serde_json::{Value, json};
-use tokenmold::ErrorKind;
-use tokenmold::tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
+use structural_tags::ErrorKind;
+use structural_tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
 
 use super::{Chance, guide, vocabulary, walk, weather};
 

@@ -5,17 +5,23 @@
 //! there to the end of the call every byte is bound. [`Tags`] describes such
 //! texts, and [`Tags::compile`] makes an automaton of them for one vocabulary:
 //! a [`Guide`](fsm_index::Guide) over it is a
-//! [`Constraint`](crate::constraint::Constraint) like any other.
+//! constraint like any other.
 //! [`ResponseFormat`] does the same for a whole answer in a model family's
 //! format, such that what is generated is what the format's parser reads.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use serde_json::json;
-//! use tokenmold::fsm_index::{Fill, Guide, Index, IndexConfig};
-//! use tokenmold::tags::{Content, Count, Tag, Tags};
+//! use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, VocabularyBuilder};
+//! use structural_tags::{Content, Count, Tag, Tags};
 //!
-//! let vocabulary = tokenmold::embedded::load()?.tokenizer.vocabulary().clone();
+//! // A tokenizer's vocabulary; here each byte is a token.
+//! let mut vocabulary = VocabularyBuilder::new();
+//! for byte in 0..=255u8 {
+//!     vocabulary.text(TokenId::new(byte.into()), [byte])?;
+//! }
+//! let vocabulary = vocabulary.build()?;
+//!
 //! let weather = Content::schema(&json!({
 //!     "type": "object",
 //!     "properties": {"city": {"type": "string"}},
@@ -70,6 +76,8 @@
 
 mod anchors;
 mod build;
+mod depth;
+mod error;
 mod free;
 mod held;
 mod loose;
@@ -94,8 +102,8 @@ pub use self::response::{Opening, ResponseFormat};
 pub use self::walk::Scratch;
 
 use self::build::{Node, dfa};
+pub use self::error::{Error, ErrorKind};
 use self::parts::Quiet;
-use crate::{Error, ErrorKind};
 
 /// Most repetitions that a [`Count`] may tell apart.
 pub const MAX_COUNT: usize = 64;
