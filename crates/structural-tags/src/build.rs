@@ -1,7 +1,7 @@
 //! From a grammar of tags to an automaton.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use fsm_index::{
     ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenId, TokenKind, Vocabulary,
@@ -9,9 +9,11 @@ use fsm_index::{
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::{Free, Place, all_without, without};
-use super::machine::{Best, Graph, Junction, TagAutomaton};
+use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, TagAutomaton};
 use super::markers::{MAX_MARKER_BYTES, Markers};
 use super::parts::{Body, DEAD, Json, Part, Quiet, Spelling};
+use super::patterns::Patterns;
+use super::run::{Run, Tokens};
 use crate::{Error, ErrorKind};
 
 /// Most parts of one automaton.
@@ -49,6 +51,35 @@ pub(super) enum Node {
     /// One after another with commas between them; those that are not required may
     /// be missing.
     Members(Vec<(Node, bool)>),
+    /// Free text that triggers leave.
+    Run(Box<RunNode>),
+    /// This special token.
+    Special(String),
+    /// So many tokens, but for special ones of these names.
+    Tokens {
+        excluded: Vec<String>,
+        least: u32,
+        most: Option<u32>,
+        filler: Box<[u8]>,
+    },
+    /// The rule of that number.
+    Call(usize),
+    /// Once or more, with a text between.
+    Many(Box<Node>, String),
+}
+
+/// Free text, and what comes where a trigger is complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunNode {
+    pub(super) stops: Vec<Vec<u8>>,
+    pub(super) triggers: Vec<(Vec<u8>, Node)>,
+    /// Whether free text goes on behind what a trigger led to.
+    pub(super) again: bool,
+    /// Whether a trigger must come first.
+    pub(super) begins: bool,
+    pub(super) utf8: bool,
+    pub(super) max_chars: Option<u32>,
+    pub(super) max_tokens: Option<u32>,
 }
 
 impl Node {
@@ -62,6 +93,10 @@ impl Node {
 
     pub(super) fn optional(node: Node) -> Node {
         Node::Optional(Box::new(node))
+    }
+
+    pub(super) fn many(node: Node, separator: impl Into<String>) -> Node {
+        Node::Many(Box::new(node), separator.into())
     }
 
     /// A text that matches a regular expression.
@@ -86,6 +121,9 @@ enum Goal {
     Part(u32),
     Special(u32, u32),
     Jump(u32),
+    /// A rule, and the junction behind it.
+    Call(usize, u32),
+    Return,
     End,
 }
 
@@ -94,18 +132,30 @@ struct Builder<'v> {
     /// The names of special tokens, the longest first.
     names: Vec<&'v str>,
     parts: Vec<Part>,
+    max_parts: usize,
     junctions: Vec<Vec<Goal>>,
     specials: Vec<Box<str>>,
+    /// Where rules begin.
+    rules: Vec<u32>,
+}
+
+/// The names of a vocabulary's special tokens.
+pub(super) fn special_names(vocabulary: &Vocabulary, ends: bool) -> Vec<&str> {
+    (0..vocabulary.width())
+        .filter_map(|id| u32::try_from(id).ok().map(TokenId::new))
+        .filter(|token| match vocabulary.kind(*token) {
+            TokenKind::Special => true,
+            TokenKind::End => ends,
+            _ => false,
+        })
+        .filter_map(|token| std::str::from_utf8(vocabulary.token_name(token)?).ok())
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 /// The automaton of a grammar.
 pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
-    let mut names: Vec<&str> = (0..vocabulary.width())
-        .filter_map(|id| u32::try_from(id).ok().map(TokenId::new))
-        .filter(|token| matches!(vocabulary.kind(*token), TokenKind::Special | TokenKind::End))
-        .filter_map(|token| std::str::from_utf8(vocabulary.token_name(token)?).ok())
-        .filter(|name| !name.is_empty())
-        .collect();
+    let mut names = special_names(vocabulary, true);
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     build_among(node, names)
 }
@@ -121,31 +171,81 @@ pub(super) fn shortest(node: &Node) -> Result<Vec<u8>, Error> {
 /// The automaton of a grammar where special tokens have these names, the longest
 /// first.
 fn build_among(node: &Node, names: Vec<&str>) -> Result<TagAutomaton, Error> {
-    let mut builder = Builder {
-        names,
-        parts: Vec::new(),
-        junctions: vec![vec![Goal::End]],
-        specials: Vec::new(),
-    };
-    let begin = builder.node(node, 0)?;
-    // A part without text before everything, so that a special token may be
-    // the first that comes.
-    let start = builder.part(Body::Nothing, begin)?;
-    builder.finish(start)
+    Builder::new(names, MAX_PARTS).build(node, &[], Vec::new())
+}
+
+/// The automaton of a grammar with rules, in which special tokens may stand as text: those of
+/// `names`.
+pub(super) fn build_with_rules(
+    node: &Node,
+    rules: &[Node],
+    names: &[&str],
+    max_parts: usize,
+) -> Result<TagAutomaton, Error> {
+    Builder::new(Vec::new(), max_parts).build(node, rules, names.to_vec())
 }
 
 impl<'v> Builder<'v> {
+    fn new(names: Vec<&'v str>, max_parts: usize) -> Builder<'v> {
+        Builder {
+            names,
+            parts: Vec::new(),
+            max_parts,
+            junctions: vec![vec![Goal::End]],
+            specials: Vec::new(),
+            rules: Vec::new(),
+        }
+    }
+
+    fn build(
+        mut self,
+        node: &Node,
+        rules: &[Node],
+        texts: Vec<&str>,
+    ) -> Result<TagAutomaton, Error> {
+        // Names of special tokens that may be read as text come first.
+        for name in &texts {
+            self.specials.push((*name).into());
+        }
+        let behind = self.junction(vec![Goal::Return]);
+        for _ in rules {
+            let rule = self.junction(Vec::new());
+            self.rules.push(rule);
+        }
+        for (at, rule) in rules.iter().enumerate() {
+            let begin = self.node(rule, behind)?;
+            self.junctions[self.rules[at] as usize] = vec![Goal::Jump(begin)];
+        }
+        let begin = self.node(node, 0)?;
+        // A part without text before everything, so that a special token may be
+        // the first that comes.
+        let start = self.part(Body::Nothing, begin)?;
+        let mut names: Vec<(Box<[u8]>, u32)> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.as_bytes().into(), at as u32))
+            .collect();
+        names.sort_unstable();
+        self.finish(start, names)
+    }
+
     fn junction(&mut self, goals: Vec<Goal>) -> u32 {
         self.junctions.push(goals);
         (self.junctions.len() - 1) as u32
     }
 
+    #[cold]
+    fn too_large(&self) -> Error {
+        constraint_error(format!(
+            "the tags have more than {} parts; ask for fewer repetitions or tools",
+            self.max_parts
+        ))
+    }
+
     /// A junction from which a part leads to another.
     fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
-        if self.parts.len() >= MAX_PARTS {
-            return Err(constraint_error(format!(
-                "the tags have more than {MAX_PARTS} parts; ask for fewer repetitions or tools"
-            )));
+        if self.parts.len() >= self.max_parts {
+            return Err(self.too_large());
         }
         self.parts.push(Part {
             body,
@@ -159,6 +259,10 @@ impl<'v> Builder<'v> {
     /// The junction at which `node` begins, if it is followed by `after`.
     /// Recursion is as deep as the grammar, which this crate makes.
     fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
+        // What has no parts is charged here.
+        if self.junctions.len() > self.max_parts.saturating_mul(4) {
+            return Err(self.too_large());
+        }
         match node {
             Node::Marker(text) => self.marker(text, after),
             Node::Text(text) if text.is_empty() => Ok(after),
@@ -240,7 +344,79 @@ impl<'v> Builder<'v> {
                 }
                 Ok(first)
             }
+            Node::Run(run) => self.run(run, after),
+            Node::Special(name) => {
+                let special = self.special(name);
+                let behind = self.part(Body::Nothing, after)?;
+                Ok(self.junction(vec![Goal::Special(special, behind)]))
+            }
+            Node::Tokens {
+                excluded,
+                least,
+                most,
+                filler,
+            } => {
+                let mut excluded: Vec<u32> =
+                    excluded.iter().map(|name| self.special(name)).collect();
+                excluded.sort_unstable();
+                let tokens = Tokens {
+                    excluded,
+                    least: *least,
+                    most: *most,
+                    filler: filler.clone(),
+                };
+                self.part(Body::Tokens(tokens), after)
+            }
+            Node::Many(node, separator) => {
+                let again = self.junction(Vec::new());
+                let item = self.node(node, again)?;
+                let more = match separator.as_str() {
+                    "" => item,
+                    text => self.part(Body::Literal(text.as_bytes().into()), item)?,
+                };
+                self.junctions[again as usize] = vec![Goal::Jump(more), Goal::Jump(after)];
+                Ok(item)
+            }
+            Node::Call(rule) => Ok(self.junction(vec![Goal::Call(*rule, after)])),
         }
+    }
+
+    fn run(&mut self, run: &RunNode, after: u32) -> Result<u32, Error> {
+        let again = self.junction(Vec::new());
+        let behind = match run.again {
+            true => again,
+            false => after,
+        };
+        let mut fires = Vec::new();
+        let mut triggers = Vec::new();
+        for (text, node) in &run.triggers {
+            fires.push(self.node(node, behind)?);
+            triggers.push(text.clone());
+        }
+        let patterns = Patterns::new(&run.stops, &triggers).ok_or_else(too_many_markers)?;
+        let body = Run {
+            patterns,
+            utf8: run.utf8,
+            max_chars: run.max_chars,
+            max_tokens: run.max_tokens,
+            fires,
+        };
+        let mut first = Vec::new();
+        if run.begins {
+            for (trigger, &fire) in triggers.iter().zip(&body.fires) {
+                let begin = self.part(Body::Literal(trigger.as_slice().into()), fire)?;
+                first.push(Goal::Jump(begin));
+            }
+            if !run.again {
+                return Ok(self.junction(first));
+            }
+        }
+        let begin = self.part(Body::Run(Box::new(body)), after)?;
+        self.junctions[again as usize] = vec![Goal::Jump(begin)];
+        Ok(match run.begins {
+            true => self.junction(first),
+            false => again,
+        })
     }
 
     fn comma(&mut self, after: u32) -> Result<u32, Error> {
@@ -325,39 +501,27 @@ impl<'v> Builder<'v> {
         at as u32
     }
 
-    fn finish(self, start: u32) -> Result<TagAutomaton, Error> {
+    fn finish(self, start: u32, names: Vec<(Box<[u8]>, u32)>) -> Result<TagAutomaton, Error> {
         let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
+        let empty = self.empty_rules();
+        let mut seen = Seen::new(self.junctions.len());
         let mut junctions: Vec<Junction> = (0..self.junctions.len() as u32)
-            .map(|at| self.closure(at))
+            .map(|at| self.closure(at, &empty, &mut seen))
             .collect();
+        self.refuse_left_recursion(&junctions)?;
         // Bellman's iteration: at most as many rounds as a shortest text has
         // parts.
         loop {
             let mut changed = false;
             for at in 0..junctions.len() {
-                let here = &junctions[at];
-                let mut best = match here.end {
-                    true => (0, Best::End),
-                    false => (u64::MAX, Best::End),
-                };
-                for &part in &here.parts {
-                    let after = self.parts[part as usize].after;
-                    let distance = junctions[after as usize]
-                        .distance
-                        .saturating_add(costs[part as usize]);
-                    if distance < best.0 {
-                        best = (distance, Best::Part(part));
-                    }
-                }
-                for &(special, after) in &here.specials {
-                    let distance = junctions[after as usize].distance.saturating_add(1);
-                    if distance < best.0 {
-                        best = (distance, Best::Special(special));
-                    }
-                }
+                let (distance, best, needs) = self.nearest(&junctions, &costs, at);
                 let here = &mut junctions[at];
-                if best.0 < here.distance {
-                    (here.distance, here.best) = best;
+                if distance < here.distance {
+                    (here.distance, here.best) = (distance, best);
+                    changed = true;
+                }
+                if needs < here.needs {
+                    here.needs = needs;
                     changed = true;
                 }
             }
@@ -365,51 +529,151 @@ impl<'v> Builder<'v> {
                 break;
             }
         }
-        if junctions[start as usize].distance == u64::MAX {
+        if junctions[start as usize].distance == u64::MAX
+            || junctions[start as usize].needs > MAX_OPEN_RULES
+        {
             return Err(constraint_error("no text satisfies the tags"));
         }
+        let has_borders = self.parts.iter().any(|part| match &part.body {
+            Body::Run(run) => run.max_tokens.is_some(),
+            Body::Tokens(_) => true,
+            _ => false,
+        });
         let mut parts = self.parts;
         for at in 0..parts.len() {
-            if let Body::Free(free) = &parts[at].body {
-                let mut firsts = free.markers.firsts().to_vec();
-                for &next in &junctions[parts[at].after as usize].parts {
-                    firsts.extend(first_bytes(&parts[next as usize].body));
-                }
-                firsts.sort_unstable();
-                firsts.dedup();
-                parts[at].class = all_without(&firsts);
+            let mut firsts = match &parts[at].body {
+                Body::Free(free) => free.markers.firsts().to_vec(),
+                Body::Run(run) => run.patterns.firsts().to_vec(),
+                _ => continue,
+            };
+            let after = &junctions[parts[at].after as usize];
+            if after.returns || !after.calls.is_empty() {
+                continue;
             }
+            for &next in &after.parts {
+                firsts.extend(first_bytes(&parts[next as usize].body));
+            }
+            firsts.sort_unstable();
+            firsts.dedup();
+            parts[at].class = all_without(&firsts);
         }
         Ok(TagAutomaton(Arc::new(Graph {
             parts,
             junctions,
             start,
             specials: self.specials,
+            has_borders,
+            names,
+            pool: Mutex::default(),
         })))
     }
 
+    /// The way from a junction that is nearest to the end of its rule, or of the text, as far
+    /// as is known, and how many rules it must open inside of each other.
+    fn nearest(&self, junctions: &[Junction], costs: &[u64], at: usize) -> (u64, Best, u32) {
+        let here = &junctions[at];
+        let (mut distance, mut best, mut needs) = match (here.end, here.returns) {
+            (true, _) => (0, Best::End, 0),
+            (_, true) => (0, Best::Return, 0),
+            _ => (u64::MAX, Best::End, u32::MAX),
+        };
+        let mut offer = |there: u64, way: Best, rules: u32| {
+            if there < distance {
+                (distance, best) = (there, way);
+            }
+            needs = needs.min(rules);
+        };
+        for &part in &here.parts {
+            let after = &junctions[self.parts[part as usize].after as usize];
+            let there = after.distance.saturating_add(costs[part as usize]);
+            offer(there, Best::Part(part), after.needs);
+        }
+        for &(special, after) in &here.specials {
+            let after = &junctions[after as usize];
+            offer(
+                after.distance.saturating_add(1),
+                Best::Special(special),
+                after.needs,
+            );
+        }
+        for (call, &(entry, after)) in here.calls.iter().enumerate() {
+            let (entry, after) = (&junctions[entry as usize], &junctions[after as usize]);
+            offer(
+                entry.distance.saturating_add(after.distance),
+                Best::Call(call as u32),
+                entry.needs.saturating_add(1).max(after.needs),
+            );
+        }
+        (distance, best, needs)
+    }
+
+    /// The rules that admit the empty text.
+    fn empty_rules(&self) -> Vec<bool> {
+        let mut empty = vec![false; self.rules.len()];
+        let mut seen = Seen::new(self.junctions.len());
+        loop {
+            let mut changed = false;
+            for at in 0..self.rules.len() {
+                let closure = self.closure(self.rules[at], &empty, &mut seen);
+                changed |= closure.returns && !std::mem::replace(&mut empty[at], true);
+            }
+            if !changed {
+                return empty;
+            }
+        }
+    }
+
+    /// No rule may begin with itself: it would be opened for ever.
+    fn refuse_left_recursion(&self, junctions: &[Junction]) -> Result<(), Error> {
+        let mut done = vec![false; self.rules.len()];
+        loop {
+            let mut changed = false;
+            for at in 0..self.rules.len() {
+                let calls = &junctions[self.rules[at] as usize].calls;
+                let is_done = |entry: u32| {
+                    let rule = self.rules.iter().position(|known| *known == entry);
+                    rule.is_none_or(|rule| done[rule])
+                };
+                if !done[at] && calls.iter().all(|(entry, _)| is_done(*entry)) {
+                    done[at] = true;
+                    changed = true;
+                }
+            }
+            if done.iter().all(|done| *done) {
+                return Ok(());
+            }
+            if !changed {
+                return Err(constraint_error("a rule begins with itself"));
+            }
+        }
+    }
+
     /// What may follow at a junction.
-    fn closure(&self, junction: u32) -> Junction {
+    fn closure(&self, junction: u32, empty: &[bool], seen: &mut Seen) -> Junction {
         let mut closure = Junction {
             distance: u64::MAX,
+            needs: u32::MAX,
             ..Junction::default()
         };
-        let mut seen = vec![false; self.junctions.len()];
-        let mut open = vec![junction];
-        while let Some(at) = open.pop() {
-            if std::mem::replace(&mut seen[at as usize], true) {
-                continue;
-            }
-            for goal in &self.junctions[at as usize] {
+        seen.begin(junction);
+        while let Some(here) = seen.open.pop() {
+            for goal in &self.junctions[here as usize] {
                 match *goal {
                     Goal::End => closure.end = true,
-                    Goal::Jump(to) => open.push(to),
+                    Goal::Return => closure.returns = true,
+                    Goal::Jump(to) => seen.meet(to),
                     Goal::Special(special, after) => closure.specials.push((special, after)),
+                    Goal::Call(rule, after) => {
+                        closure.calls.push((self.rules[rule], after));
+                        if empty[rule] {
+                            seen.meet(after);
+                        }
+                    }
                     Goal::Part(part) => {
                         closure.parts.push(part);
                         let part = &self.parts[part as usize];
                         if part.body.is_nullable() {
-                            open.push(part.after);
+                            seen.meet(part.after);
                         }
                     }
                 }
@@ -417,7 +681,40 @@ impl<'v> Builder<'v> {
         }
         closure.parts.sort_unstable();
         closure.parts.dedup();
+        closure.calls.sort_unstable();
+        closure.calls.dedup();
         closure
+    }
+}
+
+/// Junctions that a search has met.
+struct Seen {
+    /// By junction, the last search that met it.
+    rounds: Vec<u32>,
+    round: u32,
+    open: Vec<u32>,
+}
+
+impl Seen {
+    fn new(junctions: usize) -> Seen {
+        Seen {
+            rounds: vec![0; junctions],
+            round: 0,
+            open: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, junction: u32) {
+        self.round += 1;
+        self.open.clear();
+        self.meet(junction);
+    }
+
+    fn meet(&mut self, junction: u32) {
+        let round = std::mem::replace(&mut self.rounds[junction as usize], self.round);
+        if round != self.round {
+            self.open.push(junction);
+        }
     }
 }
 
@@ -429,7 +726,7 @@ fn cost(body: &Body) -> u64 {
             // That there is one was seen when the part was made.
             json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
         }
-        other => other.completion(other.begin(), &mut text),
+        other => other.completion(other.begin(), 0, &mut text),
     }
     text.len() as u64
 }
@@ -444,6 +741,7 @@ fn first_bytes(body: &Body) -> Vec<u8> {
                 .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
                 .collect()
         }
+        Body::Run(_) | Body::Tokens(_) => (0..=255u8).collect(),
         other => (0..=255u8)
             .filter(|&byte| other.step(other.begin(), 0, byte).is_some())
             .collect(),
@@ -451,11 +749,14 @@ fn first_bytes(body: &Body) -> Vec<u8> {
 }
 
 fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
-    Markers::new(markers).ok_or_else(|| {
-        constraint_error(format!(
-            "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
-        ))
-    })
+    Markers::new(markers).ok_or_else(too_many_markers)
+}
+
+#[cold]
+fn too_many_markers() -> Error {
+    constraint_error(format!(
+        "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
+    ))
 }
 
 fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> {
@@ -489,7 +790,7 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
     Ok(Json {
         automaton: automaton.clone(),
         text: without(JSON_TEXT, firsts),
-        start,
+        start: Arc::new(start),
         markers,
         goes_on,
         spelling: Spelling::Json,
@@ -501,7 +802,7 @@ fn raw(automaton: &SchemaAutomaton) -> Result<Json, Error> {
     let mut json = json(automaton, &[])?;
     json.spelling = Spelling::Raw;
     let mut scratch = automaton.scratch();
-    let begun = automaton.advance(&mut json.start, b"\"", &mut scratch);
+    let begun = automaton.advance(Arc::make_mut(&mut json.start), b"\"", &mut scratch);
     begun.map_err(|_| constraint_error("the schema admits no string"))?;
     Ok(json)
 }

@@ -8,7 +8,7 @@
 //! wait for the marker that ends it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Exception, Horizon, JSON_TEXT, MAX_COMPLETION, SpecialId,
@@ -19,6 +19,7 @@ use super::free::Place;
 use super::held::{Held, Inner, State};
 use super::markers::ROOT;
 use super::parts::{Body, Part, Thread};
+use super::run::{Run, Tokens};
 use super::walk::Scratch;
 
 /// Structural tags as a [`ByteAutomaton`]: free text, marked parts that are
@@ -35,7 +36,16 @@ pub(super) struct Graph {
     pub(super) junctions: Vec<Junction>,
     pub(super) start: u32,
     pub(super) specials: Vec<Box<str>>,
+    /// Whether it matters where tokens begin and end.
+    pub(super) has_borders: bool,
+    /// The special tokens whose names may stand as text, by name, ascending.
+    pub(super) names: Vec<(Box<[u8]>, u32)>,
+    /// Working memory for looking them up.
+    pub(super) pool: Mutex<Vec<Scratch>>,
 }
+
+/// Most rules that are open inside of each other.
+pub(super) const MAX_OPEN_RULES: u32 = 128;
 
 /// What may follow: reached through empty parts too.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +53,12 @@ pub(super) struct Junction {
     pub(super) parts: Vec<u32>,
     /// A special token, and the junction behind it.
     pub(super) specials: Vec<(u32, u32)>,
+    /// A rule that begins here, and the junction behind it.
+    pub(super) calls: Vec<(u32, u32)>,
+    /// Whether the rule may end here.
+    pub(super) returns: bool,
+    /// How many rules must be opened from here on, inside of each other, at least.
+    pub(super) needs: u32,
     /// Whether the text may end here.
     pub(super) end: bool,
     /// Bytes and special tokens of a shortest text from here.
@@ -57,6 +73,8 @@ pub(super) enum Best {
     End,
     Part(u32),
     Special(u32),
+    Call(u32),
+    Return,
 }
 
 /// Classes of one automaton of JSON that are told apart in a [`ClassId`].
@@ -78,25 +96,149 @@ impl TagAutomaton {
     }
 
     /// Writes what leads out of a state and through the parts behind it, up to a special token
-    /// or the end; `None` where JSON on its way takes more than `most` bytes.
-    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<()> {
-        let (mut junction, text) = self.nearest(state, most)?;
-        out.extend_from_slice(&text);
+    /// or the end, and says which; `None` where JSON on its way takes more than `most` bytes.
+    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<Option<u32>> {
+        let way = self.nearest(state, most)?;
+        out.extend_from_slice(&way.text);
+        let (mut junction, mut stack) = (way.junction, way.stack);
+        // Where the rules go on that were opened on the way.
+        let mut opened = Vec::new();
         loop {
-            match self.junction(junction).best {
-                Best::End | Best::Special(_) => return Some(()),
+            let at = self.junction(junction);
+            match at.best {
+                Best::End => return Some(None),
+                Best::Special(special) => return Some(Some(special)),
                 Best::Part(part) => {
                     let part = self.part(part);
                     match &part.body {
                         Body::Json(json) => json
                             .completion(&json.start, (ROOT, None), most, out)
                             .then_some(())?,
-                        body => body.completion(body.begin(), out),
+                        body => body.completion(body.begin(), 0, out),
                     }
                     junction = part.after;
                 }
+                Best::Call(call) => {
+                    let (entry, after) = at.calls[call as usize];
+                    opened.push(after);
+                    junction = entry;
+                }
+                Best::Return => match (opened.pop(), stack.clone()) {
+                    (Some(after), _) => junction = after,
+                    (None, Some(frame)) => {
+                        junction = frame.after;
+                        stack = frame.below.clone();
+                    }
+                    (None, None) => return Some(None),
+                },
             }
         }
+    }
+
+    /// The state of a text that was committed, where only this could come.
+    fn advance_within(
+        &self,
+        state: &mut State,
+        bytes: &[u8],
+        x: &mut Scratch,
+    ) -> Result<(), usize> {
+        let mut threads = state.0.clone();
+        if self.0.has_borders {
+            self.open_token(&mut threads);
+        }
+        self.read(&mut threads, bytes, x)?;
+        if self.0.has_borders {
+            self.close_token(&mut threads);
+        }
+        state.0 = threads;
+        Ok(())
+    }
+
+    /// Reads text of one token.
+    fn read(&self, threads: &mut Vec<Held>, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            at += self.advance_json(threads, &bytes[at..], x);
+            let Some(&byte) = bytes.get(at) else { break };
+            let mut next = Vec::new();
+            for held in &*threads {
+                self.step_held(held, byte, x, &mut next);
+            }
+            if next.is_empty() {
+                return Err(at);
+            }
+            self.close_held(&mut next);
+            *threads = next;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Begins a walk at some threads.
+    fn enter_threads<'h>(&self, held: impl Iterator<Item = &'h Held>, x: &mut Scratch) -> Cursor {
+        x.clear();
+        let mut threads = std::mem::take(&mut x.threads);
+        threads.clear();
+        for held in held {
+            let (slot, inner) = match (&self.part(held.part).body, &held.inner) {
+                (Body::Json(json), Inner::Json(state)) => {
+                    let slot = x.slot(held.part, json, true);
+                    let scratch = &mut x.slots[usize::from(slot)].scratch;
+                    (slot, json.automaton.enter(state, scratch).0)
+                }
+                (_, Inner::Number(at)) => (0, self.fresh(held.part, held.tokens, *at)),
+                _ => continue,
+            };
+            threads.push(Thread {
+                part: held.part,
+                guard: held.guard,
+                slot,
+                extra: held.extra,
+                tokens: held.tokens,
+                stack: x.frames.enter(&held.stack),
+                inner,
+            });
+        }
+        let cursor = x.intern(&mut threads);
+        x.threads = threads;
+        cursor
+    }
+
+    /// Appends the special tokens whose names may come as text.
+    fn names_as_text(&self, state: &State, out: &mut Vec<SpecialId>) {
+        let names = &self.0.names;
+        if names.is_empty() {
+            return;
+        }
+        let pool = || self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut x = pool().pop().unwrap_or_default();
+        // What reads whole tokens does not read their names.
+        let texts = state.0.iter().filter(|held| !self.is_of_tokens(held));
+        let start = self.enter_threads(texts, &mut x);
+        // The cursors along the name before, which begins like this one.
+        let mut along = vec![start];
+        let mut before: &[u8] = &[];
+        for (name, special) in names {
+            let same = name.iter().zip(before).take_while(|(a, b)| a == b).count();
+            along.truncate(same + 1);
+            while along.len() <= name.len() {
+                let (at, byte) = (along[along.len() - 1], name[along.len() - 1]);
+                let next = self.step(at, byte, &mut x);
+                if next.is_dead() {
+                    break;
+                }
+                along.push(next);
+            }
+            if along.len() == name.len() + 1 {
+                out.push(SpecialId(*special));
+            }
+            before = &name[..along.len() - 1];
+        }
+        pool().push(x);
+    }
+
+    fn is_of_tokens(&self, held: &Held) -> bool {
+        matches!(self.part(held.part).body, Body::Tokens(_))
     }
 
     /// Whether a text without special tokens is admitted as a whole.
@@ -116,36 +258,23 @@ impl ByteAutomaton for TagAutomaton {
 
     fn start(&self) -> State {
         let mut threads = Vec::new();
-        self.begin_held(self.0.start, &mut threads);
+        self.begin_held(self.0.start, &None, &mut threads);
         State(threads)
     }
 
     fn is_accepting(&self, state: &State) -> bool {
-        state
-            .0
-            .iter()
-            .any(|held| self.junction(self.part(held.part).after).end && self.may_end_held(held))
+        state.0.iter().any(|held| {
+            let after = self.part(held.part).after;
+            self.may_end_held(held)
+                && self.reach(after, &held.stack, &mut |at, _| self.junction(at).end)
+        })
     }
 
     fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
-        let mut threads = state.0.clone();
-        let mut at = 0;
-        while at < bytes.len() {
-            at += self.advance_json(&mut threads, &bytes[at..], x);
-            let Some(&byte) = bytes.get(at) else { break };
-            let mut next = Vec::new();
-            for held in &threads {
-                self.step_held(held, byte, x, &mut next);
-            }
-            if next.is_empty() {
-                return Err(at);
-            }
-            self.close_held(&mut next);
-            threads = next;
-            at += 1;
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.advance_within(state, bytes, x),
         }
-        state.0 = threads;
-        Ok(())
     }
 
     fn completion(&self, state: &State, out: &mut Vec<u8>) {
@@ -163,20 +292,9 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn completion_special(&self, state: &State) -> Option<SpecialId> {
-        let (after, text) = self.nearest(state, MAX_COMPLETION)?;
-        if !text.is_empty() {
-            return None;
-        }
-        let mut junction = after;
-        loop {
-            match self.junction(junction).best {
-                Best::Special(special) => return Some(SpecialId(special)),
-                Best::Part(part) if self.part(part).body.is_nullable() => {
-                    junction = self.part(part).after;
-                }
-                Best::Part(_) | Best::End => return None,
-            }
-        }
+        let mut text = Vec::new();
+        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
+        special.filter(|_| text.is_empty()).map(SpecialId)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
@@ -192,11 +310,23 @@ impl ByteAutomaton for TagAutomaton {
 
     fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
         for held in &state.0 {
-            let specials = &self.junction(self.part(held.part).after).specials;
-            if !specials.is_empty() && self.may_end_held(held) {
-                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+            {
+                let names = self.0.names.iter().map(|(_, special)| *special);
+                let allowed = names.filter(|s| count.excluded.binary_search(s).is_err());
+                out.extend(allowed.map(SpecialId));
             }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, _| {
+                let specials = &self.junction(at).specials;
+                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
+                false
+            });
         }
+        self.names_as_text(state, out);
         out.sort_unstable();
         out.dedup();
     }
@@ -204,11 +334,38 @@ impl ByteAutomaton for TagAutomaton {
     fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
         let mut next = Vec::new();
         for held in &state.0 {
-            for &(read, junction) in &self.junction(self.part(held.part).after).specials {
-                if read == special.0 && self.may_end_held(held) {
-                    self.begin_held(junction, &mut next);
-                }
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+                && count.excluded.binary_search(&special.0).is_err()
+            {
+                next.push(Held {
+                    inner: Inner::Number(Tokens::INSIDE),
+                    ..held.clone()
+                });
             }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, stack| {
+                for &(read, junction) in &self.junction(at).specials {
+                    if read == special.0 {
+                        self.begin_held(junction, stack, &mut next);
+                    }
+                }
+                false
+            });
+        }
+        if let Some((name, _)) = self.0.names.iter().find(|(_, known)| *known == special.0) {
+            let texts = state.0.iter().filter(|held| !self.is_of_tokens(held));
+            let mut threads: Vec<Held> = texts.cloned().collect();
+            self.open_token(&mut threads);
+            let mut x = self.scratch();
+            if !threads.is_empty() && self.read(&mut threads, name, &mut x).is_ok() {
+                next.extend(threads);
+            }
+        }
+        if self.0.has_borders {
+            self.close_token(&mut next);
         }
         let taken = !next.is_empty();
         if taken {
@@ -224,7 +381,8 @@ impl ByteAutomaton for TagAutomaton {
             Body::Literal(_) => "a marker",
             Body::Dfa(_) | Body::Quiet(_) => "a text of a regular expression",
             Body::Json(_) => "JSON",
-            Body::Free(_) => "free text",
+            Body::Free(_) | Body::Run(_) => "free text",
+            Body::Tokens(_) => "tokens",
         };
         match state.0.as_slice() {
             [held] => match (&self.part(held.part).body, &held.inner) {
@@ -247,35 +405,7 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
-        for slot in &mut x.slots {
-            slot.used = false;
-        }
-        x.starts.clear();
-        x.configs.clear();
-        x.ids.clear();
-        let mut threads = std::mem::take(&mut x.threads);
-        threads.clear();
-        for held in &state.0 {
-            let (slot, inner) = match (&self.part(held.part).body, &held.inner) {
-                (Body::Json(json), Inner::Json(state)) => {
-                    let slot = x.slot(held.part, json, true);
-                    let scratch = &mut x.slots[usize::from(slot)].scratch;
-                    (slot, json.automaton.enter(state, scratch).0)
-                }
-                (_, Inner::Number(at)) => (0, *at),
-                _ => continue,
-            };
-            threads.push(Thread {
-                part: held.part,
-                guard: held.guard,
-                slot,
-                extra: held.extra,
-                inner,
-            });
-        }
-        let cursor = x.intern(&mut threads);
-        x.threads = threads;
-        cursor
+        self.enter_threads(state.0.iter(), x)
     }
 
     fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
@@ -322,16 +452,20 @@ impl ByteAutomaton for TagAutomaton {
             });
         }
         let thread = self.free_thread(x.config(cursor))?;
-        let Body::Free(free) = &self.part(thread.part).body else {
-            return None;
+        let body = &self.part(thread.part).body;
+        let limit = match body {
+            Body::Free(free) => free.limit,
+            Body::Run(run) if run.max_tokens.is_none() && !run.patterns.is_blocked() => {
+                run.max_chars
+            }
+            _ => return None,
         };
-        if thread.inner != Place::START.pack()
-            || self.resting(thread.part, thread.extra, x) != cursor
-        {
+        let at = (thread.part, thread.stack);
+        if thread.inner != body.begin() || self.resting(at, thread.extra, x) != cursor {
             return None;
         }
         let class = ClassId(thread.part * CLASSES);
-        let Some(limit) = free.limit else {
+        let Some(limit) = limit else {
             return Some(TextLoop {
                 class,
                 next: cursor,
@@ -345,7 +479,7 @@ impl ByteAutomaton for TagAutomaton {
         let horizon = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
         Some(TextLoop {
             class,
-            next: self.resting(thread.part, thread.extra + 1, x),
+            next: self.resting(at, thread.extra + 1, x),
             steady: (limit - thread.extra).saturating_sub(horizon),
             alike: false,
         })
@@ -378,10 +512,14 @@ impl ByteAutomaton for TagAutomaton {
             return Some(x.intern(&mut like));
         }
         let thread = self.free_thread(x.config(cursor))?;
-        if !Place::unpack(thread.inner).is_between() {
+        let is_between = match &self.part(thread.part).body {
+            Body::Run(run) => run.max_tokens.is_none() && Run::may_end(thread.inner),
+            _ => Place::unpack(thread.inner).is_between(),
+        };
+        if !is_between {
             return None;
         }
-        let like = self.resting(thread.part, thread.extra, x);
+        let like = self.resting((thread.part, thread.stack), thread.extra, x);
         (like != cursor).then_some(like)
     }
 
@@ -422,18 +560,30 @@ impl ByteAutomaton for TagAutomaton {
         out: &mut Vec<u32>,
     ) -> bool {
         let before = out.len();
+        let reach = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
         for at in 0..x.config(cursor).len() {
             let thread = x.config(cursor)[at];
             let part = self.part(thread.part);
             let extra = match &part.body {
-                Body::Free(free) => free.limit.map_or(0, |limit| {
-                    limit
-                        .saturating_sub(thread.extra)
-                        .min(u32::try_from(horizon.bytes()).unwrap_or(u32::MAX))
-                }),
+                Body::Free(free) => free.limit.map_or(0, |limit| left(limit, thread.extra)),
+                Body::Run(run) => run.max_chars.map_or(0, |limit| left(limit, thread.extra)),
                 _ => thread.extra,
             };
-            out.extend([thread.part, u32::from(thread.guard), extra]);
+            // A walk is over one token.
+            let tokens = match &part.body {
+                Body::Run(run) => run
+                    .max_tokens
+                    .map_or(0, |most| most.saturating_sub(thread.tokens).min(1)),
+                _ => thread.tokens,
+            };
+            out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
+            let mut stack = thread.stack;
+            while let Some(frame) = x.frames.get(stack) {
+                out.push(frame.after + 1);
+                stack = frame.below;
+            }
+            out.push(0);
             let from = out.len();
             match &part.body {
                 Body::Json(json) => {

@@ -7,10 +7,10 @@ use std::fmt;
 use fsm_index::{ByteAutomaton, Cursor};
 use schema_regex::automaton as schema;
 
-use super::free::Place;
-use super::machine::TagAutomaton;
+use super::held::Stack;
+use super::machine::{MAX_OPEN_RULES, TagAutomaton};
 use super::markers::ROOT;
-use super::parts::{Body, Escape, Json, Spelling, Thread};
+use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
 
 /// Working memory of one walk.
 #[derive(Default)]
@@ -23,6 +23,65 @@ pub struct Scratch {
     /// For committing.
     pub(super) commits: HashMap<u32, schema::Scratch>,
     pub(super) threads: Vec<Thread>,
+    pub(super) frames: Frames,
+}
+
+/// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
+#[derive(Default)]
+pub(super) struct Frames {
+    all: Vec<WalkFrame>,
+    ids: HashMap<(u32, u32), u32>,
+}
+
+/// The junction behind a rule that is open, and the frame of the rule around it.
+#[derive(Clone, Copy)]
+pub(super) struct WalkFrame {
+    pub(super) after: u32,
+    pub(super) below: u32,
+    pub(super) depth: u32,
+}
+
+impl Frames {
+    fn clear(&mut self) {
+        self.all.clear();
+        self.ids.clear();
+    }
+
+    pub(super) fn get(&self, stack: u32) -> Option<WalkFrame> {
+        let at = stack.checked_sub(1)?;
+        self.all.get(at as usize).copied()
+    }
+
+    pub(super) fn depth(&self, stack: u32) -> u32 {
+        self.get(stack).map_or(0, |frame| frame.depth)
+    }
+
+    pub(super) fn push(&mut self, after: u32, below: u32) -> u32 {
+        let depth = self.depth(below) + 1;
+        let all = &mut self.all;
+        *self.ids.entry((after, below)).or_insert_with(|| {
+            all.push(WalkFrame {
+                after,
+                below,
+                depth,
+            });
+            all.len() as u32
+        })
+    }
+
+    /// A stack that was held.
+    pub(super) fn enter(&mut self, stack: &Stack) -> u32 {
+        let mut afters = Vec::new();
+        let mut at = stack;
+        while let Some(frame) = at {
+            afters.push(frame.after);
+            at = &frame.below;
+        }
+        afters
+            .into_iter()
+            .rev()
+            .fold(0, |below, after| self.push(after, below))
+    }
 }
 
 /// Working memory of one value of JSON in a walk.
@@ -64,6 +123,17 @@ impl Scratch {
         cursor(id)
     }
 
+    /// Forgets the walk before.
+    pub(super) fn clear(&mut self) {
+        for slot in &mut self.slots {
+            slot.used = false;
+        }
+        self.starts.clear();
+        self.configs.clear();
+        self.ids.clear();
+        self.frames.clear();
+    }
+
     /// A slot for a value of that part.
     pub(super) fn slot(&mut self, part: u32, json: &Json, begun_before: bool) -> u16 {
         let free = self.slots.iter().position(|s| s.part == part && !s.used);
@@ -83,10 +153,22 @@ impl Scratch {
 }
 
 impl TagAutomaton {
-    /// Adds the threads that begin at a junction.
-    pub(super) fn begin(&self, junction: u32, x: &mut Scratch, threads: &mut Vec<Thread>) {
-        for &part in &self.junction(junction).parts {
-            let body = &self.part(part).body;
+    /// Adds the threads that begin at a junction. Recursion is as deep as rules are open, and
+    /// as rules begin with each other.
+    pub(super) fn begin(
+        &self,
+        junction: u32,
+        stack: u32,
+        x: &mut Scratch,
+        threads: &mut Vec<Thread>,
+    ) {
+        let at = self.junction(junction);
+        let depth = x.frames.depth(stack);
+        for &part in &at.parts {
+            let Part { body, after, .. } = self.part(part);
+            if depth + self.junction(*after).needs > MAX_OPEN_RULES {
+                continue;
+            }
             let (slot, inner) = match body {
                 Body::Json(json) => self.begin_json(part, json, x),
                 other => (0, other.begin()),
@@ -96,8 +178,21 @@ impl TagAutomaton {
                 guard: ROOT,
                 slot,
                 extra: 0,
+                tokens: 0,
+                stack,
                 inner,
             });
+        }
+        for &(entry, after) in &at.calls {
+            if depth + 1 + self.junction(entry).needs <= MAX_OPEN_RULES {
+                let stack = x.frames.push(after, stack);
+                self.begin(entry, stack, x, threads);
+            }
+        }
+        if at.returns
+            && let Some(frame) = x.frames.get(stack)
+        {
+            self.begin(frame.after, frame.below, x, threads);
         }
     }
 
@@ -119,7 +214,7 @@ impl TagAutomaton {
                 let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
                 thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
-            other => other.may_end(thread.inner),
+            other => other.may_end(thread.inner, thread.tokens),
         }
     }
 
@@ -132,6 +227,23 @@ impl TagAutomaton {
         out: &mut Vec<Thread>,
     ) {
         let body = &self.part(thread.part).body;
+        if let Body::Run(run) = body {
+            let Some(step) = run.step(thread.inner, thread.extra, thread.tokens, byte) else {
+                return;
+            };
+            if let Some((inner, extra, tokens)) = step.stay {
+                out.push(Thread {
+                    inner,
+                    extra,
+                    tokens,
+                    ..thread
+                });
+            }
+            for &trigger in step.fires {
+                self.begin(run.fires[usize::from(trigger)], thread.stack, x, out);
+            }
+            return;
+        }
         let Body::Json(json) = body else {
             if let Some((inner, extra)) = body.step(thread.inner, thread.extra, byte) {
                 out.push(Thread {
@@ -203,14 +315,15 @@ impl TagAutomaton {
     pub(super) fn close(&self, x: &mut Scratch, threads: &mut Vec<Thread>) {
         let stepped = threads.len();
         for at in 0..stepped {
+            let Thread { part, stack, .. } = threads[at];
             if self.may_end(threads[at], x) {
-                self.begin(self.part(threads[at].part).after, x, threads);
+                self.begin(self.part(part).after, stack, x, threads);
             }
         }
     }
 
     /// The config of a free text outside of a marker, and of nothing else.
-    pub(super) fn resting(&self, part: u32, count: u32, x: &mut Scratch) -> Cursor {
+    pub(super) fn resting(&self, (part, stack): (u32, u32), count: u32, x: &mut Scratch) -> Cursor {
         let mut threads = std::mem::take(&mut x.threads);
         threads.clear();
         threads.push(Thread {
@@ -218,7 +331,9 @@ impl TagAutomaton {
             guard: ROOT,
             slot: 0,
             extra: count,
-            inner: Place::START.pack(),
+            tokens: 0,
+            stack,
+            inner: self.part(part).body.begin(),
         });
         self.close(x, &mut threads);
         let cursor = x.intern(&mut threads);
@@ -230,7 +345,7 @@ impl TagAutomaton {
     pub(super) fn free_thread(&self, config: &[Thread]) -> Option<Thread> {
         let mut free = config
             .iter()
-            .filter(|t| matches!(self.part(t.part).body, Body::Free(_)));
+            .filter(|t| matches!(self.part(t.part).body, Body::Free(_) | Body::Run(_)));
         let first = *free.next()?;
         // A free text that has just begun inside of another one's end.
         free.next().is_none().then_some(first)
