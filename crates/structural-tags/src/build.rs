@@ -390,7 +390,10 @@ impl<'v> Builder<'v> {
         let mut fires = Vec::new();
         let mut triggers = Vec::new();
         for (text, node) in &run.triggers {
-            fires.push(self.node(node, behind)?);
+            let fire = self.node(node, behind)?;
+            // A part without text behind the trigger: the text may end there, or a special
+            // token follow.
+            fires.push(self.part(Body::Nothing, fire)?);
             triggers.push(text.clone());
         }
         let patterns = Patterns::new(&run.stops, &triggers).ok_or_else(too_many_markers)?;
@@ -845,6 +848,18 @@ impl Quiet {
                 Some((next, markers.step(*marker, byte)?)).filter(|next| !next.0.is_dead())
             },
             |(at, _)| dfa.is_accepting(at),
+        )
+    }
+
+    /// A regular language without another.
+    pub(super) fn minus(dfa: &ByteDfa, without: &ByteDfa) -> Result<Quiet, Error> {
+        Quiet::explore(
+            (dfa.start(), without.start()),
+            |(at, not), byte| {
+                let next = dfa.step(*at, byte, &mut ());
+                (!next.is_dead()).then(|| (next, without.step(*not, byte, &mut ())))
+            },
+            |(at, not)| dfa.is_accepting(at) && (not.is_dead() || !without.is_accepting(not)),
         )
     }
 
