@@ -851,15 +851,29 @@ impl Quiet {
         )
     }
 
-    /// A regular language without another.
-    pub(super) fn minus(dfa: &ByteDfa, without: &ByteDfa) -> Result<Quiet, Error> {
+    /// The same without another regular language.
+    pub(super) fn minus(&self, without: &ByteDfa) -> Result<Quiet, Error> {
         Quiet::explore(
-            (dfa.start(), without.start()),
+            (0, without.start()),
             |(at, not), byte| {
-                let next = dfa.step(*at, byte, &mut ());
-                (!next.is_dead()).then(|| (next, without.step(*not, byte, &mut ())))
+                let next = self.next[*at as usize][usize::from(byte)];
+                (next != DEAD).then(|| (next, without.step(*not, byte, &mut ())))
             },
-            |(at, not)| dfa.is_accepting(at) && (not.is_dead() || !without.is_accepting(not)),
+            |(at, not)| {
+                self.accepting[*at as usize] && (not.is_dead() || !without.is_accepting(not))
+            },
+        )
+    }
+
+    /// What is of two regular languages.
+    pub(super) fn both(one: &ByteDfa, other: &ByteDfa) -> Result<Quiet, Error> {
+        Quiet::explore(
+            (one.start(), other.start()),
+            |(a, b), byte| {
+                let next = (one.step(*a, byte, &mut ()), other.step(*b, byte, &mut ()));
+                (!next.0.is_dead() && !next.1.is_dead()).then_some(next)
+            },
+            |(a, b)| one.is_accepting(a) && other.is_accepting(b),
         )
     }
 

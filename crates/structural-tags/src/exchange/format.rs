@@ -631,9 +631,8 @@ pub(super) fn format(given: &Value, at: &str) -> Result<Format, Error> {
 /// The legacy form: triggers, and structures with their schemas.
 pub(super) fn legacy(given: &Map<String, Value>) -> Result<Format, Error> {
     let whole = Object { map: given, at: "" };
-    let structures = match whole.get("structures") {
-        Some(Value::Array(list)) => list,
-        _ => return Err(whole.wrong("structures", "a list")),
+    let Some(Value::Array(structures)) = whole.get("structures") else {
+        return Err(whole.wrong("structures", "a list"));
     };
     let mut tags = Vec::new();
     for (i, structure) in structures.iter().enumerate() {

@@ -38,11 +38,43 @@ pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, 
 /// The automaton of a schema in the style `json`.
 pub(super) fn automaton(json: &JsonFormat, limits: &TagLimits) -> Result<SchemaAutomaton, Error> {
     let options = options(json, limits)?;
-    let schema = match json.excludes.as_slice() {
-        [] => json.schema.clone(),
-        excludes => without(&json.schema, excludes, &json.at)?,
-    };
+    let schema = prepared(json)?;
     crate::compile_schema(&schema, &options).map_err(|error| at(&json.at, error))
+}
+
+/// The schema as it is compiled.
+pub(super) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
+    let mut schema = json.schema.clone();
+    close(&mut schema);
+    match json.excludes.as_slice() {
+        [] => Ok(schema),
+        excludes => without(&schema, excludes, &json.at),
+    }
+}
+
+/// Says of objects with no properties declared that they have none. Recursion is as deep as
+/// the schema, which is bounded.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Array(several) => several.iter_mut().for_each(close),
+        Value::Object(map) => {
+            let has = |key: &str| map.contains_key(key);
+            let is_empty = map.get("properties").is_some_and(|p| *p == json!({}));
+            let says = has("additionalProperties")
+                || has("unevaluatedProperties")
+                || has("patternProperties");
+            if is_empty && !says {
+                map.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+            let data = ["enum", "const", "default", "examples"];
+            for (key, value) in map.iter_mut() {
+                if !data.contains(&key.as_str()) {
+                    close(value);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Where the schema of any value without the excluded strings is.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::format::{JsonFormat, Style};
 use super::lower::{Lowering, nothing, run};
-use super::{at, refused, schema};
+use super::{at, refused, regex, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
 use crate::parts::Quiet;
@@ -26,10 +26,7 @@ pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<N
         None => r"[ \t\n\r]*".to_owned(),
         Some(most) => format!(r"[ \t\n\r]{{0,{most}}}"),
     };
-    let filtered = match format.excludes.as_slice() {
-        [] => format.schema.clone(),
-        excludes => schema::without(&format.schema, excludes, &format.at)?,
-    };
+    let filtered = schema::prepared(format)?;
     let mut xml = Xml {
         format,
         filtered: &filtered,
@@ -101,6 +98,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Names of arguments that no schema declares.
 const FREE_NAME: &str = "[a-zA-Z_][a-zA-Z0-9_]*";
+
+/// Names that no mark of a style ends.
+const SAFE_NAME: &str = r#"[^<>"&\s]+(?: [^<>"&\s]+)*"#;
 
 /// Such names where they may be any text, and are escaped.
 const ESCAPED_NAME: &str = r#"(?s:[^&<>"]|&amp;|&lt;|&gt;|&quot;)+"#;
@@ -224,6 +224,38 @@ impl Xml<'_, '_> {
         Ok(kinds)
     }
 
+    /// The branches of alternatives that can be of a kind, where these are all that a schema
+    /// says, `beside` aside: then it is any one of them. Of `oneOf` there may be one, and
+    /// `allOf` has one.
+    fn branches(
+        &self,
+        pointer: &str,
+        map: &Map<String, Value>,
+        beside: &[&str],
+        is_of: fn(Kinds) -> bool,
+    ) -> Result<Option<Vec<String>>, Error> {
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
+                continue;
+            };
+            let mut known = beside.to_vec();
+            known.push(keyword);
+            if !is_alone(map, &known) || (keyword == "allOf" && branches.len() != 1) {
+                return Ok(None);
+            }
+            let mut ways = Vec::new();
+            for i in 0..branches.len() {
+                let branch = format!("{pointer}/{keyword}/{i}");
+                if is_of(self.kinds(&branch, 0)?) {
+                    ways.push(branch);
+                }
+            }
+            let is_any = keyword != "oneOf" || ways.len() < 2;
+            return Ok(is_any.then_some(ways));
+        }
+        Ok(None)
+    }
+
     /// What a place says of strings.
     fn strings(&self, pointer: &str, depth: usize) -> Result<Strings, Error> {
         if depth > MAX_DEPTH {
@@ -253,11 +285,9 @@ impl Xml<'_, '_> {
             strings.bound = one.is_some() && several.is_some();
             return Ok(strings);
         }
-        if is_alone(&map, &["anyOf"])
-            && let Some(branches) = map.get("anyOf").and_then(Value::as_array)
-        {
-            for i in 0..branches.len() {
-                let of = self.strings(&format!("{pointer}/anyOf/{i}"), depth + 1)?;
+        if let Some(ways) = self.branches(pointer, &map, &[], |kinds| kinds.string)? {
+            for branch in ways {
+                let of = self.strings(&branch, depth + 1)?;
                 strings.plain |= of.plain;
                 strings.bound |= of.bound;
                 strings.listed.extend(of.listed);
@@ -379,7 +409,8 @@ impl Xml<'_, '_> {
             ways.push(self.object("", 0)?);
         }
         if kinds.string {
-            ways.extend(self.raw("", "")?);
+            let close = self.close();
+            ways.extend(self.raw("", close)?);
         }
         if kinds.array && self.nests() {
             ways.push(self.array("", 0)?);
@@ -420,28 +451,14 @@ impl Xml<'_, '_> {
             let target = self.target(pointer, reference)?;
             return self.by_rule(&target, depth, Xml::object);
         }
-        for keyword in ["anyOf", "allOf"] {
-            let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
-                continue;
-            };
-            if !is_alone(&map, &[keyword, "type"]) || (keyword == "allOf" && branches.len() > 1) {
-                return Err(self.refused(
-                    &format!("{pointer}/{keyword}"),
-                    "alternatives and conjunctions of properties are not supported in this style",
-                ));
-            }
-            let mut ways = Vec::new();
-            for i in 0..branches.len() {
-                let branch = format!("{pointer}/{keyword}/{i}");
-                if self.kinds(&branch, 0)?.object {
-                    ways.push(self.object(&branch, depth + 1)?);
-                }
-            }
-            return Ok(Node::Alt(ways));
+        if let Some(branches) = self.branches(pointer, &map, &["type"], |kinds| kinds.object)? {
+            let ways = branches.iter().map(|branch| self.object(branch, depth + 1));
+            return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
         }
-        const KNOWN: [&str; 8] = [
+        const KNOWN: [&str; 9] = [
             "type",
             "properties",
+            "patternProperties",
             "required",
             "additionalProperties",
             "unevaluatedProperties",
@@ -480,10 +497,11 @@ impl Xml<'_, '_> {
                 map.get("unevaluatedProperties")
                     .map(|_| "unevaluatedProperties")
             });
+        let patterns = map.get("patternProperties").and_then(Value::as_object);
         let more = match others {
             Some(key) if map[key] == Value::Bool(false) => More::None,
             Some(key) => More::At(format!("{pointer}/{key}")),
-            None if declared.is_some() => More::None,
+            None if declared.is_some() || patterns.is_some() => More::None,
             None => More::Any,
         };
         let required = map.get("required").and_then(Value::as_array);
@@ -492,6 +510,10 @@ impl Xml<'_, '_> {
             names: declared
                 .into_iter()
                 .flat_map(|d| d.keys().cloned())
+                .collect(),
+            patterns: patterns
+                .into_iter()
+                .flat_map(|p| p.keys().cloned())
                 .collect(),
             required: required.map(str::to_owned).collect(),
             more,
@@ -507,6 +529,9 @@ impl Xml<'_, '_> {
         depth: usize,
     ) -> Result<Node, Error> {
         let is_m3 = self.style() == Style::MiniMaxM3;
+        if is_m3 && !object.patterns.is_empty() {
+            return Err(self.refused(pointer, "this style takes no patterns of names"));
+        }
         if is_m3 && !matches!(object.more, More::None) {
             return match (&object.more, object.names.is_empty()) {
                 (More::Any, true) if object.least == 0 => Ok(nothing()),
@@ -546,15 +571,28 @@ impl Xml<'_, '_> {
             })?;
             members.push((Node::Seq(vec![self.space.clone(), entry]), true));
         }
-        let mut known = object.names.clone();
+        let mut known: Vec<String> = object.names.clone();
         known.extend(object.required.iter().cloned());
-        let more = match more_at {
-            None => None,
-            Some(place) => {
-                let entry = self.free_entry(place.as_deref(), &known)?;
-                Some(Node::Seq(vec![self.space.clone(), entry]))
+        let known = known.iter().map(|name| crate::escape(&self.written(name)));
+        let mut known: Vec<String> = known.collect();
+        let mut free = Vec::new();
+        for pattern in &object.patterns {
+            let place = format!("{pointer}/patternProperties/{}", escaped_key(pattern));
+            let name = regex::translate(pattern).map_err(|what| self.refused(&place, what))?;
+            free.extend(self.entry_of(&name, &known, Some(&place))?);
+            // A name with two patterns would have to obey both.
+            let met = dfa(&format!("(?:{})", known.join("|")));
+            if let (Ok(met), Ok(name)) = (met, dfa(&name))
+                && Quiet::both(&met, &name).is_ok()
+            {
+                return Err(self.refused(&place, "names that are described twice"));
             }
-        };
+            known.push(name);
+        }
+        if let Some(place) = more_at {
+            free.push(self.free_entry(place.as_deref(), &known)?);
+        }
+        let more = (!free.is_empty()).then(|| Node::Seq(vec![self.space.clone(), Node::Alt(free)]));
         let required = members.iter().filter(|(_, required)| *required).count();
         let least = object.least.max(required);
         let body = if self.format.any_order {
@@ -677,18 +715,9 @@ impl Xml<'_, '_> {
             let target = self.target(pointer, reference)?;
             return self.by_rule(&target, depth, Xml::array);
         }
-        if let (Some(branches), true) = (
-            map.get("anyOf").and_then(Value::as_array),
-            is_alone(&map, &["anyOf", "type"]),
-        ) {
-            let mut ways = Vec::new();
-            for i in 0..branches.len() {
-                let branch = format!("{pointer}/anyOf/{i}");
-                if self.kinds(&branch, 0)?.array {
-                    ways.push(self.array(&branch, depth + 1)?);
-                }
-            }
-            return Ok(Node::Alt(ways));
+        if let Some(branches) = self.branches(pointer, &map, &["type"], |kinds| kinds.array)? {
+            let ways = branches.iter().map(|branch| self.array(branch, depth + 1));
+            return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
         }
         const KNOWN: [&str; 4] = ["type", "items", "minItems", "maxItems"];
         if let Some(other) = unknown(&map, &KNOWN) {
@@ -758,19 +787,31 @@ impl Xml<'_, '_> {
             Style::Cohere => ESCAPED_NAME,
             _ => FREE_NAME,
         };
+        let entry = self.entry_of(pattern, known, value)?;
+        entry.ok_or_else(|| self.refused(value.unwrap_or_default(), "no value satisfies it"))
+    }
+
+    /// A property of a name that matches an expression, and none of some others.
+    fn entry_of(
+        &mut self,
+        pattern: &str,
+        known: &[String],
+        value: Option<&str>,
+    ) -> Result<Option<Node>, Error> {
+        // What would end the name has no place in it.
+        let safe = match self.style() {
+            Style::Cohere => ESCAPED_NAME,
+            _ => SAFE_NAME,
+        };
+        let name = Quiet::both(&dfa(pattern)?, &dfa(safe)?)?;
         let name = match known {
-            [] => Node::regex(pattern)?,
+            [] => name,
             known => {
-                let known: Vec<String> = known
-                    .iter()
-                    .map(|name| crate::escape(&self.written(name)))
-                    .collect();
-                let known = dfa(&format!("(?:{})", known.join("|")))?;
-                Node::Quiet(Quiet::minus(&dfa(pattern)?, &known)?)
+                let pattern = format!("(?:{})", known.join("|"));
+                name.minus(&dfa(&pattern)?)?
             }
         };
-        let entry = self.named_entry(name, value, 0)?;
-        entry.ok_or_else(|| self.refused(value.unwrap_or_default(), "no value satisfies it"))
+        self.named_entry(Node::Quiet(name), value, 0)
     }
 
     /// A name as the style writes it.
@@ -786,6 +827,20 @@ impl Xml<'_, '_> {
         }
     }
 
+    /// What closes a value, and does not occur in one that is raw.
+    fn close(&self) -> &'static str {
+        match self.style() {
+            Style::Qwen | Style::MiniMax => "</parameter>",
+            Style::DeepSeek => "</｜DSML｜parameter>",
+            Style::DeepSeekV41 => "</｜DSML｜ parameter>",
+            Style::Glm => "</arg_value>",
+            Style::KimiK3 => "<|close|>argument<|sep|>",
+            Style::Cohere => COHERE_CLOSE,
+            Style::MiniMaxM3 => M3_MARK,
+            Style::Json => "",
+        }
+    }
+
     /// A property; without a place of its schema, of any value.
     fn named_entry(
         &mut self,
@@ -793,28 +848,17 @@ impl Xml<'_, '_> {
         value: Option<&str>,
         depth: usize,
     ) -> Result<Option<Node>, Error> {
-        let (before, behind, close) = match self.style() {
-            Style::Qwen => ("<parameter=", ">", "</parameter>"),
-            Style::MiniMax => ("<parameter name=\"", "\">", "</parameter>"),
-            Style::DeepSeek => (
-                "<｜DSML｜parameter name=\"",
-                "\" string=\"",
-                "</｜DSML｜parameter>",
-            ),
-            Style::DeepSeekV41 => (
-                "<｜DSML｜ parameter name=\"",
-                "\" string=\"",
-                "</｜DSML｜ parameter>",
-            ),
-            Style::Glm => ("<arg_key>", "</arg_key>", "</arg_value>"),
-            Style::KimiK3 => (
-                "<|open|>argument key=\"",
-                "\" type=\"",
-                "<|close|>argument<|sep|>",
-            ),
-            Style::Cohere => ("<cofl:value name=\"", "\" type=\"", ""),
+        let (before, behind) = match self.style() {
+            Style::Qwen => ("<parameter=", ">"),
+            Style::MiniMax => ("<parameter name=\"", "\">"),
+            Style::DeepSeek => ("<｜DSML｜parameter name=\"", "\" string=\""),
+            Style::DeepSeekV41 => ("<｜DSML｜ parameter name=\"", "\" string=\""),
+            Style::Glm => ("<arg_key>", "</arg_key>"),
+            Style::KimiK3 => ("<|open|>argument key=\"", "\" type=\""),
+            Style::Cohere => ("<cofl:value name=\"", "\" type=\""),
             Style::Json | Style::MiniMaxM3 => return Ok(None),
         };
+        let close = self.close();
         let inside = match (self.style(), value) {
             (Style::Cohere, None) => Some(self.any_tail()?),
             (Style::Cohere, Some(value)) => self.cohere_tails(value, depth)?,
@@ -828,6 +872,11 @@ impl Xml<'_, '_> {
                 Node::Seq(vec![self.space.clone(), Node::text("<arg_value>"), inside])
             }),
             _ => self.value(value, close)?,
+        };
+        // There what closes a value is a part of it.
+        let close = match self.style() {
+            Style::Cohere => "",
+            _ => close,
         };
         Ok(inside.map(|inside| {
             Node::Seq(vec![
@@ -1017,6 +1066,7 @@ fn cohere_tail(word: &str, inside: Node) -> Node {
 /// What a schema says of an object's properties.
 struct Described {
     names: Vec<String>,
+    patterns: Vec<String>,
     required: Vec<String>,
     more: More,
     least: usize,
