@@ -1,17 +1,16 @@
 //! From a grammar of tags to an automaton.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fsm_index::{
     ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenId, TokenKind, Vocabulary,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::free::{Free, Place, all_without, without};
-use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, TagAutomaton};
+use super::free::{Free, without};
+use super::machine::TagAutomaton;
 use super::markers::{MAX_MARKER_BYTES, Markers};
-use super::parts::{Body, DEAD, Json, Part, Quiet, Spelling};
+use super::parts::{Body, Json, Part, Quiet, Spelling};
 use super::patterns::Patterns;
 use super::run::{Run, Tokens};
 use crate::{Error, ErrorKind};
@@ -106,7 +105,7 @@ impl Node {
 }
 
 #[cold]
-fn constraint_error(message: impl Into<String>) -> Error {
+pub(super) fn constraint_error(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Constraint, message)
 }
 
@@ -117,7 +116,7 @@ pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
 
 /// What may follow, before empty parts are looked through.
 #[derive(Clone, Copy, Debug)]
-enum Goal {
+pub(super) enum Goal {
     Part(u32),
     Special(u32, u32),
     Jump(u32),
@@ -128,15 +127,15 @@ enum Goal {
 }
 
 /// Builds a graph from its end to its beginning.
-struct Builder<'v> {
+pub(super) struct Builder<'v> {
     /// The names of special tokens, the longest first.
     names: Vec<&'v str>,
-    parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
     max_parts: usize,
-    junctions: Vec<Vec<Goal>>,
-    specials: Vec<Box<str>>,
+    pub(super) junctions: Vec<Vec<Goal>>,
+    pub(super) specials: Vec<Box<str>>,
     /// Where rules begin.
-    rules: Vec<u32>,
+    pub(super) rules: Vec<u32>,
 }
 
 /// The names of a vocabulary's special tokens.
@@ -503,255 +502,9 @@ impl<'v> Builder<'v> {
         });
         at as u32
     }
-
-    fn finish(self, start: u32, names: Vec<(Box<[u8]>, u32)>) -> Result<TagAutomaton, Error> {
-        let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
-        let empty = self.empty_rules();
-        let mut seen = Seen::new(self.junctions.len());
-        let mut junctions: Vec<Junction> = (0..self.junctions.len() as u32)
-            .map(|at| self.closure(at, &empty, &mut seen))
-            .collect();
-        self.refuse_left_recursion(&junctions)?;
-        // Bellman's iteration: at most as many rounds as a shortest text has
-        // parts.
-        loop {
-            let mut changed = false;
-            for at in 0..junctions.len() {
-                let (distance, best, needs) = self.nearest(&junctions, &costs, at);
-                let here = &mut junctions[at];
-                if distance < here.distance {
-                    (here.distance, here.best) = (distance, best);
-                    changed = true;
-                }
-                if needs < here.needs {
-                    here.needs = needs;
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        if junctions[start as usize].distance == u64::MAX
-            || junctions[start as usize].needs > MAX_OPEN_RULES
-        {
-            return Err(constraint_error("no text satisfies the tags"));
-        }
-        let has_borders = self.parts.iter().any(|part| match &part.body {
-            Body::Run(run) => run.max_tokens.is_some(),
-            Body::Tokens(_) => true,
-            _ => false,
-        });
-        let mut parts = self.parts;
-        for at in 0..parts.len() {
-            let mut firsts = match &parts[at].body {
-                Body::Free(free) => free.markers.firsts().to_vec(),
-                Body::Run(run) => run.patterns.firsts().to_vec(),
-                _ => continue,
-            };
-            let after = &junctions[parts[at].after as usize];
-            if after.returns || !after.calls.is_empty() {
-                continue;
-            }
-            for &next in &after.parts {
-                firsts.extend(first_bytes(&parts[next as usize].body));
-            }
-            firsts.sort_unstable();
-            firsts.dedup();
-            parts[at].class = all_without(&firsts);
-        }
-        Ok(TagAutomaton(Arc::new(Graph {
-            parts,
-            junctions,
-            start,
-            specials: self.specials,
-            has_borders,
-            names,
-            pool: Mutex::default(),
-        })))
-    }
-
-    /// The way from a junction that is nearest to the end of its rule, or of the text, as far
-    /// as is known, and how many rules it must open inside of each other.
-    fn nearest(&self, junctions: &[Junction], costs: &[u64], at: usize) -> (u64, Best, u32) {
-        let here = &junctions[at];
-        let (mut distance, mut best, mut needs) = match (here.end, here.returns) {
-            (true, _) => (0, Best::End, 0),
-            (_, true) => (0, Best::Return, 0),
-            _ => (u64::MAX, Best::End, u32::MAX),
-        };
-        let mut offer = |there: u64, way: Best, rules: u32| {
-            if there < distance {
-                (distance, best) = (there, way);
-            }
-            needs = needs.min(rules);
-        };
-        for &part in &here.parts {
-            let after = &junctions[self.parts[part as usize].after as usize];
-            let there = after.distance.saturating_add(costs[part as usize]);
-            offer(there, Best::Part(part), after.needs);
-        }
-        for &(special, after) in &here.specials {
-            let after = &junctions[after as usize];
-            offer(
-                after.distance.saturating_add(1),
-                Best::Special(special),
-                after.needs,
-            );
-        }
-        for (call, &(entry, after)) in here.calls.iter().enumerate() {
-            let (entry, after) = (&junctions[entry as usize], &junctions[after as usize]);
-            offer(
-                entry.distance.saturating_add(after.distance),
-                Best::Call(call as u32),
-                entry.needs.saturating_add(1).max(after.needs),
-            );
-        }
-        (distance, best, needs)
-    }
-
-    /// The rules that admit the empty text.
-    fn empty_rules(&self) -> Vec<bool> {
-        let mut empty = vec![false; self.rules.len()];
-        let mut seen = Seen::new(self.junctions.len());
-        loop {
-            let mut changed = false;
-            for at in 0..self.rules.len() {
-                let closure = self.closure(self.rules[at], &empty, &mut seen);
-                changed |= closure.returns && !std::mem::replace(&mut empty[at], true);
-            }
-            if !changed {
-                return empty;
-            }
-        }
-    }
-
-    /// No rule may begin with itself: it would be opened for ever.
-    fn refuse_left_recursion(&self, junctions: &[Junction]) -> Result<(), Error> {
-        let mut done = vec![false; self.rules.len()];
-        loop {
-            let mut changed = false;
-            for at in 0..self.rules.len() {
-                let calls = &junctions[self.rules[at] as usize].calls;
-                let is_done = |entry: u32| {
-                    let rule = self.rules.iter().position(|known| *known == entry);
-                    rule.is_none_or(|rule| done[rule])
-                };
-                if !done[at] && calls.iter().all(|(entry, _)| is_done(*entry)) {
-                    done[at] = true;
-                    changed = true;
-                }
-            }
-            if done.iter().all(|done| *done) {
-                return Ok(());
-            }
-            if !changed {
-                return Err(constraint_error("a rule begins with itself"));
-            }
-        }
-    }
-
-    /// What may follow at a junction.
-    fn closure(&self, junction: u32, empty: &[bool], seen: &mut Seen) -> Junction {
-        let mut closure = Junction {
-            distance: u64::MAX,
-            needs: u32::MAX,
-            ..Junction::default()
-        };
-        seen.begin(junction);
-        while let Some(here) = seen.open.pop() {
-            for goal in &self.junctions[here as usize] {
-                match *goal {
-                    Goal::End => closure.end = true,
-                    Goal::Return => closure.returns = true,
-                    Goal::Jump(to) => seen.meet(to),
-                    Goal::Special(special, after) => closure.specials.push((special, after)),
-                    Goal::Call(rule, after) => {
-                        closure.calls.push((self.rules[rule], after));
-                        if empty[rule] {
-                            seen.meet(after);
-                        }
-                    }
-                    Goal::Part(part) => {
-                        closure.parts.push(part);
-                        let part = &self.parts[part as usize];
-                        if part.body.is_nullable() {
-                            seen.meet(part.after);
-                        }
-                    }
-                }
-            }
-        }
-        closure.parts.sort_unstable();
-        closure.parts.dedup();
-        closure.calls.sort_unstable();
-        closure.calls.dedup();
-        closure
-    }
 }
 
-/// Junctions that a search has met.
-struct Seen {
-    /// By junction, the last search that met it.
-    rounds: Vec<u32>,
-    round: u32,
-    open: Vec<u32>,
-}
-
-impl Seen {
-    fn new(junctions: usize) -> Seen {
-        Seen {
-            rounds: vec![0; junctions],
-            round: 0,
-            open: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, junction: u32) {
-        self.round += 1;
-        self.open.clear();
-        self.meet(junction);
-    }
-
-    fn meet(&mut self, junction: u32) {
-        let round = std::mem::replace(&mut self.rounds[junction as usize], self.round);
-        if round != self.round {
-            self.open.push(junction);
-        }
-    }
-}
-
-/// Bytes of a part's shortest text.
-fn cost(body: &Body) -> u64 {
-    let mut text = Vec::new();
-    match body {
-        Body::Json(json) => {
-            // That there is one was seen when the part was made.
-            json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
-        }
-        other => other.completion(other.begin(), 0, &mut text),
-    }
-    text.len() as u64
-}
-
-/// The bytes with which a part may begin.
-fn first_bytes(body: &Body) -> Vec<u8> {
-    match body {
-        Body::Json(json) => {
-            let mut scratch = json.automaton.scratch();
-            let cursor = json.automaton.enter(&json.start, &mut scratch);
-            (0..=255u8)
-                .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
-                .collect()
-        }
-        Body::Run(_) | Body::Tokens(_) => (0..=255u8).collect(),
-        other => (0..=255u8)
-            .filter(|&byte| other.step(other.begin(), 0, byte).is_some())
-            .collect(),
-    }
-}
-
-fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
+pub(super) fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
     Markers::new(markers).ok_or_else(too_many_markers)
 }
 
@@ -831,152 +584,4 @@ fn json_marker(marker: &str) -> Result<Option<&str>, Error> {
              stands in strings only, and neither quotes nor backslashes"
         ))),
     }
-}
-
-impl Quiet {
-    /// A regular language without the texts in which a marker occurs.
-    ///
-    /// # Errors
-    ///
-    /// Nothing is left, or more than [`MAX_QUIET_STATES`].
-    pub(super) fn without(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
-        let markers = watch(markers.iter().map(String::as_str))?;
-        Quiet::explore(
-            (dfa.start(), 0u16),
-            |(at, marker), byte| {
-                let next = dfa.step(*at, byte, &mut ());
-                Some((next, markers.step(*marker, byte)?)).filter(|next| !next.0.is_dead())
-            },
-            |(at, _)| dfa.is_accepting(at),
-        )
-    }
-
-    /// The same without another regular language.
-    pub(super) fn minus(&self, without: &ByteDfa) -> Result<Quiet, Error> {
-        Quiet::explore(
-            (0, without.start()),
-            |(at, not), byte| {
-                let next = self.next[*at as usize][usize::from(byte)];
-                (next != DEAD).then(|| (next, without.step(*not, byte, &mut ())))
-            },
-            |(at, not)| {
-                self.accepting[*at as usize] && (not.is_dead() || !without.is_accepting(not))
-            },
-        )
-    }
-
-    /// What is of two regular languages.
-    pub(super) fn both(one: &ByteDfa, other: &ByteDfa) -> Result<Quiet, Error> {
-        Quiet::explore(
-            (one.start(), other.start()),
-            |(a, b), byte| {
-                let next = (one.step(*a, byte, &mut ()), other.step(*b, byte, &mut ()));
-                (!next.0.is_dead() && !next.1.is_dead()).then_some(next)
-            },
-            |(a, b)| one.is_accepting(a) && other.is_accepting(b),
-        )
-    }
-
-    /// Free text without markers that is none of the regular language.
-    pub(super) fn except(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
-        let free = Free {
-            markers: watch(markers.iter().map(String::as_str))?,
-            limit: None,
-        };
-        Quiet::explore(
-            (Place::START, dfa.start()),
-            |(place, at), byte| {
-                let (place, _) = free.step(*place, 0, byte)?;
-                Some((place, dfa.step(*at, byte, &mut ())))
-            },
-            |(place, at)| Free::may_end(*place) && (at.is_dead() || !dfa.is_accepting(at)),
-        )
-    }
-
-    /// The automaton of what `step` and `accepts` say, dead states left out.
-    fn explore<S: Clone + Eq + std::hash::Hash>(
-        start: S,
-        step: impl Fn(&S, u8) -> Option<S>,
-        accepts: impl Fn(&S) -> bool,
-    ) -> Result<Quiet, Error> {
-        let mut ids: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
-        let mut states = vec![start];
-        let mut next: Vec<[u32; 256]> = Vec::new();
-        let mut at = 0;
-        while at < states.len() {
-            let mut row = [DEAD; 256];
-            for byte in 0..=255u8 {
-                let Some(to) = step(&states[at], byte) else {
-                    continue;
-                };
-                let fresh = ids.len() as u32;
-                let id = *ids.entry(to.clone()).or_insert(fresh);
-                if id == fresh {
-                    states.push(to);
-                    if states.len() > MAX_QUIET_STATES {
-                        return Err(constraint_error(format!(
-                            "a regular expression without the markers has more than \
-                             {MAX_QUIET_STATES} states; simplify it"
-                        )));
-                    }
-                }
-                row[usize::from(byte)] = id;
-            }
-            next.push(row);
-            at += 1;
-        }
-        let accepting: Vec<bool> = states.iter().map(accepts).collect();
-        let completions = complete(&mut next, &accepting)?;
-        Ok(Quiet {
-            next,
-            accepting,
-            completions,
-        })
-    }
-}
-
-/// The shortest texts to acceptance; rows lose the bytes that do not lead there.
-fn complete(next: &mut [[u32; 256]], accepting: &[bool]) -> Result<Vec<Vec<u8>>, Error> {
-    let mut incoming: Vec<Vec<(u32, u8)>> = vec![Vec::new(); next.len()];
-    for (from, row) in next.iter().enumerate() {
-        for (byte, &to) in row.iter().enumerate() {
-            if to != DEAD {
-                incoming[to as usize].push((from as u32, byte as u8));
-            }
-        }
-    }
-    let mut way: Vec<Option<(u32, u8)>> = vec![None; next.len()];
-    let mut alive: Vec<bool> = accepting.to_vec();
-    let mut open: VecDeque<u32> = (0..next.len() as u32)
-        .filter(|at| accepting[*at as usize])
-        .collect();
-    while let Some(to) = open.pop_front() {
-        for &(from, byte) in &incoming[to as usize] {
-            if !std::mem::replace(&mut alive[from as usize], true) {
-                way[from as usize] = Some((to, byte));
-                open.push_back(from);
-            }
-        }
-    }
-    if alive.first() != Some(&true) {
-        return Err(constraint_error(
-            "a regular expression matches no text without the markers",
-        ));
-    }
-    for row in next.iter_mut() {
-        for cell in row.iter_mut() {
-            if *cell != DEAD && !alive[*cell as usize] {
-                *cell = DEAD;
-            }
-        }
-    }
-    let completion = |mut at: u32| {
-        let mut text = Vec::new();
-        while let Some((to, byte)) = way[at as usize] {
-            text.push(byte);
-            at = to;
-        }
-        text
-    };
-    Ok((0..next.len() as u32).map(completion).collect())
 }

@@ -87,10 +87,12 @@ mod markers;
 mod one_by_one;
 mod parts;
 mod patterns;
+mod quiet;
 mod response;
 mod run;
 mod shapes;
 mod walk;
+mod ways;
 mod whole;
 
 use fsm_index::{ByteDfa, Vocabulary};

@@ -4,19 +4,23 @@
 //! everything else as JSON. So a schema is taken apart by types: what it says of strings is
 //! compiled alone, and what it says of the rest.
 
+mod nested;
+mod said;
+
 use std::collections::HashMap;
 
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{ErrorKind as SchemaErrorKind, Options};
 use serde_json::{Map, Value, json};
 
+use self::said::{escaped_key, type_of, unknown};
 use super::format::{JsonFormat, Style};
 use super::lower::{Lowering, nothing, run};
 use super::{at, refused, regex, schema};
 use crate::Error;
 use crate::build::{Node, dfa};
 use crate::parts::Quiet;
-use crate::whole::{ANNOTATIONS, Whole};
+use crate::whole::Whole;
 
 /// The arguments that a schema admits, in one of the XML styles.
 pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<Node, Error> {
@@ -125,23 +129,6 @@ impl Xml<'_, '_> {
         Ok(self.get(pointer)?.as_object().cloned())
     }
 
-    /// Where a reference leads.
-    fn target(&self, pointer: &str, reference: &Value) -> Result<String, Error> {
-        let local = reference.as_str().and_then(|text| text.strip_prefix('#'));
-        let target = local.filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        match target {
-            Some(target) => {
-                let decoded = decoded(target);
-                self.get(&decoded)?;
-                Ok(decoded)
-            }
-            None => Err(self.refused(
-                pointer,
-                "in this style only references like \"#/$defs/name\" are followed",
-            )),
-        }
-    }
-
     /// The automaton of what a place admits together with `more`; `None` if that is nothing.
     fn compiled(&self, pointer: &str, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
         let whole = Whole {
@@ -153,169 +140,6 @@ impl Xml<'_, '_> {
             Err(error) if is_unsatisfiable(&error) => Ok(None),
             Err(error) => Err(at(&self.format.at, error)),
         }
-    }
-
-    /// What a place can be.
-    fn kinds(&self, pointer: &str, depth: usize) -> Result<Kinds, Error> {
-        if depth > MAX_DEPTH {
-            return Err(self.refused(pointer, "references lead too far"));
-        }
-        let all = Kinds {
-            string: true,
-            scalar: true,
-            object: true,
-            array: true,
-        };
-        let Some(map) = self.map(pointer)? else {
-            return Ok(match self.get(pointer)? {
-                Value::Bool(true) => all,
-                _ => Kinds::default(),
-            });
-        };
-        if let Some(reference) = map.get("$ref") {
-            return self.kinds(&self.target(pointer, reference)?, depth + 1);
-        }
-        let mut kinds = Kinds::default();
-        let mut add = |name: &str| match name {
-            "string" => kinds.string = true,
-            "object" => kinds.object = true,
-            "array" => kinds.array = true,
-            _ => kinds.scalar = true,
-        };
-        let values = map.get("enum").and_then(Value::as_array).cloned();
-        if let Some(values) = values.or_else(|| map.get("const").map(|value| vec![value.clone()])) {
-            values.iter().for_each(|value| add(type_of(value)));
-            return Ok(kinds);
-        }
-        match map.get("type") {
-            Some(Value::String(name)) => add(name),
-            Some(Value::Array(names)) => {
-                names.iter().filter_map(Value::as_str).for_each(add);
-            }
-            _ => {
-                for keyword in ["anyOf", "oneOf", "allOf"] {
-                    let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
-                        continue;
-                    };
-                    for i in 0..branches.len() {
-                        let of = self.kinds(&format!("{pointer}/{keyword}/{i}"), depth + 1)?;
-                        kinds.string |= of.string;
-                        kinds.scalar |= of.scalar;
-                        kinds.object |= of.object;
-                        kinds.array |= of.array;
-                    }
-                    return Ok(kinds);
-                }
-                let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
-                if has(&[
-                    "properties",
-                    "patternProperties",
-                    "additionalProperties",
-                    "required",
-                ]) {
-                    kinds.object = true;
-                } else if has(&["items", "prefixItems"]) {
-                    kinds.array = true;
-                } else {
-                    kinds = all;
-                }
-            }
-        }
-        Ok(kinds)
-    }
-
-    /// The branches of alternatives that can be of a kind, where these are all that a schema
-    /// says, `beside` aside: then it is any one of them. Of `oneOf` there may be one, and
-    /// `allOf` has one.
-    fn branches(
-        &self,
-        pointer: &str,
-        map: &Map<String, Value>,
-        beside: &[&str],
-        is_of: fn(Kinds) -> bool,
-    ) -> Result<Option<Vec<String>>, Error> {
-        for keyword in ["anyOf", "oneOf", "allOf"] {
-            let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
-                continue;
-            };
-            let mut known = beside.to_vec();
-            known.push(keyword);
-            if !is_alone(map, &known) || (keyword == "allOf" && branches.len() != 1) {
-                return Ok(None);
-            }
-            let mut ways = Vec::new();
-            for i in 0..branches.len() {
-                let branch = format!("{pointer}/{keyword}/{i}");
-                if is_of(self.kinds(&branch, 0)?) {
-                    ways.push(branch);
-                }
-            }
-            let is_any = keyword != "oneOf" || ways.len() < 2;
-            return Ok(is_any.then_some(ways));
-        }
-        Ok(None)
-    }
-
-    /// What a place says of strings.
-    fn strings(&self, pointer: &str, depth: usize) -> Result<Strings, Error> {
-        if depth > MAX_DEPTH {
-            return Err(self.refused(pointer, "references lead too far"));
-        }
-        let mut strings = Strings::default();
-        let Some(map) = self.map(pointer)? else {
-            strings.plain = *self.get(pointer)? == Value::Bool(true);
-            return Ok(strings);
-        };
-        if let (Some(reference), true) = (map.get("$ref"), is_alone(&map, &["$ref"])) {
-            return self.strings(&self.target(pointer, reference)?, depth + 1);
-        }
-        if !self.kinds(pointer, depth)?.string {
-            return Ok(strings);
-        }
-        if is_alone(&map, &["type", "enum", "const"])
-            && (map.contains_key("enum") || map.contains_key("const"))
-        {
-            let one = map.get("const").map(std::slice::from_ref);
-            let several = map.get("enum").and_then(Value::as_array).map(Vec::as_slice);
-            let values = one.or(several).unwrap_or_default();
-            let excluded = |text: &&str| self.format.excludes.iter().any(|e| text.contains(e));
-            let texts = values.iter().filter_map(Value::as_str);
-            let texts = texts.filter(|text| !excluded(text)).map(str::to_owned);
-            strings.listed = texts.collect();
-            strings.bound = one.is_some() && several.is_some();
-            return Ok(strings);
-        }
-        if let Some(ways) = self.branches(pointer, &map, &[], |kinds| kinds.string)? {
-            for branch in ways {
-                let of = self.strings(&branch, depth + 1)?;
-                strings.plain |= of.plain;
-                strings.bound |= of.bound;
-                strings.listed.extend(of.listed);
-            }
-            return Ok(strings);
-        }
-        // What other types must obey says nothing of strings.
-        const OF_OTHERS: [&str; 16] = [
-            "type",
-            "properties",
-            "required",
-            "additionalProperties",
-            "minProperties",
-            "maxProperties",
-            "patternProperties",
-            "propertyNames",
-            "items",
-            "prefixItems",
-            "minItems",
-            "maxItems",
-            "minimum",
-            "maximum",
-            "exclusiveMinimum",
-            "exclusiveMaximum",
-        ];
-        strings.plain = is_alone(&map, &OF_OTHERS);
-        strings.bound = !strings.plain;
-        Ok(strings)
     }
 
     /// Strings as they are, up to a text that closes them.
@@ -703,68 +527,6 @@ impl Xml<'_, '_> {
         Ok(Node::Call(rule))
     }
 
-    /// The items of an array, in a notation where they are elements.
-    fn array(&mut self, pointer: &str, depth: usize) -> Result<Node, Error> {
-        if depth > MAX_DEPTH {
-            return Err(self.refused(pointer, "the schema nests too deep"));
-        }
-        let Some(map) = self.map(pointer)? else {
-            return self.items(None, 0, None, depth);
-        };
-        if let Some(reference) = map.get("$ref") {
-            let target = self.target(pointer, reference)?;
-            return self.by_rule(&target, depth, Xml::array);
-        }
-        if let Some(branches) = self.branches(pointer, &map, &["type"], |kinds| kinds.array)? {
-            let ways = branches.iter().map(|branch| self.array(branch, depth + 1));
-            return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
-        }
-        const KNOWN: [&str; 4] = ["type", "items", "minItems", "maxItems"];
-        if let Some(other) = unknown(&map, &KNOWN) {
-            return Err(self.refused(
-                &format!("{pointer}/{other}"),
-                format!("the keyword {other:?} is not supported in this style"),
-            ));
-        }
-        let count = |key: &str| map.get(key).and_then(Value::as_u64).map(|n| n as usize);
-        let (least, most) = (count("minItems").unwrap_or(0), count("maxItems"));
-        self.count(pointer, least.max(most.unwrap_or(0)))?;
-        if most.is_some_and(|most| most < least) {
-            return Err(self.refused(pointer, "nothing satisfies the schema"));
-        }
-        let items = map
-            .contains_key("items")
-            .then(|| format!("{pointer}/items"));
-        self.items(items.as_deref(), least, most, depth)
-    }
-
-    fn items(
-        &mut self,
-        at: Option<&str>,
-        least: usize,
-        most: Option<usize>,
-        depth: usize,
-    ) -> Result<Node, Error> {
-        let item = match (self.style(), at) {
-            (Style::MiniMaxM3, None) => {
-                return Err(self.refused("", "this style takes no items of any kind"));
-            }
-            (Style::MiniMaxM3, Some(at)) => self.m3_element("item", at, depth)?,
-            (_, None) => {
-                let tail = self.any_tail()?;
-                Some(Node::Seq(vec![Node::text("<cofl:value type=\""), tail]))
-            }
-            (_, Some(at)) => self
-                .cohere_tails(at, depth)?
-                .map(|tails| Node::Seq(vec![Node::text("<cofl:value type=\""), tails])),
-        };
-        match item {
-            Some(item) => Ok(Node::Repeat(Box::new(item), least, most)),
-            None if least == 0 => Ok(nothing()),
-            None => Err(self.refused("", "no item satisfies the schema")),
-        }
-    }
-
     /// A property of a name; `None` if no value satisfies its schema.
     fn entry(&mut self, name: &str, value: &str, depth: usize) -> Result<Option<Node>, Error> {
         if self.style() == Style::MiniMaxM3 {
@@ -951,105 +713,6 @@ impl Xml<'_, '_> {
             None => ALL.to_vec(),
         }
     }
-
-    /// A value behind `type="`, and the element's end.
-    fn cohere_tails(&mut self, pointer: &str, depth: usize) -> Result<Option<Node>, Error> {
-        if depth > MAX_DEPTH {
-            return Err(self.refused(pointer, "the schema nests too deep"));
-        }
-        let kinds = self.kinds(pointer, 0)?;
-        let is_any = kinds.string && kinds.scalar && kinds.object && kinds.array;
-        if is_any && self.strings(pointer, 0)?.plain {
-            return self.any_tail().map(Some);
-        }
-        let mut ways = Vec::new();
-        let mut add = |word: &str, inside: Option<Node>| {
-            ways.extend(inside.map(|inside| cohere_tail(word, inside)));
-        };
-        add("raw", self.raw(pointer, COHERE_CLOSE)?);
-        if self.is_listed(pointer)? {
-            // Listed values are JSON, whatever they are.
-            let types = ["number", "boolean", "null", "object", "array"];
-            add("json", self.json(pointer, &types)?);
-        } else {
-            add("json", self.rest(pointer, kinds)?);
-            if kinds.object {
-                add("dict", Some(self.object(pointer, depth + 1)?));
-            }
-            if kinds.array {
-                add("list", Some(self.array(pointer, depth + 1)?));
-            }
-        }
-        Ok((!ways.is_empty()).then_some(Node::Alt(ways)))
-    }
-
-    fn is_listed(&self, pointer: &str) -> Result<bool, Error> {
-        let map = self.map(pointer)?;
-        Ok(map.is_some_and(|map| map.contains_key("enum") || map.contains_key("const")))
-    }
-
-    /// Any value behind `type="`, and the element's end: a rule, since values nest.
-    fn any_tail(&mut self) -> Result<Node, Error> {
-        if let Some(rule) = self.any {
-            return Ok(Node::Call(rule));
-        }
-        let rule = self.lowering.rules.len();
-        self.lowering.rules.push(nothing());
-        self.any = Some(rule);
-        let scalar = json!({"type": ["number", "boolean", "null"]});
-        let scalar = crate::compile_schema(&scalar, self.options)?;
-        let entry = Node::Seq(vec![
-            self.space.clone(),
-            Node::text("<cofl:value name=\""),
-            Node::regex(ESCAPED_NAME)?,
-            Node::text("\" type=\""),
-            Node::Call(rule),
-        ]);
-        let item = Node::Seq(vec![Node::text("<cofl:value type=\""), Node::Call(rule)]);
-        let entries = Node::optional(Node::many(entry, ""));
-        let dict = Node::Seq(vec![entries, self.space.clone()]);
-        self.lowering.rules[rule] = Node::Alt(vec![
-            cohere_tail("raw", self.free(COHERE_CLOSE)),
-            cohere_tail("json", self.spaced(Node::Json(scalar, Vec::new()))),
-            cohere_tail("dict", dict),
-            cohere_tail("list", Node::optional(Node::many(item, ""))),
-        ]);
-        Ok(Node::Call(rule))
-    }
-
-    /// `]<]minimax[>[<name>`, a value, and the same with a slash.
-    fn m3_element(&mut self, name: &str, value: &str, depth: usize) -> Result<Option<Node>, Error> {
-        if depth > MAX_DEPTH {
-            return Err(self.refused(value, "the schema nests too deep"));
-        }
-        let kinds = self.kinds(value, 0)?;
-        let is_any = kinds.string && kinds.scalar && kinds.object && kinds.array;
-        if is_any && self.strings(value, 0)?.plain {
-            return Err(self.refused(value, "this style takes no schema that allows anything"));
-        }
-        let mut ways = Vec::new();
-        ways.extend(self.raw(value, M3_MARK)?);
-        if self.is_listed(value)? {
-            let types = ["number", "boolean", "null", "object", "array"];
-            ways.extend(self.json(value, &types)?);
-        } else {
-            ways.extend(self.rest(value, kinds)?);
-            if kinds.object {
-                ways.push(self.object(value, depth + 1)?);
-            }
-            if kinds.array {
-                ways.push(self.array(value, depth + 1)?);
-            }
-        }
-        if ways.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Node::Seq(vec![
-            Node::text(format!("{M3_MARK}<{name}>")),
-            Node::Alt(ways),
-            Node::text(format!("{M3_MARK}</{name}>")),
-        ])))
-    }
 }
 
 const COHERE_CLOSE: &str = "</cofl:value>";
@@ -1080,59 +743,6 @@ enum More {
     Any,
     /// Of the schema at a place.
     At(String),
-}
-
-/// Whether a schema has no keywords but these and annotations.
-fn is_alone(map: &Map<String, Value>, keywords: &[&str]) -> bool {
-    unknown(map, keywords).is_none()
-}
-
-/// A keyword that is none of these, and no annotation.
-fn unknown<'m>(map: &'m Map<String, Value>, keywords: &[&str]) -> Option<&'m str> {
-    let known = |key: &str| {
-        keywords.contains(&key)
-            || ANNOTATIONS.contains(&key)
-            || ["$defs", "definitions", "strict", "nullable"].contains(&key)
-            || key.starts_with("x-")
-    };
-    map.keys().map(String::as_str).find(|key| !known(key))
-}
-
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-/// A name in a JSON Pointer.
-fn escaped_key(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
-}
-
-/// A fragment of a reference as a JSON Pointer.
-fn decoded(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (first, code) {
-            (b'%', Some(code)) => {
-                bytes.push(code);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether the error says that no value satisfies a schema.

@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-#[path = "../../../benches/src/structural_tag.rs"]
-mod structural_tag;
+#[allow(unreachable_pub)]
+mod cases;
 
 fn main() -> ExitCode {
     let Some(file) = std::env::args_os().nth(1).map(PathBuf::from) else {
         eprintln!("conformance: name a file of cases");
         return ExitCode::from(2);
     };
-    let ran = structural_tag::run(&file, &mut |difference| {
+    let ran = cases::run(&file, &mut |difference| {
         println!("{}", difference.id);
         println!("  expected {}", difference.expected);
         println!("  got      {}", difference.got);

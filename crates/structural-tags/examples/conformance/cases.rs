@@ -1,5 +1,5 @@
 //! Golden cases of structural tags: texts, next bytes, tokens, errors and presets, against
-//! XGrammar 0.2.8. Also read by the tests of `structural-tags`.
+//! XGrammar 0.2.8. The tests of this crate run them, too, and the benches' `conformance`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
