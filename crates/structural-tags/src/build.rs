@@ -524,6 +524,25 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         true => None,
         false => Some(watch(kept_out)?),
     };
+    let goes_on = goes_on(automaton)?;
+    let start = automaton.start();
+    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
+    Ok(Json {
+        automaton: automaton.clone(),
+        text: without(JSON_TEXT, firsts),
+        start: Arc::new(start),
+        markers,
+        goes_on,
+        spelling: Spelling::Json,
+    })
+}
+
+/// Whether a value may be complete and yet go on, as numbers do.
+///
+/// # Errors
+///
+/// The shortest value is too long to be waited for.
+fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
     let start = automaton.start();
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(&start, &mut scratch);
@@ -542,15 +561,14 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         let cursor = automaton.enter(&end, &mut scratch);
         goes_on |= (0..=255u8).any(|byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
     }
-    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
-    Ok(Json {
-        automaton: automaton.clone(),
-        text: without(JSON_TEXT, firsts),
-        start: Arc::new(start),
-        markers,
-        goes_on,
-        spelling: Spelling::Json,
-    })
+    Ok(goes_on)
+}
+
+/// Whether the end of a tag with JSON in it must be kept out of that: not where it cannot be,
+/// if the value itself then tells where it ends.
+pub(super) fn is_kept_out(end: &str, automaton: &SchemaAutomaton) -> Result<bool, Error> {
+    let may_go_on = end.starts_with(|c: char| "+-.0123456789eE".contains(c));
+    Ok(json_marker(end).is_ok() || may_go_on && goes_on(automaton)?)
 }
 
 /// Behind the quote that begins a string.

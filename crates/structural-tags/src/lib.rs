@@ -53,7 +53,8 @@
 //!   Aho and Corasick; a marker begins a bound part the moment it is complete.
 //! - **JSON** between markers never has one inside of a string: the character
 //!   that would complete it is spelt by its escape (`\u003e`) there, so every
-//!   value can still be said.
+//!   value can still be said. The end of a tag may be a text that JSON cannot do
+//!   without, such as `}`: then the value itself tells where it ends.
 //! - **Limits** of free and reasoning text are in characters (Unicode scalar
 //!   values), the marker at its end not counted.
 //! - Every state is alive: whatever was generated so far can be completed.
@@ -178,6 +179,19 @@ impl Content {
     /// limit is given.
     pub fn text(limit: Option<u32>) -> Content {
         Content(Bound::Text(limit))
+    }
+
+    /// The content of a tag, without its end and what is forbidden.
+    fn inside(&self, forbidden: &[String], end: &str) -> Result<Node, Error> {
+        let mut markers = forbidden.to_vec();
+        let is_kept_out = match &self.0 {
+            Bound::Json(automaton) => build::is_kept_out(end, automaton)?,
+            Bound::Dfa(_) | Bound::Text(_) => true,
+        };
+        if is_kept_out {
+            markers.push(end.to_owned());
+        }
+        self.node(&markers)
     }
 
     /// The content without these markers.
@@ -492,11 +506,9 @@ impl Tags {
             .tags
             .iter()
             .map(|tag| {
-                let mut markers = self.forbidden.clone();
-                markers.push(tag.end.clone());
                 Ok(Node::Seq(vec![
                     Node::marker(&tag.begin),
-                    tag.content.node(&markers)?,
+                    tag.content.inside(&self.forbidden, &tag.end)?,
                     Node::marker(&tag.end),
                 ]))
             })

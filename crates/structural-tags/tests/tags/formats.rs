@@ -344,7 +344,11 @@ fn what_cannot_be_bound_is_refused_by_name() {
             .unwrap_err()
             .to_string(),
         Tags::new()
-            .with_tag(Tag::new("<a>", weather(), "12"))
+            .with_tag(Tag::new(
+                "<a>",
+                Content::schema(&json!({"type": "number"})).unwrap(),
+                "12",
+            ))
             .compile(&vocabulary)
             .unwrap_err()
             .to_string(),

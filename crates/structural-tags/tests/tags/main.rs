@@ -381,6 +381,26 @@ fn values_that_are_markers_can_be_said() {
     }
 }
 
+/// A tag may end in what its JSON cannot do without: the object itself says where it ends.
+#[test]
+fn an_end_that_json_needs() {
+    let vocabulary = vocabulary(&PIECES, &[]);
+    let tags = Tags::new()
+        .with_tag(Tag::new("{\"call\": ", weather(), "}"))
+        .without_text_behind();
+    let automaton = tags.compile(&vocabulary).unwrap();
+    let text = "Hm. {\"call\": {\"city\": \"}\"}";
+    assert!(automaton.is_match(format!("{text}}}").as_bytes()));
+    assert!(!automaton.is_match(text.as_bytes()));
+    assert!(!automaton.is_match(format!("{text}}}}}").as_bytes()));
+    let effort = Effort {
+        walks: 12,
+        tokens: 30,
+        seed: 5,
+    };
+    contract::check(&automaton, &vocabulary, &["{\"call\": {"], effort).unwrap();
+}
+
 #[test]
 fn limits_have_errors_of_their_own() {
     let vocabulary = vocabulary(&[], &[]);
