@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenId, TokenKind, Vocabulary,
+    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenKind, Vocabulary,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
@@ -140,8 +140,8 @@ pub(super) struct Builder<'v> {
 
 /// The names of a vocabulary's special tokens.
 pub(super) fn special_names(vocabulary: &Vocabulary, ends: bool) -> Vec<&str> {
-    (0..vocabulary.width())
-        .filter_map(|id| u32::try_from(id).ok().map(TokenId::new))
+    let specials = vocabulary.specials().iter().copied();
+    specials
         .filter(|token| match vocabulary.kind(*token) {
             TokenKind::Special => true,
             TokenKind::End => ends,

@@ -1,8 +1,8 @@
 //! Threads of a text that was committed: they stand alone and outlive walks.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use fsm_index::ByteAutomaton;
+use fsm_index::{ByteAutomaton, SpecialId};
 use schema_regex::automaton as schema;
 
 use super::machine::{MAX_OPEN_RULES, TagAutomaton};
@@ -13,7 +13,12 @@ use super::walk::Scratch;
 
 /// Where a text under structural tags stands.
 #[derive(Clone, Debug)]
-pub struct State(pub(super) Vec<Held>);
+pub struct State {
+    pub(super) threads: Vec<Held>,
+    /// The special tokens whose names may come as text, once they were asked for; none if
+    /// names are never text.
+    pub(super) names: Option<Arc<OnceLock<Box<[SpecialId]>>>>,
+}
 
 /// A thread that outlives walks.
 #[derive(Clone, Debug)]
@@ -42,7 +47,7 @@ fn depth(stack: &Stack) -> u32 {
     stack.as_ref().map_or(0, |frame| frame.depth)
 }
 
-fn is_same_stack(one: &Stack, other: &Stack) -> bool {
+pub(super) fn is_same_stack(one: &Stack, other: &Stack) -> bool {
     match (one, other) {
         (None, None) => true,
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
@@ -105,20 +110,7 @@ impl TagAutomaton {
 
     /// Adds a thread, if it is not there.
     fn add_held(&self, held: Held, threads: &mut Vec<Held>) {
-        let same = |other: &Held| {
-            other.part == held.part
-                && other.guard == held.guard
-                && other.extra == held.extra
-                && other.tokens == held.tokens
-                && is_same_stack(&other.stack, &held.stack)
-                && match (&other.inner, &held.inner, &self.part(held.part).body) {
-                    (Inner::Number(one), Inner::Number(other), _) => one == other,
-                    (Inner::Json(one), Inner::Json(other), Body::Json(json)) => {
-                        Arc::ptr_eq(one, other) || json.automaton.is_same(one, other)
-                    }
-                    _ => false,
-                }
-        };
+        let same = |other: &Held| self.is_same_held(other, &held);
         if !threads.iter().any(same) {
             threads.push(held);
         }
@@ -366,7 +358,7 @@ impl TagAutomaton {
     /// The shortest way out of the part in which a state is nearest to the end, of those whose
     /// way out of JSON has at most so many bytes.
     pub(super) fn nearest(&self, state: &State, most: usize) -> Option<Way> {
-        let ways = state.0.iter().filter_map(|held| {
+        let ways = state.threads.iter().filter_map(|held| {
             let mut text = Vec::new();
             let part = self.part(held.part);
             let mut junction = part.after;

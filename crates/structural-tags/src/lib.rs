@@ -82,6 +82,7 @@ mod error;
 mod exchange;
 mod free;
 mod held;
+mod hints;
 mod loose;
 mod machine;
 mod markers;

@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Exception, Horizon, JSON_TEXT, MAX_COMPLETION, SpecialId,
-    TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
+    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, SpecialId, TextAt, TextLoop,
 };
 
 use super::free::Place;
@@ -40,6 +40,8 @@ pub(super) struct Graph {
     pub(super) has_borders: bool,
     /// The special tokens whose names may stand as text, by name, ascending.
     pub(super) names: Vec<(Box<[u8]>, u32)>,
+    /// The characters that they have.
+    pub(super) name_chars: Vec<u32>,
     /// Working memory for looking them up.
     pub(super) pool: Mutex<Vec<Scratch>>,
 }
@@ -78,7 +80,7 @@ pub(super) enum Best {
 }
 
 /// Classes of one automaton of JSON that are told apart in a [`ClassId`].
-const CLASSES: u32 = 1 << 20;
+pub(super) const CLASSES: u32 = 1 << 16;
 
 impl TagAutomaton {
     pub(super) fn part(&self, part: u32) -> &Part {
@@ -142,7 +144,7 @@ impl TagAutomaton {
         bytes: &[u8],
         x: &mut Scratch,
     ) -> Result<(), usize> {
-        let mut threads = state.0.clone();
+        let mut threads = state.threads.clone();
         if self.0.has_borders {
             self.open_token(&mut threads);
         }
@@ -150,7 +152,7 @@ impl TagAutomaton {
         if self.0.has_borders {
             self.close_token(&mut threads);
         }
-        state.0 = threads;
+        self.put(state, threads);
         Ok(())
     }
 
@@ -175,14 +177,19 @@ impl TagAutomaton {
     }
 
     /// Begins a walk at some threads.
-    fn enter_threads<'h>(&self, held: impl Iterator<Item = &'h Held>, x: &mut Scratch) -> Cursor {
+    pub(super) fn enter_threads<'h>(
+        &self,
+        held: impl Iterator<Item = &'h Held>,
+        x: &mut Scratch,
+    ) -> Cursor {
         x.clear();
         let mut threads = std::mem::take(&mut x.threads);
         threads.clear();
         for held in held {
             let (slot, inner) = match (&self.part(held.part).body, &held.inner) {
                 (Body::Json(json), Inner::Json(state)) => {
-                    let slot = x.slot(held.part, json, true);
+                    let stack = x.frames.enter(&held.stack);
+                    let slot = x.slot((held.part, stack), json, true);
                     let scratch = &mut x.slots[usize::from(slot)].scratch;
                     (slot, json.automaton.enter(state, scratch).0)
                 }
@@ -204,41 +211,33 @@ impl TagAutomaton {
         cursor
     }
 
-    /// Appends the special tokens whose names may come as text.
-    fn names_as_text(&self, state: &State, out: &mut Vec<SpecialId>) {
-        let names = &self.0.names;
-        if names.is_empty() {
-            return;
+    /// Makes a state that of some threads. What was found of it stays where they are plainly
+    /// the same.
+    fn put(&self, state: &mut State, threads: Vec<Held>) {
+        let same = state.names.is_none() || self.is_same_state(&state.threads, &threads);
+        match same {
+            true => state.threads = threads,
+            false => *state = self.state_of(threads),
         }
-        let pool = || self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut x = pool().pop().unwrap_or_default();
-        // What reads whole tokens does not read their names.
-        let texts = state.0.iter().filter(|held| !self.is_of_tokens(held));
-        let start = self.enter_threads(texts, &mut x);
-        // The cursors along the name before, which begins like this one.
-        let mut along = vec![start];
-        let mut before: &[u8] = &[];
-        for (name, special) in names {
-            let same = name.iter().zip(before).take_while(|(a, b)| a == b).count();
-            along.truncate(same + 1);
-            while along.len() <= name.len() {
-                let (at, byte) = (along[along.len() - 1], name[along.len() - 1]);
-                let next = self.step(at, byte, &mut x);
-                if next.is_dead() {
-                    break;
-                }
-                along.push(next);
-            }
-            if along.len() == name.len() + 1 {
-                out.push(SpecialId(*special));
-            }
-            before = &name[..along.len() - 1];
-        }
-        pool().push(x);
     }
 
-    fn is_of_tokens(&self, held: &Held) -> bool {
-        matches!(self.part(held.part).body, Body::Tokens(_))
+    /// Working memory that is used for a moment.
+    pub(super) fn lend(&self) -> Scratch {
+        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_default()
+    }
+
+    pub(super) fn take_back(&self, x: Scratch) {
+        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.push(x);
+    }
+
+    /// The state of some threads.
+    fn state_of(&self, threads: Vec<Held>) -> State {
+        State {
+            threads,
+            names: (!self.0.names.is_empty()).then(Arc::default),
+        }
     }
 
     /// Whether a text without special tokens is admitted as a whole.
@@ -259,11 +258,11 @@ impl ByteAutomaton for TagAutomaton {
     fn start(&self) -> State {
         let mut threads = Vec::new();
         self.begin_held(self.0.start, &None, &mut threads);
-        State(threads)
+        self.state_of(threads)
     }
 
     fn is_accepting(&self, state: &State) -> bool {
-        state.0.iter().any(|held| {
+        state.threads.iter().any(|held| {
             let after = self.part(held.part).after;
             self.may_end_held(held)
                 && self.reach(after, &held.stack, &mut |at, _| self.junction(at).end)
@@ -309,7 +308,7 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        for held in &state.0 {
+        for held in &state.threads {
             if let Body::Tokens(count) = &self.part(held.part).body
                 && count.may_take(held.tokens)
             {
@@ -333,7 +332,7 @@ impl ByteAutomaton for TagAutomaton {
 
     fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
         let mut next = Vec::new();
-        for held in &state.0 {
+        for held in &state.threads {
             if let Body::Tokens(count) = &self.part(held.part).body
                 && count.may_take(held.tokens)
                 && count.excluded.binary_search(&special.0).is_err()
@@ -356,7 +355,7 @@ impl ByteAutomaton for TagAutomaton {
             });
         }
         if let Some((name, _)) = self.0.names.iter().find(|(_, known)| *known == special.0) {
-            let texts = state.0.iter().filter(|held| !self.is_of_tokens(held));
+            let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
             let mut threads: Vec<Held> = texts.cloned().collect();
             self.open_token(&mut threads);
             let mut x = self.scratch();
@@ -369,7 +368,7 @@ impl ByteAutomaton for TagAutomaton {
         }
         let taken = !next.is_empty();
         if taken {
-            state.0 = next;
+            self.put(state, next);
         }
         taken
     }
@@ -384,7 +383,7 @@ impl ByteAutomaton for TagAutomaton {
             Body::Free(_) | Body::Run(_) => "free text",
             Body::Tokens(_) => "tokens",
         };
-        match state.0.as_slice() {
+        match state.threads.as_slice() {
             [held] => match (&self.part(held.part).body, &held.inner) {
                 (Body::Json(json), Inner::Json(inner)) => json.automaton.place(inner),
                 _ => Some(fsm_index::Place {
@@ -405,12 +404,15 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
-        self.enter_threads(state.0.iter(), x)
+        self.enter_threads(state.threads.iter(), x)
     }
 
     fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
         if cursor.is_dead() {
             return Cursor::DEAD;
+        }
+        if let Some(next) = self.step_solo(cursor, byte, x) {
+            return next;
         }
         let mut next = std::mem::take(&mut x.threads);
         next.clear();
@@ -425,6 +427,9 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn text_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
+        if let Some(text) = self.solo_loop(cursor, horizon, x) {
+            return Some(text);
+        }
         if let Some((thread, json)) = self.only_json(x.config(cursor)) {
             if thread.extra != 0 || thread.guard != ROOT {
                 return None;
@@ -494,7 +499,88 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
+    fn text_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
+        self.solo_ahead(cursor, chars, x)
+    }
+
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        self.solo_free(cursor, x)
+    }
+
+    fn text_reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.solo_reader(cursor, horizon, x)
+    }
+
+    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.solo_behind(cursor, at, x)
+    }
+
+    fn differences(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Differences,
+    ) -> bool {
+        self.solo_differences(cursor, horizon, x, out)
+    }
+
+    fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
+        self.solo_spells(cursor, x, out)
+    }
+
+    fn top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        self.solo_top_tells(cursor, x)
+    }
+
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        self.solo_least_depth(cursor, x)
+    }
+
+    fn common_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        self.solo_common_key(cursor, depth, horizon, x, out)
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        self.step_solo_on_top(cursor, byte, x)
+    }
+
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.solo_next_bytes(cursor, false, x)
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.solo_next_bytes(cursor, true, x)
+    }
+
+    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
+        self.solo_count(cursor, x)
+    }
+
+    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
+        self.solo_count_on(before, used, x);
+    }
+
+    fn is_same(&self, state: &State, other: &State) -> bool {
+        self.is_same_state(&state.threads, &other.threads)
+    }
+
     fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        if let Some(like) = self.solo_like(cursor, x) {
+            return like;
+        }
         if let Some((thread, json)) = self.only_json(x.config(cursor)) {
             if thread.extra != 0 {
                 return None;
@@ -526,8 +612,8 @@ impl ByteAutomaton for TagAutomaton {
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         // With other threads, what one may not read another might: then all
         // that is said is that a token must be tried.
-        let alone = state.0.len() == 1;
-        for held in &state.0 {
+        let alone = state.threads.len() == 1;
+        for held in &state.threads {
             if let (Body::Json(json), Inner::Json(inner)) =
                 (&self.part(held.part).body, &held.inner)
             {
@@ -542,7 +628,7 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        match state.0.as_slice() {
+        match state.threads.as_slice() {
             [held] => match (&self.part(held.part).body, &held.inner) {
                 (Body::Json(json), Inner::Json(inner)) => json.automaton.is_suspect(inner, token),
                 _ => true,
@@ -560,6 +646,7 @@ impl ByteAutomaton for TagAutomaton {
         out: &mut Vec<u32>,
     ) -> bool {
         let before = out.len();
+        out.push(x.config(cursor).len() as u32);
         let reach = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
         let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
         for at in 0..x.config(cursor).len() {

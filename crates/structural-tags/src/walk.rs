@@ -24,6 +24,8 @@ pub struct Scratch {
     pub(super) commits: HashMap<u32, schema::Scratch>,
     pub(super) threads: Vec<Thread>,
     pub(super) frames: Frames,
+    /// The slots of the values whose levels are being counted.
+    pub(super) counted: Vec<u16>,
 }
 
 /// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
@@ -92,6 +94,10 @@ pub(super) struct Slot {
     pub(super) used: bool,
     /// Whether the walk began inside of the value.
     pub(super) begun_before: bool,
+    /// The rules that are open around it.
+    pub(super) stack: u32,
+    /// The cursor of the walk where the value alone stands at each of its own.
+    pub(super) outer: Vec<u32>,
 }
 
 /// A config's cursor: its number and one, so that 0 is dead.
@@ -128,6 +134,7 @@ impl Scratch {
         for slot in &mut self.slots {
             slot.used = false;
         }
+        self.counted.clear();
         self.starts.clear();
         self.configs.clear();
         self.ids.clear();
@@ -135,7 +142,12 @@ impl Scratch {
     }
 
     /// A slot for a value of that part.
-    pub(super) fn slot(&mut self, part: u32, json: &Json, begun_before: bool) -> u16 {
+    pub(super) fn slot(
+        &mut self,
+        (part, stack): (u32, u32),
+        json: &Json,
+        begun_before: bool,
+    ) -> u16 {
         let free = self.slots.iter().position(|s| s.part == part && !s.used);
         let at = free.unwrap_or_else(|| {
             self.slots.push(Slot {
@@ -143,11 +155,16 @@ impl Scratch {
                 scratch: json.automaton.scratch(),
                 used: false,
                 begun_before,
+                stack,
+                outer: Vec::new(),
             });
             self.slots.len() - 1
         });
-        self.slots[at].used = true;
-        self.slots[at].begun_before = begun_before;
+        let slot = &mut self.slots[at];
+        slot.used = true;
+        slot.begun_before = begun_before;
+        slot.stack = stack;
+        slot.outer.clear();
         at as u16
     }
 }
@@ -170,7 +187,7 @@ impl TagAutomaton {
                 continue;
             }
             let (slot, inner) = match body {
-                Body::Json(json) => self.begin_json(part, json, x),
+                Body::Json(json) => self.begin_json((part, stack), json, x),
                 other => (0, other.begin()),
             };
             threads.push(Thread {
@@ -196,11 +213,16 @@ impl TagAutomaton {
         }
     }
 
-    pub(super) fn begin_json(&self, part: u32, json: &Json, x: &mut Scratch) -> (u16, u32) {
+    pub(super) fn begin_json(
+        &self,
+        (part, stack): (u32, u32),
+        json: &Json,
+        x: &mut Scratch,
+    ) -> (u16, u32) {
         if let Some(start) = x.starts.get(&part) {
             return *start;
         }
-        let slot = x.slot(part, json, false);
+        let slot = x.slot((part, stack), json, false);
         let scratch = &mut x.slots[usize::from(slot)].scratch;
         let inner = json.automaton.enter(&json.start, scratch).0;
         x.starts.insert(part, (slot, inner));

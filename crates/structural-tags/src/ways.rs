@@ -77,6 +77,7 @@ impl Builder<'_> {
             start,
             specials: self.specials,
             has_borders,
+            name_chars: chars_of(&names),
             names,
             pool: Mutex::default(),
         })))
@@ -199,6 +200,19 @@ impl Builder<'_> {
         closure.calls.dedup();
         closure
     }
+}
+
+/// The characters of some names.
+fn chars_of(names: &[(Box<[u8]>, u32)]) -> Vec<u32> {
+    let texts = names
+        .iter()
+        .map(|(name, _)| String::from_utf8_lossy(name).into_owned());
+    let mut chars: Vec<u32> = texts
+        .flat_map(|text| text.chars().map(u32::from).collect::<Vec<u32>>())
+        .collect();
+    chars.sort_unstable();
+    chars.dedup();
+    chars
 }
 
 /// Junctions that a search has met.

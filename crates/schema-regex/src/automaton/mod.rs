@@ -275,6 +275,14 @@ impl SchemaAutomaton {
         self.ends_at(config, scratch)
     }
 
+    /// How many arrays and objects are open around what a walk reads at a cursor.
+    pub fn levels_below(&self, cursor: Cursor, scratch: &Scratch) -> usize {
+        if cursor.is_dead() {
+            return 0;
+        }
+        scratch.depth(scratch.configs.get(cursor.0).stack) as usize
+    }
+
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut scratch = self.scratch();
