@@ -128,6 +128,14 @@ impl MaskBuffer {
         }
     }
 
+    /// Whether it holds that row, with these tokens allowed beside it and nothing else.
+    pub(crate) fn holds(&self, row: &Arc<Row>, allowed: impl Iterator<Item = u32>) -> bool {
+        let Held::Row(held) = &self.held else {
+            return false;
+        };
+        Arc::ptr_eq(held, row) && self.singles.iter().copied().eq(allowed)
+    }
+
     /// Forbids a token of the row that was put.
     pub(crate) fn forbid(&mut self, token: u32) {
         self.mask.words_mut().forbid(token);

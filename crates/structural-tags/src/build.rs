@@ -8,7 +8,7 @@ use fsm_index::{
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::{Free, without};
-use super::machine::TagAutomaton;
+use super::machine::{Name, TagAutomaton};
 use super::markers::{MAX_MARKER_BYTES, Markers};
 use super::parts::{Body, Json, Part, Quiet, Spelling};
 use super::patterns::Patterns;
@@ -219,12 +219,22 @@ impl<'v> Builder<'v> {
         // A part without text before everything, so that a special token may be
         // the first that comes.
         let start = self.part(Body::Nothing, begin)?;
-        let mut names: Vec<(Box<[u8]>, u32)> = texts
+        let mut sorted: Vec<(&[u8], u32)> = texts
             .iter()
             .enumerate()
-            .map(|(at, name)| (name.as_bytes().into(), at as u32))
+            .map(|(at, name)| (name.as_bytes(), at as u32))
             .collect();
-        names.sort_unstable();
+        sorted.sort_unstable();
+        let mut before: &[u8] = &[];
+        let mut names = Vec::new();
+        for (text, special) in sorted {
+            names.push(Name {
+                text: text.into(),
+                special,
+                like: text.iter().zip(before).take_while(|(a, b)| a == b).count(),
+            });
+            before = text;
+        }
         self.finish(start, names)
     }
 

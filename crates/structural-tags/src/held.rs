@@ -245,10 +245,7 @@ impl TagAutomaton {
             }
             _ => return,
         };
-        let scratch = x
-            .commits
-            .entry(held.part)
-            .or_insert_with(|| json.automaton.scratch());
+        let scratch = x.of_part(held.part, json);
         let mut step = |byte: u8| json.commit(state, byte, scratch).map(Arc::new);
         let guard = match &json.markers {
             None => Some(ROOT),
@@ -334,10 +331,7 @@ impl TagAutomaton {
                 guards.push(guard);
             }
         }
-        let scratch = x
-            .commits
-            .entry(held.part)
-            .or_insert_with(|| json.automaton.scratch());
+        let scratch = x.of_part(held.part, json);
         let mut next = schema::State::clone(state);
         let taken = match json.automaton.advance(&mut next, &bytes[..most], scratch) {
             Ok(()) => most,

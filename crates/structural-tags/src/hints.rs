@@ -7,25 +7,29 @@ use fsm_index::{
 };
 
 use super::held::{Held, Inner, State};
-use super::machine::{CLASSES, TagAutomaton};
+use super::machine::{CLASSES, Name, TagAutomaton};
 use super::markers::ROOT;
-use super::parts::{Body, Json, Spelling, Thread};
+use super::parts::{Body, Json, Thread};
 use super::walk::Scratch;
 
 impl TagAutomaton {
     /// The only thread of a cursor, if it stands in JSON that is spelt as it is.
     fn solo(&self, cursor: Cursor, x: &Scratch) -> Option<(Thread, &Json)> {
-        let [thread] = x.config(cursor) else {
+        let thread = self.solo_of(x.config(cursor))?;
+        match &self.part(thread.part).body {
+            Body::Json(json) => Some((thread, json)),
+            _ => None,
+        }
+    }
+
+    /// The only one of some threads, if it stands in JSON that is spelt as it is.
+    pub(super) fn solo_of(&self, threads: &[Thread]) -> Option<Thread> {
+        let [thread] = threads else {
             return None;
         };
         match &self.part(thread.part).body {
-            Body::Json(json)
-                if json.spelling == Spelling::Json
-                    && json.markers.is_none()
-                    && thread.guard == ROOT
-                    && thread.extra == 0 =>
-            {
-                Some((*thread, json))
+            Body::Json(json) if json.is_plain() && thread.guard == ROOT && thread.extra == 0 => {
+                Some(*thread)
             }
             _ => None,
         }
@@ -51,15 +55,13 @@ impl TagAutomaton {
             ..thread
         });
         self.close(x, &mut threads);
-        let cursor = x.intern(&mut threads);
+        let cursor = match threads.as_slice() {
+            [alone] if is_own => x.begin_alone(*alone),
+            _ => x.intern(&mut threads),
+        };
         x.threads = threads;
         if is_own {
-            let outer = &mut x.slots[usize::from(thread.slot)].outer;
-            let at = inner.0 as usize;
-            if outer.len() <= at {
-                outer.resize(at + 1, 0);
-            }
-            outer[at] = cursor.0;
+            x.remember(thread.slot, inner, cursor);
         }
         cursor
     }
@@ -210,8 +212,8 @@ impl TagAutomaton {
         json.automaton.least_depth(Cursor(thread.inner), scratch)
     }
 
-    /// Keys in common words tell what follows a value as if that were the whole text: they are
-    /// used where they tell no more than what is inside of it.
+    /// Keys in common words tell what follows a value as if that were the whole text: where they
+    /// tell more than what is inside of it, what follows here is said beside them.
     pub(super) fn solo_common_key(
         &self,
         cursor: Cursor,
@@ -223,11 +225,20 @@ impl TagAutomaton {
         let (thread, json) = self.solo(cursor, x)?;
         let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
         let inner = Cursor(thread.inner);
-        if json.automaton.levels_below(inner, scratch) < depth {
-            return None;
+        let automaton = &json.automaton;
+        if automaton.levels_below(inner, scratch) >= depth {
+            return automaton.common_key(inner, depth, horizon, scratch, out);
         }
-        json.automaton
-            .common_key(inner, depth, horizon, scratch, out)
+        let tail = self.junction(self.part(thread.part).after).tail.as_ref();
+        let tail = tail.filter(|_| thread.stack == 0)?;
+        let before = out.len();
+        let language = automaton.common_key(inner, depth, horizon, scratch, out)?;
+        out.push((out.len() - before) as u32);
+        out.extend_from_slice(tail);
+        Some(KeyLanguage {
+            name: "structural-tags",
+            ..language
+        })
     }
 
     pub(super) fn solo_next_bytes(&self, cursor: Cursor, on_top: bool, x: &mut Scratch) -> ByteSet {
@@ -285,12 +296,21 @@ impl TagAutomaton {
     fn find_names(&self, state: &State) -> Box<[SpecialId]> {
         let names = &self.0.names;
         let mut out = Vec::new();
+        if let [held] = state.threads.as_slice()
+            && let (Body::Json(json), Inner::Json(inner)) =
+                (&self.part(held.part).body, &held.inner)
+            && json.is_plain()
+            && !json.automaton.is_in_text(inner)
+            && !self.0.names_look_like_json
+        {
+            return Box::default();
+        }
         let mut x = self.lend();
         // What reads whole tokens does not read their names.
         let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
         let start = self.enter_threads(texts, &mut x);
         if self.is_free_of(start, &mut x) {
-            out.extend(names.iter().map(|(_, special)| SpecialId(*special)));
+            out.extend(names.iter().map(|name| SpecialId(name.special)));
             self.take_back(x);
             out.sort_unstable();
             return out.into();
@@ -298,18 +318,22 @@ impl TagAutomaton {
         // The cursors along the name before, which begins like this one, and where that ended
         // in nothing.
         let mut along = vec![start];
-        let mut before: &[u8] = &[];
+        let mut same = 0;
         let mut dead = usize::MAX;
-        for (name, special) in names {
-            let same = name.iter().zip(before).take_while(|(a, b)| a == b).count();
-            before = name;
+        for Name {
+            text,
+            special,
+            like,
+        } in names
+        {
+            same = same.min(*like);
             if same > dead {
                 continue;
             }
             dead = usize::MAX;
             along.truncate(same + 1);
-            while along.len() <= name.len() {
-                let (at, byte) = (along[along.len() - 1], name[along.len() - 1]);
+            while along.len() <= text.len() {
+                let (at, byte) = (along[along.len() - 1], text[along.len() - 1]);
                 let next = self.step(at, byte, &mut x);
                 if next.is_dead() {
                     dead = along.len() - 1;
@@ -317,9 +341,10 @@ impl TagAutomaton {
                 }
                 along.push(next);
             }
-            if along.len() == name.len() + 1 {
+            if along.len() == text.len() + 1 {
                 out.push(SpecialId(*special));
             }
+            same = usize::MAX;
         }
         self.take_back(x);
         out.sort_unstable();
@@ -328,7 +353,7 @@ impl TagAutomaton {
 
     /// Whether any text of the characters of names may come at a cursor.
     fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        let longest = self.0.names.iter().map(|(name, _)| name.len()).max();
+        let longest = self.0.names.iter().map(|name| name.text.len()).max();
         let horizon = Horizon::of_bytes(longest.unwrap_or(0));
         let Some(text) = self.text_loop(cursor, horizon, x) else {
             return false;

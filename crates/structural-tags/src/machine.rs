@@ -39,11 +39,22 @@ pub(super) struct Graph {
     /// Whether it matters where tokens begin and end.
     pub(super) has_borders: bool,
     /// The special tokens whose names may stand as text, by name, ascending.
-    pub(super) names: Vec<(Box<[u8]>, u32)>,
+    pub(super) names: Vec<Name>,
     /// The characters that they have.
     pub(super) name_chars: Vec<u32>,
+    /// Whether one begins like JSON outside of strings.
+    pub(super) names_look_like_json: bool,
     /// Working memory for looking them up.
     pub(super) pool: Mutex<Vec<Scratch>>,
+}
+
+/// The name of a special token, which may stand as text.
+#[derive(Debug)]
+pub(super) struct Name {
+    pub(super) text: Box<[u8]>,
+    pub(super) special: u32,
+    /// How many bytes of it are those of the name before.
+    pub(super) like: usize,
 }
 
 /// Most rules that are open inside of each other.
@@ -61,6 +72,9 @@ pub(super) struct Junction {
     pub(super) returns: bool,
     /// How many rules must be opened from here on, inside of each other, at least.
     pub(super) needs: u32,
+    /// What follows in words that mean the same in every automaton, where that is one text and
+    /// then the end.
+    pub(super) tail: Option<Box<[u32]>>,
     /// Whether the text may end here.
     pub(super) end: bool,
     /// Bytes and special tokens of a shortest text from here.
@@ -206,7 +220,11 @@ impl TagAutomaton {
                 inner,
             });
         }
-        let cursor = x.intern(&mut threads);
+        let cursor = match self.solo_of(&threads) {
+            // The slot remembers it: it need not be found by what it is.
+            Some(thread) => x.begin_alone(thread),
+            None => x.intern(&mut threads),
+        };
         x.threads = threads;
         cursor
     }
@@ -312,7 +330,7 @@ impl ByteAutomaton for TagAutomaton {
             if let Body::Tokens(count) = &self.part(held.part).body
                 && count.may_take(held.tokens)
             {
-                let names = self.0.names.iter().map(|(_, special)| *special);
+                let names = self.0.names.iter().map(|name| name.special);
                 let allowed = names.filter(|s| count.excluded.binary_search(s).is_err());
                 out.extend(allowed.map(SpecialId));
             }
@@ -325,9 +343,13 @@ impl ByteAutomaton for TagAutomaton {
                 false
             });
         }
+        let before = out.len();
         self.names_as_text(state, out);
-        out.sort_unstable();
-        out.dedup();
+        // Names alone are in order.
+        if before > 0 {
+            out.sort_unstable();
+            out.dedup();
+        }
     }
 
     fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
@@ -354,12 +376,12 @@ impl ByteAutomaton for TagAutomaton {
                 false
             });
         }
-        if let Some((name, _)) = self.0.names.iter().find(|(_, known)| *known == special.0) {
+        if let Some(name) = self.0.names.iter().find(|name| name.special == special.0) {
             let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
             let mut threads: Vec<Held> = texts.cloned().collect();
             self.open_token(&mut threads);
             let mut x = self.scratch();
-            if !threads.is_empty() && self.read(&mut threads, name, &mut x).is_ok() {
+            if !threads.is_empty() && self.read(&mut threads, &name.text, &mut x).is_ok() {
                 next.extend(threads);
             }
         }

@@ -192,6 +192,11 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 impl Json {
+    /// Whether it is spelt as its automaton reads it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.spelling == Spelling::Json && self.markers.is_none()
+    }
+
     /// Where a byte leads in a walk; `None` if nowhere.
     pub(super) fn step(
         &self,

@@ -1,9 +1,9 @@
 //! Threads in a walk over the vocabulary: plain numbers, interned by what
 //! threads there are together.
 
-use std::collections::HashMap;
 use std::fmt;
 
+use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, Cursor};
 use schema_regex::automaton as schema;
 
@@ -18,10 +18,10 @@ pub struct Scratch {
     pub(super) slots: Vec<Slot>,
     /// For parts of JSON, where a value begins: found once a walk.
     pub(super) starts: HashMap<u32, (u16, u32)>,
-    pub(super) configs: Vec<Box<[Thread]>>,
+    /// The threads of all configs, one after another, and where each config's are.
+    pool: Vec<Thread>,
+    pub(super) configs: Vec<(u32, u32)>,
     pub(super) ids: HashMap<Box<[Thread]>, u32>,
-    /// For committing.
-    pub(super) commits: HashMap<u32, schema::Scratch>,
     pub(super) threads: Vec<Thread>,
     pub(super) frames: Frames,
     /// The slots of the values whose levels are being counted.
@@ -100,6 +100,19 @@ pub(super) struct Slot {
     pub(super) outer: Vec<u32>,
 }
 
+impl Slot {
+    fn new(part: u32, json: &Json) -> Slot {
+        Slot {
+            part,
+            scratch: json.automaton.scratch(),
+            used: false,
+            begun_before: false,
+            stack: 0,
+            outer: Vec::new(),
+        }
+    }
+}
+
 /// A config's cursor: its number and one, so that 0 is dead.
 fn cursor(id: u32) -> Cursor {
     Cursor(id + 1)
@@ -108,7 +121,10 @@ fn cursor(id: u32) -> Cursor {
 impl Scratch {
     pub(super) fn config(&self, cursor: Cursor) -> &[Thread] {
         match cursor.0.checked_sub(1) {
-            Some(id) => &self.configs[id as usize],
+            Some(id) => {
+                let (from, to) = self.configs[id as usize];
+                &self.pool[from as usize..to as usize]
+            }
             None => &[],
         }
     }
@@ -122,11 +138,34 @@ impl Scratch {
         if let Some(id) = self.ids.get(threads.as_slice()) {
             return cursor(*id);
         }
-        let id = self.configs.len() as u32;
-        let config: Box<[Thread]> = threads.as_slice().into();
-        self.configs.push(config.clone());
-        self.ids.insert(config, id);
-        cursor(id)
+        let added = self.add(threads);
+        self.ids.insert(threads.as_slice().into(), added.0 - 1);
+        added
+    }
+
+    /// The cursor of a thread of JSON that stands alone and is met for the first time.
+    pub(super) fn begin_alone(&mut self, thread: Thread) -> Cursor {
+        let begun = self.add(&[thread]);
+        self.remember(thread.slot, Cursor(thread.inner), begun);
+        begun
+    }
+
+    /// A config that is not there yet.
+    fn add(&mut self, threads: &[Thread]) -> Cursor {
+        let from = self.pool.len() as u32;
+        self.pool.extend_from_slice(threads);
+        self.configs.push((from, self.pool.len() as u32));
+        cursor((self.configs.len() - 1) as u32)
+    }
+
+    /// Remembers where a value stands alone.
+    pub(super) fn remember(&mut self, slot: u16, inner: Cursor, at: Cursor) {
+        let outer = &mut self.slots[usize::from(slot)].outer;
+        let inner = inner.0 as usize;
+        if outer.len() <= inner {
+            outer.resize(inner + 1, 0);
+        }
+        outer[inner] = at.0;
     }
 
     /// Forgets the walk before.
@@ -137,8 +176,20 @@ impl Scratch {
         self.counted.clear();
         self.starts.clear();
         self.configs.clear();
+        self.pool.clear();
         self.ids.clear();
         self.frames.clear();
+    }
+
+    /// Working memory for committing to a value of that part: that of walks, which begin where
+    /// texts were committed.
+    pub(super) fn of_part(&mut self, part: u32, json: &Json) -> &mut schema::Scratch {
+        let known = self.slots.iter().position(|slot| slot.part == part);
+        let at = known.unwrap_or_else(|| {
+            self.slots.push(Slot::new(part, json));
+            self.slots.len() - 1
+        });
+        &mut self.slots[at].scratch
     }
 
     /// A slot for a value of that part.
@@ -150,14 +201,7 @@ impl Scratch {
     ) -> u16 {
         let free = self.slots.iter().position(|s| s.part == part && !s.used);
         let at = free.unwrap_or_else(|| {
-            self.slots.push(Slot {
-                part,
-                scratch: json.automaton.scratch(),
-                used: false,
-                begun_before,
-                stack,
-                outer: Vec::new(),
-            });
+            self.slots.push(Slot::new(part, json));
             self.slots.len() - 1
         });
         let slot = &mut self.slots[at];

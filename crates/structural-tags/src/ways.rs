@@ -6,16 +6,12 @@ use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 
 use super::build::{Builder, Goal, constraint_error};
 use super::free::all_without;
-use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, TagAutomaton};
+use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, Name, TagAutomaton};
 use super::parts::Body;
 use crate::Error;
 
 impl Builder<'_> {
-    pub(super) fn finish(
-        self,
-        start: u32,
-        names: Vec<(Box<[u8]>, u32)>,
-    ) -> Result<TagAutomaton, Error> {
+    pub(super) fn finish(self, start: u32, names: Vec<Name>) -> Result<TagAutomaton, Error> {
         let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
         let empty = self.empty_rules();
         let mut seen = Seen::new(self.junctions.len());
@@ -48,6 +44,9 @@ impl Builder<'_> {
         {
             return Err(constraint_error("no text satisfies the tags"));
         }
+        for at in 0..junctions.len() {
+            junctions[at].tail = self.tail(&junctions, at);
+        }
         let has_borders = self.parts.iter().any(|part| match &part.body {
             Body::Run(run) => run.max_tokens.is_some(),
             Body::Tokens(_) => true,
@@ -78,9 +77,34 @@ impl Builder<'_> {
             specials: self.specials,
             has_borders,
             name_chars: chars_of(&names),
+            names_look_like_json: names.iter().any(|name| {
+                let first = name.text.first();
+                first.is_some_and(|byte| b" \t\r\n{}[],:\"+-.0123456789eEtrufalsn".contains(byte))
+            }),
             names,
             pool: Mutex::default(),
         })))
+    }
+
+    /// What follows at a junction, if that is one text and then the end.
+    fn tail(&self, junctions: &[Junction], at: usize) -> Option<Box<[u32]>> {
+        let is_plain = |at: &Junction| at.specials.is_empty() && at.calls.is_empty() && !at.returns;
+        let ends = |at: &Junction| is_plain(at) && at.end && at.parts.is_empty();
+        let here = &junctions[at];
+        if ends(here) {
+            return Some(Box::default());
+        }
+        let [part] = here.parts.as_slice() else {
+            return None;
+        };
+        let part = &self.parts[*part as usize];
+        match &part.body {
+            Body::Literal(text) if is_plain(here) && !here.end => {
+                let is_last = ends(&junctions[part.after as usize]);
+                is_last.then(|| text.iter().map(|byte| u32::from(*byte)).collect())
+            }
+            _ => None,
+        }
     }
 
     /// The way from a junction that is nearest to the end of its rule, or of the text, as far
@@ -203,10 +227,10 @@ impl Builder<'_> {
 }
 
 /// The characters of some names.
-fn chars_of(names: &[(Box<[u8]>, u32)]) -> Vec<u32> {
+fn chars_of(names: &[Name]) -> Vec<u32> {
     let texts = names
         .iter()
-        .map(|(name, _)| String::from_utf8_lossy(name).into_owned());
+        .map(|name| String::from_utf8_lossy(&name.text).into_owned());
     let mut chars: Vec<u32> = texts
         .flat_map(|text| text.chars().map(u32::from).collect::<Vec<u32>>())
         .collect();
