@@ -74,6 +74,12 @@
 //! | bytes of the markers of one place | 16,384 |
 //! | states of a regular expression without the markers | [`MAX_QUIET_STATES`] |
 //! | repetitions that are counted ([`Count`]) | [`MAX_COUNT`] |
+//!
+//! # The JSON that servers exchange
+//!
+//! [`StructuralTag`] reads the `structural_tag` of XGrammar, as vLLM and SGLang send
+//! it, and [`Preset`] makes one of a model's name and tools. There text formats see
+//! special tokens by their names, and every parse counts; [`TagLimits`] bounds what one costs.
 
 mod anchors;
 mod build;
