@@ -40,7 +40,7 @@ impl TagAutomaton {
         if inner.is_dead() {
             return Cursor::DEAD;
         }
-        let slot = &x.slots[usize::from(thread.slot)];
+        let slot = &x.slots[thread.slot as usize];
         let is_own = slot.stack == thread.stack;
         if is_own
             && let Some(&known) = slot.outer.get(inner.0 as usize)
@@ -69,7 +69,7 @@ impl TagAutomaton {
     /// A step of JSON alone; `None` where other threads stand beside it.
     pub(super) fn step_solo(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let next = json.automaton.step(Cursor(thread.inner), byte, scratch);
         Some(self.wrap(thread, next, x))
     }
@@ -84,7 +84,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return Some(self.step(cursor, byte, x));
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let next = json
             .automaton
             .step_on_top(Cursor(thread.inner), byte, scratch)?;
@@ -101,7 +101,7 @@ impl TagAutomaton {
         x: &mut Scratch,
     ) -> Option<TextLoop> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
             .text_loop(Cursor(thread.inner), horizon, scratch)?;
@@ -115,7 +115,7 @@ impl TagAutomaton {
 
     pub(super) fn solo_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
             .text_ahead(Cursor(thread.inner), chars, scratch)?;
@@ -124,7 +124,7 @@ impl TagAutomaton {
 
     pub(super) fn solo_free(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json.automaton.free_text(Cursor(thread.inner), scratch)?;
         Some(FreeText {
             class: class_of(thread.part, inner.class)?,
@@ -139,7 +139,7 @@ impl TagAutomaton {
         x: &mut Scratch,
     ) -> Option<Box<dyn ReadText + '_>> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
             .text_reader(Cursor(thread.inner), horizon, scratch)?;
@@ -153,7 +153,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return cursor;
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
             .text_cursor(Cursor(thread.inner), at, scratch);
@@ -163,7 +163,7 @@ impl TagAutomaton {
     /// What a cursor resembles that stands in JSON alone; the outer `None` where it does not.
     pub(super) fn solo_like(&self, cursor: Cursor, x: &mut Scratch) -> Option<Option<Cursor>> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json.automaton.resembles(Cursor(thread.inner), scratch);
         Some(inner.map(|inner| self.wrap(thread, inner, x)))
     }
@@ -178,7 +178,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return false;
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         json.automaton
             .differences(Cursor(thread.inner), horizon, scratch, out)
     }
@@ -192,7 +192,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return false;
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         json.automaton.spells(Cursor(thread.inner), scratch, out)
     }
 
@@ -200,7 +200,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return false;
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         json.automaton.top_tells(Cursor(thread.inner), scratch)
     }
 
@@ -208,7 +208,7 @@ impl TagAutomaton {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return 1;
         };
-        let scratch = &x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &x.slots[thread.slot as usize].scratch;
         json.automaton.least_depth(Cursor(thread.inner), scratch)
     }
 
@@ -223,7 +223,7 @@ impl TagAutomaton {
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = Cursor(thread.inner);
         let automaton = &json.automaton;
         if automaton.levels_below(inner, scratch) >= depth {
@@ -243,7 +243,7 @@ impl TagAutomaton {
 
     pub(super) fn solo_next_bytes(&self, cursor: Cursor, on_top: bool, x: &mut Scratch) -> ByteSet {
         if let Some((thread, json)) = self.solo(cursor, x) {
-            let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+            let scratch = &mut x.slots[thread.slot as usize].scratch;
             let inner = Cursor(thread.inner);
             return match on_top {
                 true => json.automaton.next_bytes_on_top(inner, scratch),
@@ -269,13 +269,13 @@ impl TagAutomaton {
     pub(super) fn solo_count(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
         let (thread, json) = self.solo(cursor, x)?;
         x.counted.push(thread.slot);
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         json.automaton.count_depth(Cursor(thread.inner), scratch)
     }
 
     pub(super) fn solo_count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
         let Some(slot) = x.counted.pop() else { return };
-        let slot = &mut x.slots[usize::from(slot)];
+        let slot = &mut x.slots[slot as usize];
         if let Body::Json(json) = &self.part(slot.part).body {
             json.automaton.count_on(before, used, &mut slot.scratch);
         }

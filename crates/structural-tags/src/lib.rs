@@ -81,6 +81,11 @@
 //! it, and [`Preset`] makes one of a model's name and tools. There text formats see
 //! special tokens by their names, and every parse counts; [`TagLimits`] bounds what one costs.
 
+/// The README's example runs, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod anchors;
 mod build;
 mod depth;

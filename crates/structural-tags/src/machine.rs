@@ -204,7 +204,7 @@ impl TagAutomaton {
                 (Body::Json(json), Inner::Json(state)) => {
                     let stack = x.frames.enter(&held.stack);
                     let slot = x.slot((held.part, stack), json, true);
-                    let scratch = &mut x.slots[usize::from(slot)].scratch;
+                    let scratch = &mut x.slots[slot as usize].scratch;
                     (slot, json.automaton.enter(state, scratch).0)
                 }
                 (_, Inner::Number(at)) => (0, self.fresh(held.part, held.tokens, *at)),
@@ -456,7 +456,7 @@ impl ByteAutomaton for TagAutomaton {
             if thread.extra != 0 || thread.guard != ROOT {
                 return None;
             }
-            let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+            let scratch = &mut x.slots[thread.slot as usize].scratch;
             let inner = json
                 .automaton
                 .text_loop(Cursor(thread.inner), horizon, scratch)?;
@@ -607,7 +607,7 @@ impl ByteAutomaton for TagAutomaton {
             if thread.extra != 0 {
                 return None;
             }
-            let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+            let scratch = &mut x.slots[thread.slot as usize].scratch;
             let inner = json.automaton.resembles(Cursor(thread.inner), scratch);
             if inner.is_none() && thread.guard == ROOT {
                 return None;
@@ -696,7 +696,7 @@ impl ByteAutomaton for TagAutomaton {
             let from = out.len();
             match &part.body {
                 Body::Json(json) => {
-                    let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+                    let scratch = &mut x.slots[thread.slot as usize].scratch;
                     let inner = Cursor(thread.inner);
                     if !json.automaton.mask_key(inner, depth, horizon, scratch, out) {
                         out.truncate(before);

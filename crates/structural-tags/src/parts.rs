@@ -84,7 +84,7 @@ pub(super) struct Thread {
     /// Of JSON, the state of its markers.
     pub(super) guard: u16,
     /// Of JSON, the scratch that `inner` is a cursor of.
-    pub(super) slot: u16,
+    pub(super) slot: u32,
     /// Of free text with a limit, its characters; of JSON, an [`Escape`] that
     /// is begun.
     pub(super) extra: u32,

@@ -17,7 +17,7 @@ use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
 pub struct Scratch {
     pub(super) slots: Vec<Slot>,
     /// For parts of JSON, where a value begins: found once a walk.
-    pub(super) starts: HashMap<u32, (u16, u32)>,
+    pub(super) starts: HashMap<u32, (u32, u32)>,
     /// The threads of all configs, one after another, and where each config's are.
     pool: Vec<Thread>,
     pub(super) configs: Vec<(u32, u32)>,
@@ -25,7 +25,7 @@ pub struct Scratch {
     pub(super) threads: Vec<Thread>,
     pub(super) frames: Frames,
     /// The slots of the values whose levels are being counted.
-    pub(super) counted: Vec<u16>,
+    pub(super) counted: Vec<u32>,
 }
 
 /// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
@@ -159,8 +159,8 @@ impl Scratch {
     }
 
     /// Remembers where a value stands alone.
-    pub(super) fn remember(&mut self, slot: u16, inner: Cursor, at: Cursor) {
-        let outer = &mut self.slots[usize::from(slot)].outer;
+    pub(super) fn remember(&mut self, slot: u32, inner: Cursor, at: Cursor) {
+        let outer = &mut self.slots[slot as usize].outer;
         let inner = inner.0 as usize;
         if outer.len() <= inner {
             outer.resize(inner + 1, 0);
@@ -198,7 +198,7 @@ impl Scratch {
         (part, stack): (u32, u32),
         json: &Json,
         begun_before: bool,
-    ) -> u16 {
+    ) -> u32 {
         let free = self.slots.iter().position(|s| s.part == part && !s.used);
         let at = free.unwrap_or_else(|| {
             self.slots.push(Slot::new(part, json));
@@ -209,7 +209,7 @@ impl Scratch {
         slot.begun_before = begun_before;
         slot.stack = stack;
         slot.outer.clear();
-        at as u16
+        at as u32
     }
 }
 
@@ -262,12 +262,12 @@ impl TagAutomaton {
         (part, stack): (u32, u32),
         json: &Json,
         x: &mut Scratch,
-    ) -> (u16, u32) {
+    ) -> (u32, u32) {
         if let Some(start) = x.starts.get(&part) {
             return *start;
         }
         let slot = x.slot((part, stack), json, false);
-        let scratch = &mut x.slots[usize::from(slot)].scratch;
+        let scratch = &mut x.slots[slot as usize].scratch;
         let inner = json.automaton.enter(&json.start, scratch).0;
         x.starts.insert(part, (slot, inner));
         (slot, inner)
@@ -277,7 +277,7 @@ impl TagAutomaton {
     pub(super) fn may_end(&self, thread: Thread, x: &mut Scratch) -> bool {
         match &self.part(thread.part).body {
             Body::Json(json) => {
-                let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+                let scratch = &mut x.slots[thread.slot as usize].scratch;
                 thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
             other => other.may_end(thread.inner, thread.tokens),
@@ -320,7 +320,7 @@ impl TagAutomaton {
             }
             return;
         };
-        let scratch = &mut x.slots[usize::from(thread.slot)].scratch;
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
         let mut step = |byte: u8| {
             let next = json.step(Cursor(thread.inner), byte, scratch);
             next.map(|next| next.0)

@@ -8,6 +8,9 @@ use crate::Error;
 use crate::build::{Node, RunNode, build_with_rules, dfa, special_names};
 use crate::machine::TagAutomaton;
 
+/// Whatever the limits say: classes of characters are numbered by parts.
+const MOST_PARTS: usize = 65_000;
+
 /// The automaton of a format.
 pub(super) fn compile(
     format: &Format,
@@ -21,7 +24,12 @@ pub(super) fn compile(
     };
     let node = lowering.node(format, &Around::default())?;
     let names = special_names(vocabulary, false);
-    build_with_rules(&node, &lowering.rules, &names, limits.max_parts)
+    build_with_rules(
+        &node,
+        &lowering.rules,
+        &names,
+        limits.max_parts.min(MOST_PARTS),
+    )
 }
 
 pub(super) struct Lowering<'a> {

@@ -24,8 +24,8 @@ pub use self::presets::Preset;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TagLimits {
-    /// Most parts of the automaton (default: 50,000): strings, free texts, values of a schema,
-    /// each as often as it is repeated.
+    /// Most parts of the automaton (default: 50,000, and never more than 65,000): strings, free
+    /// texts, values of a schema, each as often as it is repeated.
     pub max_parts: usize,
     /// Most times that a `repeat` counts (default: 10,000).
     pub max_repeat: u32,

@@ -192,3 +192,53 @@ fn tokens_that_are_text_are_refused() {
         );
     }
 }
+
+/// With a real vocabulary: rows that the same schema has bare are with the vocabulary by then,
+/// and must not be taken for those of the tag, in which something follows the value.
+#[test]
+fn masks_in_tags_are_not_those_of_bare_schemas() {
+    let Some(data) = std::env::var_os("TOKENMOLD_DATA") else {
+        eprintln!("skipped: TOKENMOLD_DATA names no folder of checking data");
+        return;
+    };
+    let file = std::path::Path::new(&data).join("tokenizers/llama2/tokenizer.json");
+    let vocabulary = Vocabulary::from_tokenizer_json(&std::fs::read(&file).unwrap()).unwrap();
+    let schema = json!({"type": "object", "properties": {
+        "city": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "more": {"type": "object", "properties": {"n": {"type": "number"}}, "required": ["n"]}
+    }, "required": ["city", "tags", "more"]});
+    let text = r#"{"city": "Ulm", "tags": ["a", "b"], "more": {"n": 12}}"#;
+    let bare = json!({"type": "json_schema", "json_schema": schema});
+    let tag = |begin: &str, end: &str| json!({"type": "tag", "begin": begin, "content": bare, "end": end});
+    let effort = Effort {
+        walks: 3,
+        tokens: 3,
+        ..Effort::default()
+    };
+    for (format, begin) in [
+        (bare.clone(), ""),
+        (tag("<c>", "}"), "<c>"),
+        (tag("<c>", "</c>"), "<c>"),
+        (tag("", ""), ""),
+        (bare.clone(), ""),
+    ] {
+        let automaton = compile(&format, &vocabulary);
+        let whole = format!("{begin}{text}");
+        // Where the value is about to end, inside of its strings, and behind it.
+        let cuts = [
+            whole.len(),
+            whole.len() - 1,
+            whole.len() - 3,
+            20 + begin.len(),
+        ];
+        let beginnings: Vec<&str> = cuts.iter().map(|&at| &whole[..at]).collect();
+        let effort = Effort {
+            walks: beginnings.len() + 1,
+            ..effort
+        };
+        if let Err(difference) = contract::check(&automaton, &vocabulary, &beginnings, effort) {
+            panic!("{format}: {difference}");
+        }
+    }
+}

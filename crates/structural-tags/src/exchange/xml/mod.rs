@@ -256,10 +256,10 @@ impl Xml<'_, '_> {
             return Err(self.refused(pointer, "this style takes no schema that allows anything"));
         }
         let entry = self.free_entry(None, &[])?;
-        let entry = Node::Seq(vec![self.space.clone(), entry]);
+        let entry = Node::Seq(vec![entry, self.space.clone()]);
         Ok(Node::Seq(vec![
-            Node::optional(Node::many(entry, "")),
             self.space.clone(),
+            Node::optional(Node::many(entry, "")),
         ]))
     }
 
@@ -368,7 +368,7 @@ impl Xml<'_, '_> {
             let is_required = object.required.contains(name);
             match self.entry(name, &value, depth)? {
                 Some(entry) => {
-                    members.push((Node::Seq(vec![self.space.clone(), entry]), is_required));
+                    members.push((Node::Seq(vec![entry, self.space.clone()]), is_required));
                 }
                 None if is_required => {
                     return Err(self.refused(&value, "no value satisfies what is required"));
@@ -393,7 +393,7 @@ impl Xml<'_, '_> {
             let entry = entry.ok_or_else(|| {
                 self.refused(pointer, format!("{name:?} is required and not allowed"))
             })?;
-            members.push((Node::Seq(vec![self.space.clone(), entry]), true));
+            members.push((Node::Seq(vec![entry, self.space.clone()]), true));
         }
         let mut known: Vec<String> = object.names.clone();
         known.extend(object.required.iter().cloned());
@@ -416,7 +416,7 @@ impl Xml<'_, '_> {
         if let Some(place) = more_at {
             free.push(self.free_entry(place.as_deref(), &known)?);
         }
-        let more = (!free.is_empty()).then(|| Node::Seq(vec![self.space.clone(), Node::Alt(free)]));
+        let more = (!free.is_empty()).then(|| Node::Seq(vec![Node::Alt(free), self.space.clone()]));
         let required = members.iter().filter(|(_, required)| *required).count();
         let least = object.least.max(required);
         let body = if self.format.any_order {
@@ -445,7 +445,8 @@ impl Xml<'_, '_> {
         if is_m3 && matches!(&body, Node::Seq(all) if all.is_empty()) {
             return Ok(body);
         }
-        Ok(Node::Seq(vec![body, self.space.clone()]))
+        // White space behind each: so it is read once, whatever may come next.
+        Ok(Node::Seq(vec![self.space.clone(), body]))
     }
 
     fn count(&self, pointer: &str, counted: usize) -> Result<(), Error> {

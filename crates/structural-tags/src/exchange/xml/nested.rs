@@ -121,15 +121,15 @@ impl Xml<'_, '_> {
         let scalar = json!({"type": ["number", "boolean", "null"]});
         let scalar = crate::compile_schema(&scalar, self.options)?;
         let entry = Node::Seq(vec![
-            self.space.clone(),
             Node::text("<cofl:value name=\""),
             Node::regex(ESCAPED_NAME)?,
             Node::text("\" type=\""),
             Node::Call(rule),
+            self.space.clone(),
         ]);
         let item = Node::Seq(vec![Node::text("<cofl:value type=\""), Node::Call(rule)]);
         let entries = Node::optional(Node::many(entry, ""));
-        let dict = Node::Seq(vec![entries, self.space.clone()]);
+        let dict = Node::Seq(vec![self.space.clone(), entries]);
         self.lowering.rules[rule] = Node::Alt(vec![
             cohere_tail("raw", self.free(COHERE_CLOSE)),
             cohere_tail("json", self.spaced(Node::Json(scalar, Vec::new()))),
