@@ -33,6 +33,8 @@ pub mod ratios;
 pub mod report;
 pub mod spell;
 pub mod stats;
+#[path = "../../crates/structural-tags/examples/conformance/cases.rs"]
+pub mod structural_tag;
 pub mod suite;
 pub mod threads;
 pub mod worker;

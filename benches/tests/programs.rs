@@ -105,6 +105,22 @@ fn maskbench_runs_cases_and_reports() {
     assert_eq!(failed, ["wrong label", "nowhere"]);
 }
 
+/// The same texts are led bare and inside of tags, and come out the same.
+#[test]
+fn schemas_inside_of_tags() {
+    let folder = folder();
+    let further = ["--kind", "tags", "--report", "report.json"];
+    let output = maskbench(folder.path(), &further);
+    assert!(output.status.success(), "{output:?}");
+    let report = report(folder.path());
+    let engines = report["engines"].as_array().unwrap();
+    assert_eq!(engines.len(), 4);
+    for engine in engines {
+        assert_eq!(engine["passing"], 3, "{engine}");
+        assert_eq!(engine["mask_mismatches"], 0, "{engine}");
+    }
+}
+
 #[cfg(feature = "peers")]
 #[test]
 fn every_engine_is_asked_the_same() {
@@ -329,6 +345,34 @@ fn conformance_of_streams_and_text_parsers() {
         output.starts_with("b\n") && output.ends_with("1 passed, 1 failed\n"),
         "{output}"
     );
+}
+
+#[test]
+fn conformance_of_structural_tags() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("golden.jsonl");
+    let tokens: Vec<String> = (0..=256)
+        .map(|byte| format!("{:02x}", byte % 256))
+        .collect();
+    let tag = json!({"format": {"type": "repeat", "min": 1, "max": 2,
+        "content": {"type": "const_string", "value": "ab"}}});
+    let lines = [
+        json!({"id": "vocab/toy", "vocab": "toy", "stop_tokens": [256], "tokens_hex": tokens}),
+        json!({"id": "a/1", "tag": tag, "text": "abab", "accept": true}),
+        json!({"id": "a/2", "tag": tag, "prefix": "ab", "next_bytes_allowed": [97], "may_end": true}),
+        json!({"id": "b/1", "vocab": "toy", "tag": tag, "tokens": [97, 98, 256], "accept": true}),
+        json!({"id": "b/2", "tag": {"format": 1}, "error": true}),
+        json!({"id": "b/3", "tag": tag, "text": "a", "accept": true, "disputed": "why not"}),
+    ];
+    let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(&file, text.join("\n")).unwrap();
+    let (code, output, _) = conformance("structural-tag", &file, &[]);
+    assert_eq!(code, Some(1), "{output}");
+    assert!(
+        output.starts_with("b/3\n  expected true\n  got      false\n  disputed: why not\n"),
+        "{output}"
+    );
+    assert!(output.ends_with("4 passed, 1 failed\n"), "{output}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
 use tokenmold_benches::parent::{Limits, Worker};
 use tokenmold_benches::spell::byte_vocabulary;
+use tokenmold_benches::structural_tag;
 use tokenmold_benches::suite::{self, Answer, Counts};
 use tokenmold_benches::worker::{self, Message, Plan};
 
@@ -53,6 +54,8 @@ enum Kind {
     Agentscope,
     /// The official JSON Schema test suite.
     JsonSchema,
+    /// Structural tags as servers exchange them, against XGrammar 0.2.8.
+    StructuralTag,
 }
 
 /// What a case of the suite may cost.
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
             json_schema(&arguments.file, &names)
         }
         Kind::ChatTemplate => chat_template(&arguments.file),
+        Kind::StructuralTag => structural_tags(&arguments.file),
     };
     match tally {
         Ok(tally) => {
@@ -142,6 +146,31 @@ fn chat_template(file: &Path) -> Result<Tally, String> {
         "templates of models: {} passed, {} failed",
         models.passed, models.failed
     );
+    Ok(tally)
+}
+
+/// Runs cases of structural tags; disputed ones are counted with the others, and told apart.
+fn structural_tags(file: &Path) -> Result<Tally, String> {
+    let groups = structural_tag::run(file, &mut |difference| {
+        println!("{}", difference.id);
+        println!("  expected {}", difference.expected);
+        println!("  got      {}", difference.got);
+        if let Some(why) = &difference.disputed {
+            println!("  disputed: {why}");
+        }
+    })?;
+    let mut tally = Tally::default();
+    let mut disputed = 0;
+    for (group, outcome) in &groups {
+        println!(
+            "{group:24} {:>4} passed, {:>3} failed, of these {:>2} disputed",
+            outcome.passed, outcome.failed, outcome.disputed
+        );
+        tally.passed += outcome.passed;
+        tally.failed += outcome.failed;
+        disputed += outcome.disputed;
+    }
+    println!("of the failed ones {disputed} have answers that are disputed");
     Ok(tally)
 }
 

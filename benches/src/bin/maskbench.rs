@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use tokenmold_benches::cases::{self, Case};
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::parent::{Limits, Worker};
@@ -36,7 +36,12 @@ struct Arguments {
     #[arg(long = "engine")]
     engines: Vec<String>,
 
-    /// Only so many cases, chosen by a shuffle.
+    /// What the schemas stand for. `tags` runs our own engine on them bare, and inside of tags
+    /// as model families write calls.
+    #[arg(long, value_enum, default_value_t = Kind::Schemas)]
+    kind: Kind,
+
+    /// Only so many cases, chosen by a shuffle (of tags: 200).
     #[arg(long)]
     sample: Option<usize>,
 
@@ -63,6 +68,14 @@ struct Arguments {
     /// Be the process of that engine.
     #[arg(long, hide = true)]
     worker: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Answers.
+    Schemas,
+    /// Arguments of tools.
+    Tags,
 }
 
 fn main() -> ExitCode {
@@ -121,23 +134,32 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
 /// The parent's side.
 fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
     let names = match arguments.engines.as_slice() {
+        [] if arguments.kind == Kind::Tags => {
+            let own = engines::NAMES
+                .first()
+                .into_iter()
+                .chain(&engines::tags::NAMES);
+            own.map(|name| (*name).to_owned()).collect()
+        }
         [] => engines::NAMES
             .iter()
             .map(|name| (*name).to_owned())
             .collect(),
         names => names.to_vec(),
     };
-    if let Some(unknown) = names
-        .iter()
-        .find(|name| !engines::NAMES.contains(&name.as_str()))
-    {
+    let is_known = |name: &str| {
+        engines::NAMES.contains(&name)
+            || arguments.kind == Kind::Tags && engines::tags::NAMES.contains(&name)
+    };
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         let message = format!("no engine {unknown} is compiled in; there are");
         return Err(format!("{message} {}", engines::NAMES.join(", ")));
     }
     let file = arguments.cases.as_deref().unwrap_or(Path::new(""));
     let all = cases::read(file)?;
     let cases_in_file = all.len();
-    let chosen = match arguments.sample {
+    let of_tags = (arguments.kind == Kind::Tags).then_some(200);
+    let chosen = match arguments.sample.or(of_tags) {
         Some(count) => cases::sample(all, count, arguments.seed),
         None => all,
     };

@@ -4,6 +4,7 @@
 pub mod llguidance;
 #[cfg(feature = "peers")]
 pub mod outlines_core;
+pub mod tags;
 pub mod tokenmold;
 
 use fsm_index::{MaskBuffer, Vocabulary};
@@ -165,9 +166,12 @@ pub fn engine(name: &str, setup: &Setup) -> Result<Box<dyn Engine>, String> {
         "llguidance" | "outlines-core" => Err(format!(
             "{name} is not compiled in; build with --features peers"
         )),
-        _ => Err(format!(
-            "there is no engine {name}; there are {}",
-            NAMES.join(", ")
-        )),
+        _ => match tags::Tags::new(name, setup) {
+            Some(engine) => Ok(Box::new(engine)),
+            None => Err(format!(
+                "there is no engine {name}; there are {}",
+                NAMES.join(", ")
+            )),
+        },
     }
 }

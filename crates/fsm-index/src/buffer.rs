@@ -20,6 +20,8 @@ pub struct MaskBuffer {
     held: Held,
     /// The tokens that [`Held`] speaks of.
     singles: Vec<u32>,
+    /// Whether some of them are forbidden.
+    forbids: bool,
 }
 
 /// What the bits of a buffer are.
@@ -40,6 +42,7 @@ impl MaskBuffer {
             mask: TokenMask::none(width),
             held: Held::Few,
             singles: Vec::new(),
+            forbids: false,
         }
     }
 
@@ -70,7 +73,7 @@ impl MaskBuffer {
             Held::Row(_) | Held::Anything => words.fill(0),
         }
         self.held = Held::Few;
-        self.singles.clear();
+        self.forget_singles();
     }
 
     /// Makes it as wide as a vocabulary; the mask is lost where it was not.
@@ -120,7 +123,7 @@ impl MaskBuffer {
                 }
             }
         }
-        self.singles.clear();
+        self.forget_singles();
         match (kept, &mut self.held) {
             (Some(kept), Held::Row(row)) => row.clone_from(kept),
             (Some(kept), held) => *held = Held::Row(kept.clone()),
@@ -128,10 +131,25 @@ impl MaskBuffer {
         }
     }
 
+    /// Whether it holds that row, with these tokens allowed beside it and nothing else.
+    pub(crate) fn holds(&self, row: &Arc<Row>, allowed: impl Iterator<Item = u32>) -> bool {
+        let Held::Row(held) = &self.held else {
+            return false;
+        };
+        let is_same = Arc::ptr_eq(held, row) && !self.forbids;
+        is_same && self.singles.iter().copied().eq(allowed)
+    }
+
+    fn forget_singles(&mut self) {
+        self.singles.clear();
+        self.forbids = false;
+    }
+
     /// Forbids a token of the row that was put.
     pub(crate) fn forbid(&mut self, token: u32) {
         self.mask.words_mut().forbid(token);
         self.singles.push(token);
+        self.forbids = true;
     }
 
     /// Allows a token beside the row that was put.

@@ -480,6 +480,21 @@ impl<A: ByteAutomaton> Guide<A> {
             Lent::Kept(row) => Some(row),
             Lent::Built(_) => None,
         };
+        let allowed = self.allowed_specials();
+        let specials = self.index.specials();
+        let tokens = || {
+            let tokens = allowed.iter().filter_map(|s| specials.get(s.0 as usize));
+            tokens.map(|token| token.get())
+        };
+        // Inside a text the same special tokens may come again and again.
+        if let Some(kept) = kept
+            && !allowed.is_empty()
+            && self.end_tokens.is_none()
+            && buffer.holds(kept, tokens())
+            && !has_exceptions(self.index.automaton(), &self.state)
+        {
+            return;
+        }
         buffer.put(self.index.view(row), kept, vocabulary);
         let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
         refused.iter().for_each(|&token| buffer.forbid(token));
@@ -492,11 +507,7 @@ impl<A: ByteAutomaton> Guide<A> {
                 ends.iter().for_each(|end| buffer.allow(end.get()));
             }
         }
-        for special in self.allowed_specials() {
-            if let Some(&token) = self.index.specials().get(special.0 as usize) {
-                buffer.allow(token.get());
-            }
-        }
+        tokens().for_each(|token| buffer.allow(token));
     }
 
     /// The mask of the row that was found: the row itself, if that is it.
@@ -531,6 +542,13 @@ impl<A: ByteAutomaton> Guide<A> {
             && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
             && self.allowed_specials().is_empty()
     }
+}
+
+/// Whether something may not come at a state although its row allows it.
+fn has_exceptions<A: ByteAutomaton>(automaton: &A, state: &A::State) -> bool {
+    let mut any = false;
+    automaton.exceptions(state, &mut |_| any = true);
+    any
 }
 
 /// The tokens that a row allows and the state's exceptions do not.

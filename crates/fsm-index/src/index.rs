@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -319,8 +320,13 @@ impl<A: ByteAutomaton> Index<A> {
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
         let mut specials = Vec::new();
+        let known = match automaton.specials() {
+            [] => HashMap::new(),
+            _ => vocabulary.special_names(),
+        };
         for name in automaton.specials() {
-            specials.push(vocabulary.special(name).ok_or_else(|| {
+            let found = known.get(name.as_bytes()).copied();
+            specials.push(found.ok_or_else(|| {
                 Error::new(
                     ErrorKind::Vocabulary,
                     format!(

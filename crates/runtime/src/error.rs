@@ -187,6 +187,38 @@ impl From<fsm_index::Error> for Error {
     }
 }
 
+#[cfg(feature = "models")]
+impl From<structural_tags::ErrorKind> for ErrorKind {
+    fn from(kind: structural_tags::ErrorKind) -> Self {
+        match kind {
+            structural_tags::ErrorKind::Tool => ErrorKind::Tool,
+            structural_tags::ErrorKind::InvalidParameter => ErrorKind::InvalidParameter,
+            _ => ErrorKind::Constraint,
+        }
+    }
+}
+
+/// The kinds of errors of tags compare with the kinds that they become here.
+#[cfg(feature = "models")]
+impl PartialEq<ErrorKind> for structural_tags::ErrorKind {
+    fn eq(&self, other: &ErrorKind) -> bool {
+        ErrorKind::from(*self) == *other
+    }
+}
+
+/// The same kind, the same text and the same source.
+#[cfg(feature = "models")]
+impl From<structural_tags::Error> for Error {
+    #[cold]
+    fn from(error: structural_tags::Error) -> Self {
+        let (kind, message) = (error.kind().into(), error.to_string());
+        match error.into_source() {
+            Some(source) => Error::with_source(kind, message, source),
+            None => Error::new(kind, message),
+        }
+    }
+}
+
 /// candle's messages may carry a backtrace; one line says what happened.
 #[cfg(feature = "models")]
 pub(crate) fn first_line(error: &dyn fmt::Display) -> String {

@@ -9,6 +9,8 @@ pub use chat_template;
 pub use fsm_index;
 pub use response_parser;
 pub use schema_regex;
+#[cfg(feature = "models")]
+pub use structural_tags as tags;
 
 #[cfg(feature = "tools")]
 pub mod agent;
@@ -32,8 +34,6 @@ pub mod masking;
 pub mod model;
 #[cfg(feature = "models")]
 pub mod sampling;
-#[cfg(feature = "models")]
-pub mod tags;
 #[cfg(feature = "tokenizers")]
 pub mod tokenizer;
 #[cfg(feature = "tools")]

@@ -188,7 +188,7 @@ pub struct Options {
     /// the like are distributed over their siblings (default: 2,000).
     pub max_alternatives: usize,
     /// The most values and alternatives looked at in one compilation, a bound
-    /// on time (default: 1,000,000).
+    /// on time: a step is about a microsecond (default: 500,000).
     pub max_steps: usize,
     /// The most states of a string or number automaton that has to be built to
     /// intersect or complement patterns (default: 2,000).
@@ -216,7 +216,7 @@ impl Default for Options {
             max_regex_bytes: 4_000_000,
             max_depth: 128,
             max_alternatives: 2_000,
-            max_steps: 1_000_000,
+            max_steps: 500_000,
             max_automaton_states: 2_000,
             property_order: PropertyOrder::Schema,
             max_nesting: 127,

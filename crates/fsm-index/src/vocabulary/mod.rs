@@ -105,6 +105,8 @@ struct Inner {
     chars: OnceLock<Box<[char]>>,
     /// What tokens cannot say, once that was asked.
     spellable: OnceLock<Spellable>,
+    /// The special and end tokens, once they were asked for.
+    specials: OnceLock<Box<[TokenId]>>,
 }
 
 /// What tokens can have in them.
@@ -348,11 +350,30 @@ impl Vocabulary {
             .then(|| self.0.raw(token.index()))
     }
 
-    /// The special or end token of that name. O(width).
+    /// The special or end token of that name. O(special tokens), and O(width) the first time.
     pub fn special(&self, name: &str) -> Option<TokenId> {
-        (0..self.width() as u32)
-            .map(TokenId::new)
-            .find(|&t| self.token_name(t) == Some(name.as_bytes()))
+        let mut all = self.specials().iter().copied();
+        all.find(|&t| self.token_name(t) == Some(name.as_bytes()))
+    }
+
+    /// The special and end tokens, in ascending order. O(width) the first time.
+    pub fn specials(&self) -> &[TokenId] {
+        self.0.specials.get_or_init(|| {
+            let all = (0..self.width() as u32).map(TokenId::new);
+            all.filter(|&token| self.token_name(token).is_some())
+                .collect()
+        })
+    }
+
+    /// The special and end tokens by their names, of equal ones the first.
+    pub(crate) fn special_names(&self) -> HashMap<&[u8], TokenId> {
+        let mut names = HashMap::new();
+        for &token in self.specials() {
+            if let Some(name) = self.token_name(token) {
+                names.entry(name).or_insert(token);
+            }
+        }
+        names
     }
 
     /// The tokens that end a text, in ascending order.
@@ -778,6 +799,7 @@ impl VocabularyBuilder {
             common_rows: Mutex::default(),
             chars: OnceLock::new(),
             spellable: OnceLock::new(),
+            specials: OnceLock::new(),
         })))
     }
 

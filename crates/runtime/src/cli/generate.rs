@@ -300,7 +300,7 @@ impl Compiled {
 
     /// Of structural tags.
     pub(crate) fn of_tags(
-        compile: impl FnOnce(&Vocabulary) -> Result<TagAutomaton, tokenmold::Error>,
+        compile: impl FnOnce(&Vocabulary) -> Result<TagAutomaton, tokenmold::tags::Error>,
         tokenizer: &Tokenizer,
     ) -> Result<Compiled, Failure> {
         let start = Instant::now();

@@ -8,7 +8,7 @@ use tokenmold::Error;
 use tokenmold::chat::{Chat, ChatTemplates, chatml};
 use tokenmold::response_parser::{Format, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
-use tokenmold::tags::{Content, ResponseFormat};
+use tokenmold::tags::{self, Content, ResponseFormat};
 
 use super::model::write_chat;
 use super::schema::{Rule, SchemaOptions};
@@ -56,6 +56,7 @@ impl Speech {
         prompt: &str,
     ) -> Result<Speech, Failure> {
         let fail = |error: Error| Failure::new(error.to_string());
+        let unbound = |error: tags::Error| Failure::new(error.to_string());
         let known = match form {
             Form::Named(name) => Some(Format::by_name(name).ok_or_else(|| {
                 let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
@@ -83,7 +84,7 @@ impl Speech {
             (Some(known), _) => {
                 let template = known.template();
                 let template = template.map_err(|error| Failure::new(error.to_string()))?;
-                (ResponseFormat::named(known).map_err(fail)?, template)
+                (ResponseFormat::named(known).map_err(unbound)?, template)
             }
             (None, Form::Template(file)) => {
                 let template = ResponseTemplate::new(&read_json(file)?);
@@ -98,14 +99,14 @@ impl Speech {
         };
         let format = format
             .with_tools(tools)
-            .map_err(fail)?
+            .map_err(unbound)?
             .with_options(options.options())
             .after(prompt);
         let format = match rule {
             Some(Rule::Schema(automaton, _)) => {
                 format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
             }
-            Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(fail)?),
+            Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(unbound)?),
             None => format,
         };
         Ok(Speech { format, template })

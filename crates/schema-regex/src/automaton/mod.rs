@@ -276,6 +276,20 @@ impl SchemaAutomaton {
         self.ends_at(config, scratch)
     }
 
+    /// Whether a state stands inside of a string or of a name: elsewhere nothing but JSON's
+    /// own tokens and white space may come next.
+    pub fn is_in_text(&self, state: &State) -> bool {
+        matches!(state.top, Top::String { .. } | Top::Key(_))
+    }
+
+    /// How many arrays and objects are open around what a walk reads at a cursor.
+    pub fn levels_below(&self, cursor: Cursor, scratch: &Scratch) -> usize {
+        if cursor.is_dead() {
+            return 0;
+        }
+        scratch.depth(scratch.configs.get(cursor.0).stack) as usize
+    }
+
     /// Whether a text is admitted as a whole.
     pub fn is_match(&self, text: &[u8]) -> bool {
         let mut scratch = self.scratch();

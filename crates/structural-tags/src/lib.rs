@@ -5,17 +5,23 @@
 //! there to the end of the call every byte is bound. [`Tags`] describes such
 //! texts, and [`Tags::compile`] makes an automaton of them for one vocabulary:
 //! a [`Guide`](fsm_index::Guide) over it is a
-//! [`Constraint`](crate::constraint::Constraint) like any other.
+//! constraint like any other.
 //! [`ResponseFormat`] does the same for a whole answer in a model family's
 //! format, such that what is generated is what the format's parser reads.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use serde_json::json;
-//! use tokenmold::fsm_index::{Fill, Guide, Index, IndexConfig};
-//! use tokenmold::tags::{Content, Count, Tag, Tags};
+//! use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, VocabularyBuilder};
+//! use structural_tags::{Content, Count, Tag, Tags};
 //!
-//! let vocabulary = tokenmold::embedded::load()?.tokenizer.vocabulary().clone();
+//! // A tokenizer's vocabulary; here each byte is a token.
+//! let mut vocabulary = VocabularyBuilder::new();
+//! for byte in 0..=255u8 {
+//!     vocabulary.text(TokenId::new(byte.into()), [byte])?;
+//! }
+//! let vocabulary = vocabulary.build()?;
+//!
 //! let weather = Content::schema(&json!({
 //!     "type": "object",
 //!     "properties": {"city": {"type": "string"}},
@@ -47,7 +53,8 @@
 //!   Aho and Corasick; a marker begins a bound part the moment it is complete.
 //! - **JSON** between markers never has one inside of a string: the character
 //!   that would complete it is spelt by its escape (`\u003e`) there, so every
-//!   value can still be said.
+//!   value can still be said. The end of a tag may be a text that JSON cannot do
+//!   without, such as `}`: then the value itself tells where it ends.
 //! - **Limits** of free and reasoning text are in characters (Unicode scalar
 //!   values), the marker at its end not counted.
 //! - Every state is alive: whatever was generated so far can be completed.
@@ -67,19 +74,38 @@
 //! | bytes of the markers of one place | 16,384 |
 //! | states of a regular expression without the markers | [`MAX_QUIET_STATES`] |
 //! | repetitions that are counted ([`Count`]) | [`MAX_COUNT`] |
+//!
+//! # The JSON that servers exchange
+//!
+//! [`StructuralTag`] reads the `structural_tag` of XGrammar, as vLLM and SGLang send
+//! it, and [`Preset`] makes one of a model's name and tools. There text formats see
+//! special tokens by their names, and every parse counts; [`TagLimits`] bounds what one costs.
+
+/// The README's example runs, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod anchors;
 mod build;
+mod depth;
+mod error;
+mod exchange;
 mod free;
 mod held;
+mod hints;
 mod loose;
 mod machine;
 mod markers;
 mod one_by_one;
 mod parts;
+mod patterns;
+mod quiet;
 mod response;
+mod run;
 mod shapes;
 mod walk;
+mod ways;
 mod whole;
 
 use fsm_index::{ByteDfa, Vocabulary};
@@ -88,14 +114,15 @@ use schema_regex::{Options, parse};
 use serde_json::Value;
 
 pub use self::build::{MAX_PARTS, MAX_QUIET_STATES};
+pub use self::exchange::{Preset, StructuralTag, TagLimits};
 pub use self::held::State;
 pub use self::machine::TagAutomaton;
 pub use self::response::{Opening, ResponseFormat};
 pub use self::walk::Scratch;
 
 use self::build::{Node, dfa};
+pub use self::error::{Error, ErrorKind};
 use self::parts::Quiet;
-use crate::{Error, ErrorKind};
 
 /// Most repetitions that a [`Count`] may tell apart.
 pub const MAX_COUNT: usize = 64;
@@ -164,6 +191,19 @@ impl Content {
     /// limit is given.
     pub fn text(limit: Option<u32>) -> Content {
         Content(Bound::Text(limit))
+    }
+
+    /// The content of a tag, without its end and what is forbidden.
+    fn inside(&self, forbidden: &[String], end: &str) -> Result<Node, Error> {
+        let mut markers = forbidden.to_vec();
+        let is_kept_out = match &self.0 {
+            Bound::Json(automaton) => build::is_kept_out(end, automaton)?,
+            Bound::Dfa(_) | Bound::Text(_) => true,
+        };
+        if is_kept_out {
+            markers.push(end.to_owned());
+        }
+        self.node(&markers)
     }
 
     /// The content without these markers.
@@ -478,11 +518,9 @@ impl Tags {
             .tags
             .iter()
             .map(|tag| {
-                let mut markers = self.forbidden.clone();
-                markers.push(tag.end.clone());
                 Ok(Node::Seq(vec![
                     Node::marker(&tag.begin),
-                    tag.content.node(&markers)?,
+                    tag.content.inside(&self.forbidden, &tag.end)?,
                     Node::marker(&tag.end),
                 ]))
             })

@@ -4,8 +4,8 @@
 use fsm_index::{ByteAutomaton, TokenId, Vocabulary};
 use response_parser::{Format, ResponseTemplate, Turn};
 use serde_json::{Value, json};
-use tokenmold::ErrorKind;
-use tokenmold::tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
+use structural_tags::ErrorKind;
+use structural_tags::{Content, Count, Reasoning, ResponseFormat, Tag, Tags};
 
 use super::{Chance, guide, vocabulary, walk, weather};
 
@@ -344,7 +344,11 @@ fn what_cannot_be_bound_is_refused_by_name() {
             .unwrap_err()
             .to_string(),
         Tags::new()
-            .with_tag(Tag::new("<a>", weather(), "12"))
+            .with_tag(Tag::new(
+                "<a>",
+                Content::schema(&json!({"type": "number"})).unwrap(),
+                "12",
+            ))
             .compile(&vocabulary)
             .unwrap_err()
             .to_string(),

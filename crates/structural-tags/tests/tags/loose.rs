@@ -5,7 +5,7 @@ use fsm_index::contract::{self, Effort};
 use fsm_index::{ByteAutomaton, Vocabulary};
 use response_parser::{Format, ResponseTemplate, Turn};
 use serde_json::{Value, json};
-use tokenmold::tags::{Count, ResponseFormat};
+use structural_tags::{Count, ResponseFormat};
 
 use super::formats::{SPECIALS, TEMPTING};
 use super::{Chance, guide, vocabulary, walk};

@@ -91,7 +91,7 @@ impl Free {
 /// What is left of a character: 0 nothing; 1, 2 and 5 one, two and three bytes;
 /// 3, 4, 6 and 7 the same behind a byte that bounds the next (the table of
 /// well-formed sequences, The Unicode Standard, section 3.9, D92).
-fn utf8(inside: u8, byte: u8) -> Option<u8> {
+pub(super) fn utf8(inside: u8, byte: u8) -> Option<u8> {
     Some(match (inside, byte) {
         (0, 0x00..=0x7F) => 0,
         (0, 0xC2..=0xDF) => 1,

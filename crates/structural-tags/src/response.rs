@@ -41,9 +41,10 @@ use crate::{Error, ErrorKind, depth};
 /// parser would take it for a key.
 ///
 /// ```
+/// use fsm_index::{TokenId, VocabularyBuilder};
+/// use response_parser::Format;
 /// use serde_json::json;
-/// use tokenmold::response_parser::Format;
-/// use tokenmold::tags::{Count, ResponseFormat};
+/// use structural_tags::{Count, ResponseFormat};
 ///
 /// let tools = [json!({"type": "function", "function": {
 ///     "name": "weather",
@@ -54,7 +55,12 @@ use crate::{Error, ErrorKind, depth};
 ///         "additionalProperties": false
 ///     }
 /// }})];
-/// let vocabulary = tokenmold::embedded::load()?.tokenizer.vocabulary().clone();
+/// // A tokenizer's vocabulary; here each byte is a token.
+/// let mut vocabulary = VocabularyBuilder::new();
+/// for byte in 0..=255u8 {
+///     vocabulary.text(TokenId::new(byte.into()), [byte])?;
+/// }
+/// let vocabulary = vocabulary.build()?;
 /// let format = ResponseFormat::named(Format::Hermes)?
 ///     .with_tools(&tools)?
 ///     .with_calls(Count::AT_LEAST_ONE)

@@ -2,12 +2,14 @@
 //! a byte does inside of one.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use fsm_index::{ByteAutomaton, ByteDfa, Cursor};
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
 use super::free::{Free, Place};
 use super::markers::{Markers, ROOT};
+use super::run::{At, Run, Tokens};
 
 /// A piece of text, and what comes behind it.
 #[derive(Clone, Debug)]
@@ -33,6 +35,10 @@ pub(super) enum Body {
     Json(Box<Json>),
     /// Any text but for markers.
     Free(Free),
+    /// Any text up to a stop string, which triggers leave.
+    Run(Box<Run>),
+    /// Tokens, whatever their texts.
+    Tokens(Tokens),
 }
 
 /// A finite automaton over bytes, every state alive.
@@ -51,7 +57,7 @@ pub(super) struct Quiet {
 #[derive(Clone, Debug)]
 pub(super) struct Json {
     pub(super) automaton: SchemaAutomaton,
-    pub(super) start: schema::State,
+    pub(super) start: Arc<schema::State>,
     /// None if nothing needs to be kept out.
     pub(super) markers: Option<Markers>,
     /// Whether a value may be complete and yet go on, as numbers do.
@@ -78,10 +84,14 @@ pub(super) struct Thread {
     /// Of JSON, the state of its markers.
     pub(super) guard: u16,
     /// Of JSON, the scratch that `inner` is a cursor of.
-    pub(super) slot: u16,
+    pub(super) slot: u32,
     /// Of free text with a limit, its characters; of JSON, an [`Escape`] that
     /// is begun.
     pub(super) extra: u32,
+    /// Of what counts tokens, how many have come.
+    pub(super) tokens: u32,
+    /// Where the rules that are open go on, see [`Scratch`](super::walk::Scratch).
+    pub(super) stack: u32,
     pub(super) inner: u32,
 }
 
@@ -182,6 +192,11 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 impl Json {
+    /// Whether it is spelt as its automaton reads it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.spelling == Spelling::Json && self.markers.is_none()
+    }
+
     /// Where a byte leads in a walk; `None` if nowhere.
     pub(super) fn step(
         &self,
@@ -307,7 +322,8 @@ impl Body {
     /// Whether it may be empty.
     pub(super) fn is_nullable(&self) -> bool {
         match self {
-            Body::Nothing | Body::Free(_) => true,
+            Body::Nothing | Body::Free(_) | Body::Run(_) => true,
+            Body::Tokens(tokens) => tokens.least == 0,
             Body::Literal(text) => text.is_empty(),
             Body::Dfa(dfa) => dfa.is_accepting(&dfa.start()),
             Body::Quiet(quiet) => quiet.accepting.first() == Some(&true),
@@ -328,6 +344,9 @@ impl Body {
         };
         match self {
             Body::Nothing | Body::Free(_) => true,
+            // What a trigger needs is not looked at.
+            Body::Run(run) => run.fires.is_empty(),
+            Body::Tokens(tokens) => tokens.least == 0,
             Body::Literal(text) => String::from_utf8_lossy(text)
                 .chars()
                 .all(|c| !is_missing(u32::from(c))),
@@ -347,14 +366,17 @@ impl Body {
         match self {
             Body::Free(_) => Place::START.pack(),
             Body::Dfa(dfa) => dfa.start().0,
+            Body::Run(_) => At::default().pack(),
+            Body::Tokens(_) => Tokens::WAITS,
             Body::Nothing | Body::Literal(_) | Body::Quiet(_) | Body::Json(_) => 0,
         }
     }
 
-    /// Where a byte leads, and the count behind it; not of JSON.
+    /// Where a byte leads, and the count behind it; not of JSON and runs.
     pub(super) fn step(&self, inner: u32, extra: u32, byte: u8) -> Option<(u32, u32)> {
         match self {
-            Body::Nothing | Body::Json(_) => None,
+            Body::Nothing | Body::Json(_) | Body::Run(_) => None,
+            Body::Tokens(_) => Some((Tokens::step(inner)?, 0)),
             Body::Literal(text) => {
                 (text.get(inner as usize) == Some(&byte)).then_some((inner + 1, 0))
             }
@@ -374,9 +396,11 @@ impl Body {
     }
 
     /// Whether it may end there; not of JSON.
-    pub(super) fn may_end(&self, inner: u32) -> bool {
+    pub(super) fn may_end(&self, inner: u32, tokens: u32) -> bool {
         match self {
             Body::Nothing => true,
+            Body::Run(_) => Run::may_end(inner),
+            Body::Tokens(count) => count.may_end(inner, tokens),
             Body::Literal(text) => inner as usize == text.len(),
             Body::Dfa(dfa) => dfa.is_accepting(&Cursor(inner)),
             Body::Quiet(quiet) => quiet.accepting[inner as usize],
@@ -386,9 +410,15 @@ impl Body {
     }
 
     /// The shortest text to its end; not of JSON.
-    pub(super) fn completion(&self, inner: u32, out: &mut Vec<u8>) {
+    pub(super) fn completion(&self, inner: u32, tokens: u32, out: &mut Vec<u8>) {
         match self {
             Body::Nothing | Body::Json(_) => {}
+            Body::Run(run) => out.extend(run.rest(inner).0),
+            Body::Tokens(count) => {
+                if tokens < count.least {
+                    out.extend_from_slice(&count.filler);
+                }
+            }
             Body::Literal(text) => out.extend_from_slice(&text[inner as usize..]),
             Body::Dfa(dfa) => dfa.completion(&Cursor(inner), out),
             Body::Quiet(quiet) => out.extend_from_slice(&quiet.completions[inner as usize]),

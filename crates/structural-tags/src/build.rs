@@ -1,17 +1,18 @@
 //! From a grammar of tags to an automaton.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenId, TokenKind, Vocabulary,
+    ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenKind, Vocabulary,
 };
 use schema_regex::automaton::SchemaAutomaton;
 
-use super::free::{Free, Place, all_without, without};
-use super::machine::{Best, Graph, Junction, TagAutomaton};
+use super::free::{Free, without};
+use super::machine::{Name, TagAutomaton};
 use super::markers::{MAX_MARKER_BYTES, Markers};
-use super::parts::{Body, DEAD, Json, Part, Quiet, Spelling};
+use super::parts::{Body, Json, Part, Quiet, Spelling};
+use super::patterns::Patterns;
+use super::run::{Run, Tokens};
 use crate::{Error, ErrorKind};
 
 /// Most parts of one automaton.
@@ -49,6 +50,35 @@ pub(super) enum Node {
     /// One after another with commas between them; those that are not required may
     /// be missing.
     Members(Vec<(Node, bool)>),
+    /// Free text that triggers leave.
+    Run(Box<RunNode>),
+    /// This special token.
+    Special(String),
+    /// So many tokens, but for special ones of these names.
+    Tokens {
+        excluded: Vec<String>,
+        least: u32,
+        most: Option<u32>,
+        filler: Box<[u8]>,
+    },
+    /// The rule of that number.
+    Call(usize),
+    /// Once or more, with a text between.
+    Many(Box<Node>, String),
+}
+
+/// Free text, and what comes where a trigger is complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RunNode {
+    pub(super) stops: Vec<Vec<u8>>,
+    pub(super) triggers: Vec<(Vec<u8>, Node)>,
+    /// Whether free text goes on behind what a trigger led to.
+    pub(super) again: bool,
+    /// Whether a trigger must come first.
+    pub(super) begins: bool,
+    pub(super) utf8: bool,
+    pub(super) max_chars: Option<u32>,
+    pub(super) max_tokens: Option<u32>,
 }
 
 impl Node {
@@ -64,6 +94,10 @@ impl Node {
         Node::Optional(Box::new(node))
     }
 
+    pub(super) fn many(node: Node, separator: impl Into<String>) -> Node {
+        Node::Many(Box::new(node), separator.into())
+    }
+
     /// A text that matches a regular expression.
     pub(super) fn regex(pattern: &str) -> Result<Node, Error> {
         Ok(Node::Dfa(dfa(pattern)?))
@@ -71,7 +105,7 @@ impl Node {
 }
 
 #[cold]
-fn constraint_error(message: impl Into<String>) -> Error {
+pub(super) fn constraint_error(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Constraint, message)
 }
 
@@ -82,30 +116,45 @@ pub(super) fn dfa(pattern: &str) -> Result<ByteDfa, Error> {
 
 /// What may follow, before empty parts are looked through.
 #[derive(Clone, Copy, Debug)]
-enum Goal {
+pub(super) enum Goal {
     Part(u32),
     Special(u32, u32),
     Jump(u32),
+    /// A rule, and the junction behind it.
+    Call(usize, u32),
+    Return,
     End,
 }
 
 /// Builds a graph from its end to its beginning.
-struct Builder<'v> {
+pub(super) struct Builder<'v> {
     /// The names of special tokens, the longest first.
     names: Vec<&'v str>,
-    parts: Vec<Part>,
-    junctions: Vec<Vec<Goal>>,
-    specials: Vec<Box<str>>,
+    pub(super) parts: Vec<Part>,
+    max_parts: usize,
+    pub(super) junctions: Vec<Vec<Goal>>,
+    pub(super) specials: Vec<Box<str>>,
+    /// Where rules begin.
+    pub(super) rules: Vec<u32>,
+}
+
+/// The names of a vocabulary's special tokens.
+pub(super) fn special_names(vocabulary: &Vocabulary, ends: bool) -> Vec<&str> {
+    let specials = vocabulary.specials().iter().copied();
+    specials
+        .filter(|token| match vocabulary.kind(*token) {
+            TokenKind::Special => true,
+            TokenKind::End => ends,
+            _ => false,
+        })
+        .filter_map(|token| std::str::from_utf8(vocabulary.token_name(token)?).ok())
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 /// The automaton of a grammar.
 pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton, Error> {
-    let mut names: Vec<&str> = (0..vocabulary.width())
-        .filter_map(|id| u32::try_from(id).ok().map(TokenId::new))
-        .filter(|token| matches!(vocabulary.kind(*token), TokenKind::Special | TokenKind::End))
-        .filter_map(|token| std::str::from_utf8(vocabulary.token_name(token)?).ok())
-        .filter(|name| !name.is_empty())
-        .collect();
+    let mut names = special_names(vocabulary, true);
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     build_among(node, names)
 }
@@ -121,31 +170,91 @@ pub(super) fn shortest(node: &Node) -> Result<Vec<u8>, Error> {
 /// The automaton of a grammar where special tokens have these names, the longest
 /// first.
 fn build_among(node: &Node, names: Vec<&str>) -> Result<TagAutomaton, Error> {
-    let mut builder = Builder {
-        names,
-        parts: Vec::new(),
-        junctions: vec![vec![Goal::End]],
-        specials: Vec::new(),
-    };
-    let begin = builder.node(node, 0)?;
-    // A part without text before everything, so that a special token may be
-    // the first that comes.
-    let start = builder.part(Body::Nothing, begin)?;
-    builder.finish(start)
+    Builder::new(names, MAX_PARTS).build(node, &[], Vec::new())
+}
+
+/// The automaton of a grammar with rules, in which special tokens may stand as text: those of
+/// `names`.
+pub(super) fn build_with_rules(
+    node: &Node,
+    rules: &[Node],
+    names: &[&str],
+    max_parts: usize,
+) -> Result<TagAutomaton, Error> {
+    Builder::new(Vec::new(), max_parts).build(node, rules, names.to_vec())
 }
 
 impl<'v> Builder<'v> {
+    fn new(names: Vec<&'v str>, max_parts: usize) -> Builder<'v> {
+        Builder {
+            names,
+            parts: Vec::new(),
+            max_parts,
+            junctions: vec![vec![Goal::End]],
+            specials: Vec::new(),
+            rules: Vec::new(),
+        }
+    }
+
+    fn build(
+        mut self,
+        node: &Node,
+        rules: &[Node],
+        texts: Vec<&str>,
+    ) -> Result<TagAutomaton, Error> {
+        // Names of special tokens that may be read as text come first.
+        for name in &texts {
+            self.specials.push((*name).into());
+        }
+        let behind = self.junction(vec![Goal::Return]);
+        for _ in rules {
+            let rule = self.junction(Vec::new());
+            self.rules.push(rule);
+        }
+        for (at, rule) in rules.iter().enumerate() {
+            let begin = self.node(rule, behind)?;
+            self.junctions[self.rules[at] as usize] = vec![Goal::Jump(begin)];
+        }
+        let begin = self.node(node, 0)?;
+        // A part without text before everything, so that a special token may be
+        // the first that comes.
+        let start = self.part(Body::Nothing, begin)?;
+        let mut sorted: Vec<(&[u8], u32)> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (name.as_bytes(), at as u32))
+            .collect();
+        sorted.sort_unstable();
+        let mut before: &[u8] = &[];
+        let mut names = Vec::new();
+        for (text, special) in sorted {
+            names.push(Name {
+                text: text.into(),
+                special,
+                like: text.iter().zip(before).take_while(|(a, b)| a == b).count(),
+            });
+            before = text;
+        }
+        self.finish(start, names)
+    }
+
     fn junction(&mut self, goals: Vec<Goal>) -> u32 {
         self.junctions.push(goals);
         (self.junctions.len() - 1) as u32
     }
 
+    #[cold]
+    fn too_large(&self) -> Error {
+        constraint_error(format!(
+            "the tags have more than {} parts; ask for fewer repetitions or tools",
+            self.max_parts
+        ))
+    }
+
     /// A junction from which a part leads to another.
     fn part(&mut self, body: Body, after: u32) -> Result<u32, Error> {
-        if self.parts.len() >= MAX_PARTS {
-            return Err(constraint_error(format!(
-                "the tags have more than {MAX_PARTS} parts; ask for fewer repetitions or tools"
-            )));
+        if self.parts.len() >= self.max_parts {
+            return Err(self.too_large());
         }
         self.parts.push(Part {
             body,
@@ -159,6 +268,10 @@ impl<'v> Builder<'v> {
     /// The junction at which `node` begins, if it is followed by `after`.
     /// Recursion is as deep as the grammar, which this crate makes.
     fn node(&mut self, node: &Node, after: u32) -> Result<u32, Error> {
+        // What has no parts is charged here.
+        if self.junctions.len() > self.max_parts.saturating_mul(4) {
+            return Err(self.too_large());
+        }
         match node {
             Node::Marker(text) => self.marker(text, after),
             Node::Text(text) if text.is_empty() => Ok(after),
@@ -240,7 +353,82 @@ impl<'v> Builder<'v> {
                 }
                 Ok(first)
             }
+            Node::Run(run) => self.run(run, after),
+            Node::Special(name) => {
+                let special = self.special(name);
+                let behind = self.part(Body::Nothing, after)?;
+                Ok(self.junction(vec![Goal::Special(special, behind)]))
+            }
+            Node::Tokens {
+                excluded,
+                least,
+                most,
+                filler,
+            } => {
+                let mut excluded: Vec<u32> =
+                    excluded.iter().map(|name| self.special(name)).collect();
+                excluded.sort_unstable();
+                let tokens = Tokens {
+                    excluded,
+                    least: *least,
+                    most: *most,
+                    filler: filler.clone(),
+                };
+                self.part(Body::Tokens(tokens), after)
+            }
+            Node::Many(node, separator) => {
+                let again = self.junction(Vec::new());
+                let item = self.node(node, again)?;
+                let more = match separator.as_str() {
+                    "" => item,
+                    text => self.part(Body::Literal(text.as_bytes().into()), item)?,
+                };
+                self.junctions[again as usize] = vec![Goal::Jump(more), Goal::Jump(after)];
+                Ok(item)
+            }
+            Node::Call(rule) => Ok(self.junction(vec![Goal::Call(*rule, after)])),
         }
+    }
+
+    fn run(&mut self, run: &RunNode, after: u32) -> Result<u32, Error> {
+        let again = self.junction(Vec::new());
+        let behind = match run.again {
+            true => again,
+            false => after,
+        };
+        let mut fires = Vec::new();
+        let mut triggers = Vec::new();
+        for (text, node) in &run.triggers {
+            let fire = self.node(node, behind)?;
+            // A part without text behind the trigger: the text may end there, or a special
+            // token follow.
+            fires.push(self.part(Body::Nothing, fire)?);
+            triggers.push(text.clone());
+        }
+        let patterns = Patterns::new(&run.stops, &triggers).ok_or_else(too_many_markers)?;
+        let body = Run {
+            patterns,
+            utf8: run.utf8,
+            max_chars: run.max_chars,
+            max_tokens: run.max_tokens,
+            fires,
+        };
+        let mut first = Vec::new();
+        if run.begins {
+            for (trigger, &fire) in triggers.iter().zip(&body.fires) {
+                let begin = self.part(Body::Literal(trigger.as_slice().into()), fire)?;
+                first.push(Goal::Jump(begin));
+            }
+            if !run.again {
+                return Ok(self.junction(first));
+            }
+        }
+        let begin = self.part(Body::Run(Box::new(body)), after)?;
+        self.junctions[again as usize] = vec![Goal::Jump(begin)];
+        Ok(match run.begins {
+            true => self.junction(first),
+            false => again,
+        })
     }
 
     fn comma(&mut self, after: u32) -> Result<u32, Error> {
@@ -324,138 +512,17 @@ impl<'v> Builder<'v> {
         });
         at as u32
     }
-
-    fn finish(self, start: u32) -> Result<TagAutomaton, Error> {
-        let costs: Vec<u64> = self.parts.iter().map(|part| cost(&part.body)).collect();
-        let mut junctions: Vec<Junction> = (0..self.junctions.len() as u32)
-            .map(|at| self.closure(at))
-            .collect();
-        // Bellman's iteration: at most as many rounds as a shortest text has
-        // parts.
-        loop {
-            let mut changed = false;
-            for at in 0..junctions.len() {
-                let here = &junctions[at];
-                let mut best = match here.end {
-                    true => (0, Best::End),
-                    false => (u64::MAX, Best::End),
-                };
-                for &part in &here.parts {
-                    let after = self.parts[part as usize].after;
-                    let distance = junctions[after as usize]
-                        .distance
-                        .saturating_add(costs[part as usize]);
-                    if distance < best.0 {
-                        best = (distance, Best::Part(part));
-                    }
-                }
-                for &(special, after) in &here.specials {
-                    let distance = junctions[after as usize].distance.saturating_add(1);
-                    if distance < best.0 {
-                        best = (distance, Best::Special(special));
-                    }
-                }
-                let here = &mut junctions[at];
-                if best.0 < here.distance {
-                    (here.distance, here.best) = best;
-                    changed = true;
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-        if junctions[start as usize].distance == u64::MAX {
-            return Err(constraint_error("no text satisfies the tags"));
-        }
-        let mut parts = self.parts;
-        for at in 0..parts.len() {
-            if let Body::Free(free) = &parts[at].body {
-                let mut firsts = free.markers.firsts().to_vec();
-                for &next in &junctions[parts[at].after as usize].parts {
-                    firsts.extend(first_bytes(&parts[next as usize].body));
-                }
-                firsts.sort_unstable();
-                firsts.dedup();
-                parts[at].class = all_without(&firsts);
-            }
-        }
-        Ok(TagAutomaton(Arc::new(Graph {
-            parts,
-            junctions,
-            start,
-            specials: self.specials,
-        })))
-    }
-
-    /// What may follow at a junction.
-    fn closure(&self, junction: u32) -> Junction {
-        let mut closure = Junction {
-            distance: u64::MAX,
-            ..Junction::default()
-        };
-        let mut seen = vec![false; self.junctions.len()];
-        let mut open = vec![junction];
-        while let Some(at) = open.pop() {
-            if std::mem::replace(&mut seen[at as usize], true) {
-                continue;
-            }
-            for goal in &self.junctions[at as usize] {
-                match *goal {
-                    Goal::End => closure.end = true,
-                    Goal::Jump(to) => open.push(to),
-                    Goal::Special(special, after) => closure.specials.push((special, after)),
-                    Goal::Part(part) => {
-                        closure.parts.push(part);
-                        let part = &self.parts[part as usize];
-                        if part.body.is_nullable() {
-                            open.push(part.after);
-                        }
-                    }
-                }
-            }
-        }
-        closure.parts.sort_unstable();
-        closure.parts.dedup();
-        closure
-    }
 }
 
-/// Bytes of a part's shortest text.
-fn cost(body: &Body) -> u64 {
-    let mut text = Vec::new();
-    match body {
-        Body::Json(json) => {
-            // That there is one was seen when the part was made.
-            json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
-        }
-        other => other.completion(other.begin(), &mut text),
-    }
-    text.len() as u64
+pub(super) fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
+    Markers::new(markers).ok_or_else(too_many_markers)
 }
 
-/// The bytes with which a part may begin.
-fn first_bytes(body: &Body) -> Vec<u8> {
-    match body {
-        Body::Json(json) => {
-            let mut scratch = json.automaton.scratch();
-            let cursor = json.automaton.enter(&json.start, &mut scratch);
-            (0..=255u8)
-                .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
-                .collect()
-        }
-        other => (0..=255u8)
-            .filter(|&byte| other.step(other.begin(), 0, byte).is_some())
-            .collect(),
-    }
-}
-
-fn watch<'m>(markers: impl IntoIterator<Item = &'m str>) -> Result<Markers, Error> {
-    Markers::new(markers).ok_or_else(|| {
-        constraint_error(format!(
-            "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
-        ))
-    })
+#[cold]
+fn too_many_markers() -> Error {
+    constraint_error(format!(
+        "the markers of one place have more than {MAX_MARKER_BYTES} bytes"
+    ))
 }
 
 fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> {
@@ -467,6 +534,25 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         true => None,
         false => Some(watch(kept_out)?),
     };
+    let goes_on = goes_on(automaton)?;
+    let start = automaton.start();
+    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
+    Ok(Json {
+        automaton: automaton.clone(),
+        text: without(JSON_TEXT, firsts),
+        start: Arc::new(start),
+        markers,
+        goes_on,
+        spelling: Spelling::Json,
+    })
+}
+
+/// Whether a value may be complete and yet go on, as numbers do.
+///
+/// # Errors
+///
+/// The shortest value is too long to be waited for.
+fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
     let start = automaton.start();
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(&start, &mut scratch);
@@ -485,15 +571,14 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         let cursor = automaton.enter(&end, &mut scratch);
         goes_on |= (0..=255u8).any(|byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
     }
-    let firsts = markers.as_ref().map_or(&[][..], |m| m.firsts());
-    Ok(Json {
-        automaton: automaton.clone(),
-        text: without(JSON_TEXT, firsts),
-        start,
-        markers,
-        goes_on,
-        spelling: Spelling::Json,
-    })
+    Ok(goes_on)
+}
+
+/// Whether the end of a tag with JSON in it must be kept out of that: not where it cannot be,
+/// if the value itself then tells where it ends.
+pub(super) fn is_kept_out(end: &str, automaton: &SchemaAutomaton) -> Result<bool, Error> {
+    let may_go_on = end.starts_with(|c: char| "+-.0123456789eE".contains(c));
+    Ok(json_marker(end).is_ok() || may_go_on && goes_on(automaton)?)
 }
 
 /// Behind the quote that begins a string.
@@ -501,7 +586,7 @@ fn raw(automaton: &SchemaAutomaton) -> Result<Json, Error> {
     let mut json = json(automaton, &[])?;
     json.spelling = Spelling::Raw;
     let mut scratch = automaton.scratch();
-    let begun = automaton.advance(&mut json.start, b"\"", &mut scratch);
+    let begun = automaton.advance(Arc::make_mut(&mut json.start), b"\"", &mut scratch);
     begun.map_err(|_| constraint_error("the schema admits no string"))?;
     Ok(json)
 }
@@ -527,126 +612,4 @@ fn json_marker(marker: &str) -> Result<Option<&str>, Error> {
              stands in strings only, and neither quotes nor backslashes"
         ))),
     }
-}
-
-impl Quiet {
-    /// A regular language without the texts in which a marker occurs.
-    ///
-    /// # Errors
-    ///
-    /// Nothing is left, or more than [`MAX_QUIET_STATES`].
-    pub(super) fn without(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
-        let markers = watch(markers.iter().map(String::as_str))?;
-        Quiet::explore(
-            (dfa.start(), 0u16),
-            |(at, marker), byte| {
-                let next = dfa.step(*at, byte, &mut ());
-                Some((next, markers.step(*marker, byte)?)).filter(|next| !next.0.is_dead())
-            },
-            |(at, _)| dfa.is_accepting(at),
-        )
-    }
-
-    /// Free text without markers that is none of the regular language.
-    pub(super) fn except(dfa: &ByteDfa, markers: &[String]) -> Result<Quiet, Error> {
-        let free = Free {
-            markers: watch(markers.iter().map(String::as_str))?,
-            limit: None,
-        };
-        Quiet::explore(
-            (Place::START, dfa.start()),
-            |(place, at), byte| {
-                let (place, _) = free.step(*place, 0, byte)?;
-                Some((place, dfa.step(*at, byte, &mut ())))
-            },
-            |(place, at)| Free::may_end(*place) && (at.is_dead() || !dfa.is_accepting(at)),
-        )
-    }
-
-    /// The automaton of what `step` and `accepts` say, dead states left out.
-    fn explore<S: Clone + Eq + std::hash::Hash>(
-        start: S,
-        step: impl Fn(&S, u8) -> Option<S>,
-        accepts: impl Fn(&S) -> bool,
-    ) -> Result<Quiet, Error> {
-        let mut ids: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
-        let mut states = vec![start];
-        let mut next: Vec<[u32; 256]> = Vec::new();
-        let mut at = 0;
-        while at < states.len() {
-            let mut row = [DEAD; 256];
-            for byte in 0..=255u8 {
-                let Some(to) = step(&states[at], byte) else {
-                    continue;
-                };
-                let fresh = ids.len() as u32;
-                let id = *ids.entry(to.clone()).or_insert(fresh);
-                if id == fresh {
-                    states.push(to);
-                    if states.len() > MAX_QUIET_STATES {
-                        return Err(constraint_error(format!(
-                            "a regular expression without the markers has more than \
-                             {MAX_QUIET_STATES} states; simplify it"
-                        )));
-                    }
-                }
-                row[usize::from(byte)] = id;
-            }
-            next.push(row);
-            at += 1;
-        }
-        let accepting: Vec<bool> = states.iter().map(accepts).collect();
-        let completions = complete(&mut next, &accepting)?;
-        Ok(Quiet {
-            next,
-            accepting,
-            completions,
-        })
-    }
-}
-
-/// The shortest texts to acceptance; rows lose the bytes that do not lead there.
-fn complete(next: &mut [[u32; 256]], accepting: &[bool]) -> Result<Vec<Vec<u8>>, Error> {
-    let mut incoming: Vec<Vec<(u32, u8)>> = vec![Vec::new(); next.len()];
-    for (from, row) in next.iter().enumerate() {
-        for (byte, &to) in row.iter().enumerate() {
-            if to != DEAD {
-                incoming[to as usize].push((from as u32, byte as u8));
-            }
-        }
-    }
-    let mut way: Vec<Option<(u32, u8)>> = vec![None; next.len()];
-    let mut alive: Vec<bool> = accepting.to_vec();
-    let mut open: VecDeque<u32> = (0..next.len() as u32)
-        .filter(|at| accepting[*at as usize])
-        .collect();
-    while let Some(to) = open.pop_front() {
-        for &(from, byte) in &incoming[to as usize] {
-            if !std::mem::replace(&mut alive[from as usize], true) {
-                way[from as usize] = Some((to, byte));
-                open.push_back(from);
-            }
-        }
-    }
-    if alive.first() != Some(&true) {
-        return Err(constraint_error(
-            "a regular expression matches no text without the markers",
-        ));
-    }
-    for row in next.iter_mut() {
-        for cell in row.iter_mut() {
-            if *cell != DEAD && !alive[*cell as usize] {
-                *cell = DEAD;
-            }
-        }
-    }
-    let completion = |mut at: u32| {
-        let mut text = Vec::new();
-        while let Some((to, byte)) = way[at as usize] {
-            text.push(byte);
-            at = to;
-        }
-        text
-    };
-    Ok((0..next.len() as u32).map(completion).collect())
 }

@@ -1,7 +1,5 @@
 //! Structural tags and formats as constraints.
 
-#![cfg(feature = "embedded")]
-
 mod formats;
 mod loose;
 
@@ -13,8 +11,8 @@ use fsm_index::{
     VocabularyBuilder,
 };
 use serde_json::{Value, json};
-use tokenmold::ErrorKind;
-use tokenmold::tags::{
+use structural_tags::ErrorKind;
+use structural_tags::{
     Content, Count, MAX_COUNT, MAX_PARTS, MAX_QUIET_STATES, Reasoning, Tag, TagAutomaton, Tags,
 };
 
@@ -381,6 +379,26 @@ fn values_that_are_markers_can_be_said() {
         };
         contract::check(&automaton, &vocabulary, &["<tool_call>\""], effort).unwrap();
     }
+}
+
+/// A tag may end in what its JSON cannot do without: the object itself says where it ends.
+#[test]
+fn an_end_that_json_needs() {
+    let vocabulary = vocabulary(&PIECES, &[]);
+    let tags = Tags::new()
+        .with_tag(Tag::new("{\"call\": ", weather(), "}"))
+        .without_text_behind();
+    let automaton = tags.compile(&vocabulary).unwrap();
+    let text = "Hm. {\"call\": {\"city\": \"}\"}";
+    assert!(automaton.is_match(format!("{text}}}").as_bytes()));
+    assert!(!automaton.is_match(text.as_bytes()));
+    assert!(!automaton.is_match(format!("{text}}}}}").as_bytes()));
+    let effort = Effort {
+        walks: 12,
+        tokens: 30,
+        seed: 5,
+    };
+    contract::check(&automaton, &vocabulary, &["{\"call\": {"], effort).unwrap();
 }
 
 #[test]

@@ -1,0 +1,159 @@
+//! Our own, with each schema inside of a tag as model families write calls: what masks cost
+//! there, beside the same schemas bare.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fsm_index::{
+    ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
+    brute_force_mask,
+};
+use serde_json::{Value, json};
+use structural_tags::{StructuralTag, TagAutomaton};
+
+use super::{Constraint, Engine, Session, Setup};
+
+/// The names of these engines, and what stands around arguments.
+const KINDS: [(&str, &str, &str); 3] = [
+    (
+        "tags-hermes",
+        "<tool_call>\n{\"name\": \"f\", \"arguments\": ",
+        "}\n</tool_call>",
+    ),
+    (
+        "tags-llama3-json",
+        "{\"name\": \"f\", \"parameters\": ",
+        "}",
+    ),
+    (
+        "tags-harmony",
+        "<|channel|>commentary to=functions.f<|constrain|>json<|message|>",
+        "<|call|>",
+    ),
+];
+
+/// The names of the engines of tags.
+pub const NAMES: [&str; 3] = [KINDS[0].0, KINDS[1].0, KINDS[2].0];
+
+/// Tags of one kind.
+pub struct Tags {
+    vocabulary: Vocabulary,
+    begin: Vec<TokenId>,
+    end: Vec<TokenId>,
+    texts: (&'static str, &'static str),
+}
+
+impl Tags {
+    /// The engine of that name, if there is one.
+    pub fn new(name: &str, setup: &Setup) -> Option<Tags> {
+        let (_, begin, end) = KINDS.into_iter().find(|(known, ..)| *known == name)?;
+        setup.vocabulary.prepare(JSON_TEXT);
+        let all = setup.vocabulary.texts();
+        let tokens: HashMap<&[u8], TokenId> = all.map(|(token, text)| (text, token)).collect();
+        // The longest token first.
+        let spell = |text: &str| {
+            let mut rest = text.as_bytes();
+            let mut out = Vec::new();
+            while !rest.is_empty() {
+                let found = (1..=rest.len())
+                    .rev()
+                    .find_map(|n| Some((n, *tokens.get(&rest[..n])?)));
+                let (n, token) = found?;
+                out.push(token);
+                rest = &rest[n..];
+            }
+            Some(out)
+        };
+        Some(Tags {
+            begin: spell(begin)?,
+            end: spell(end)?,
+            vocabulary: setup.vocabulary.clone(),
+            texts: (begin, end),
+        })
+    }
+}
+
+impl Engine for Tags {
+    fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
+        let (begin, end) = self.texts;
+        let tag = json!({"format": {"type": "tag", "begin": begin, "end": end,
+            "content": {"type": "json_schema", "json_schema": schema}}});
+        let tag = StructuralTag::from_value(&tag).and_then(|tag| tag.compile(&self.vocabulary));
+        let automaton = tag.map_err(|error| error.to_string())?;
+        let config = IndexConfig {
+            fill: Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let index = Index::lazy(automaton, &self.vocabulary, &config);
+        Ok(Box::new(Compiled {
+            index: Arc::new(index.map_err(|error| error.to_string())?),
+            begin: self.begin.clone(),
+            end: self.end.clone(),
+        }))
+    }
+}
+
+#[derive(Clone)]
+struct Compiled {
+    index: Arc<Index<TagAutomaton>>,
+    begin: Vec<TokenId>,
+    end: Vec<TokenId>,
+}
+
+impl Constraint for Compiled {
+    /// A text that stands behind the tag's beginning.
+    fn session(&self) -> Result<Box<dyn Session + '_>, String> {
+        let mut guide = Guide::new(Arc::clone(&self.index));
+        for token in &self.begin {
+            guide.advance(*token).map_err(|error| error.to_string())?;
+        }
+        Ok(Box::new(Text {
+            guide,
+            compiled: self,
+            taken: self.begin.clone(),
+        }))
+    }
+
+    fn for_another_thread(&self) -> Box<dyn Constraint> {
+        Box::new(self.clone())
+    }
+}
+
+struct Text<'c> {
+    guide: Guide<TagAutomaton>,
+    compiled: &'c Compiled,
+    taken: Vec<TokenId>,
+}
+
+impl Session for Text<'_> {
+    fn mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), String> {
+        self.guide.write_mask(buffer).map_err(|e| e.to_string())
+    }
+
+    fn advance(&mut self, token: u32) -> Result<(), String> {
+        let token = TokenId::new(token);
+        self.guide.advance(token).map_err(|e| e.to_string())?;
+        self.taken.push(token);
+        Ok(())
+    }
+
+    /// Whether the value may end here: whether the tag's end may follow.
+    fn is_accepting(&mut self) -> bool {
+        let taken = self.guide.validate(&self.compiled.end);
+        taken == self.compiled.end.len()
+    }
+
+    fn brute_force(&mut self) -> Option<Vec<u32>> {
+        let index = &self.compiled.index;
+        let (automaton, vocabulary) = (index.automaton(), index.vocabulary());
+        let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
+        for token in &self.taken {
+            automaton
+                .advance(&mut state, vocabulary.token_bytes(*token)?, &mut scratch)
+                .ok()?;
+        }
+        let mask = brute_force_mask(automaton, &state, vocabulary);
+        Some(mask.words().to_vec())
+    }
+}

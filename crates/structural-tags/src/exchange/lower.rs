@@ -1,0 +1,412 @@
+//! From formats to the graph of parts.
+
+use fsm_index::{TokenId, TokenKind, Vocabulary};
+
+use super::format::{End, Few, Format, Mark, TagFormat, TokenName, TokenRef};
+use super::{TagLimits, at, malformed, refused, regex, schema, xml};
+use crate::Error;
+use crate::build::{Node, RunNode, build_with_rules, dfa, special_names};
+use crate::machine::TagAutomaton;
+
+/// Whatever the limits say: classes of characters are numbered by parts.
+const MOST_PARTS: usize = 65_000;
+
+/// The automaton of a format.
+pub(super) fn compile(
+    format: &Format,
+    limits: &TagLimits,
+    vocabulary: &Vocabulary,
+) -> Result<TagAutomaton, Error> {
+    let mut lowering = Lowering {
+        limits,
+        vocabulary,
+        rules: Vec::new(),
+    };
+    let node = lowering.node(format, &Around::default())?;
+    let names = special_names(vocabulary, false);
+    build_with_rules(
+        &node,
+        &lowering.rules,
+        &names,
+        limits.max_parts.min(MOST_PARTS),
+    )
+}
+
+pub(super) struct Lowering<'a> {
+    pub(super) limits: &'a TagLimits,
+    vocabulary: &'a Vocabulary,
+    /// Values that nest in themselves.
+    pub(super) rules: Vec<Node>,
+}
+
+/// The nearest tag around a format.
+#[derive(Clone, Default)]
+struct Around {
+    /// Its ends, those that are strings and not empty.
+    ends: Vec<String>,
+    /// Its end, if that is a token.
+    token: Option<String>,
+}
+
+/// Free text without some strings.
+pub(super) fn run(stops: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> RunNode {
+    let stops: Vec<Vec<u8>> = stops.into_iter().map(Into::into).collect();
+    RunNode {
+        // With something to look out for, bytes are read as they come.
+        utf8: stops.is_empty(),
+        stops,
+        ..RunNode::default()
+    }
+}
+
+pub(super) fn nothing() -> Node {
+    Node::Seq(Vec::new())
+}
+
+impl Lowering<'_> {
+    fn node(&mut self, format: &Format, around: &Around) -> Result<Node, Error> {
+        Ok(match format {
+            Format::Const(text) => Node::text(text.clone()),
+            Format::Text {
+                max_tokens: Some(0),
+                ..
+            }
+            | Format::Text {
+                max_chars: Some(0), ..
+            } => nothing(),
+            Format::Text {
+                excludes,
+                max_tokens,
+                max_chars,
+            } => Node::Run(Box::new(RunNode {
+                max_tokens: *max_tokens,
+                max_chars: *max_chars,
+                ..run(excludes.iter().chain(&around.ends).cloned())
+            })),
+            Format::Json(json) => match json.style {
+                super::format::Style::Json => {
+                    let automaton = schema::automaton(json, self.limits)?;
+                    Node::Json(automaton, Vec::new())
+                }
+                _ => xml::node(json, self)?,
+            },
+            Format::Regex { pattern, at: place } => {
+                let translated = regex::translate(pattern)
+                    .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
+                Node::Dfa(dfa(&translated).map_err(|error| at(place, error))?)
+            }
+            Format::Sequence(all) => {
+                let all = all.iter().map(|one| self.node(one, around));
+                Node::Seq(all.collect::<Result<_, Error>>()?)
+            }
+            Format::Or(all) => {
+                let all = all.iter().map(|one| self.node(one, around));
+                Node::Alt(all.collect::<Result<_, Error>>()?)
+            }
+            Format::Optional(one) => Node::optional(self.node(one, around)?),
+            Format::Plus(one) => Node::many(self.node(one, around)?, ""),
+            Format::Star(one) => Node::optional(Node::many(self.node(one, around)?, "")),
+            Format::Repeat {
+                least,
+                most,
+                content,
+            } => {
+                let counted = (*least).max(most.unwrap_or(0));
+                if counted > self.limits.max_repeat {
+                    return Err(Error::new(
+                        crate::ErrorKind::Constraint,
+                        format!(
+                            "a repeat counts to {counted}; the limit is {} (TagLimits::max_repeat)",
+                            self.limits.max_repeat
+                        ),
+                    ));
+                }
+                let content = Box::new(self.node(content, around)?);
+                Node::Repeat(content, *least as usize, most.map(|most| most as usize))
+            }
+            Format::Tag(tag) => self.tag(tag, None)?,
+            Format::Separated {
+                tags,
+                separator,
+                count,
+            } => {
+                let tags = self.tags(tags.iter())?;
+                let tags = match count.stop_after_first {
+                    true => tags,
+                    false => Node::many(tags, separator.as_str()),
+                };
+                match count.at_least_one {
+                    true => tags,
+                    false => Node::optional(tags),
+                }
+            }
+            Format::Triggered {
+                triggers,
+                tags,
+                excludes,
+                count,
+            } => self.triggered(triggers, tags, excludes, *count, around)?,
+            Format::Dispatch {
+                rules,
+                again,
+                excludes,
+            } => {
+                let mut triggers: Vec<(Vec<u8>, Node)> = Vec::new();
+                for (pattern, then) in rules {
+                    let node = self.node(then, around)?;
+                    match triggers
+                        .iter_mut()
+                        .find(|(known, _)| *known == pattern.as_bytes())
+                    {
+                        Some((_, Node::Alt(all))) => all.push(node),
+                        _ => triggers.push((pattern.as_bytes().to_vec(), Node::Alt(vec![node]))),
+                    }
+                }
+                Node::Run(Box::new(RunNode {
+                    triggers,
+                    again: *again,
+                    utf8: false,
+                    ..run(excludes.iter().cloned())
+                }))
+            }
+            Format::Token(token) => Node::Special(self.token(token)?),
+            Format::ExcludeToken(excluded) => {
+                let excluded = self.excluded(excluded, around.token.as_ref())?;
+                self.tokens(excluded, 1, Some(1))
+            }
+            Format::AnyTokens { most: Some(0), .. } => nothing(),
+            Format::AnyTokens { excluded, most } => {
+                let excluded = self.excluded(excluded, around.token.as_ref())?;
+                self.tokens(excluded, 0, *most)
+            }
+            Format::TokenTriggered {
+                triggers,
+                tags,
+                excluded,
+                count,
+            } => self.token_triggered(triggers, tags, excluded, *count, around)?,
+            Format::TokenDispatch {
+                rules,
+                again,
+                excluded,
+            } => {
+                let mut out = self.excluded(excluded, None)?;
+                let mut then = Vec::new();
+                for (token, rule) in rules {
+                    let name = self.token(token)?;
+                    let node = self.node(rule, around)?;
+                    if !out.contains(&name) {
+                        then.push((name.clone(), node));
+                    }
+                }
+                out.extend(then.iter().map(|(name, _)| name.clone()));
+                let free = self.tokens(out, 0, None);
+                let then = then
+                    .into_iter()
+                    .map(|(name, node)| Node::Seq(vec![Node::Special(name), node]));
+                let then = Node::Alt(then.collect());
+                around_tokens(free, then, Few::default(), *again)
+            }
+        })
+    }
+
+    /// A tag; without what a trigger has spelt already of its beginning, if there is one.
+    fn tag(&mut self, tag: &TagFormat, trigger: Option<&str>) -> Result<Node, Error> {
+        let begin = match &tag.begin {
+            Mark::Text(text) => {
+                let rest = trigger.and_then(|trigger| text.strip_prefix(trigger));
+                Node::text(rest.unwrap_or(text))
+            }
+            Mark::Token(token) => Node::Special(self.token(token)?),
+        };
+        let (end, around) = match &tag.end {
+            End::Texts(texts) => {
+                let ends = texts.iter().filter(|text| !text.is_empty());
+                let around = Around {
+                    ends: ends.cloned().collect(),
+                    token: None,
+                };
+                (Node::Alt(texts.iter().map(Node::text).collect()), around)
+            }
+            End::Token(token) => {
+                let name = self.token(token)?;
+                let around = Around {
+                    ends: Vec::new(),
+                    token: Some(name.clone()),
+                };
+                (Node::Special(name), around)
+            }
+        };
+        let content = self.node(&tag.content, &around)?;
+        Ok(Node::Seq(vec![begin, content, end]))
+    }
+
+    fn tags<'t>(&mut self, tags: impl Iterator<Item = &'t TagFormat>) -> Result<Node, Error> {
+        let tags: Result<Vec<Node>, Error> = tags.map(|tag| self.tag(tag, None)).collect();
+        Ok(Node::Alt(tags?))
+    }
+
+    fn triggered(
+        &mut self,
+        triggers: &[String],
+        tags: &[TagFormat],
+        excludes: &[String],
+        count: Few,
+        around: &Around,
+    ) -> Result<Node, Error> {
+        let mut then = Vec::new();
+        for trigger in triggers {
+            let mut mine = Vec::new();
+            for tag in tags {
+                if matches!(&tag.begin, Mark::Text(begin) if begin.starts_with(trigger)) {
+                    mine.push(self.tag(tag, Some(trigger))?);
+                }
+            }
+            if !mine.is_empty() {
+                then.push((trigger.as_bytes().to_vec(), Node::Alt(mine)));
+            }
+        }
+        Ok(Node::Run(Box::new(RunNode {
+            triggers: then,
+            again: !count.stop_after_first,
+            begins: count.at_least_one,
+            utf8: false,
+            ..run(excludes.iter().chain(&around.ends).cloned())
+        })))
+    }
+
+    fn token_triggered(
+        &mut self,
+        triggers: &[TokenRef],
+        tags: &[TagFormat],
+        excluded: &[TokenRef],
+        count: Few,
+        around: &Around,
+    ) -> Result<Node, Error> {
+        let mut names = Vec::new();
+        for trigger in triggers {
+            names.push(self.token(trigger)?);
+        }
+        let mut used = vec![false; names.len()];
+        let mut then = Vec::new();
+        let mut out = self.excluded(excluded, around.token.as_ref())?;
+        for tag in tags {
+            let Mark::Token(begin) = &tag.begin else {
+                return Err(malformed(
+                    &format!("{}/begin", tag.at),
+                    "a tag that a token triggers begins with a token",
+                ));
+            };
+            let name = self.token(begin)?;
+            let mut mine = (0..names.len()).filter(|at| names[*at] == name);
+            match (mine.next(), mine.next()) {
+                (Some(one), None) => used[one] = true,
+                (None, _) => return Err(malformed(&tag.at, "no trigger is the tag's beginning")),
+                _ => return Err(malformed(&tag.at, "more than one trigger is its beginning")),
+            }
+            let node = self.tag(tag, None)?;
+            then.push((name, node));
+        }
+        if let Some(unused) = used.iter().position(|used| !used) {
+            return Err(malformed(
+                &triggers[unused].at,
+                "no tag begins with this trigger",
+            ));
+        }
+        // A trigger that is excluded is not reached by free tokens.
+        let is_met = |name: &String| count.at_least_one || !out.contains(name);
+        let then: Vec<Node> = then
+            .iter()
+            .filter(|(name, _)| is_met(name))
+            .map(|(_, node)| node.clone())
+            .collect();
+        out.extend(names);
+        let free = self.tokens(out, 0, None);
+        Ok(around_tokens(
+            free,
+            Node::Alt(then),
+            count,
+            !count.stop_after_first,
+        ))
+    }
+
+    fn tokens(&self, mut excluded: Vec<String>, least: u32, most: Option<u32>) -> Node {
+        excluded.sort_unstable();
+        excluded.dedup();
+        // What completes a text where one token more is needed.
+        let texts = self.vocabulary.texts().map(|(_, bytes)| bytes);
+        let filler = texts.filter(|bytes| !bytes.is_empty()).min_by_key(|bytes| {
+            let is_plain = bytes.iter().all(|byte| byte.is_ascii_graphic());
+            (!is_plain, bytes.len())
+        });
+        Node::Tokens {
+            excluded,
+            least,
+            most,
+            filler: filler.unwrap_or_default().into(),
+        }
+    }
+
+    fn excluded(&self, tokens: &[TokenRef], end: Option<&String>) -> Result<Vec<String>, Error> {
+        let mut names: Vec<String> = Vec::new();
+        for token in tokens {
+            names.push(self.token(token)?);
+        }
+        names.extend(end.cloned());
+        Ok(names)
+    }
+
+    /// The name of a special token.
+    fn token(&self, token: &TokenRef) -> Result<String, Error> {
+        let vocabulary = self.vocabulary;
+        let known = |name: &str| vocabulary.special(name);
+        let id = match &token.name {
+            TokenName::Text(name) if known(name).is_some() => return Ok(name.clone()),
+            TokenName::Text(name) => {
+                let mut texts = vocabulary.texts();
+                match texts.find(|(_, bytes)| *bytes == name.as_bytes()) {
+                    Some((id, _)) => id,
+                    None => {
+                        return Err(malformed(
+                            &token.at,
+                            format!("the vocabulary has no token {name:?}"),
+                        ));
+                    }
+                }
+            }
+            TokenName::Id(id) => TokenId::new(*id),
+        };
+        let name = vocabulary
+            .token_name(id)
+            .and_then(|name| std::str::from_utf8(name).ok());
+        match (vocabulary.kind(id), name) {
+            (TokenKind::Absent, _) => Err(malformed(
+                &token.at,
+                format!("the vocabulary has no token {id}"),
+            )),
+            (TokenKind::Special | TokenKind::End, Some(name)) if known(name) == Some(id) => {
+                Ok(name.to_owned())
+            }
+            _ => Err(refused(
+                &token.at,
+                format!(
+                    "token {id} is text in this vocabulary, or has another token's name: formats \
+                     of tokens know special tokens alone; make it one when the vocabulary is built"
+                ),
+            )),
+        }
+    }
+}
+
+/// Free tokens, and what tokens among them lead to.
+fn around_tokens(free: Node, then: Node, count: Few, again: bool) -> Node {
+    match (count.at_least_one, again) {
+        (true, true) => Node::many(Node::Seq(vec![then, free]), ""),
+        (true, false) => then,
+        (false, true) => {
+            let more = Node::many(Node::Seq(vec![then, free.clone()]), "");
+            Node::Seq(vec![free, Node::optional(more)])
+        }
+        (false, false) => Node::Seq(vec![free, Node::optional(then)]),
+    }
+}

@@ -1,0 +1,209 @@
+//! JSON of a schema, as structural tags write it.
+
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{Escapes, OpenObjects, Options, PropertyOrder, Whitespace};
+use serde_json::{Value, json};
+
+use super::format::JsonFormat;
+use super::{TagLimits, at, refused, regex};
+use crate::Error;
+
+/// How values are written.
+pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, Error> {
+    let space = match json.max_space {
+        None => Whitespace::Pattern(r"[ \t\n\r]*".to_owned()),
+        Some(most) if most <= limits.max_whitespace => Whitespace::Bounded(most),
+        Some(most) => {
+            return Err(refused(
+                &json.at,
+                format!(
+                    "max_whitespace_cnt counts to {most}; the limit is {} \
+                     (TagLimits::max_whitespace)",
+                    limits.max_whitespace
+                ),
+            ));
+        }
+    };
+    Ok(Options::default()
+        .whitespace(space)
+        .escapes(Escapes::All)
+        // With properties and no word on others there are no others.
+        .open_objects(OpenObjects::Closed)
+        .property_order(match json.any_order {
+            true => PropertyOrder::Any,
+            false => PropertyOrder::Schema,
+        }))
+}
+
+/// The automaton of a schema in the style `json`.
+pub(super) fn automaton(json: &JsonFormat, limits: &TagLimits) -> Result<SchemaAutomaton, Error> {
+    let options = options(json, limits)?;
+    let schema = prepared(json)?;
+    crate::compile_schema(&schema, &options).map_err(|error| at(&json.at, error))
+}
+
+/// The schema as it is compiled.
+pub(super) fn prepared(json: &JsonFormat) -> Result<Value, Error> {
+    let mut schema = json.schema.clone();
+    close(&mut schema);
+    match json.excludes.as_slice() {
+        [] => Ok(schema),
+        excludes => without(&schema, excludes, &json.at),
+    }
+}
+
+/// Says of objects with no properties declared that they have none. Recursion is as deep as
+/// the schema, which is bounded.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Array(several) => several.iter_mut().for_each(close),
+        Value::Object(map) => {
+            let has = |key: &str| map.contains_key(key);
+            let is_empty = map.get("properties").is_some_and(|p| *p == json!({}));
+            let says = has("additionalProperties")
+                || has("unevaluatedProperties")
+                || has("patternProperties");
+            if is_empty && !says {
+                map.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+            let data = ["enum", "const", "default", "examples"];
+            for (key, value) in map.iter_mut() {
+                if !data.contains(&key.as_str()) {
+                    close(value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Where the schema of any value without the excluded strings is.
+const ANY: &str = "urn:tokenmold:any";
+
+/// The schema of values in whose strings and names some strings do not occur. Strings with a
+/// pattern or a format may have them.
+pub(super) fn without(schema: &Value, excludes: &[String], at: &str) -> Result<Value, Error> {
+    let texts: Vec<String> = excludes.iter().map(|text| regex::escaped(text)).collect();
+    let with = json!({"type": "string", "pattern": texts.join("|")});
+    let without = Without {
+        not: json!({"not": with}),
+        at,
+    };
+    let mut whole = without.schema(schema)?;
+    let names = json!({"not": {"pattern": texts.join("|")}});
+    let any = json!({
+        "$id": ANY,
+        "not": with,
+        "propertyNames": names,
+        "additionalProperties": {"$ref": ANY},
+        "items": {"$ref": ANY}
+    });
+    let Value::Object(map) = &mut whole else {
+        return Ok(whole);
+    };
+    let defs = map.entry("$defs").or_insert_with(|| json!({}));
+    if let Value::Object(defs) = defs {
+        defs.insert("tokenmold any".to_owned(), any);
+    }
+    Ok(whole)
+}
+
+struct Without<'a> {
+    not: Value,
+    at: &'a str,
+}
+
+impl Without<'_> {
+    /// Recursion is as deep as the schema, which is bounded.
+    fn schema(&self, schema: &Value) -> Result<Value, Error> {
+        let Value::Object(given) = schema else {
+            return Ok(match schema {
+                Value::Bool(true) => json!({"$ref": ANY}),
+                other => other.clone(),
+            });
+        };
+        let mut out = given.clone();
+        for keyword in ["not", "if", "then", "else", "dependentSchemas", "contains"] {
+            if given.contains_key(keyword) {
+                return Err(refused(
+                    self.at,
+                    format!("excludes beside the keyword {keyword:?} are not supported"),
+                ));
+            }
+        }
+        let mut says_something = given.contains_key("type");
+        for (key, value) in &mut out {
+            match (key.as_str(), &*value) {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions",
+                    Value::Object(members),
+                ) => {
+                    let mut changed = members.clone();
+                    for (_, member) in &mut changed {
+                        *member = self.schema(member)?;
+                    }
+                    *value = Value::Object(changed);
+                    says_something |= key == "properties" || key == "patternProperties";
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(several)) => {
+                    let changed = several.iter().map(|one| self.schema(one));
+                    *value = Value::Array(changed.collect::<Result<_, Error>>()?);
+                    says_something = true;
+                }
+                (
+                    "items"
+                    | "additionalProperties"
+                    | "unevaluatedProperties"
+                    | "unevaluatedItems"
+                    | "additionalItems",
+                    _,
+                ) => {
+                    *value = self.schema(value)?;
+                    says_something = true;
+                }
+                ("enum" | "const" | "$ref" | "$dynamicRef" | "pattern" | "format", _) => {
+                    says_something = true;
+                }
+                _ => {}
+            }
+        }
+        if given.contains_key("pattern") || given.contains_key("format") {
+            return Ok(Value::Object(out));
+        }
+        if given.contains_key("$ref") {
+            return Ok(Value::Object(out));
+        }
+        if !says_something {
+            return Ok(json!({"allOf": [{"$ref": ANY}, out]}));
+        }
+        let is_open = ["properties", "patternProperties", "additionalProperties"]
+            .iter()
+            .chain(["unevaluatedProperties"].iter())
+            .all(|key| !given.contains_key(*key));
+        let types = given.get("type");
+        let may_be = |name: &str| match types {
+            Some(Value::String(one)) => one == name,
+            Some(Value::Array(several)) => several.iter().any(|one| one == name),
+            _ => true,
+        };
+        let combines = ["anyOf", "oneOf", "allOf", "enum", "const"]
+            .iter()
+            .any(|key| given.contains_key(*key));
+        if is_open && may_be("object") && !combines {
+            out.insert("additionalProperties".to_owned(), json!({"$ref": ANY}));
+        }
+        if !given.contains_key("items") && may_be("array") && !combines {
+            out.insert("items".to_owned(), json!({"$ref": ANY}));
+        }
+        let mut all = vec![self.not.clone()];
+        if may_be("object") {
+            let names = self.not.pointer("/not/pattern").cloned();
+            all.push(json!({"propertyNames": {"not": {"pattern": names}}}));
+        }
+        if let Some(Value::Array(given)) = out.get("allOf") {
+            all.extend(given.iter().cloned());
+        }
+        out.insert("allOf".to_owned(), Value::Array(all));
+        Ok(Value::Object(out))
+    }
+}

@@ -1,0 +1,754 @@
+//! Arguments of a call as elements one after another: the XML styles of `json_schema`.
+//!
+//! Of a value the strings stand as they are, up to the mark that closes the element, and
+//! everything else as JSON. So a schema is taken apart by types: what it says of strings is
+//! compiled alone, and what it says of the rest.
+
+mod nested;
+mod said;
+
+use std::collections::HashMap;
+
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::{ErrorKind as SchemaErrorKind, Options};
+use serde_json::{Map, Value, json};
+
+use self::said::{escaped_key, type_of, unknown};
+use super::format::{JsonFormat, Style};
+use super::lower::{Lowering, nothing, run};
+use super::{at, refused, regex, schema};
+use crate::Error;
+use crate::build::{Node, dfa};
+use crate::parts::Quiet;
+use crate::whole::Whole;
+
+/// The arguments that a schema admits, in one of the XML styles.
+pub(super) fn node(format: &JsonFormat, lowering: &mut Lowering<'_>) -> Result<Node, Error> {
+    check_excludes(format)?;
+    let options = schema::options(format, lowering.limits)?;
+    let space = match format.max_space {
+        None => r"[ \t\n\r]*".to_owned(),
+        Some(most) => format!(r"[ \t\n\r]{{0,{most}}}"),
+    };
+    let filtered = schema::prepared(format)?;
+    let mut xml = Xml {
+        format,
+        filtered: &filtered,
+        options: &options,
+        space: Node::regex(&space)?,
+        lowering,
+        rules: HashMap::new(),
+        any: None,
+    };
+    xml.root()
+}
+
+fn check_excludes(format: &JsonFormat) -> Result<(), Error> {
+    if format.excludes.is_empty() {
+        return Ok(());
+    }
+    if matches!(format.style, Style::Cohere | Style::MiniMaxM3) {
+        return Err(refused(&format.at, "this style takes no excludes"));
+    }
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    match format
+        .excludes
+        .iter()
+        .find(|text| text.starts_with(is_space) || text.ends_with(is_space))
+    {
+        Some(text) => Err(refused(
+            &format.at,
+            format!("the exclude {text:?} begins or ends with white space"),
+        )),
+        None => Ok(()),
+    }
+}
+
+struct Xml<'a, 'l> {
+    format: &'a JsonFormat,
+    /// The schema, in whose strings the excluded texts do not occur.
+    filtered: &'a Value,
+    options: &'a Options,
+    space: Node,
+    lowering: &'a mut Lowering<'l>,
+    /// Rules of what references lead to, by JSON Pointer.
+    rules: HashMap<String, usize>,
+    /// The rule of any value, where values nest in this notation.
+    any: Option<usize>,
+}
+
+/// What a schema says of strings.
+#[derive(Default)]
+struct Strings {
+    /// Any may come.
+    plain: bool,
+    /// These may.
+    listed: Vec<String>,
+    /// Some may, which the schema tells.
+    bound: bool,
+}
+
+/// What a place in the schema can be, by its form alone.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    string: bool,
+    scalar: bool,
+    object: bool,
+    array: bool,
+}
+
+/// Levels of references and alternatives that are looked through.
+const MAX_DEPTH: usize = 64;
+
+/// Names of arguments that no schema declares.
+const FREE_NAME: &str = "[a-zA-Z_][a-zA-Z0-9_]*";
+
+/// Names that no mark of a style ends.
+const SAFE_NAME: &str = r#"[^<>"&\s]+(?: [^<>"&\s]+)*"#;
+
+/// Such names where they may be any text, and are escaped.
+const ESCAPED_NAME: &str = r#"(?s:[^&<>"]|&amp;|&lt;|&gt;|&quot;)+"#;
+
+impl Xml<'_, '_> {
+    fn style(&self) -> Style {
+        self.format.style
+    }
+
+    #[cold]
+    fn refused(&self, pointer: &str, what: impl std::fmt::Display) -> Error {
+        refused(&format!("{}{pointer}", self.format.at), what)
+    }
+
+    fn get(&self, pointer: &str) -> Result<&Value, Error> {
+        let found = self.format.schema.pointer(pointer);
+        found.ok_or_else(|| self.refused("", format!("nothing is at \"#{pointer}\"")))
+    }
+
+    /// The schema at a pointer, where it is an object.
+    fn map(&self, pointer: &str) -> Result<Option<Map<String, Value>>, Error> {
+        Ok(self.get(pointer)?.as_object().cloned())
+    }
+
+    /// The automaton of what a place admits together with `more`; `None` if that is nothing.
+    fn compiled(&self, pointer: &str, more: &[Value]) -> Result<Option<SchemaAutomaton>, Error> {
+        let whole = Whole {
+            schema: self.filtered,
+            options: self.options,
+        };
+        match whole.compile(pointer, more) {
+            Ok(automaton) => Ok(Some(automaton)),
+            Err(error) if is_unsatisfiable(&error) => Ok(None),
+            Err(error) => Err(at(&self.format.at, error)),
+        }
+    }
+
+    /// Strings as they are, up to a text that closes them.
+    fn raw(&mut self, pointer: &str, close: &str) -> Result<Option<Node>, Error> {
+        let strings = self.strings(pointer, 0)?;
+        if strings.plain {
+            return Ok(Some(self.free(close)));
+        }
+        if self.style() == Style::MiniMaxM3 && strings.bound {
+            return Err(self.refused(pointer, "this style takes no limits of strings"));
+        }
+        let mut ways = Vec::new();
+        if !strings.listed.is_empty() {
+            let texts = strings.listed.iter().map(Node::text).collect();
+            let spaced = !matches!(
+                self.style(),
+                Style::DeepSeek | Style::DeepSeekV41 | Style::MiniMaxM3
+            );
+            ways.push(match spaced {
+                true => self.spaced(Node::Alt(texts)),
+                false => Node::Alt(texts),
+            });
+        }
+        if strings.bound
+            && let Some(automaton) = self.compiled(pointer, &[json!({"type": "string"})])?
+        {
+            ways.push(Node::Raw(automaton));
+        }
+        Ok((!ways.is_empty()).then_some(Node::Alt(ways)))
+    }
+
+    /// Any text, up to one that closes it.
+    fn free(&self, close: &str) -> Node {
+        let close = (!close.is_empty()).then(|| close.to_owned());
+        Node::Run(Box::new(run(self
+            .format
+            .excludes
+            .iter()
+            .cloned()
+            .chain(close))))
+    }
+
+    fn spaced(&self, node: Node) -> Node {
+        Node::Seq(vec![self.space.clone(), node, self.space.clone()])
+    }
+
+    /// JSON of a place, but for some types; `None` if there is none.
+    fn json(&self, pointer: &str, types: &[&str]) -> Result<Option<Node>, Error> {
+        let more = [json!({"type": types})];
+        let Some(automaton) = self.compiled(pointer, &more)? else {
+            return Ok(None);
+        };
+        let node = Node::Json(automaton, Vec::new());
+        Ok(Some(match self.style() {
+            Style::MiniMaxM3 => node,
+            _ => self.spaced(node),
+        }))
+    }
+
+    fn nests(&self) -> bool {
+        matches!(self.style(), Style::Cohere | Style::MiniMaxM3)
+    }
+
+    /// JSON of whatever is no string, or no string, object and array where these have a
+    /// notation of their own.
+    fn rest(&self, pointer: &str, kinds: Kinds) -> Result<Option<Node>, Error> {
+        let mut types = Vec::new();
+        if kinds.scalar {
+            types.extend(["number", "boolean", "null"]);
+        }
+        if kinds.object && !self.nests() {
+            types.push("object");
+        }
+        if kinds.array && !self.nests() {
+            types.push("array");
+        }
+        match types.is_empty() {
+            true => Ok(None),
+            false => self.json(pointer, &types),
+        }
+    }
+
+    fn root(&mut self) -> Result<Node, Error> {
+        let kinds = self.kinds("", 0)?;
+        let is_any = kinds.string && kinds.object && kinds.array && kinds.scalar;
+        if is_any && self.strings("", 0)?.plain {
+            return self.any_properties("");
+        }
+        let mut ways = Vec::new();
+        if kinds.object {
+            ways.push(self.object("", 0)?);
+        }
+        if kinds.string {
+            let close = self.close();
+            ways.extend(self.raw("", close)?);
+        }
+        if kinds.array && self.nests() {
+            ways.push(self.array("", 0)?);
+        }
+        let others = Kinds {
+            object: false,
+            ..kinds
+        };
+        ways.extend(self.rest("", others)?);
+        match ways.is_empty() {
+            true => Err(self.refused("", "nothing satisfies the schema")),
+            false => Ok(Node::Alt(ways)),
+        }
+    }
+
+    /// Any properties of any values.
+    fn any_properties(&mut self, pointer: &str) -> Result<Node, Error> {
+        if self.style() == Style::MiniMaxM3 {
+            return Err(self.refused(pointer, "this style takes no schema that allows anything"));
+        }
+        let entry = self.free_entry(None, &[])?;
+        let entry = Node::Seq(vec![entry, self.space.clone()]);
+        Ok(Node::Seq(vec![
+            self.space.clone(),
+            Node::optional(Node::many(entry, "")),
+        ]))
+    }
+
+    /// The inside of an object: its properties.
+    fn object(&mut self, pointer: &str, depth: usize) -> Result<Node, Error> {
+        if depth > MAX_DEPTH {
+            return Err(self.refused(pointer, "the schema nests too deep"));
+        }
+        let Some(map) = self.map(pointer)? else {
+            return self.any_properties(pointer);
+        };
+        if let Some(reference) = map.get("$ref") {
+            let target = self.target(pointer, reference)?;
+            return self.by_rule(&target, depth, Xml::object);
+        }
+        if let Some(branches) = self.branches(pointer, &map, &["type"], |kinds| kinds.object)? {
+            let ways = branches.iter().map(|branch| self.object(branch, depth + 1));
+            return Ok(Node::Alt(ways.collect::<Result<_, Error>>()?));
+        }
+        const KNOWN: [&str; 9] = [
+            "type",
+            "properties",
+            "patternProperties",
+            "required",
+            "additionalProperties",
+            "unevaluatedProperties",
+            "minProperties",
+            "maxProperties",
+            "$id",
+        ];
+        if let Some(other) = unknown(&map, &KNOWN) {
+            return Err(self.refused(
+                &format!("{pointer}/{other}"),
+                format!("the keyword {other:?} is not supported in this style"),
+            ));
+        }
+        let object = self.described(pointer, &map)?;
+        self.properties(pointer, object, depth)
+    }
+
+    /// What a schema says of an object's properties.
+    fn described(&self, pointer: &str, map: &Map<String, Value>) -> Result<Described, Error> {
+        let number = |key: &str| -> Result<Option<usize>, Error> {
+            match map.get(key) {
+                None => Ok(None),
+                Some(given) => {
+                    let whole = given.as_f64().filter(|n| *n >= 0.0 && n.fract() == 0.0);
+                    let whole = whole.filter(|n| *n <= f64::from(u32::MAX));
+                    let wrong = || self.refused(&format!("{pointer}/{key}"), "no count");
+                    whole.map(|n| Some(n as usize)).ok_or_else(wrong)
+                }
+            }
+        };
+        let declared = map.get("properties").and_then(Value::as_object);
+        let others = map
+            .get("additionalProperties")
+            .map(|_| "additionalProperties")
+            .or_else(|| {
+                map.get("unevaluatedProperties")
+                    .map(|_| "unevaluatedProperties")
+            });
+        let patterns = map.get("patternProperties").and_then(Value::as_object);
+        let more = match others {
+            Some(key) if map[key] == Value::Bool(false) => More::None,
+            Some(key) => More::At(format!("{pointer}/{key}")),
+            None if declared.is_some() || patterns.is_some() => More::None,
+            None => More::Any,
+        };
+        let required = map.get("required").and_then(Value::as_array);
+        let required = required.into_iter().flatten().filter_map(Value::as_str);
+        Ok(Described {
+            names: declared
+                .into_iter()
+                .flat_map(|d| d.keys().cloned())
+                .collect(),
+            patterns: patterns
+                .into_iter()
+                .flat_map(|p| p.keys().cloned())
+                .collect(),
+            required: required.map(str::to_owned).collect(),
+            more,
+            least: number("minProperties")?.unwrap_or(0),
+            most: number("maxProperties")?,
+        })
+    }
+
+    fn properties(
+        &mut self,
+        pointer: &str,
+        object: Described,
+        depth: usize,
+    ) -> Result<Node, Error> {
+        let is_m3 = self.style() == Style::MiniMaxM3;
+        if is_m3 && !object.patterns.is_empty() {
+            return Err(self.refused(pointer, "this style takes no patterns of names"));
+        }
+        if is_m3 && !matches!(object.more, More::None) {
+            return match (&object.more, object.names.is_empty()) {
+                (More::Any, true) if object.least == 0 => Ok(nothing()),
+                _ => Err(self.refused(pointer, "this style takes no undeclared properties")),
+            };
+        }
+        let mut members = Vec::new();
+        for name in &object.names {
+            let value = format!("{pointer}/properties/{}", escaped_key(name));
+            let is_required = object.required.contains(name);
+            match self.entry(name, &value, depth)? {
+                Some(entry) => {
+                    members.push((Node::Seq(vec![entry, self.space.clone()]), is_required));
+                }
+                None if is_required => {
+                    return Err(self.refused(&value, "no value satisfies what is required"));
+                }
+                None => {}
+            }
+        }
+        let more_at = match &object.more {
+            More::None => None,
+            More::Any => Some(None),
+            More::At(place) => Some(Some(place.clone())),
+        };
+        for name in &object.required {
+            if object.names.contains(name) {
+                continue;
+            }
+            let entry = match &more_at {
+                None => None,
+                Some(None) => Some(self.any_entry(name)?),
+                Some(Some(place)) => self.entry(name, place, depth)?,
+            };
+            let entry = entry.ok_or_else(|| {
+                self.refused(pointer, format!("{name:?} is required and not allowed"))
+            })?;
+            members.push((Node::Seq(vec![entry, self.space.clone()]), true));
+        }
+        let mut known: Vec<String> = object.names.clone();
+        known.extend(object.required.iter().cloned());
+        let known = known.iter().map(|name| crate::escape(&self.written(name)));
+        let mut known: Vec<String> = known.collect();
+        let mut free = Vec::new();
+        for pattern in &object.patterns {
+            let place = format!("{pointer}/patternProperties/{}", escaped_key(pattern));
+            let name = regex::translate(pattern).map_err(|what| self.refused(&place, what))?;
+            free.extend(self.entry_of(&name, &known, Some(&place))?);
+            // A name with two patterns would have to obey both.
+            let met = dfa(&format!("(?:{})", known.join("|")));
+            if let (Ok(met), Ok(name)) = (met, dfa(&name))
+                && Quiet::both(&met, &name).is_ok()
+            {
+                return Err(self.refused(&place, "names that are described twice"));
+            }
+            known.push(name);
+        }
+        if let Some(place) = more_at {
+            free.push(self.free_entry(place.as_deref(), &known)?);
+        }
+        let more = (!free.is_empty()).then(|| Node::Seq(vec![Node::Alt(free), self.space.clone()]));
+        let required = members.iter().filter(|(_, required)| *required).count();
+        let least = object.least.max(required);
+        let body = if self.format.any_order {
+            // Presence and uniqueness are not looked at, only how many there are.
+            let any: Vec<Node> = members
+                .into_iter()
+                .map(|(node, _)| node)
+                .chain(more)
+                .collect();
+            match any.is_empty() {
+                true if least == 0 => nothing(),
+                true => return Err(self.refused(pointer, "nothing satisfies the schema")),
+                false => {
+                    let most = object.most.filter(|most| *most >= least);
+                    if object.most.is_some() && most.is_none() {
+                        return Err(self.refused(pointer, "nothing satisfies the schema"));
+                    }
+                    self.count(pointer, least.max(most.unwrap_or(0)))?;
+                    Node::Repeat(Box::new(Node::Alt(any)), least, most)
+                }
+            }
+        } else {
+            self.in_order(pointer, members, more, (least, object.most))?
+        };
+        // In that style an object without properties is no text at all.
+        if is_m3 && matches!(&body, Node::Seq(all) if all.is_empty()) {
+            return Ok(body);
+        }
+        // White space behind each: so it is read once, whatever may come next.
+        Ok(Node::Seq(vec![self.space.clone(), body]))
+    }
+
+    fn count(&self, pointer: &str, counted: usize) -> Result<(), Error> {
+        let most = self.lowering.limits.max_repeat as usize;
+        match counted > most {
+            true => Err(self.refused(
+                pointer,
+                format!("{counted} is counted; the limit is {most} (TagLimits::max_repeat)"),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn in_order(
+        &self,
+        pointer: &str,
+        members: Vec<(Node, bool)>,
+        more: Option<Node>,
+        (least, most): (usize, Option<usize>),
+    ) -> Result<Node, Error> {
+        let required = members.iter().filter(|(_, required)| *required).count();
+        let is_fixed = required == members.len();
+        let is_counted =
+            least > required || most.is_some_and(|most| more.is_some() || most < members.len());
+        if most.is_some_and(|most| most < least) {
+            return Err(self.refused(pointer, "nothing satisfies the schema"));
+        }
+        if is_counted && !is_fixed {
+            return Err(self.refused(
+                pointer,
+                "minProperties and maxProperties beside properties that may be left out are not \
+                 supported in this style",
+            ));
+        }
+        let declared = members.len();
+        let mut all: Vec<Node> = members
+            .into_iter()
+            .map(|(node, required)| match required {
+                true => node,
+                false => Node::optional(node),
+            })
+            .collect();
+        match more {
+            Some(more) => {
+                let (least, most) = match is_fixed {
+                    true => (
+                        least.saturating_sub(declared),
+                        most.map(|most| most.saturating_sub(declared)),
+                    ),
+                    false => (0, None),
+                };
+                self.count(pointer, least.max(most.unwrap_or(0)))?;
+                all.push(Node::Repeat(Box::new(more), least, most));
+            }
+            None if least > declared || most.is_some_and(|most| most < required) => {
+                return Err(self.refused(pointer, "nothing satisfies the schema"));
+            }
+            None => {}
+        }
+        Ok(Node::Seq(all))
+    }
+
+    /// A part of the schema as a rule, which may lead to itself.
+    fn by_rule(
+        &mut self,
+        pointer: &str,
+        depth: usize,
+        part: fn(&mut Self, &str, usize) -> Result<Node, Error>,
+    ) -> Result<Node, Error> {
+        let key = format!("{pointer} {}", part as usize);
+        if let Some(rule) = self.rules.get(&key) {
+            return Ok(Node::Call(*rule));
+        }
+        let rule = self.lowering.rules.len();
+        self.lowering.rules.push(nothing());
+        self.rules.insert(key, rule);
+        let node = part(self, pointer, depth + 1)?;
+        self.lowering.rules[rule] = node;
+        Ok(Node::Call(rule))
+    }
+
+    /// A property of a name; `None` if no value satisfies its schema.
+    fn entry(&mut self, name: &str, value: &str, depth: usize) -> Result<Option<Node>, Error> {
+        if self.style() == Style::MiniMaxM3 {
+            return self.m3_element(name, value, depth);
+        }
+        let name = Node::text(self.written(name));
+        self.named_entry(name, Some(value), depth)
+    }
+
+    /// A property of a name, of any value.
+    fn any_entry(&mut self, name: &str) -> Result<Node, Error> {
+        let name = Node::text(self.written(name));
+        let entry = self.named_entry(name, None, 0)?;
+        entry.ok_or_else(|| self.refused("", "no value is any"))
+    }
+
+    /// A property of a name that is not known.
+    fn free_entry(&mut self, value: Option<&str>, known: &[String]) -> Result<Node, Error> {
+        let pattern = match self.style() {
+            Style::Cohere => ESCAPED_NAME,
+            _ => FREE_NAME,
+        };
+        let entry = self.entry_of(pattern, known, value)?;
+        entry.ok_or_else(|| self.refused(value.unwrap_or_default(), "no value satisfies it"))
+    }
+
+    /// A property of a name that matches an expression, and none of some others.
+    fn entry_of(
+        &mut self,
+        pattern: &str,
+        known: &[String],
+        value: Option<&str>,
+    ) -> Result<Option<Node>, Error> {
+        // What would end the name has no place in it.
+        let safe = match self.style() {
+            Style::Cohere => ESCAPED_NAME,
+            _ => SAFE_NAME,
+        };
+        let name = Quiet::both(&dfa(pattern)?, &dfa(safe)?)?;
+        let name = match known {
+            [] => name,
+            known => {
+                let pattern = format!("(?:{})", known.join("|"));
+                name.minus(&dfa(&pattern)?)?
+            }
+        };
+        self.named_entry(Node::Quiet(name), value, 0)
+    }
+
+    /// A name as the style writes it.
+    fn written(&self, name: &str) -> String {
+        match self.style() {
+            Style::KimiK3 => name.replace('&', "&amp;").replace('"', "&quot;"),
+            Style::Cohere => name
+                .replace('&', "&amp;")
+                .replace('<', "&lt;")
+                .replace('>', "&gt;")
+                .replace('"', "&quot;"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// What closes a value, and does not occur in one that is raw.
+    fn close(&self) -> &'static str {
+        match self.style() {
+            Style::Qwen | Style::MiniMax => "</parameter>",
+            Style::DeepSeek => "</｜DSML｜parameter>",
+            Style::DeepSeekV41 => "</｜DSML｜ parameter>",
+            Style::Glm => "</arg_value>",
+            Style::KimiK3 => "<|close|>argument<|sep|>",
+            Style::Cohere => COHERE_CLOSE,
+            Style::MiniMaxM3 => M3_MARK,
+            Style::Json => "",
+        }
+    }
+
+    /// A property; without a place of its schema, of any value.
+    fn named_entry(
+        &mut self,
+        name: Node,
+        value: Option<&str>,
+        depth: usize,
+    ) -> Result<Option<Node>, Error> {
+        let (before, behind) = match self.style() {
+            Style::Qwen => ("<parameter=", ">"),
+            Style::MiniMax => ("<parameter name=\"", "\">"),
+            Style::DeepSeek => ("<｜DSML｜parameter name=\"", "\" string=\""),
+            Style::DeepSeekV41 => ("<｜DSML｜ parameter name=\"", "\" string=\""),
+            Style::Glm => ("<arg_key>", "</arg_key>"),
+            Style::KimiK3 => ("<|open|>argument key=\"", "\" type=\""),
+            Style::Cohere => ("<cofl:value name=\"", "\" type=\""),
+            Style::Json | Style::MiniMaxM3 => return Ok(None),
+        };
+        let close = self.close();
+        let inside = match (self.style(), value) {
+            (Style::Cohere, None) => Some(self.any_tail()?),
+            (Style::Cohere, Some(value)) => self.cohere_tails(value, depth)?,
+            (Style::DeepSeek | Style::DeepSeekV41, _) => self.deepseek_value(value, close)?,
+            (Style::KimiK3, _) => self.value(value, close)?.map(|inside| {
+                let types = self.kimi_types(value);
+                let types = types.iter().map(|name| Node::text(*name)).collect();
+                Node::Seq(vec![Node::Alt(types), Node::text("\"<|sep|>"), inside])
+            }),
+            (Style::Glm, _) => self.value(value, close)?.map(|inside| {
+                Node::Seq(vec![self.space.clone(), Node::text("<arg_value>"), inside])
+            }),
+            _ => self.value(value, close)?,
+        };
+        // There what closes a value is a part of it.
+        let close = match self.style() {
+            Style::Cohere => "",
+            _ => close,
+        };
+        Ok(inside.map(|inside| {
+            Node::Seq(vec![
+                Node::text(before),
+                name,
+                Node::text(behind),
+                inside,
+                Node::text(close),
+            ])
+        }))
+    }
+
+    /// A value: strings as they are, everything else as JSON.
+    fn value(&mut self, value: Option<&str>, close: &str) -> Result<Option<Node>, Error> {
+        let Some(pointer) = value else {
+            return Ok(Some(self.free(close)));
+        };
+        let kinds = self.kinds(pointer, 0)?;
+        if self.strings(pointer, 0)?.plain {
+            return Ok(Some(self.free(close)));
+        }
+        let raw = self.raw(pointer, close)?;
+        let rest = self.rest(pointer, kinds)?;
+        let ways: Vec<Node> = raw.into_iter().chain(rest).collect();
+        Ok((!ways.is_empty()).then_some(Node::Alt(ways)))
+    }
+
+    fn deepseek_value(&mut self, value: Option<&str>, close: &str) -> Result<Option<Node>, Error> {
+        let (raw, rest) = match value {
+            None => (Some(self.free(close)), None),
+            Some(pointer) => {
+                let kinds = self.kinds(pointer, 0)?;
+                let raw = self.raw(pointer, close)?;
+                let is_any = kinds.string && kinds.scalar && kinds.object && kinds.array;
+                match is_any && self.strings(pointer, 0)?.plain {
+                    true => (raw, None),
+                    false => (raw, self.rest(pointer, kinds)?),
+                }
+            }
+        };
+        let raw = raw.map(|node| Node::Seq(vec![Node::text("true\">"), node]));
+        let rest = rest.map(|node| Node::Seq(vec![Node::text("false\">"), node]));
+        let ways: Vec<Node> = raw.into_iter().chain(rest).collect();
+        Ok((!ways.is_empty()).then_some(Node::Alt(ways)))
+    }
+
+    /// The words for the type of a value.
+    fn kimi_types(&self, value: Option<&str>) -> Vec<&'static str> {
+        const ALL: [&str; 7] = [
+            "string", "number", "integer", "boolean", "object", "array", "null",
+        ];
+        let map = value.and_then(|pointer| self.map(pointer).ok().flatten());
+        let Some(map) = map.filter(|map| !map.contains_key("$ref")) else {
+            return ALL.to_vec();
+        };
+        let several = map.get("enum").and_then(Value::as_array).cloned();
+        let values = several.or_else(|| map.get("const").map(|one| vec![one.clone()]));
+        let name = match (values, map.get("type").and_then(Value::as_str)) {
+            (Some(values), _) => {
+                let mut names = values.iter().map(type_of);
+                let first = names.next();
+                first.filter(|first| names.all(|name| name == *first))
+            }
+            (None, name) => name,
+        };
+        let name = match name {
+            Some("integer") => Some("number"),
+            other => other,
+        };
+        match ALL.iter().find(|known| Some(**known) == name) {
+            Some(known) => vec![known],
+            None => ALL.to_vec(),
+        }
+    }
+}
+
+const COHERE_CLOSE: &str = "</cofl:value>";
+const M3_MARK: &str = "]<]minimax[>[";
+
+fn cohere_tail(word: &str, inside: Node) -> Node {
+    Node::Seq(vec![
+        Node::text(format!("{word}\">")),
+        inside,
+        Node::text(COHERE_CLOSE),
+    ])
+}
+
+/// What a schema says of an object's properties.
+struct Described {
+    names: Vec<String>,
+    patterns: Vec<String>,
+    required: Vec<String>,
+    more: More,
+    least: usize,
+    most: Option<usize>,
+}
+
+/// Properties that are not declared.
+enum More {
+    None,
+    /// Of any value.
+    Any,
+    /// Of the schema at a place.
+    At(String),
+}
+
+/// Whether the error says that no value satisfies a schema.
+fn is_unsatisfiable(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let schema = source.and_then(|source| source.downcast_ref::<schema_regex::Error>());
+    schema.is_some_and(|error| error.kind() == SchemaErrorKind::Unsatisfiable)
+}

@@ -1,0 +1,242 @@
+//! What a schema says of the values at a place, by its form alone.
+
+use serde_json::{Map, Value};
+
+use super::{Kinds, MAX_DEPTH, Strings, Xml};
+use crate::Error;
+use crate::whole::ANNOTATIONS;
+
+impl Xml<'_, '_> {
+    /// Where a reference leads.
+    pub(super) fn target(&self, pointer: &str, reference: &Value) -> Result<String, Error> {
+        let local = reference.as_str().and_then(|text| text.strip_prefix('#'));
+        let target = local.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match target {
+            Some(target) => {
+                let decoded = decoded(target);
+                self.get(&decoded)?;
+                Ok(decoded)
+            }
+            None => Err(self.refused(
+                pointer,
+                "in this style only references like \"#/$defs/name\" are followed",
+            )),
+        }
+    }
+
+    /// What a place can be.
+    pub(super) fn kinds(&self, pointer: &str, depth: usize) -> Result<Kinds, Error> {
+        if depth > MAX_DEPTH {
+            return Err(self.refused(pointer, "references lead too far"));
+        }
+        let all = Kinds {
+            string: true,
+            scalar: true,
+            object: true,
+            array: true,
+        };
+        let Some(map) = self.map(pointer)? else {
+            return Ok(match self.get(pointer)? {
+                Value::Bool(true) => all,
+                _ => Kinds::default(),
+            });
+        };
+        if let Some(reference) = map.get("$ref") {
+            return self.kinds(&self.target(pointer, reference)?, depth + 1);
+        }
+        let mut kinds = Kinds::default();
+        let mut add = |name: &str| match name {
+            "string" => kinds.string = true,
+            "object" => kinds.object = true,
+            "array" => kinds.array = true,
+            _ => kinds.scalar = true,
+        };
+        let values = map.get("enum").and_then(Value::as_array).cloned();
+        if let Some(values) = values.or_else(|| map.get("const").map(|value| vec![value.clone()])) {
+            values.iter().for_each(|value| add(type_of(value)));
+            return Ok(kinds);
+        }
+        match map.get("type") {
+            Some(Value::String(name)) => add(name),
+            Some(Value::Array(names)) => {
+                names.iter().filter_map(Value::as_str).for_each(add);
+            }
+            _ => {
+                for keyword in ["anyOf", "oneOf", "allOf"] {
+                    let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
+                        continue;
+                    };
+                    for i in 0..branches.len() {
+                        let of = self.kinds(&format!("{pointer}/{keyword}/{i}"), depth + 1)?;
+                        kinds.string |= of.string;
+                        kinds.scalar |= of.scalar;
+                        kinds.object |= of.object;
+                        kinds.array |= of.array;
+                    }
+                    return Ok(kinds);
+                }
+                let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
+                if has(&[
+                    "properties",
+                    "patternProperties",
+                    "additionalProperties",
+                    "required",
+                ]) {
+                    kinds.object = true;
+                } else if has(&["items", "prefixItems"]) {
+                    kinds.array = true;
+                } else {
+                    kinds = all;
+                }
+            }
+        }
+        Ok(kinds)
+    }
+
+    /// The branches of alternatives that can be of a kind, where these are all that a schema
+    /// says, `beside` aside: then it is any one of them. Of `oneOf` there may be one, and
+    /// `allOf` has one.
+    pub(super) fn branches(
+        &self,
+        pointer: &str,
+        map: &Map<String, Value>,
+        beside: &[&str],
+        is_of: fn(Kinds) -> bool,
+    ) -> Result<Option<Vec<String>>, Error> {
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let Some(branches) = map.get(keyword).and_then(Value::as_array) else {
+                continue;
+            };
+            let mut known = beside.to_vec();
+            known.push(keyword);
+            if !is_alone(map, &known) || (keyword == "allOf" && branches.len() != 1) {
+                return Ok(None);
+            }
+            let mut ways = Vec::new();
+            for i in 0..branches.len() {
+                let branch = format!("{pointer}/{keyword}/{i}");
+                if is_of(self.kinds(&branch, 0)?) {
+                    ways.push(branch);
+                }
+            }
+            let is_any = keyword != "oneOf" || ways.len() < 2;
+            return Ok(is_any.then_some(ways));
+        }
+        Ok(None)
+    }
+
+    /// What a place says of strings.
+    pub(super) fn strings(&self, pointer: &str, depth: usize) -> Result<Strings, Error> {
+        if depth > MAX_DEPTH {
+            return Err(self.refused(pointer, "references lead too far"));
+        }
+        let mut strings = Strings::default();
+        let Some(map) = self.map(pointer)? else {
+            strings.plain = *self.get(pointer)? == Value::Bool(true);
+            return Ok(strings);
+        };
+        if let (Some(reference), true) = (map.get("$ref"), is_alone(&map, &["$ref"])) {
+            return self.strings(&self.target(pointer, reference)?, depth + 1);
+        }
+        if !self.kinds(pointer, depth)?.string {
+            return Ok(strings);
+        }
+        if is_alone(&map, &["type", "enum", "const"])
+            && (map.contains_key("enum") || map.contains_key("const"))
+        {
+            let one = map.get("const").map(std::slice::from_ref);
+            let several = map.get("enum").and_then(Value::as_array).map(Vec::as_slice);
+            let values = one.or(several).unwrap_or_default();
+            let excluded = |text: &&str| self.format.excludes.iter().any(|e| text.contains(e));
+            let texts = values.iter().filter_map(Value::as_str);
+            let texts = texts.filter(|text| !excluded(text)).map(str::to_owned);
+            strings.listed = texts.collect();
+            strings.bound = one.is_some() && several.is_some();
+            return Ok(strings);
+        }
+        if let Some(ways) = self.branches(pointer, &map, &[], |kinds| kinds.string)? {
+            for branch in ways {
+                let of = self.strings(&branch, depth + 1)?;
+                strings.plain |= of.plain;
+                strings.bound |= of.bound;
+                strings.listed.extend(of.listed);
+            }
+            return Ok(strings);
+        }
+        // What other types must obey says nothing of strings.
+        const OF_OTHERS: [&str; 16] = [
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "minProperties",
+            "maxProperties",
+            "patternProperties",
+            "propertyNames",
+            "items",
+            "prefixItems",
+            "minItems",
+            "maxItems",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+        ];
+        strings.plain = is_alone(&map, &OF_OTHERS);
+        strings.bound = !strings.plain;
+        Ok(strings)
+    }
+}
+
+/// Whether a schema has no keywords but these and annotations.
+pub(super) fn is_alone(map: &Map<String, Value>, keywords: &[&str]) -> bool {
+    unknown(map, keywords).is_none()
+}
+
+/// A keyword that is none of these, and no annotation.
+pub(super) fn unknown<'m>(map: &'m Map<String, Value>, keywords: &[&str]) -> Option<&'m str> {
+    let known = |key: &str| {
+        keywords.contains(&key)
+            || ANNOTATIONS.contains(&key)
+            || ["$defs", "definitions", "strict", "nullable"].contains(&key)
+            || key.starts_with("x-")
+    };
+    map.keys().map(String::as_str).find(|key| !known(key))
+}
+
+pub(super) fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// A name in a JSON Pointer.
+pub(super) fn escaped_key(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A fragment of a reference as a JSON Pointer.
+pub(super) fn decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let code = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (first, code) {
+            (b'%', Some(code)) => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,728 @@
+//! Parts joined to one automaton.
+//!
+//! A text is read by *threads*, as in Thompson's simulation ("Regular
+//! expression search algorithm", 1968): each stands in one part; where a part
+//! may end, threads begin in those that may follow. All threads are alive, so
+//! the text is: a part can always be finished, and behind each there is a way
+//! to the end. Mostly there is one thread, or a free text's with those that
+//! wait for the marker that ends it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fsm_index::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
+    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, SpecialId, TextAt, TextLoop,
+};
+
+use super::free::Place;
+use super::held::{Held, Inner, State};
+use super::markers::ROOT;
+use super::parts::{Body, Part, Thread};
+use super::run::{Run, Tokens};
+use super::walk::Scratch;
+
+/// Structural tags as a [`ByteAutomaton`]: free text, marked parts that are
+/// bound, and free text again.
+///
+/// Made by [`Tags`](super::Tags) and
+/// [`ResponseFormat`](super::ResponseFormat). Clones share everything.
+#[derive(Clone)]
+pub struct TagAutomaton(pub(super) Arc<Graph>);
+
+#[derive(Debug)]
+pub(super) struct Graph {
+    pub(super) parts: Vec<Part>,
+    pub(super) junctions: Vec<Junction>,
+    pub(super) start: u32,
+    pub(super) specials: Vec<Box<str>>,
+    /// Whether it matters where tokens begin and end.
+    pub(super) has_borders: bool,
+    /// The special tokens whose names may stand as text, by name, ascending.
+    pub(super) names: Vec<Name>,
+    /// The characters that they have.
+    pub(super) name_chars: Vec<u32>,
+    /// Whether one begins like JSON outside of strings.
+    pub(super) names_look_like_json: bool,
+    /// Working memory for looking them up.
+    pub(super) pool: Mutex<Vec<Scratch>>,
+}
+
+/// The name of a special token, which may stand as text.
+#[derive(Debug)]
+pub(super) struct Name {
+    pub(super) text: Box<[u8]>,
+    pub(super) special: u32,
+    /// How many bytes of it are those of the name before.
+    pub(super) like: usize,
+}
+
+/// Most rules that are open inside of each other.
+pub(super) const MAX_OPEN_RULES: u32 = 128;
+
+/// What may follow: reached through empty parts too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Junction {
+    pub(super) parts: Vec<u32>,
+    /// A special token, and the junction behind it.
+    pub(super) specials: Vec<(u32, u32)>,
+    /// A rule that begins here, and the junction behind it.
+    pub(super) calls: Vec<(u32, u32)>,
+    /// Whether the rule may end here.
+    pub(super) returns: bool,
+    /// How many rules must be opened from here on, inside of each other, at least.
+    pub(super) needs: u32,
+    /// What follows in words that mean the same in every automaton, where that is one text and
+    /// then the end.
+    pub(super) tail: Option<Box<[u32]>>,
+    /// Whether the text may end here.
+    pub(super) end: bool,
+    /// Bytes and special tokens of a shortest text from here.
+    pub(super) distance: u64,
+    pub(super) best: Best,
+}
+
+/// The first step of a shortest text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Best {
+    #[default]
+    End,
+    Part(u32),
+    Special(u32),
+    Call(u32),
+    Return,
+}
+
+/// Classes of one automaton of JSON that are told apart in a [`ClassId`].
+pub(super) const CLASSES: u32 = 1 << 16;
+
+impl TagAutomaton {
+    pub(super) fn part(&self, part: u32) -> &Part {
+        &self.0.parts[part as usize]
+    }
+
+    pub(super) fn junction(&self, junction: u32) -> &Junction {
+        &self.0.junctions[junction as usize]
+    }
+
+    /// How many parts there are: what memory is proportional to, the schemas'
+    /// own aside.
+    pub fn parts(&self) -> usize {
+        self.0.parts.len()
+    }
+
+    /// Writes what leads out of a state and through the parts behind it, up to a special token
+    /// or the end, and says which; `None` where JSON on its way takes more than `most` bytes.
+    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<Option<u32>> {
+        let way = self.nearest(state, most)?;
+        out.extend_from_slice(&way.text);
+        let (mut junction, mut stack) = (way.junction, way.stack);
+        // Where the rules go on that were opened on the way.
+        let mut opened = Vec::new();
+        loop {
+            let at = self.junction(junction);
+            match at.best {
+                Best::End => return Some(None),
+                Best::Special(special) => return Some(Some(special)),
+                Best::Part(part) => {
+                    let part = self.part(part);
+                    match &part.body {
+                        Body::Json(json) => json
+                            .completion(&json.start, (ROOT, None), most, out)
+                            .then_some(())?,
+                        body => body.completion(body.begin(), 0, out),
+                    }
+                    junction = part.after;
+                }
+                Best::Call(call) => {
+                    let (entry, after) = at.calls[call as usize];
+                    opened.push(after);
+                    junction = entry;
+                }
+                Best::Return => match (opened.pop(), stack.clone()) {
+                    (Some(after), _) => junction = after,
+                    (None, Some(frame)) => {
+                        junction = frame.after;
+                        stack = frame.below.clone();
+                    }
+                    (None, None) => return Some(None),
+                },
+            }
+        }
+    }
+
+    /// The state of a text that was committed, where only this could come.
+    fn advance_within(
+        &self,
+        state: &mut State,
+        bytes: &[u8],
+        x: &mut Scratch,
+    ) -> Result<(), usize> {
+        let mut threads = state.threads.clone();
+        if self.0.has_borders {
+            self.open_token(&mut threads);
+        }
+        self.read(&mut threads, bytes, x)?;
+        if self.0.has_borders {
+            self.close_token(&mut threads);
+        }
+        self.put(state, threads);
+        Ok(())
+    }
+
+    /// Reads text of one token.
+    fn read(&self, threads: &mut Vec<Held>, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            at += self.advance_json(threads, &bytes[at..], x);
+            let Some(&byte) = bytes.get(at) else { break };
+            let mut next = Vec::new();
+            for held in &*threads {
+                self.step_held(held, byte, x, &mut next);
+            }
+            if next.is_empty() {
+                return Err(at);
+            }
+            self.close_held(&mut next);
+            *threads = next;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Begins a walk at some threads.
+    pub(super) fn enter_threads<'h>(
+        &self,
+        held: impl Iterator<Item = &'h Held>,
+        x: &mut Scratch,
+    ) -> Cursor {
+        x.clear();
+        let mut threads = std::mem::take(&mut x.threads);
+        threads.clear();
+        for held in held {
+            let (slot, inner) = match (&self.part(held.part).body, &held.inner) {
+                (Body::Json(json), Inner::Json(state)) => {
+                    let stack = x.frames.enter(&held.stack);
+                    let slot = x.slot((held.part, stack), json, true);
+                    let scratch = &mut x.slots[slot as usize].scratch;
+                    (slot, json.automaton.enter(state, scratch).0)
+                }
+                (_, Inner::Number(at)) => (0, self.fresh(held.part, held.tokens, *at)),
+                _ => continue,
+            };
+            threads.push(Thread {
+                part: held.part,
+                guard: held.guard,
+                slot,
+                extra: held.extra,
+                tokens: held.tokens,
+                stack: x.frames.enter(&held.stack),
+                inner,
+            });
+        }
+        let cursor = match self.solo_of(&threads) {
+            // The slot remembers it: it need not be found by what it is.
+            Some(thread) => x.begin_alone(thread),
+            None => x.intern(&mut threads),
+        };
+        x.threads = threads;
+        cursor
+    }
+
+    /// Makes a state that of some threads. What was found of it stays where they are plainly
+    /// the same.
+    fn put(&self, state: &mut State, threads: Vec<Held>) {
+        let same = state.names.is_none() || self.is_same_state(&state.threads, &threads);
+        match same {
+            true => state.threads = threads,
+            false => *state = self.state_of(threads),
+        }
+    }
+
+    /// Working memory that is used for a moment.
+    pub(super) fn lend(&self) -> Scratch {
+        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_default()
+    }
+
+    pub(super) fn take_back(&self, x: Scratch) {
+        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.push(x);
+    }
+
+    /// The state of some threads.
+    fn state_of(&self, threads: Vec<Held>) -> State {
+        State {
+            threads,
+            names: (!self.0.names.is_empty()).then(Arc::default),
+        }
+    }
+
+    /// Whether a text without special tokens is admitted as a whole.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        let mut state = self.start();
+        self.advance(&mut state, text, &mut self.scratch()).is_ok() && self.is_accepting(&state)
+    }
+}
+
+impl ByteAutomaton for TagAutomaton {
+    type State = State;
+    type Scratch = Scratch;
+
+    fn scratch(&self) -> Scratch {
+        Scratch::default()
+    }
+
+    fn start(&self) -> State {
+        let mut threads = Vec::new();
+        self.begin_held(self.0.start, &None, &mut threads);
+        self.state_of(threads)
+    }
+
+    fn is_accepting(&self, state: &State) -> bool {
+        state.threads.iter().any(|held| {
+            let after = self.part(held.part).after;
+            self.may_end_held(held)
+                && self.reach(after, &held.stack, &mut |at, _| self.junction(at).end)
+        })
+    }
+
+    fn advance(&self, state: &mut State, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.advance_within(state, bytes, x),
+        }
+    }
+
+    fn completion(&self, state: &State, out: &mut Vec<u8>) {
+        let _ = self.completion_within(state, MAX_COMPLETION, out);
+    }
+
+    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let mut text = Vec::new();
+        let is_found = self.complete(state, max_bytes, &mut text).is_some();
+        let fits = is_found && text.len() <= max_bytes;
+        if fits {
+            out.extend(text);
+        }
+        fits
+    }
+
+    fn completion_special(&self, state: &State) -> Option<SpecialId> {
+        let mut text = Vec::new();
+        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
+        special.filter(|_| text.is_empty()).map(SpecialId)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.0
+            .parts
+            .iter()
+            .all(|part| part.body.is_fine_without(chars))
+    }
+
+    fn specials(&self) -> &[Box<str>] {
+        &self.0.specials
+    }
+
+    fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
+        for held in &state.threads {
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+            {
+                let names = self.0.names.iter().map(|name| name.special);
+                let allowed = names.filter(|s| count.excluded.binary_search(s).is_err());
+                out.extend(allowed.map(SpecialId));
+            }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, _| {
+                let specials = &self.junction(at).specials;
+                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
+                false
+            });
+        }
+        let before = out.len();
+        self.names_as_text(state, out);
+        // Names alone are in order.
+        if before > 0 {
+            out.sort_unstable();
+            out.dedup();
+        }
+    }
+
+    fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
+        let mut next = Vec::new();
+        for held in &state.threads {
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+                && count.excluded.binary_search(&special.0).is_err()
+            {
+                next.push(Held {
+                    inner: Inner::Number(Tokens::INSIDE),
+                    ..held.clone()
+                });
+            }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, stack| {
+                for &(read, junction) in &self.junction(at).specials {
+                    if read == special.0 {
+                        self.begin_held(junction, stack, &mut next);
+                    }
+                }
+                false
+            });
+        }
+        if let Some(name) = self.0.names.iter().find(|name| name.special == special.0) {
+            let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
+            let mut threads: Vec<Held> = texts.cloned().collect();
+            self.open_token(&mut threads);
+            let mut x = self.scratch();
+            if !threads.is_empty() && self.read(&mut threads, &name.text, &mut x).is_ok() {
+                next.extend(threads);
+            }
+        }
+        if self.0.has_borders {
+            self.close_token(&mut next);
+        }
+        let taken = !next.is_empty();
+        if taken {
+            self.put(state, next);
+        }
+        taken
+    }
+
+    /// That of the only part, or that several may come.
+    fn place(&self, state: &State) -> Option<fsm_index::Place> {
+        let words = |held: &Held| match &self.part(held.part).body {
+            Body::Nothing => "between markers",
+            Body::Literal(_) => "a marker",
+            Body::Dfa(_) | Body::Quiet(_) => "a text of a regular expression",
+            Body::Json(_) => "JSON",
+            Body::Free(_) | Body::Run(_) => "free text",
+            Body::Tokens(_) => "tokens",
+        };
+        match state.threads.as_slice() {
+            [held] => match (&self.part(held.part).body, &held.inner) {
+                (Body::Json(json), Inner::Json(inner)) => json.automaton.place(inner),
+                _ => Some(fsm_index::Place {
+                    state: words(held).to_owned(),
+                    locations: Vec::new(),
+                }),
+            },
+            several => {
+                let mut all: Vec<&str> = several.iter().map(words).collect();
+                all.sort_unstable();
+                all.dedup();
+                Some(fsm_index::Place {
+                    state: all.join(" or "),
+                    locations: Vec::new(),
+                })
+            }
+        }
+    }
+
+    fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
+        self.enter_threads(state.threads.iter(), x)
+    }
+
+    fn step(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Cursor {
+        if cursor.is_dead() {
+            return Cursor::DEAD;
+        }
+        if let Some(next) = self.step_solo(cursor, byte, x) {
+            return next;
+        }
+        let mut next = std::mem::take(&mut x.threads);
+        next.clear();
+        for at in 0..x.config(cursor).len() {
+            let thread = x.config(cursor)[at];
+            self.step_thread(thread, byte, x, &mut next);
+        }
+        self.close(x, &mut next);
+        let cursor = x.intern(&mut next);
+        x.threads = next;
+        cursor
+    }
+
+    fn text_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
+        if let Some(text) = self.solo_loop(cursor, horizon, x) {
+            return Some(text);
+        }
+        if let Some((thread, json)) = self.only_json(x.config(cursor)) {
+            if thread.extra != 0 || thread.guard != ROOT {
+                return None;
+            }
+            let scratch = &mut x.slots[thread.slot as usize].scratch;
+            let inner = json
+                .automaton
+                .text_loop(Cursor(thread.inner), horizon, scratch)?;
+            // Of the classes only that of free strings is known without the
+            // characters that begin markers.
+            if inner.class.0 >= CLASSES
+                || json.markers.is_some() && json.automaton.text_class(inner.class) != JSON_TEXT
+            {
+                return None;
+            }
+            let mut next = vec![Thread {
+                inner: inner.next.0,
+                ..thread
+            }];
+            return Some(TextLoop {
+                class: ClassId(thread.part * CLASSES + inner.class.0),
+                next: x.intern(&mut next),
+                steady: inner.steady,
+                alike: false,
+            });
+        }
+        let thread = self.free_thread(x.config(cursor))?;
+        let body = &self.part(thread.part).body;
+        let limit = match body {
+            Body::Free(free) => free.limit,
+            Body::Run(run) if run.max_tokens.is_none() && !run.patterns.is_blocked() => {
+                run.max_chars
+            }
+            _ => return None,
+        };
+        let at = (thread.part, thread.stack);
+        if thread.inner != body.begin() || self.resting(at, thread.extra, x) != cursor {
+            return None;
+        }
+        let class = ClassId(thread.part * CLASSES);
+        let Some(limit) = limit else {
+            return Some(TextLoop {
+                class,
+                next: cursor,
+                steady: u32::MAX,
+                alike: false,
+            });
+        };
+        if thread.extra >= limit {
+            return None;
+        }
+        let horizon = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        Some(TextLoop {
+            class,
+            next: self.resting(at, thread.extra + 1, x),
+            steady: (limit - thread.extra).saturating_sub(horizon),
+            alike: false,
+        })
+    }
+
+    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
+        let part = self.part(class.0 / CLASSES);
+        match &part.body {
+            Body::Json(json) if json.markers.is_some() => &json.text,
+            Body::Json(json) => json.automaton.text_class(ClassId(class.0 % CLASSES)),
+            _ => &part.class,
+        }
+    }
+
+    fn text_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
+        self.solo_ahead(cursor, chars, x)
+    }
+
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        self.solo_free(cursor, x)
+    }
+
+    fn text_reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.solo_reader(cursor, horizon, x)
+    }
+
+    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.solo_behind(cursor, at, x)
+    }
+
+    fn differences(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Differences,
+    ) -> bool {
+        self.solo_differences(cursor, horizon, x, out)
+    }
+
+    fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
+        self.solo_spells(cursor, x, out)
+    }
+
+    fn top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        self.solo_top_tells(cursor, x)
+    }
+
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        self.solo_least_depth(cursor, x)
+    }
+
+    fn common_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        self.solo_common_key(cursor, depth, horizon, x, out)
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        self.step_solo_on_top(cursor, byte, x)
+    }
+
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.solo_next_bytes(cursor, false, x)
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.solo_next_bytes(cursor, true, x)
+    }
+
+    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
+        self.solo_count(cursor, x)
+    }
+
+    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
+        self.solo_count_on(before, used, x);
+    }
+
+    fn is_same(&self, state: &State, other: &State) -> bool {
+        self.is_same_state(&state.threads, &other.threads)
+    }
+
+    fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        if let Some(like) = self.solo_like(cursor, x) {
+            return like;
+        }
+        if let Some((thread, json)) = self.only_json(x.config(cursor)) {
+            if thread.extra != 0 {
+                return None;
+            }
+            let scratch = &mut x.slots[thread.slot as usize].scratch;
+            let inner = json.automaton.resembles(Cursor(thread.inner), scratch);
+            if inner.is_none() && thread.guard == ROOT {
+                return None;
+            }
+            let mut like = vec![Thread {
+                guard: ROOT,
+                inner: inner.map_or(thread.inner, |inner| inner.0),
+                ..thread
+            }];
+            return Some(x.intern(&mut like));
+        }
+        let thread = self.free_thread(x.config(cursor))?;
+        let is_between = match &self.part(thread.part).body {
+            Body::Run(run) => run.max_tokens.is_none() && Run::may_end(thread.inner),
+            _ => Place::unpack(thread.inner).is_between(),
+        };
+        if !is_between {
+            return None;
+        }
+        let like = self.resting((thread.part, thread.stack), thread.extra, x);
+        (like != cursor).then_some(like)
+    }
+
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        // With other threads, what one may not read another might: then all
+        // that is said is that a token must be tried.
+        let alone = state.threads.len() == 1;
+        for held in &state.threads {
+            if let (Body::Json(json), Inner::Json(inner)) =
+                (&self.part(held.part).body, &held.inner)
+            {
+                json.automaton.exceptions(inner, &mut |exception| {
+                    each(match exception {
+                        Exception::Begins(text) if !alone => Exception::Contains(text),
+                        other => other,
+                    });
+                });
+            }
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        match state.threads.as_slice() {
+            [held] => match (&self.part(held.part).body, &held.inner) {
+                (Body::Json(json), Inner::Json(inner)) => json.automaton.is_suspect(inner, token),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    fn mask_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let before = out.len();
+        out.push(x.config(cursor).len() as u32);
+        let reach = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
+        for at in 0..x.config(cursor).len() {
+            let thread = x.config(cursor)[at];
+            let part = self.part(thread.part);
+            let extra = match &part.body {
+                Body::Free(free) => free.limit.map_or(0, |limit| left(limit, thread.extra)),
+                Body::Run(run) => run.max_chars.map_or(0, |limit| left(limit, thread.extra)),
+                _ => thread.extra,
+            };
+            // A walk is over one token.
+            let tokens = match &part.body {
+                Body::Run(run) => run
+                    .max_tokens
+                    .map_or(0, |most| most.saturating_sub(thread.tokens).min(1)),
+                _ => thread.tokens,
+            };
+            out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
+            let mut stack = thread.stack;
+            while let Some(frame) = x.frames.get(stack) {
+                out.push(frame.after + 1);
+                stack = frame.below;
+            }
+            out.push(0);
+            let from = out.len();
+            match &part.body {
+                Body::Json(json) => {
+                    let scratch = &mut x.slots[thread.slot as usize].scratch;
+                    let inner = Cursor(thread.inner);
+                    if !json.automaton.mask_key(inner, depth, horizon, scratch, out) {
+                        out.truncate(before);
+                        return false;
+                    }
+                }
+                _ => out.push(thread.inner),
+            }
+            out.push((out.len() - from) as u32);
+        }
+        !cursor.is_dead()
+    }
+
+    fn depth_used(&self, x: &Scratch) -> usize {
+        let begun = x.slots.iter().filter(|s| s.used && s.begun_before);
+        let depths = begun.map(|slot| match &self.part(slot.part).body {
+            Body::Json(json) => json.automaton.depth_used(&slot.scratch),
+            _ => 1,
+        });
+        depths.max().unwrap_or(1)
+    }
+}
+
+impl fmt::Debug for TagAutomaton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (parts, specials) = (self.parts(), &self.0.specials);
+        write!(f, "TagAutomaton({parts} parts, specials {specials:?})")
+    }
+}
