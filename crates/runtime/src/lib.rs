@@ -41,5 +41,5 @@ pub mod tools;
 
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};
-#[cfg(any(feature = "models", feature = "tools"))]
+#[cfg(feature = "tools")]
 use python_compat::depth;

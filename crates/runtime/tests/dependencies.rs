@@ -28,6 +28,7 @@ const ALONE: &[(&str, &[&str])] = &[
         &["minijinja", "fsm-index", "schema-regex"],
     ),
     ("schema-regex", &["minijinja", "response-parser"]),
+    ("structural-tags", &["minijinja", "chat-template"]),
 ];
 
 /// What this machine is, so that nothing is asked for that only others need.

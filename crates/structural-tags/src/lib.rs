@@ -88,7 +88,6 @@ struct Readme;
 
 mod anchors;
 mod build;
-mod depth;
 mod error;
 mod exchange;
 mod free;

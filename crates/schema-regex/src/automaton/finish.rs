@@ -40,6 +40,9 @@ pub(super) const MAX_SEARCHED: u64 = 100_000;
 /// So many names, or values of a list, are looked through in the time of a state.
 const AS_A_STATE: u64 = 64;
 
+/// So many characters are tried, each in one alternative, in the time of a state.
+const TRIED_AS_A_STATE: u64 = 1_024;
+
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
 
@@ -543,6 +546,9 @@ impl SchemaAutomaton {
             return None;
         };
         let m = self.node(node).string.as_ref()?;
+        let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
+        others.sort_unstable();
+        others.dedup();
         let heads = |text: &Str| -> Vec<char> {
             let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
             let read = text.words.read as usize;
@@ -551,9 +557,7 @@ impl SchemaAutomaton {
                 .filter_map(|w| w.text[read..].chars().next())
                 .collect();
             out.dedup();
-            for d in &m.dfas {
-                out.extend(representatives(d));
-            }
+            out.extend(&others);
             // One that no word goes on with.
             let free = ('a'..=char::MAX).find(|c| !out.contains(c));
             out.extend(free);
@@ -593,7 +597,10 @@ impl SchemaAutomaton {
                 let Top::String { text, .. } = c.top else {
                     return Vec::new();
                 };
-                self.characters(*c, text.partial, &heads(&text), x)
+                let heads = heads(&text);
+                let tried = heads.len() as u64 * m.leaves.len() as u64;
+                x.may_search = x.may_search.saturating_sub(tried / TRIED_AS_A_STATE);
+                self.characters(*c, text.partial, &heads, x)
             },
         )?;
         filled.extend(rest);

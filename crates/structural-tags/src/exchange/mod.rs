@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use self::format::Format;
 use crate::machine::TagAutomaton;
-use crate::{Error, ErrorKind, depth};
+use crate::{Error, ErrorKind};
+use python_compat::depth;
 
 pub use self::presets::Preset;
 
