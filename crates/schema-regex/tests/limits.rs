@@ -510,3 +510,31 @@ fn deep_values_are_errors_at_the_door() {
         .spawn(check);
     thread.expect("a thread").join().expect("no overflow");
 }
+
+/// 300 objects that each bound the same member otherwise took 0.1 s a mask: each character is
+/// held against all bounds. Alike ones, however many, are no matter.
+#[test]
+fn alternatives_that_bound_one_string_are_limited() {
+    let objects = |n: usize, bound: &dyn Fn(usize) -> Value| {
+        let one = |i: usize| {
+            let names = [
+                ("a".to_owned(), bound(i)),
+                (format!("p{i}"), json!({"type": "integer"})),
+            ];
+            json!({"type": "object", "additionalProperties": false, "required": ["a"],
+                   "properties": names.into_iter().collect::<serde_json::Map<_, _>>()})
+        };
+        json!({"anyOf": (0..n).map(one).collect::<Vec<_>>()})
+    };
+    let options = Options::default();
+    let compile = |schema: &Value| SchemaAutomaton::new(schema, &options).map(|_| ());
+    let other = |i: usize| json!({"type": "string", "maxLength": i + 1});
+    let error = compile(&objects(201, &other)).expect_err("too many");
+    assert_eq!(error.kind(), ErrorKind::TooManyAlternatives);
+    assert!(error.to_string().contains("200 alternatives"), "{error}");
+    compile(&objects(200, &other)).expect("as many as there may be");
+    let alike = |_: usize| json!({"type": "string", "maxLength": 5});
+    compile(&objects(300, &alike)).expect("all ask the same");
+    let listed = |i: usize| json!({"const": format!("kind {i}")});
+    compile(&objects(300, &listed)).expect("listed strings are told apart at once");
+}

@@ -19,7 +19,7 @@ use super::room::Catalog;
 use super::shape::{ArrayShape, Kind, ObjectShape, Shape};
 use super::united::Leaves;
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
+use crate::hash::{FxMap, FxSet};
 use crate::ir::Name;
 use crate::options::Options;
 use crate::print::Narrowed;
@@ -326,6 +326,17 @@ impl Builder {
         if leaves.is_empty() {
             return Ok(None);
         }
+        if leaves.len() > MAX_ASKING && asking(&leaves) > MAX_ASKING {
+            let at = self.compiler.first_of(goals[0]);
+            return Err(Error::new(
+                ErrorKind::TooManyAlternatives,
+                self.compiler.pointer(at),
+                format!(
+                    "more than {MAX_ASKING} alternatives around this string ask each something \
+                     else of it; simplify them"
+                ),
+            ));
+        }
         let Leaves {
             leaves,
             dfas,
@@ -563,10 +574,22 @@ fn words_of(mut mentioned: Vec<(Name, u32, Mention)>) -> Vec<Word> {
 /// The number of a node that nobody has asked for.
 const UNKNOWN: u32 = u32::MAX;
 
+/// How many leaves, of as many goals, ask something else of a string but to be a listed one.
+fn asking(leaves: &[Leaf]) -> usize {
+    let asks = |l: &&Leaf| !l.listed && (l.dfa.is_some() || l.min > 0 || l.max.is_some());
+    let asking = leaves.iter().filter(asks);
+    let asked: FxSet<_> = asking.clone().map(|l| (l.dfa, l.min, l.max)).collect();
+    let goals: FxSet<u32> = asking.map(|l| l.goal).collect();
+    asked.len().min(goals.len())
+}
+
 /// The most nodes of one automaton.
 const MAX_NODES: usize = 200_000;
 /// The most items with a schema of their own.
 const MAX_PREFIX: u64 = 5_000;
+/// Most alternatives that ask something of one string but to be a listed one: each character
+/// is held against all of them.
+const MAX_ASKING: usize = 200;
 /// How much more it takes to follow several counts than one, which needs no search.
 const MANY_COUNTS: u64 = 64;
 /// The most combinations of counts and index that are followed.
