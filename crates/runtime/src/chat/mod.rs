@@ -20,7 +20,7 @@
 //! ```
 //!
 //! The work is done by the crate [`chat_template`], which knows neither models nor
-//! tokenizers; its page lists the limits. Here its errors become [`Error`](crate::Error)s,
+//! tokenizers; its page lists the limits. Here its errors become [`Error`]s,
 //! and chats become tokens.
 
 use std::ops::Deref;
