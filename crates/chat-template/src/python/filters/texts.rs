@@ -198,11 +198,15 @@ pub(crate) fn wordwrap(
     let mut wrapped: Vec<&str> = Vec::new();
     for line in lines(&text, LineEnds::Drop) {
         let before = wrapped.len();
+        // A long word alone is so many pieces: they are paid for before they are there.
+        let foreseen = line.len() / width;
+        charge(render, foreseen.saturating_mul(ITEM))?;
         wrap_line(line, width, breaks, hyphens, &mut wrapped);
         if wrapped.len() == before {
             wrapped.push("");
         }
-        charge(render, (wrapped.len() - before).saturating_mul(ITEM))?;
+        let more = (wrapped.len() - before).saturating_sub(foreseen);
+        charge(render, more.saturating_mul(ITEM))?;
     }
     charge(render, wrapped.len().saturating_mul(separator.len()))?;
     Ok(Value::from(wrapped.join(&separator)))
