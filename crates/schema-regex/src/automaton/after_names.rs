@@ -2,10 +2,9 @@
 //! what [`Live::object`] answers for one name in the time that it takes to look at all,
 //! this answers from sums that are made once.
 
-use std::collections::HashMap;
-
 use super::live::{Live, ObjectAt, has_bit};
 use super::node::{LOOSE, ObjectMachine, ObjectThread};
+use crate::hash::FxMap;
 
 /// One thread of an object before a name.
 pub(super) struct AfterNames<'a> {
@@ -25,7 +24,7 @@ pub(super) struct AfterNames<'a> {
     further: Vec<Option<u64>>,
     implied: Option<Implied>,
     /// What searches for witnesses said.
-    searched: HashMap<(u32, u32, u64, u32), bool>,
+    searched: FxMap<(u32, u32, u64, u32), bool>,
 }
 
 /// What names imply that are not there.
@@ -62,7 +61,7 @@ impl<'a> AfterNames<'a> {
             ranks: Vec::new(),
             further: Vec::new(),
             implied: None,
-            searched: HashMap::new(),
+            searched: FxMap::default(),
         };
         for (at, (rank, name)) in t.required.iter().enumerate() {
             if *rank == LOOSE && has_bit(out.used, *name) {
@@ -153,21 +152,14 @@ impl<'a> AfterNames<'a> {
             let choices = self.m.declared[name as usize].of(self.thread);
             choices.iter().any(|choice| choice.take & open != 0)
         };
+        let (live, m, thread) = (self.live, self.m, self.thread);
+        let search = || live.has_witnesses(m, thread, open, missing, after);
         // A name that can give none of the witnesses is like any other to the search.
         if after.also_class.is_some() || after.also.is_some_and(gives) {
-            return self
-                .live
-                .has_witnesses(self.m, self.thread, open, missing, after);
+            return search();
         }
         let key = (open, floor, missing, after.count);
-        if let Some(known) = self.searched.get(&key) {
-            return *known;
-        }
-        let found = self
-            .live
-            .has_witnesses(self.m, self.thread, open, missing, after);
-        self.searched.insert(key, found);
-        found
+        *self.searched.entry(key).or_insert_with(search)
     }
 
     /// Whether all that is implied behind a name can come there.

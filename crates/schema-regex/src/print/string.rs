@@ -117,25 +117,22 @@ pub(crate) fn language(
     s: &Strings,
     limit: Limit<'_>,
 ) -> Result<Language, TooTangled> {
-    if let Some(allowed) = &s.allowed {
-        let cost = allowed.iter().map(|text| spell::cost(text)).sum();
-        limit.work(cost).map_err(|_| TooTangled {
+    // Whoever set the limit says that it is spent.
+    let pay = |units| {
+        limit.work(units).map_err(|_| TooTangled {
             at: None,
             reason: String::new(),
-        })?;
+        })
+    };
+    if let Some(allowed) = &s.allowed {
+        pay(allowed.iter().map(|text| spell::cost(text)).sum())?;
         let kept = allowed
             .iter()
             .filter(|text| crate::validate::strings_hold(schema, s, text));
         return Ok(Language::Re(Re::alt(kept.map(|text| Re::literal(text)))));
     }
     // Each pattern is copied, and looked through more than once.
-    let conditions = s.formats.len() + s.patterns.len();
-    if limit.work(PATTERN * conditions).is_err() {
-        return Err(TooTangled {
-            at: None,
-            reason: String::new(),
-        });
-    }
+    pay(PATTERN * (s.formats.len() + s.patterns.len()))?;
     // Each condition on the whole string, and whether it holds or must not.
     let mut parts: Vec<(Re, bool)> = Vec::new();
     let mut at: Option<At> = None;

@@ -1,6 +1,5 @@
 //! The structural-tag JSON that servers exchange.
 
-mod alone;
 mod cases;
 mod goldens;
 mod matcher;
