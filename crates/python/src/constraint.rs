@@ -1,0 +1,435 @@
+//! `Constraint`: what a text must be, compiled for a vocabulary.
+
+use std::sync::Arc;
+
+use fsm_index::{ByteDfa, Guide, Index, IndexConfig, TokenId};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use response_parser::{Format, ResponseTemplate};
+use schema_regex::automaton::SchemaAutomaton;
+use schema_regex::ledger::{Entry, Status};
+use schema_regex::{Options, PropertyOrder, Whitespace, parse_str};
+use serde_json::{Value, json};
+use structural_tags::{
+    Content, Count, Presence, Reasoning, ResponseFormat, StructuralTag, TagAutomaton,
+};
+
+use crate::error::{IntoPython, detached, of_kind};
+use crate::json;
+use crate::matcher::{Matcher, Steps};
+use crate::vocabulary::{Vocabulary, token_ids};
+
+/// What a text must be, compiled for a vocabulary. Immutable; any number of matchers on any
+/// number of threads share it, and the masks that are known.
+#[pyclass(frozen, module = "tokenmold")]
+pub(crate) struct Constraint {
+    pub(crate) compiled: Arc<Compiled>,
+}
+
+/// A description with what was compiled of it.
+pub(crate) struct Compiled {
+    /// The description: JSON, the same for the same constraint.
+    description: String,
+    vocabulary: Py<Vocabulary>,
+    index: Indexed,
+}
+
+/// An index over one of the automata.
+enum Indexed {
+    Schema(Arc<Index<SchemaAutomaton>>),
+    Regex(Arc<Index<ByteDfa>>),
+    Tags(Arc<Index<TagAutomaton>>),
+}
+
+/// What a saved constraint begins with.
+const MAGIC: &str = "tokenmold constraint 1";
+
+/// Bytes that a node of a schema's automaton takes, about: measured over real schemas, see
+/// `docs/PERFORMANCE.md`.
+const NODE_BYTES: usize = 1_500;
+
+/// Bytes that a compiled schema takes for each byte of its text, about.
+const TEXT_BYTES: usize = 12;
+
+impl Compiled {
+    /// Compiles a description: `kind`, and what that kind takes. The interpreter's lock is not
+    /// needed. Rows of masks take `max_row_bytes` at most.
+    pub(crate) fn new(
+        description: &Value,
+        vocabulary: Py<Vocabulary>,
+        max_row_bytes: usize,
+    ) -> PyResult<Compiled> {
+        let tokens = &vocabulary.get().tokens;
+        let config = IndexConfig {
+            max_row_bytes,
+            fill: fsm_index::Fill::Lazy,
+            ..IndexConfig::default()
+        };
+        let tags = |automaton: Result<TagAutomaton, structural_tags::Error>| {
+            let automaton = automaton.map_err(IntoPython::into_python)?;
+            let index = Index::lazy(automaton, tokens, &config);
+            PyResult::Ok(Indexed::Tags(Arc::new(
+                index.map_err(IntoPython::into_python)?,
+            )))
+        };
+        let regex = |pattern: &str| {
+            let index = Index::with_config(pattern, tokens, &fsm_index::Config::default(), &config);
+            PyResult::Ok(Indexed::Regex(Arc::new(
+                index.map_err(IntoPython::into_python)?,
+            )))
+        };
+        let index = match text(description, "kind")? {
+            "json_schema" => {
+                let options = options_of(description)?;
+                let schema =
+                    parse_str(text(description, "schema")?).map_err(IntoPython::into_python)?;
+                let automaton =
+                    SchemaAutomaton::compile(schema, &options).map_err(IntoPython::into_python)?;
+                let index =
+                    Index::lazy(automaton, tokens, &config).map_err(IntoPython::into_python)?;
+                Indexed::Schema(Arc::new(index))
+            }
+            "regex" => regex(text(description, "pattern")?)?,
+            "choice" => {
+                let texts = description["texts"].as_array().ok_or_else(damaged)?;
+                let texts: Option<Vec<String>> = texts
+                    .iter()
+                    .map(|text| Some(regex_syntax::escape(text.as_str()?)))
+                    .collect();
+                let texts = texts.ok_or_else(damaged)?;
+                if texts.is_empty() {
+                    return Err(of_kind(
+                        "invalid",
+                        "a choice of no texts has none to choose; name at least one",
+                    ));
+                }
+                regex(&format!("(?:{})", texts.join("|")))?
+            }
+            "structural_tag" => {
+                let tag = StructuralTag::from_json(text(description, "tag")?)
+                    .map_err(IntoPython::into_python)?;
+                tags(tag.compile(tokens))?
+            }
+            "response_format" => tags(response_format(description)?.compile(tokens))?,
+            _ => return Err(damaged()),
+        };
+        Ok(Compiled {
+            description: description.to_string(),
+            vocabulary,
+            index,
+        })
+    }
+
+    /// Bytes that it takes: rows as they are, the automaton by its size, about. It grows as
+    /// masks are asked for.
+    pub(crate) fn memory(&self) -> usize {
+        let own = self.description.len();
+        own + match &self.index {
+            Indexed::Schema(index) => {
+                index.stats().row_bytes + index.automaton().nodes() * NODE_BYTES + own * TEXT_BYTES
+            }
+            Indexed::Tags(index) => {
+                index.stats().row_bytes + index.automaton().parts() * NODE_BYTES + own * TEXT_BYTES
+            }
+            Indexed::Regex(index) => index.stats().row_bytes + index.automaton().memory(),
+        }
+    }
+
+    fn guide(&self, ends: Option<Vec<TokenId>>, ignore: bool) -> PyResult<Box<dyn Steps>> {
+        match &self.index {
+            Indexed::Schema(index) => boxed(Guide::new(index.clone()), ends, ignore),
+            Indexed::Regex(index) => boxed(Guide::new(index.clone()), ends, ignore),
+            Indexed::Tags(index) => boxed(Guide::new(index.clone()), ends, ignore),
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> &fsm_index::Vocabulary {
+        &self.vocabulary.get().tokens
+    }
+}
+
+fn boxed<A>(
+    mut guide: Guide<A>,
+    ends: Option<Vec<TokenId>>,
+    ignore: bool,
+) -> PyResult<Box<dyn Steps>>
+where
+    A: fsm_index::ByteAutomaton + 'static,
+    Guide<A>: Steps,
+{
+    if let Some(ends) = ends {
+        guide = guide.with_end_tokens(ends).map_err(IntoPython::into_python)?;
+    }
+    if ignore {
+        guide = guide.with_after_end(fsm_index::AfterEnd::Ignore);
+    }
+    Ok(Box::new(guide))
+}
+
+fn damaged() -> PyErr {
+    of_kind("invalid", "the description of the constraint is damaged")
+}
+
+fn text<'v>(description: &'v Value, name: &str) -> PyResult<&'v str> {
+    description[name].as_str().ok_or_else(damaged)
+}
+
+/// A word that stands for one of several things, or says which there are.
+fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> {
+    let found = known.iter().find(|(name, _)| *name == given);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<String> = known.iter().map(|(name, _)| format!("{name:?}")).collect();
+        let names = names.join(", ");
+        of_kind("bad_option", format!("{what} is one of {names}, not {given:?}"))
+    })
+}
+
+fn options_of(description: &Value) -> PyResult<Options> {
+    let whitespace = match text(description, "whitespace")? {
+        "flexible" => Whitespace::bounded(),
+        given => one_of(
+            "whitespace",
+            given,
+            &[("flexible", 0), ("single", 1), ("compact", 2)],
+        )
+        .map(|known| match known {
+            1 => Whitespace::SingleSpace,
+            _ => Whitespace::Compact,
+        })?,
+    };
+    let orders = [
+        ("declared", PropertyOrder::Schema),
+        ("any", PropertyOrder::Any),
+    ];
+    let order = one_of("order", text(description, "order")?, &orders)?;
+    Ok(Options::default()
+        .whitespace(whitespace)
+        .property_order(order))
+}
+
+/// A response format: a ready-made one by its name, or that of a response template.
+fn response_format(description: &Value) -> PyResult<ResponseFormat> {
+    let into = IntoPython::into_python;
+    let mut format = match &description["format"] {
+        Value::String(name) => {
+            let known = Format::by_name(name).ok_or_else(|| {
+                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+                let names = names.join(", ");
+                of_kind("invalid", format!("{name:?} is none of the formats {names}"))
+            })?;
+            ResponseFormat::named(known).map_err(into)?
+        }
+        template => {
+            let template = ResponseTemplate::new(template).map_err(IntoPython::into_python)?;
+            ResponseFormat::from_template(&template).map_err(IntoPython::into_python)?
+        }
+    };
+    if let Some(tools) = description["tools"].as_array() {
+        format = format.with_tools(tools).map_err(IntoPython::into_python)?;
+    }
+    if let Some(calls) = description["calls"].as_str() {
+        let known = [
+            ("any", Count::ANY),
+            ("required", Count::AT_LEAST_ONE),
+            ("one", Count::ONE),
+            ("none", Count::NONE),
+        ];
+        format = format.with_calls(one_of("calls", calls, &known)?);
+    }
+    if let Some(reasoning) = description["reasoning"].as_str() {
+        let known = [
+            ("absent", Presence::Absent),
+            ("optional", Presence::Optional),
+            ("required", Presence::Required),
+        ];
+        let presence = one_of("reasoning", reasoning, &known)?;
+        let limit = None;
+        format = format.with_reasoning(Reasoning { presence, limit });
+    }
+    if let Some(answer) = description["answer"].as_str() {
+        let schema = json::parse(answer, "the schema of the answer")?;
+        let options = options_of(description)?;
+        let answer = Content::schema_with(&schema, &options).map_err(IntoPython::into_python)?;
+        format = format.with_answer(answer);
+    }
+    if let Some(prompt) = description["prompt"].as_str() {
+        format = format.after(prompt);
+    }
+    Ok(format)
+}
+
+#[pymethods]
+impl Constraint {
+    /// The constraint that `to_bytes` saved, for the vocabulary that it was compiled for.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8], vocabulary: &Bound<'_, Vocabulary>) -> PyResult<Constraint> {
+        let damaged = || of_kind("bad_file", "the bytes are not a saved constraint of this version");
+        let text = std::str::from_utf8(data).map_err(|_| damaged())?;
+        let (magic, rest) = text.split_once('\n').ok_or_else(damaged)?;
+        let (fingerprint, description) = rest.split_once('\n').ok_or_else(damaged)?;
+        if magic != MAGIC {
+            return Err(damaged());
+        }
+        let own = format!("{:032x}", vocabulary.get().tokens.fingerprint());
+        if own != fingerprint {
+            let message = format!(
+                "the constraint was compiled for the vocabulary {fingerprint}, not for {own}"
+            );
+            return Err(of_kind("vocabulary", message));
+        }
+        let description = json::parse(description, "the description")?;
+        let vocabulary = vocabulary.clone().unbind();
+        let compiled = detached(py, || {
+            Compiled::new(&description, vocabulary, IndexConfig::default().max_row_bytes)
+        })?;
+        Ok(Constraint {
+            compiled: Arc::new(compiled),
+        })
+    }
+
+    /// The constraint as bytes: what it was compiled from, and which vocabulary it is for.
+    /// Compiling again takes less time than reading masks would.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let fingerprint = self.compiled.tokens().fingerprint();
+        let description = &self.compiled.description;
+        let text = format!("{MAGIC}\n{fingerprint:032x}\n{description}");
+        PyBytes::new(py, text.as_bytes())
+    }
+
+    /// What it was compiled from: `json_schema`, `regex`, `choice`, `structural_tag` or
+    /// `response_format`.
+    #[getter]
+    fn kind(&self) -> PyResult<String> {
+        let description = json::parse(&self.compiled.description, "the description")?;
+        Ok(text(&description, "kind")?.to_owned())
+    }
+
+    /// The vocabulary that it is compiled for.
+    #[getter]
+    fn vocabulary(&self, py: Python<'_>) -> Py<Vocabulary> {
+        self.compiled.vocabulary.clone_ref(py)
+    }
+
+    /// What each keyword of a JSON Schema has become: its pointer, its name, whether it is
+    /// `enforced`, an `annotation` or `narrowed`, and why. Empty for other constraints.
+    #[getter]
+    fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let entries = match &self.compiled.index {
+            Indexed::Schema(index) => index.automaton().ledger(),
+            Indexed::Regex(_) | Indexed::Tags(_) => Vec::new(),
+        };
+        let list = PyList::empty(py);
+        for Entry {
+            pointer,
+            keyword,
+            status,
+            ..
+        } in entries
+        {
+            let (status, why) = match status {
+                Status::Enforced => ("enforced", String::new()),
+                Status::Annotation => ("annotation", String::new()),
+                Status::Narrowed(why) => ("narrowed", why),
+                Status::Refused(why) => ("refused", why),
+                _ => ("other", String::new()),
+            };
+            let line = PyDict::new(py);
+            line.set_item("pointer", pointer)?;
+            line.set_item("keyword", keyword)?;
+            line.set_item("status", status)?;
+            line.set_item("why", why)?;
+            list.append(line)?;
+        }
+        Ok(list)
+    }
+
+    /// Bytes that it takes, about; it grows as masks are asked for.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.compiled.memory()
+    }
+
+    /// A matcher at the start of a text.
+    ///
+    /// `ends` are the tokens that end the text, in place of the vocabulary's: tokens that are
+    /// text cannot. What comes after an end token is refused, or with `after_end="ignore"`
+    /// taken without a change.
+    #[pyo3(signature = (ends = None, *, after_end = "refuse"))]
+    fn matcher(
+        slf: &Bound<'_, Self>,
+        ends: Option<&Bound<'_, PyAny>>,
+        after_end: &str,
+    ) -> PyResult<Matcher> {
+        let compiled = &slf.get().compiled;
+        let ends = ends.map(token_ids).transpose()?;
+        if ends.is_none() && compiled.tokens().ends().is_empty() {
+            return Err(of_kind(
+                "vocabulary",
+                "no token ends a text: name the vocabulary's `ends`, or pass `ends` here",
+            ));
+        }
+        let ignore = one_of("after_end", after_end, &[("refuse", false), ("ignore", true)])?;
+        let guide = compiled.guide(ends, ignore)?;
+        Ok(Matcher::new(slf.clone().unbind(), guide))
+    }
+
+    /// Whether a whole text is admitted.
+    fn is_match(&self, text: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let bytes = if let Ok(text) = text.cast::<PyString>() {
+            text.to_str()?.as_bytes()
+        } else if let Ok(bytes) = text.cast::<PyBytes>() {
+            bytes.as_bytes()
+        } else {
+            return Err(PyTypeError::new_err("a text is str or bytes"));
+        };
+        detached(text.py(), || {
+            Ok(match &self.compiled.index {
+                Indexed::Schema(index) => index.automaton().is_match(bytes),
+                Indexed::Tags(index) => index.automaton().is_match(bytes),
+                Indexed::Regex(index) => index.automaton().accepts(bytes),
+            })
+        })
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let kind = self.kind()?;
+        let text: String = self.compiled.description.chars().take(200).collect();
+        Ok(format!("<Constraint {kind} {text}>"))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let read = py.get_type::<Constraint>().getattr("from_bytes")?;
+        let arguments = (self.to_bytes(py), self.vocabulary(py)).into_pyobject(py)?;
+        PyTuple::new(py, [read, arguments.into_any()])
+    }
+}
+
+/// Descriptions of constraints, as [`Compiled::new`] takes them.
+pub(crate) mod describe {
+    use super::{Value, json};
+
+    pub(crate) fn json_schema(schema: &str, whitespace: &str, order: &str) -> Value {
+        json!({"kind": "json_schema", "schema": schema, "whitespace": whitespace, "order": order})
+    }
+
+    pub(crate) fn regex(pattern: &str) -> Value {
+        json!({"kind": "regex", "pattern": pattern})
+    }
+
+    pub(crate) fn choice(texts: &[String]) -> Value {
+        json!({"kind": "choice", "texts": texts})
+    }
+
+    pub(crate) fn structural_tag(tag: &str) -> Value {
+        json!({"kind": "structural_tag", "tag": tag})
+    }
+
+    /// `options` are those of the response format, an object.
+    pub(crate) fn response_format(format: Value, options: Value) -> Value {
+        let mut description = options;
+        description["kind"] = "response_format".into();
+        description["format"] = format;
+        description
+    }
+}

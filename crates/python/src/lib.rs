@@ -1,0 +1,46 @@
+//! The compiled part of the Python package `tokenmold`: what `python/tokenmold` is written over.
+//!
+//! Classes are thin: each holds a value of one of the Rust crates, and says its errors as
+//! `TokenmoldError`. `buffers.rs` is the only place that touches memory which Python lends.
+
+mod buffers;
+mod chat;
+mod compiler;
+mod constraint;
+mod error;
+mod json;
+mod logits;
+mod matcher;
+mod pool;
+mod response;
+mod vocabulary;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _tokenmold {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::chat::ChatTemplate;
+    #[pymodule_export]
+    use crate::compiler::Compiler;
+    #[pymodule_export]
+    use crate::constraint::Constraint;
+    #[pymodule_export]
+    use crate::logits::apply_mask;
+    #[pymodule_export]
+    use crate::matcher::{Explanation, Matcher, fill_batch};
+    #[pymodule_export]
+    use crate::pool::available_threads;
+    #[pymodule_export]
+    use crate::response::{ResponseSchema, ResponseStream, ResponseTemplate};
+    #[pymodule_export]
+    use crate::vocabulary::{Vocabulary, vocabulary_from_state};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::error::add(module)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,209 @@
+//! Answers of models, read back: whole, and while they arrive.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use response_parser::{
+    Event, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream, Turn,
+};
+use serde_json::Value;
+
+use crate::error::{IntoPython, caught, detached, of_kind};
+use crate::json::{parse, text_of, to_python, value_of};
+
+/// How a model's answer is read back, by a `response_template`.
+#[pyclass(frozen, module = "tokenmold")]
+pub(crate) struct ResponseTemplate {
+    template: Template,
+}
+
+fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
+    tools.map(value_of).transpose()
+}
+
+fn turn<'a>(prefix: Option<&'a str>, tools: Option<&'a Value>) -> Turn<'a> {
+    let turn = Turn::after(prefix.unwrap_or_default());
+    match tools {
+        Some(tools) => turn.tools(tools),
+        None => turn,
+    }
+}
+
+#[pymethods]
+impl ResponseTemplate {
+    /// Compiles a template: its JSON, or what that reads as.
+    #[new]
+    fn new(template: &Bound<'_, PyAny>) -> PyResult<ResponseTemplate> {
+        let json = parse(&text_of(template)?, "the response template")?;
+        let template = caught(|| Template::new(&json).map_err(IntoPython::into_python))?;
+        Ok(ResponseTemplate { template })
+    }
+
+    /// The template in a model's folder.
+    #[staticmethod]
+    fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseTemplate> {
+        let template = caught(|| Template::from_model_dir(path).map_err(IntoPython::into_python))?;
+        Ok(ResponseTemplate { template })
+    }
+
+    /// The message of a whole answer. `prefix` is the rendered prompt, or its end: some prompts
+    /// begin the answer. `tools` are those that were offered: arguments that were written as
+    /// text are cast to the types of their schemas.
+    #[pyo3(signature = (text, *, prefix = None, tools = None))]
+    fn parse(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        prefix: Option<&str>,
+        tools: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let tools = tools_of(tools)?;
+        let message = detached(py, || {
+            let turn = turn(prefix, tools.as_ref());
+            let message = self.template.parse_turn(&turn, text);
+            message.map_err(IntoPython::into_python)
+        })?;
+        to_python(py, &message)
+    }
+
+    /// Starts to read an answer that arrives in pieces.
+    #[pyo3(signature = (*, prefix = None, tools = None))]
+    fn stream(
+        &self,
+        prefix: Option<&str>,
+        tools: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ResponseStream> {
+        let tools = tools_of(tools)?;
+        let mut events = Vec::new();
+        let stream = caught(|| {
+            let turn = turn(prefix, tools.as_ref());
+            let stream = self.template.stream_with(&turn, &mut events);
+            stream.map_err(IntoPython::into_python)
+        })?;
+        let stream = Mutex::new(Some(Reading {
+            stream,
+            before: events,
+        }));
+        Ok(ResponseStream { stream })
+    }
+
+    /// The template as JSON.
+    #[getter]
+    fn json(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        to_python(py, self.template.json())
+    }
+}
+
+/// A stream, with what the prompt has said already.
+struct Reading {
+    stream: TemplateStream,
+    before: Vec<Event>,
+}
+
+/// An answer that is read while it arrives.
+#[pyclass(frozen, module = "tokenmold")]
+pub(crate) struct ResponseStream {
+    stream: Mutex<Option<Reading>>,
+}
+
+fn events_to_python<'py>(py: Python<'py>, events: &[Event]) -> PyResult<Bound<'py, PyList>> {
+    let events = events.iter().map(|event| to_python(py, &event.to_json()));
+    let events: PyResult<Vec<_>> = events.collect();
+    PyList::new(py, events?)
+}
+
+impl ResponseStream {
+    fn with<T>(&self, work: impl FnOnce(&mut Reading) -> PyResult<T>) -> PyResult<T> {
+        caught(|| {
+            // What a panic left behind is an error of the stream's own from then on.
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            work(stream.as_mut().ok_or_else(over)?)
+        })
+    }
+}
+
+#[cold]
+fn over() -> PyErr {
+    of_kind("finished", "the answer is over; start another stream")
+}
+
+#[pymethods]
+impl ResponseStream {
+    /// Takes the next piece of the answer; the events that it settles, each a dict with `type`
+    /// (`region_open`, `region_chunk` or `region_close`), `field` and what belongs to it.
+    fn feed<'py>(&self, py: Python<'py>, chunk: &str) -> PyResult<Bound<'py, PyList>> {
+        let events = self.with(|reading| {
+            let mut events = std::mem::take(&mut reading.before);
+            let fed = reading.stream.feed_into(chunk, &mut events);
+            fed.map_err(IntoPython::into_python)?;
+            Ok(events)
+        })?;
+        events_to_python(py, &events)
+    }
+
+    /// The value so far of the JSON that is open: a dict with `field`, `value`, `name` (of the
+    /// tool, where the region's opening says it) and `pointer`; None outside of one.
+    fn partial<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.with(|reading| {
+            let Some(partial) = reading.stream.partial() else {
+                return Ok(None);
+            };
+            let dict = PyDict::new(py);
+            dict.set_item("field", partial.field())?;
+            let value = partial.value().map(|value| to_python(py, value));
+            dict.set_item("value", value.transpose()?)?;
+            dict.set_item("name", partial.capture("name"))?;
+            dict.set_item("pointer", partial.json().pointer())?;
+            Ok(Some(dict))
+        })
+    }
+
+    /// Takes it that the answer is over: the last events, and the message.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let taken = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Reading { stream, before } = taken.ok_or_else(over)?;
+        let finished = caught(|| stream.finish().map_err(IntoPython::into_python))?;
+        let events: Vec<Event> = before.into_iter().chain(finished.events).collect();
+        let events = events_to_python(py, &events)?.into_any().unbind();
+        PyTuple::new(py, [events, to_python(py, &finished.message)?])
+    }
+}
+
+/// How a model's answer is read back, by a `response_schema`.
+#[pyclass(frozen, module = "tokenmold")]
+pub(crate) struct ResponseSchema {
+    schema: Schema,
+}
+
+#[pymethods]
+impl ResponseSchema {
+    /// Compiles a schema: its JSON, or what that reads as.
+    #[new]
+    fn new(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
+        let json = parse(&text_of(schema)?, "the response schema")?;
+        let schema = caught(|| Schema::new(&json).map_err(IntoPython::into_python))?;
+        Ok(ResponseSchema { schema })
+    }
+
+    /// The schema in a model's folder.
+    #[staticmethod]
+    fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseSchema> {
+        let schema = caught(|| Schema::from_model_dir(path).map_err(IntoPython::into_python))?;
+        Ok(ResponseSchema { schema })
+    }
+
+    /// The message of a whole answer.
+    fn parse(&self, py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
+        let message = detached(py, || {
+            self.schema.parse(text).map_err(IntoPython::into_python)
+        })?;
+        to_python(py, &message)
+    }
+
+    /// The schema as JSON.
+    #[getter]
+    fn json(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        to_python(py, self.schema.json())
+    }
+}

@@ -1,0 +1,221 @@
+"""Compilers: what is refused says where, what is remembered is bounded, and all of it travels."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import encode
+
+from tokenmold import Compiler, Constraint, TokenmoldError, Vocabulary
+
+
+def test_schemas_in_each_form(compiler: Compiler) -> None:
+    schema = {"type": "object", "properties": {"a": {"const": "ä"}}, "required": ["a"], "additionalProperties": False}
+    for form in (schema, json.dumps(schema), json.dumps(schema, ensure_ascii=False).encode()):
+        constraint = compiler.json_schema(form)
+        assert constraint.is_match('{"a": "ä"}') and not constraint.is_match("{}")
+        assert constraint.kind == "json_schema" and constraint.vocabulary is compiler.vocabulary
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Point", x=(int, ...), y=(int, ...))
+    for form in (model, pydantic.TypeAdapter(model)):
+        assert compiler.json_schema(form).is_match('{"x": 1, "y": 2}')
+        assert not compiler.json_schema(form).is_match('{"x": 1}')
+
+
+def test_digits_are_kept(compiler: Compiler) -> None:
+    text = '{"type": "integer", "minimum": 100000000000000000000000001}'
+    assert not compiler.json_schema(text).is_match("100000000000000000000000000")
+    assert compiler.json_schema(json.loads(text)).is_match("100000000000000000000000001")
+
+
+def test_whitespace_and_order(compiler: Compiler) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "null"}, "b": {"type": "null"}}, "required": ["a", "b"]}
+    spread, single, compact = '{\n  "a": null,\n  "b": null\n}', '{"a": null, "b": null}', '{"a":null,"b":null}'
+    swapped = '{"b":null,"a":null}'
+    for whitespace, admitted in (("flexible", 3), ("single", 2), ("compact", 1)):
+        constraint = compiler.json_schema(schema, whitespace=whitespace)  # type: ignore[arg-type]
+        assert [constraint.is_match(text) for text in (compact, single, spread)] == [n < admitted for n in range(3)]
+        assert not constraint.is_match(swapped)
+    assert compiler.json_schema(schema, order="any").is_match(swapped)
+    with pytest.raises(TokenmoldError, match="whitespace is one of") as error:
+        compiler.json_schema(schema, whitespace="none")  # type: ignore[arg-type]
+    assert error.value.kind == "bad_option"
+    with pytest.raises(TokenmoldError, match="order is one of"):
+        compiler.json_schema(schema, order="random")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "pointer"),
+    [
+        ("{", "invalid", None),
+        ('{"type": 5}', "invalid", "#/type"),
+        ('{"type": "no"}', "invalid", "#/type"),
+        ('{"properties": {"a": {"pattern": "("}}}', None, "#/properties/a/pattern"),
+        ('{"type": "string", "minLength": 3, "maxLength": 2}', "unsatisfiable", None),
+        ('{"$ref": "#/nowhere"}', "invalid", "#/$ref"),
+        ('{"allOf": [{"$ref": "#"}]}', "cyclic", None),
+    ],
+)
+def test_refusals_say_where(compiler: Compiler, schema: str, kind: str | None, pointer: str | None) -> None:
+    with pytest.raises(TokenmoldError) as error:
+        compiler.json_schema(schema)
+    assert isinstance(error.value, ValueError) and str(error.value)
+    assert kind is None or error.value.kind == kind
+    assert pointer is None or "#" + (error.value.pointer or "") in (pointer, "#" + pointer)
+
+
+def test_wrong_types(compiler: Compiler) -> None:
+    for schema in (object(), {1, 2}, {"a": b"bytes"}):
+        with pytest.raises(TypeError):
+            compiler.json_schema(schema)
+    for text in ("\ud800", b"\xff{}"):
+        with pytest.raises((UnicodeError, TokenmoldError)):
+            compiler.json_schema(text)
+    with pytest.raises(TypeError):
+        compiler.regex(b"a")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        compiler.choice([1])  # type: ignore[list-item]
+    nested: dict[str, object] = {}
+    for _ in range(100_000):
+        nested = {"not": nested}
+    with pytest.raises((RecursionError, TokenmoldError)):
+        compiler.json_schema(nested)
+    with pytest.raises(TokenmoldError):
+        compiler.json_schema('{"not":' * 100_000 + "{}" + "}" * 100_000)
+
+
+def test_regexes_and_choices(compiler: Compiler) -> None:
+    assert compiler.regex("^a+$").is_match("aa")
+    assert not compiler.regex("a+").is_match("ba")
+    with pytest.raises(TokenmoldError) as error:
+        compiler.regex("a(b")
+    assert error.value.kind == "syntax" and error.value.offset is not None
+    choice = compiler.choice(["a.b", "a|c", "é"])
+    assert choice.is_match("a.b") and choice.is_match("é") and not choice.is_match("axb") and not choice.is_match("a")
+    with pytest.raises(TokenmoldError, match="none to choose"):
+        compiler.choice([])
+
+
+def test_structural_tags(compiler: Compiler) -> None:
+    tag = {
+        "type": "structural_tag",
+        "format": {
+            "type": "triggered_tags",
+            "triggers": ["<f="],
+            "tags": [
+                {
+                    "type": "tag",
+                    "begin": "<f=add>",
+                    "content": {"type": "json_schema", "json_schema": {"type": "integer"}},
+                    "end": "</f>",
+                }
+            ],
+        },
+    }
+    for form in (tag, json.dumps(tag)):
+        constraint = compiler.structural_tag(form)
+        assert constraint.is_match("Well: <f=add>12</f>") and not constraint.is_match("<f=add>x</f>")
+    with pytest.raises(TokenmoldError, match="/format/type|format"):
+        compiler.structural_tag({"type": "structural_tag", "format": {"type": "nonsense"}})
+
+
+def test_response_formats(compiler: Compiler) -> None:
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": "weather",
+                "parameters": {"type": "object", "properties": {"city": {"enum": ["Ulm"]}}, "required": ["city"]},
+            },
+        }
+    ]
+    called = '<tool_call>\n{"name": "weather", "arguments": {"city": "Ulm"}}\n</tool_call>'
+    constraint = compiler.response_format("hermes", tools, calls="required")
+    assert constraint.is_match(called) and not constraint.is_match("Hello")
+    assert not constraint.is_match(called.replace("Ulm", "Rome"))
+    assert compiler.response_format("hermes", tools).is_match("Hello")
+    answer = compiler.response_format("hermes", calls="none", answer={"type": "integer"})
+    assert answer.is_match("12") and not answer.is_match("Hello")
+    requested = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "integer"}}}
+    assert compiler.response_format(requested).is_match("12")
+    assert compiler.response_format({"type": "json_object"}).is_match("{}")
+    for wrong in (
+        lambda: compiler.response_format("nobody", tools),
+        lambda: compiler.response_format("hermes", tools, calls="twice"),  # type: ignore[arg-type]
+        lambda: compiler.response_format(requested, tools),
+        lambda: compiler.response_format({"type": "json_schema"}),
+        lambda: compiler.response_format("hermes", [{"function": {"name": "no name"}}]),
+    ):
+        with pytest.raises(TokenmoldError):
+            wrong()
+
+
+def test_what_is_remembered_is_bounded(vocabulary: Vocabulary) -> None:
+    compiler = Compiler(vocabulary, cache_bytes=2 << 20)
+    first = compiler.json_schema({"const": 0})
+    compiler.json_schema({"const": 0})
+    assert compiler.cache_info["hits"] == 1 and compiler.cache_info["entries"] == 1
+    for n in range(400):
+        constraint = compiler.json_schema({"enum": [f"{n} {i}" for i in range(50)]})
+        matcher = constraint.matcher()
+        for byte in b'"%d 1' % n:
+            matcher.allowed_tokens()
+            matcher.accept(byte)
+        info = compiler.cache_info
+        assert info["bytes"] <= 2 << 20
+    assert 0 < info["entries"] < 400 and info["misses"] == 401
+    assert first.is_match("0")
+    compiler.cache_clear()
+    assert compiler.cache_info["entries"] == 0
+
+
+def test_other_threads_compile(vocabulary: Vocabulary) -> None:
+    compiler = Compiler(vocabulary, threads=2)
+    futures = [compiler.submit_json_schema({"const": n}) for n in range(20)]
+    futures += [compiler.submit_regex("a"), compiler.submit_choice(["a"])]
+    assert futures[3].result().is_match("3") and futures[-1].result().is_match("a")
+    assert not compiler.submit_json_schema("{").cancelled()
+    with pytest.raises(TokenmoldError):
+        compiler.submit_json_schema("{").result()
+    assert compiler.submit_response_format("hermes").result().kind == "response_format"
+    with ThreadPoolExecutor(8) as pool:
+        kinds = pool.map(lambda n: compiler.json_schema({"const": n % 5}).is_match(str(n % 5)), range(200))
+        assert all(kinds)
+    with pytest.raises(TokenmoldError):
+        Compiler(vocabulary, threads=0)
+
+
+def test_constraints_travel(vocabulary: Vocabulary, compiler: Compiler) -> None:
+    for constraint in (
+        compiler.json_schema({"type": "integer"}, order="any"),
+        compiler.regex("[0-9]+"),
+        compiler.choice(["12"]),
+        compiler.response_format("hermes"),
+    ):
+        for other in (
+            Constraint.from_bytes(constraint.to_bytes(), vocabulary),
+            pickle.loads(pickle.dumps(constraint)),
+            copy.deepcopy(constraint),
+        ):
+            assert other.kind == constraint.kind and other.vocabulary == vocabulary
+            matcher = other.matcher()
+            assert matcher.accept_all(encode(vocabulary, "12")) == len(encode(vocabulary, "12"))
+            assert matcher.is_complete
+    data = compiler.choice(["12"]).to_bytes()
+    with pytest.raises(TokenmoldError, match="compiled for the vocabulary"):
+        Constraint.from_bytes(data, Vocabulary.from_tokens([b"a"], [1]))
+    for damaged in (b"", b"\xff", data[:-1], data[:30], data.replace(b"choice", b"choose")):
+        with pytest.raises(TokenmoldError):
+            Constraint.from_bytes(damaged, vocabulary)
+
+
+def test_ledgers(compiler: Compiler) -> None:
+    ledger = compiler.json_schema({"type": "string", "title": "t", "maxLength": 3}).ledger
+    statuses = {line["keyword"]: line["status"] for line in ledger}
+    assert statuses["maxLength"] == "enforced" and statuses["title"] == "annotation"
+    assert all(set(line) == {"pointer", "keyword", "status", "why"} for line in ledger)
+    assert compiler.choice(["a"]).ledger == []

@@ -1,0 +1,172 @@
+"""The compiler: descriptions in the forms that Python has them, and threads to compile on."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Literal, TypeAlias
+
+from . import _tokenmold
+from ._tokenmold import Constraint, ResponseTemplate
+
+Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
+Order: TypeAlias = Literal["declared", "any"]
+Calls: TypeAlias = Literal["any", "required", "one", "none"]
+Reasoning: TypeAlias = Literal["absent", "optional", "required"]
+
+
+def _json_of(value: Any) -> str:
+    """The JSON text of a schema, a tag or a model of pydantic's; a text is JSON already."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode()
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    for method in ("model_json_schema", "json_schema"):  # a pydantic model; a TypeAdapter
+        if callable(schema := getattr(value, method, None)):
+            return schema()
+    if not isinstance(value, type) and callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    return value
+
+
+class Compiler(_tokenmold.Compiler):
+    """Compiles constraints for one vocabulary, and remembers them within a bound of bytes.
+
+    ``threads`` is how many constraints ``submit_*`` compiles at a time (as many as the process
+    may use, unless told), ``cache_bytes`` how much is remembered. What is refused is a
+    :class:`TokenmoldError` that says where.
+
+    Whitespace between the tokens of JSON: ``"flexible"`` is at most eight characters of any kind
+    at each place, ``"single"`` a blank behind ``,`` and ``:`` or none, ``"compact"`` none. The
+    members of objects come in the order in which the schema declares them, or in ``"any"``.
+    """
+
+    __slots__ = ("_lock", "_pool", "_pool_process")
+
+    _pool: ThreadPoolExecutor | None
+    _pool_process: int
+    _lock: threading.Lock
+
+    def __init__(self, vocabulary: _tokenmold.Vocabulary, **_: Any) -> None:
+        self._pool = None
+        self._pool_process = 0
+        self._lock = threading.Lock()
+
+    def json_schema(
+        self, schema: Any, *, whitespace: Whitespace = "flexible", order: Order = "declared"
+    ) -> Constraint:
+        """JSON of a schema: its text, a dict, a pydantic model or ``TypeAdapter``.
+
+        Pass the text where numbers have more digits than a float keeps.
+        """
+        return self._json_schema(_json_of(schema), whitespace, order)
+
+    def regex(self, pattern: str) -> Constraint:
+        """A text that matches a regular expression as a whole."""
+        return self._regex(pattern)
+
+    def choice(self, texts: Iterable[str]) -> Constraint:
+        """One of some texts."""
+        return self._choice(list(texts))
+
+    def structural_tag(self, tag: Any) -> Constraint:
+        """A structural tag as servers exchange it: its JSON, a dict, or a pydantic model of it."""
+        return self._structural_tag(_json_of(tag))
+
+    def response_format(
+        self,
+        format: str | Mapping[str, Any] | ResponseTemplate,
+        tools: Sequence[Any] | None = None,
+        *,
+        calls: Calls = "any",
+        reasoning: Reasoning = "optional",
+        answer: Any = None,
+        prompt: str | None = None,
+        whitespace: Whitespace = "flexible",
+        order: Order = "declared",
+    ) -> Constraint:
+        """An answer of a model: reasoning, content, and calls of tools, in the model's own format.
+
+        ``format`` is the name of a ready-made one (``"hermes"``, ``"llama3"``, ``"harmony"``, ..),
+        or a response template. ``tools`` are dicts as chat templates take them; ``calls`` says how
+        many there are, ``answer`` is a schema of the content where there is no call. ``prompt`` is
+        the rendered prompt: some begin the reasoning. A dict with ``"type": "json_schema"`` or
+        ``"json_object"``, as chat requests have it, is that schema.
+        """
+        if isinstance(format, Mapping) and format.get("type") in ("json_schema", "json_object"):
+            if tools:
+                raise _tokenmold.TokenmoldError(
+                    "how calls are written depends on the model: name its format, and pass the schema as `answer`"
+                )
+            return self.json_schema(_requested(format), whitespace=whitespace, order=order)
+        if isinstance(format, ResponseTemplate):
+            format = format.json
+        options: dict[str, Any] = {
+            "calls": calls,
+            "reasoning": reasoning,
+            "whitespace": whitespace,
+            "order": order,
+        }
+        if tools is not None:
+            options["tools"] = [_plain(tool) for tool in tools]
+        if answer is not None:
+            options["answer"] = _json_of(answer)
+        if prompt is not None:
+            options["prompt"] = prompt
+        return self._response_format(json.dumps(format), json.dumps(options))
+
+    def submit_json_schema(
+        self, schema: Any, *, whitespace: Whitespace = "flexible", order: Order = "declared"
+    ) -> Future[Constraint]:
+        """As :meth:`json_schema`, on another thread."""
+        return self._submit(lambda: self.json_schema(schema, whitespace=whitespace, order=order))
+
+    def submit_regex(self, pattern: str) -> Future[Constraint]:
+        """As :meth:`regex`, on another thread."""
+        return self._submit(lambda: self.regex(pattern))
+
+    def submit_choice(self, texts: Iterable[str]) -> Future[Constraint]:
+        """As :meth:`choice`, on another thread."""
+        listed = list(texts)
+        return self._submit(lambda: self.choice(listed))
+
+    def submit_structural_tag(self, tag: Any) -> Future[Constraint]:
+        """As :meth:`structural_tag`, on another thread."""
+        return self._submit(lambda: self.structural_tag(tag))
+
+    def submit_response_format(
+        self,
+        format: str | Mapping[str, Any] | ResponseTemplate,
+        tools: Sequence[Any] | None = None,
+        **options: Any,
+    ) -> Future[Constraint]:
+        """As :meth:`response_format`, on another thread."""
+        return self._submit(lambda: self.response_format(format, tools, **options))
+
+    def _submit(self, work: Callable[[], Constraint]) -> Future[Constraint]:
+        with self._lock:
+            # Threads do not survive a fork.
+            if self._pool is None or self._pool_process != os.getpid():
+                self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokenmold-compile")
+                self._pool_process = os.getpid()
+            pool = self._pool
+        return pool.submit(work)
+
+
+def _requested(format: Mapping[str, Any]) -> Any:
+    """The schema of a chat request's ``response_format``."""
+    if format["type"] == "json_object":
+        return {"type": "object"}
+    described = format.get("json_schema")
+    if isinstance(described, Mapping) and "schema" in described:
+        return described["schema"]
+    if "schema" in format:
+        return format["schema"]
+    raise _tokenmold.TokenmoldError('a response format of type "json_schema" has a "schema"')
