@@ -1,6 +1,6 @@
 //! The threads that fill the masks of a batch.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -16,10 +16,12 @@ struct Known {
 static POOL: Mutex<Option<Known>> = Mutex::new(None);
 
 /// How many threads this process may use at once: what the machine, the affinity mask and the
-/// control group allow.
+/// control group allow. Asked once: to read the control group's files takes longer than to fill
+/// a batch.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static KNOWN: OnceLock<usize> = OnceLock::new();
+    *KNOWN.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// The pool of so many threads; made anew where another number was asked for last.
