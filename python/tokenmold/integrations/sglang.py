@@ -1,0 +1,286 @@
+"""Tokenmold as a grammar backend of SGLang (0.5.23).
+
+Where SGLang is started from the command line the installed package is enough::
+
+    python -m sglang.launch_server --model-path MODEL --grammar-backend tokenmold
+
+In a program, name the backend before the engine is made::
+
+    from tokenmold.integrations.sglang import register
+
+    register()
+    engine = sglang.Engine(model_path=MODEL, grammar_backend="tokenmold")
+
+``json_schema``, ``regex`` and ``structural_tag`` are taken, also behind a reasoning parser; ``ebnf`` is
+refused by name, and so are the settings for white space that are not known here. What cannot be compiled
+ends its request with the reason.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES, add_grammar_backend_choices
+from sglang.srt.constrained.base_grammar_backend import (
+    GRAMMAR_BACKEND_REGISTRY,
+    BaseGrammarBackend,
+    BaseGrammarObject,
+    GrammarStats,
+    InvalidGrammarObject,
+    register_grammar_backend,
+    register_vocab_mask_buffer,
+)
+from sglang.srt.constrained.torch_ops.token_filter_torch_ops import set_token_filter_torch
+from sglang.srt.runtime_context import get_serving
+from sglang.version import __version__ as _version
+
+from tokenmold import Compiler, Constraint, Vocabulary, fill_batch
+from tokenmold.torch import allocate_mask, apply_mask
+
+from . import require_series
+
+__all__ = ["TokenmoldBackend", "TokenmoldGrammar", "register"]
+
+NAME = "tokenmold"
+KNOWN_VERSIONS = ("0.5.23",)
+
+
+class TokenmoldGrammar(BaseGrammarObject):
+    """What one request may say next."""
+
+    def __init__(
+        self, constraint: Constraint, ends: list[int] | None, content: dict[str, Any], stats: GrammarStats
+    ) -> None:
+        super().__init__()
+        self.constraint = constraint
+        self.ends = ends
+        # The format of a structural tag that says the same, for frames around it.
+        self.content = content
+        self.grammar_stats = stats
+        self.matcher = constraint.matcher(ends)
+
+    def accept_token(self, token: int) -> None:
+        if self.matcher.is_terminated:
+            return
+        self.current_token = token
+        if not self.matcher.accept(token):
+            why = self.matcher.explain(token)
+            raise ValueError(f"token {token} is refused at {why.place}: {why.refused}")
+
+    def rollback(self, k: int) -> None:
+        if k > 0:
+            self.matcher.rollback(k)
+
+    def is_terminated(self) -> bool:
+        return self.matcher.is_terminated
+
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> Any:
+        return _allocate(self.constraint.vocabulary, batch_size, device)
+
+    def fill_vocab_mask(self, vocab_mask: Any, idx: int) -> None:
+        self.matcher.fill(vocab_mask, idx)
+
+    @staticmethod
+    def fill_vocab_mask_batched(entries: list[Any], vocab_mask: Any) -> None:
+        if all(isinstance(entry.grammar, TokenmoldGrammar) for entry in entries):
+            if entries:
+                fill_batch(
+                    [entry.grammar.matcher for entry in entries], vocab_mask, [entry.row for entry in entries]
+                )
+        else:
+            BaseGrammarObject.fill_vocab_mask_batched(entries, vocab_mask)
+
+    @staticmethod
+    def reset_vocab_mask(vocab_mask: Any) -> None:
+        vocab_mask.fill_(-1)
+
+    @staticmethod
+    def move_vocab_mask(vocab_mask: Any, device: Any) -> Any:
+        return vocab_mask.to(device, non_blocking=True)
+
+    @staticmethod
+    def apply_vocab_mask(logits: Any, vocab_mask: Any) -> None:
+        apply_mask(logits, vocab_mask)
+
+    def copy(self) -> TokenmoldGrammar:
+        stats = dataclasses.replace(self.grammar_stats, is_cache_hit=True, tree_traversal_time=[])
+        return TokenmoldGrammar(self.constraint, self.ends, self.content, stats)
+
+    def try_jump_forward(self, tokenizer: Any) -> tuple[list[int], str] | None:
+        """The text that must come next, as far as it has whole characters."""
+        text = codecs.getincrementaldecoder("utf-8")().decode(self.matcher.forced_bytes())
+        return ([], text) if text else None
+
+    def jump_forward_str_state(self, helper: tuple[list[int], str]) -> tuple[str, int]:
+        return helper[1], -1
+
+    def jump_and_retokenize(
+        self, old_output_ids: list[int], new_output_ids: list[int], next_state: int
+    ) -> None:
+        common = 0
+        for old, new in zip(old_output_ids, new_output_ids, strict=False):
+            if old != new:
+                break
+            common += 1
+        self.rollback(len(old_output_ids) - common)
+        for token in new_output_ids[common:]:
+            self.accept_token(token)
+
+
+class TokenmoldBackend(BaseGrammarBackend):
+    """Compiles what requests ask for, for one engine."""
+
+    is_support_token_filter = True
+    set_token_filter = staticmethod(set_token_filter_torch)
+    move_vocab_mask = staticmethod(TokenmoldGrammar.move_vocab_mask)
+    apply_vocab_mask = staticmethod(TokenmoldGrammar.apply_vocab_mask)
+
+    def __init__(
+        self, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None, compact: bool
+    ) -> None:
+        super().__init__()
+        self.compiler = Compiler(
+            Vocabulary.from_huggingface(tokenizer, width=max(vocab_size, len(tokenizer)))
+        )
+        vocabulary = self.compiler.vocabulary
+        # SGLang itself stops at others, which spell text that a schema may need.
+        given = [
+            end
+            for end in eos_token_ids or ()
+            if 0 <= end < vocabulary.width and vocabulary.kind(end) != "text"
+        ]
+        self.ends = sorted({*vocabulary.ends, *given})
+        self.compact = compact
+
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> Any:
+        return _allocate(self.compiler.vocabulary, batch_size, device)
+
+    def initialize_vocab_mask_buffer(self, name: str, vocab_size: int, max_rows: int, device: Any) -> Any:
+        return register_vocab_mask_buffer(
+            name, self.allocate_vocab_mask(vocab_size, max_rows, device), max_rows
+        )
+
+    def dispatch_json(self, key_string: str) -> BaseGrammarObject:
+        schema = "true" if key_string == "$$ANY$$" else key_string
+
+        def compiled() -> tuple[Constraint, dict[str, Any]]:
+            constraint = self.compiler.json_schema(
+                schema, whitespace="compact" if self.compact else "flexible"
+            )
+            return constraint, {"type": "json_schema", "json_schema": json.loads(schema)}
+
+        return self._grammar("json", compiled)
+
+    def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
+        return self._grammar(
+            "regex", lambda: (self.compiler.regex(key_string), {"type": "regex", "pattern": key_string})
+        )
+
+    def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
+        return InvalidGrammarObject(
+            f"the backend {NAME!r} has no EBNF grammars: write a JSON schema, a regular expression or a "
+            "structural tag"
+        )
+
+    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
+        def compiled() -> tuple[Constraint, dict[str, Any]]:
+            content = _format(json.loads(key_string))
+            return self.compiler.structural_tag({"type": "structural_tag", "format": content}), content
+
+        return self._grammar("structural_tag", compiled)
+
+    def compile_framed_grammar(
+        self, grammar: BaseGrammarObject, frame: Callable[[dict[str, Any]], dict[str, Any]]
+    ) -> BaseGrammarObject:
+        content = frame(grammar.content)
+        return self._grammar(
+            "structural_tag", lambda: (self.compiler.structural_tag(content), content.get("format"))
+        )
+
+    def _grammar(self, kind: str, compiled: Callable[[], tuple[Constraint, Any]]) -> BaseGrammarObject:
+        try:
+            constraint, content = compiled()
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            # TokenmoldError is a ValueError; the others are of JSON that is no tag at all.
+            return InvalidGrammarObject(f"{type(error).__name__}: {error}")
+        return TokenmoldGrammar(constraint, self.ends, content, GrammarStats(dispatch_type=kind))
+
+    def reset(self) -> None:
+        super().reset()
+        self.compiler.cache_clear()
+
+
+def _allocate(vocabulary: Vocabulary, rows: int, device: Any) -> Any:
+    # Only what lies in pinned memory is copied to a GPU while the processor goes on.
+    return allocate_mask(rows, vocabulary, pin_memory=str(device).startswith("cuda"))
+
+
+def _format(tag: dict[str, Any]) -> dict[str, Any]:
+    """The format of a structural tag. SGLang leaves schemas out where a tool takes anything."""
+    if tag.get("structures") is None:
+        content: dict[str, Any] = tag["format"]
+    else:
+        tags = [
+            {
+                "type": "tag",
+                "begin": structure["begin"],
+                "content": {"type": "json_schema", "json_schema": structure.get("schema")},
+                "end": structure["end"],
+            }
+            for structure in tag["structures"]
+        ]
+        content = {"type": "triggered_tags", "triggers": tag["triggers"], "tags": tags}
+        content["at_least_one"] = tag.get("at_least_one", False)
+    ahead: list[Any] = [content]
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, list):
+            ahead.extend(one)
+        elif isinstance(one, dict):
+            if one.get("type") in ("json_schema", "qwen_xml_parameter") and one.get("json_schema") is None:
+                one["json_schema"] = {}
+            ahead.extend(value for name, value in one.items() if name in ("content", "elements", "tags"))
+    return content
+
+
+def _backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None) -> Any:
+    """What SGLang calls. It wraps its own backends for reasoning, and not those that are registered."""
+    serving = get_serving()
+    for setting in ("constrained_json_whitespace_pattern", "constrained_json_max_whitespace_cnt"):
+        if getattr(serving, setting, None) is not None:
+            raise ValueError(f"the grammar backend {NAME!r} has no --{setting.replace('_', '-')}")
+    if isinstance(eos_token_ids, int):
+        eos_token_ids = [eos_token_ids]
+    backend = TokenmoldBackend(
+        tokenizer, vocab_size, eos_token_ids, serving.constrained_json_disable_any_whitespace
+    )
+    if not serving.reasoning_parser:
+        return backend
+
+    from sglang.srt.constrained.reasoner_grammar_backend import ReasonerGrammarBackend
+    from sglang.srt.parser.reasoning_parser import ReasoningParser
+
+    parser = ReasoningParser(model_type=serving.reasoning_parser, stream_reasoning=False, tokenizer=tokenizer)
+    # Where the end of reasoning is no token, SGLang says so and constrains from the start.
+    if not parser.detector.get_think_end_token_ids(tokenizer):
+        return backend
+    return ReasonerGrammarBackend(
+        backend, parser, tokenizer, enable_strict_thinking=serving.enable_strict_thinking
+    )
+
+
+def register() -> None:
+    """Adds the backend ``tokenmold`` to SGLang in this process. A second call does nothing.
+
+    Raises :class:`~tokenmold.integrations.UnsupportedEngine`, and changes nothing, in an SGLang that is
+    not known here.
+    """
+    require_series("SGLang", _version, KNOWN_VERSIONS)
+    if NAME not in GRAMMAR_BACKEND_CHOICES:
+        add_grammar_backend_choices([NAME])
+    if NAME not in GRAMMAR_BACKEND_REGISTRY:
+        register_grammar_backend(NAME, _backend)
