@@ -1,0 +1,60 @@
+"""Changes to schemas, and engines of unknown versions: what needs no engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tokenmold.integrations import UnsupportedEngine, require_series
+from tokenmold.integrations._schema import close_objects
+
+
+@pytest.mark.parametrize(
+    ("schema", "closed"),
+    [
+        ({"properties": {}}, {"properties": {}, "additionalProperties": False}),
+        ({"patternProperties": {"a": {}}}, {"patternProperties": {"a": {}}, "additionalProperties": False}),
+        (
+            {"properties": {"a": {}}, "additionalProperties": True},
+            {"properties": {"a": {}}, "additionalProperties": True},
+        ),
+        ({"type": "object"}, {"type": "object"}),
+        # A member that is called like a keyword is no keyword, and data is no schema.
+        (
+            {"properties": {"properties": {"type": "integer"}}, "enum": [{"properties": {}}]},
+            {
+                "properties": {"properties": {"type": "integer"}},
+                "enum": [{"properties": {}}],
+                "additionalProperties": False,
+            },
+        ),
+        (
+            {"anyOf": [{"properties": {}}], "$defs": {"d": {"items": {"properties": {}}}}},
+            {
+                "anyOf": [{"properties": {}, "additionalProperties": False}],
+                "$defs": {"d": {"items": {"properties": {}, "additionalProperties": False}}},
+            },
+        ),
+        (True, True),
+    ],
+)
+def test_objects_are_closed(schema: Any, closed: Any) -> None:
+    assert json.loads(close_objects(json.dumps(schema))) == closed
+
+
+@pytest.mark.parametrize("version", ["0.32.0", "0.33.1", "0.33.0+cpu"])
+def test_known_versions(version: str) -> None:
+    require_series("vLLM", version, ("0.32", "0.33"))
+
+
+@pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "1.0", "dev", "0.3"])
+def test_unknown_versions_are_named(version: str) -> None:
+    with pytest.raises(UnsupportedEngine, match=version):
+        require_series("vLLM", version, ("0.32", "0.33"))
+
+
+def test_a_patch_series() -> None:
+    require_series("SGLang", "0.5.23.post1", ("0.5.23",))
+    with pytest.raises(UnsupportedEngine):
+        require_series("SGLang", "0.5.24", ("0.5.23",))

@@ -1,0 +1,411 @@
+"""Tokenmold as a backend of the real vLLM, on the CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+FOLDER = os.environ.get("TOKENMOLD_HF_MODEL")
+if not FOLDER:
+    pytest.skip("TOKENMOLD_HF_MODEL names no model folder: vLLM is not tried", allow_module_level=True)
+os.environ.update(HF_HUB_OFFLINE="1", VLLM_CPU_KVCACHE_SPACE="1", VLLM_ENABLE_V1_MULTIPROCESSING="0")
+pytest.importorskip("vllm", reason="vLLM is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from tokenmold.integrations.vllm import TokenmoldBackend, register
+from vllm import SamplingParams
+from vllm.config import StructuredOutputsConfig
+from vllm.engine.arg_utils import EngineArgs
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Options
+from vllm.v1.structured_output.request import StructuredOutputRequest
+
+register()
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 30},
+        "email": {"type": "string", "format": "email", "maxLength": 30},
+        "tags": {"type": "array", "items": {"enum": ["friend", "family"]}, "uniqueItems": True},
+    },
+    "required": ["name", "email", "tags"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def config() -> Any:
+    arguments = EngineArgs(
+        FOLDER,
+        max_model_len=256,
+        enforce_eager=True,
+        structured_outputs_config=StructuredOutputsConfig(backend="tokenmold"),
+    )
+    return arguments.create_engine_config()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def backend(config: Any, tokenizer: Any) -> TokenmoldBackend:
+    return TokenmoldBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
+
+
+def tokens(tokenizer: Any, text: str) -> list[int]:
+    return tokenizer.encode(text, add_special_tokens=False)
+
+
+SPECIFICATIONS = [
+    (
+        Options.JSON,
+        json.dumps(PERSON),
+        '{"name": "A", "email": "a@b.co", "tags": ["friend"]}',
+        '{"name": "A", "tags": []}',
+    ),
+    (Options.JSON_OBJECT, "", '{"a": [1, null]}', "[1]"),
+    (Options.REGEX, "[0-9]{2}-x", "17-x", "7-x"),
+    (Options.CHOICE, json.dumps(["yes", "no (maybe)", "né"]), "no (maybe)", "maybe"),
+    (
+        Options.STRUCTURAL_TAG,
+        json.dumps(
+            {
+                "structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}],
+                "triggers": ["<f"],
+            }
+        ),
+        "So: <f>12</f> it is",
+        "So: <f>a</f>",
+    ),
+    (
+        Options.STRUCTURAL_TAG,
+        json.dumps(
+            {
+                "type": "structural_tag",
+                "format": {
+                    "type": "tag",
+                    "begin": "<f>",
+                    "content": {"type": "json_schema", "json_schema": {"type": "integer"}},
+                    "end": "</f>",
+                },
+            }
+        ),
+        "<f>12</f>",
+        "12",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "specification", "right", "wrong"), SPECIFICATIONS, ids=lambda value: getattr(value, "name", "")
+)
+def test_every_option(
+    backend: Any, tokenizer: Any, kind: Any, specification: str, right: str, wrong: str
+) -> None:
+    grammar = backend.compile_grammar(kind, specification)
+    end = tokenizer.eos_token_id
+    good = [*tokens(tokenizer, right), end]
+    assert grammar.validate_tokens(good) == good
+    bad = [*tokens(tokenizer, wrong), end]
+    assert len(grammar.validate_tokens(bad)) < len(bad)
+    mask = backend.allocate_token_bitmask(3)
+    for token in good:
+        grammar.fill_bitmask(mask, 1)
+        allowed = {t for t in range(backend.vocab_size) if mask[1, t // 32] >> (t % 32) & 1}
+        assert token in allowed
+        assert allowed == set(grammar.matcher.allowed_tokens())
+        assert (mask[0] == -1).all() and (mask[2] == -1).all()
+        assert not grammar.is_terminated()
+        assert grammar.accept_tokens("r", [token])
+    assert grammar.is_terminated()
+
+
+def test_behind_the_end_and_back(backend: Any, tokenizer: Any) -> None:
+    grammar = backend.compile_grammar(Options.REGEX, "ab?")
+    end = tokenizer.eos_token_id
+    first, second = tokens(tokenizer, "a"), tokens(tokenizer, "b")
+    assert not grammar.accept_tokens("r", second)
+    assert grammar.accept_tokens("r", first)
+    assert grammar.accept_tokens("r", [end])
+    assert grammar.is_terminated() and grammar.validate_tokens([end]) == []
+    # Tokens behind the end are ignored, and do not count.
+    assert grammar.accept_tokens("r", [end, *second])
+    grammar.rollback(0)
+    grammar.rollback(-3)
+    assert grammar.is_terminated()
+    grammar.rollback(1)
+    assert not grammar.is_terminated()
+    assert grammar.validate_tokens([*second, end, end]) == [*second, end]
+    assert grammar.accept_tokens("r", second)
+    grammar.reset()
+    assert grammar.validate_tokens(second) == []
+    # All in one call, with what comes behind the end.
+    assert grammar.accept_tokens("r", [*first, end, *second])
+    grammar.rollback(2)
+    assert grammar.validate_tokens(first) == first
+
+
+def test_stop_tokens_are_of_the_request(backend: Any, tokenizer: Any) -> None:
+    end = tokenizer.eos_token_id
+    special = next(t for t in tokenizer.all_special_ids if t != end)
+    first, text = tokens(tokenizer, "a")[0], tokens(tokenizer, "b")[0]
+    grammar = backend.compile_grammar(Options.REGEX, "ab*", stop_token_ids={special, text, 10**6})
+    assert grammar.accept_tokens("r", [first])
+    allowed = grammar.matcher.allowed_tokens()
+    # A stop token that is text is text: vLLM itself stops there. Where it does not stop, nothing ends.
+    assert special in allowed and text in allowed and end not in allowed
+    assert grammar.accept_tokens("r", [text]) and not grammar.is_terminated()
+    assert grammar.accept_tokens("r", [special]) and grammar.is_terminated()
+    for none in (None, set(), {text}):
+        grammar = backend.compile_grammar(Options.REGEX, "a", stop_token_ids=none)
+        assert grammar.accept_tokens("r", [first, end]) and grammar.is_terminated()
+
+
+def validate(
+    config: Any, tokenizer: Any, options: dict[str, Any] | None = None, **outputs: Any
+) -> StructuredOutputsParams:
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(**outputs))
+    chosen = StructuredOutputsConfig(backend="tokenmold", **options or {})
+    params._validate_structured_outputs(config.model_config, chosen, tokenizer)
+    return params.structured_outputs
+
+
+@pytest.mark.parametrize(
+    ("outputs", "names"),
+    [
+        ({"json": {"type": "objekt"}}, "objekt"),
+        ({"json": '{"type": "object"'}, "JSON"),
+        ({"json": ""}, "JSON"),
+        ({"json": {"type": "integer", "minimum": float("nan")}}, "JSON"),
+        ({"json": {"type": "string", "pattern": "("}}, "pattern"),
+        ({"json": {"$ref": "https://example.org/a.json"}}, "ref"),
+        ({"json": {"type": "integer", "minimum": 3, "maximum": 2}}, ""),
+        ({"json_object": False}, "json_object"),
+        ({"regex": "(a"}, ""),
+        ({"regex": "(?=a)b"}, ""),
+        ({"choice": []}, "choice"),
+        ({"grammar": 'root ::= "a"'}, "grammar"),
+        ({"structural_tag": "{}"}, ""),
+        ({"structural_tag": "not JSON"}, ""),
+        ({"structural_tag": '{"type": "structural_tag", "format": {"type": "gadget"}}'}, "gadget"),
+        ({"json": PERSON, "whitespace_pattern": " "}, "whitespace_pattern"),
+    ],
+    ids=str,
+)
+def test_bad_requests_are_refused_before_the_engine(
+    config: Any, tokenizer: Any, outputs: dict[str, Any], names: str
+) -> None:
+    with pytest.raises(VLLMValidationError) as raised:
+        validate(config, tokenizer, **outputs)
+    assert names in str(raised.value)
+
+
+def test_a_deep_schema_is_refused_and_not_a_crash(config: Any, tokenizer: Any) -> None:
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"not": deep}
+    with pytest.raises(VLLMValidationError):
+        validate(config, tokenizer, json=deep)
+    # Python itself cannot free it otherwise.
+    while deep:
+        deep = deep.pop("not")
+
+
+def test_another_backend_is_left_to_vllm(config: Any, tokenizer: Any) -> None:
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(regex="a"))
+    params._validate_structured_outputs(
+        config.model_config, StructuredOutputsConfig(backend="xgrammar"), tokenizer
+    )
+    assert params.structured_outputs._backend == "xgrammar"
+    with pytest.raises(VLLMValidationError, match="Request-level"):
+        params._validate_structured_outputs(
+            config.model_config, StructuredOutputsConfig(backend="tokenmold"), tokenizer
+        )
+    with pytest.raises(VLLMValidationError, match="tokenizer"):
+        other = SamplingParams(structured_outputs=StructuredOutputsParams(regex="a"))
+        other._validate_structured_outputs(
+            config.model_config, StructuredOutputsConfig(backend="tokenmold"), None
+        )
+
+
+def test_the_configuration_takes_the_name_and_its_options() -> None:
+    taken = StructuredOutputsConfig(
+        backend="tokenmold", disable_any_whitespace=True, disable_additional_properties=True
+    )
+    assert taken.backend == "tokenmold"
+    with pytest.raises(ValueError, match="tokenmold"):
+        StructuredOutputsConfig(backend="tokenmould")
+    # What vLLM says of others it still says.
+    with pytest.raises(ValueError, match="disable_any_whitespace"):
+        StructuredOutputsConfig(backend="outlines", disable_any_whitespace=True)
+    register()
+
+
+OPEN = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize("of_the_engine", [True, False])
+def test_white_space_and_further_members(config: Any, tokenizer: Any, of_the_engine: bool) -> None:
+    options = {"disable_any_whitespace": True, "disable_additional_properties": True}
+    params = validate(
+        config, tokenizer, options if of_the_engine else {}, json=OPEN, **({} if of_the_engine else options)
+    )
+    manager = StructuredOutputManager(config)
+    manager.vllm_config = SimpleNamespace(
+        model_config=config.model_config,
+        structured_outputs_config=StructuredOutputsConfig(
+            backend="tokenmold", **(options if of_the_engine else {})
+        ),
+    )
+    request = SimpleNamespace(
+        request_id="r",
+        sampling_params=SamplingParams(structured_outputs=params),
+        structured_output_request=StructuredOutputRequest(params=params),
+    )
+    manager.grammar_init(request)
+    grammar = request.structured_output_request._grammar.result()
+    assert isinstance(manager.backend, TokenmoldBackend)
+    for text, taken in [('{"a":1}', True), ('{"a": 1}', False), ('{"a":1,"b":2}', False)]:
+        whole = [*tokens(tokenizer, text), tokenizer.eos_token_id]
+        assert (grammar.validate_tokens(whole) == whole) is taken, text
+
+
+def test_rows_of_drafts(config: Any, tokenizer: Any) -> None:
+    """The manager's own walk over drafted tokens: a row for each, and then back."""
+    manager = StructuredOutputManager(config)
+    manager.vllm_config = SimpleNamespace(
+        model_config=config.model_config,
+        structured_outputs_config=config.structured_outputs_config,
+        scheduler_config=config.scheduler_config,
+        num_speculative_tokens=8,
+    )
+    whole = [*tokens(tokenizer, '{"name": "Al", "email": "a@b.co", "tags": []}'), tokenizer.eos_token_id]
+    draw = random.Random(3)
+    requests = {}
+    for name in ("a", "b"):
+        params = StructuredOutputsParams(json=PERSON)
+        params._backend = "tokenmold"
+        request = SimpleNamespace(
+            request_id=name,
+            sampling_params=SamplingParams(structured_outputs=params),
+            structured_output_request=StructuredOutputRequest(params=params),
+            prompt_token_ids=[],
+            use_structured_output=True,
+        )
+        manager.grammar_init(request)
+        request.structured_output_request._grammar = request.structured_output_request._grammar.result()
+        requests[name] = request
+    at = {"a": 0, "b": 0}
+    for _ in range(20):
+        drafts = {name: whole[at[name] :][: draw.randint(0, 8)] for name in requests}
+        rows = manager.grammar_bitmask(requests, list(requests), drafts)
+        row = 0
+        for name, request in requests.items():
+            matcher = request.structured_output_request.grammar.matcher.copy()
+            before = len(request.structured_output_request.grammar.matcher)
+            for token in [*drafts[name], None]:
+                if not matcher.is_terminated:
+                    allowed = [
+                        t
+                        for t in range(matcher.constraint.vocabulary.width)
+                        if rows[row][t // 32] >> (t % 32) & 1
+                    ]
+                    assert allowed == matcher.allowed_tokens()
+                else:
+                    assert (rows[row] == -1).all()
+                row += 1
+                if token is not None:
+                    assert matcher.accept(token)
+            assert len(request.structured_output_request.grammar.matcher) == before
+            taken = drafts[name][: draw.randint(0, len(drafts[name]))]
+            assert manager.accept_tokens(request, taken) if taken else True
+            at[name] += len(taken)
+        assert row == len(rows)
+
+
+def test_an_unknown_version_is_told_and_left_alone() -> None:
+    script = """
+import logging, vllm
+logging.basicConfig()
+vllm.__version__ = "0.99.1"
+from tokenmold.integrations import vllm_plugin
+vllm_plugin()
+from vllm.config import StructuredOutputsConfig
+try:
+    StructuredOutputsConfig(backend="tokenmold")
+except ValueError:
+    print("left alone")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert "left alone" in done.stdout, done.stderr
+    assert "0.99.1" in done.stderr
+
+
+def test_real_chats_and_beams() -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    from vllm import LLM
+    from vllm.sampling_params import BeamSearchParams
+
+    llm = LLM(
+        FOLDER,
+        max_model_len=256,
+        max_num_seqs=16,
+        enforce_eager=True,
+        dtype="bfloat16",
+        structured_outputs_config={"backend": "tokenmold"},
+    )
+    asked = [
+        {"json": PERSON},
+        {"regex": "[a-f]{3}[0-9]{2}"},
+        {"choice": ["red", "green"]},
+        {
+            "structural_tag": json.dumps(
+                {"type": "structural_tag", "format": {"type": "const_string", "value": "So it is."}}
+            )
+        },
+    ]
+    params = [
+        SamplingParams(max_tokens=120, temperature=0, structured_outputs=StructuredOutputsParams(**one))
+        for one in asked
+    ]
+    chats = [[{"role": "user", "content": "Ada Lovelace, ada@analytical.org, a friend."}]] * len(asked)
+    person, pattern, colour, said = [out.outputs[0] for out in llm.chat(chats, params, use_tqdm=False)]
+    if person.finish_reason == "stop":
+        kind = jsonschema.Draft202012Validator
+        kind(PERSON, format_checker=kind.FORMAT_CHECKER).validate(json.loads(person.text))
+    assert len(pattern.text) == 5 and pattern.text[3:].isdigit() and pattern.finish_reason == "stop"
+    assert colour.text in ("red", "green")
+    assert said.text == "So it is."
+    with pytest.raises(VLLMValidationError, match="objekt"):
+        llm.chat(
+            chats[:1],
+            SamplingParams(structured_outputs=StructuredOutputsParams(json={"type": "objekt"})),
+            use_tqdm=False,
+        )
+    prompt = {"prompt_token_ids": llm.get_tokenizer().encode("A colour: ")}
+    found = llm.beam_search(
+        [prompt],
+        BeamSearchParams(
+            beam_width=2, max_tokens=8, structured_outputs=StructuredOutputsParams(choice=["red", "green"])
+        ),
+    )
+    texts = {
+        llm.get_tokenizer().decode(one.tokens[len(prompt["prompt_token_ids"]) :], skip_special_tokens=True)
+        for one in found[0].sequences
+    }
+    # Two beams may spell one word in two ways.
+    assert texts and texts <= {"red", "green"}

@@ -1,0 +1,308 @@
+"""Tokenmold as a structured output backend of vLLM (0.32, 0.33).
+
+Where vLLM is started from the command line the installed package is enough::
+
+    vllm serve MODEL --structured-outputs-config '{"backend": "tokenmold"}'
+
+In a program, the configuration is read before plugins are, so name the backend first::
+
+    from tokenmold.integrations.vllm import register
+
+    register()
+    llm = LLM(MODEL, structured_outputs_config={"backend": "tokenmold"})
+
+Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice`` and
+``structural_tag`` (which strict tool calls are), with ``disable_any_whitespace`` and
+``disable_additional_properties`` for the engine or for one request. ``grammar`` and
+``whitespace_pattern`` are refused by name, as is whatever cannot be compiled: a request is answered with
+HTTP 400 before it reaches the engine.
+
+The tool parser ``tokenmold`` is :mod:`tokenmold.integrations.vllm_parsers`.
+
+vLLM has no registry of backends. :func:`register` changes the places that name them: the
+configuration, the validation of requests, the manager of an engine, and the beam search of ``LLM``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import vllm
+from vllm.config import structured_outputs as _configuration
+from vllm.entrypoints.generate.beam_search.offline import BeamSearchOfflineMixin
+from vllm.exceptions import VLLMValidationError
+from vllm.logger import init_logger
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm.tool_parsers import ToolParserManager
+from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputBackend,
+    StructuredOutputGrammar,
+    StructuredOutputOptions,
+)
+from vllm.v1.structured_output.request import get_structured_output_key
+
+from tokenmold import Compiler, Constraint, Matcher, Vocabulary
+from tokenmold.torch import allocate_mask
+
+from . import UnsupportedEngine, require_series
+from ._schema import close_objects
+
+__all__ = ["RESPONSE_FORMAT", "TokenmoldBackend", "TokenmoldGrammar", "register"]
+
+NAME = "tokenmold"
+# The `type` of a structural tag that is an answer in a model's own format: the other members are what
+# `Compiler.response_format` takes.
+RESPONSE_FORMAT = "tokenmold.response_format"
+KNOWN_VERSIONS = ("0.32", "0.33")
+
+_log = init_logger(f"vllm.{__name__}")
+
+
+class TokenmoldGrammar(StructuredOutputGrammar):
+    """What one request may say next."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+        """Takes tokens. Those behind the end of the text are ignored, and not counted."""
+        taken = self.matcher.accept_all(tokens)
+        if taken == len(tokens) or self.matcher.is_terminated:
+            return True
+        why = self.matcher.explain(tokens[taken])
+        _log.error(
+            "Request %s: token %s is refused at %s: %s", request_id, tokens[taken], why.place, why.refused
+        )
+        return False
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        return tokens[: self.matcher.validate(tokens)]
+
+    def rollback(self, num_tokens: int) -> None:
+        if num_tokens > 0:
+            self.matcher.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
+        self.matcher.fill(bitmask, batch_index)
+
+    def is_terminated(self) -> bool:
+        return self.matcher.is_terminated
+
+    def reset(self) -> None:
+        self.matcher.reset()
+
+
+class TokenmoldBackend(StructuredOutputBackend):
+    """Compiles what requests ask for, for one engine."""
+
+    def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
+        super().__init__(vllm_config, tokenizer, vocab_size)
+        self.compiler = _compiler(tokenizer, vocab_size)
+        self.options = _Options.of(vllm_config.structured_outputs_config)
+
+    def compile_grammar(
+        self, request_type: StructuredOutputOptions, grammar_spec: str, stop_token_ids: set[int] | None = None
+    ) -> TokenmoldGrammar:
+        options = getattr(grammar_spec, "options", self.options)
+        constraint = _compile(self.compiler, request_type, grammar_spec, options)
+        return TokenmoldGrammar(constraint.matcher(_ends(self.compiler.vocabulary, stop_token_ids)))
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
+        return allocate_mask(max_num_seqs, self.compiler.vocabulary)
+
+    def destroy(self) -> None:
+        """Nothing is held but the compiler, which other engines of the process may share."""
+
+
+def _ends(vocabulary: Vocabulary, stop_token_ids: set[int] | None) -> list[int] | None:
+    """The tokens that end a text: those at which vLLM stops.
+
+    Behind any other end vLLM would go on, and nothing would hold the model. Stop tokens that spell text
+    are left to vLLM: a schema may need them. Without a stop token it is the vocabulary that says.
+    """
+    stops = [t for t in stop_token_ids or () if 0 <= t < vocabulary.width and vocabulary.kind(t) != "text"]
+    return stops or None
+
+
+@functools.lru_cache(maxsize=8)
+def _compiler(tokenizer: Any, width: int) -> Compiler:
+    """The compiler of a tokenizer: requests are validated and served with the same one."""
+    return Compiler(Vocabulary.from_huggingface(tokenizer, width=max(width, len(tokenizer))))
+
+
+class _Options:
+    """What the configuration and a request say beside the specification."""
+
+    def __init__(self, compact: bool, closed: bool) -> None:
+        self.compact = compact
+        self.closed = closed
+
+    @staticmethod
+    def of(config: Any, params: StructuredOutputsParams | None = None) -> _Options:
+        given = [config] if params is None else [config, params]
+        return _Options(
+            compact=any(one.disable_any_whitespace for one in given),
+            closed=any(one.disable_additional_properties for one in given),
+        )
+
+
+class _Specification(str):
+    """A specification with the options of its request: vLLM hands the text alone to backends."""
+
+    options: _Options
+
+
+def _compile(
+    compiler: Compiler, kind: StructuredOutputOptions, specification: str, options: _Options
+) -> Constraint:
+    if kind in (StructuredOutputOptions.JSON, StructuredOutputOptions.JSON_OBJECT):
+        schema = str(specification) if kind is StructuredOutputOptions.JSON else '{"type": "object"}'
+        if options.closed:
+            schema = close_objects(schema)
+        return compiler.json_schema(schema, whitespace="compact" if options.compact else "flexible")
+    if kind is StructuredOutputOptions.REGEX:
+        return compiler.regex(str(specification))
+    if kind is StructuredOutputOptions.CHOICE:
+        return compiler.choice(json.loads(specification))
+    if kind is StructuredOutputOptions.STRUCTURAL_TAG:
+        tag = json.loads(specification)
+        if isinstance(tag, dict) and tag.get("type") == RESPONSE_FORMAT:
+            del tag["type"]
+            tag.setdefault("whitespace", "compact" if options.compact else "flexible")
+            return compiler.response_format(**tag)
+        return compiler.structural_tag(str(specification))
+    raise VLLMValidationError(
+        f"The backend '{NAME}' has no `{kind.name.lower()}`: write a JSON schema, a regular expression or a "
+        "structural tag.",
+        parameter=kind.name.lower(),
+    )
+
+
+def _validate(params: StructuredOutputsParams, config: Any, tokenizer: Any, width: int) -> None:
+    """Compiles what a request asks for, so that what is refused is refused before the engine sees it."""
+    if params.whitespace_pattern is not None:
+        raise VLLMValidationError(
+            f"The backend '{NAME}' has no `whitespace_pattern`: `disable_any_whitespace` writes none.",
+            parameter="whitespace_pattern",
+        )
+    if params.json_object is False:
+        raise VLLMValidationError("`json_object` is true or absent.", parameter="json_object")
+    parameter = None
+    try:
+        kind, specification = get_structured_output_key(params)
+        parameter = kind.name.lower()
+        _compile(_compiler(tokenizer, width), kind, specification, _Options.of(config, params))
+    except VLLMValidationError:
+        raise
+    except (TypeError, ValueError, RecursionError) as error:
+        # TokenmoldError is a ValueError. A schema that is a Python object can be what JSON is not.
+        raise VLLMValidationError(str(error), parameter=parameter) from error
+
+
+def register() -> None:
+    """Adds the backend ``tokenmold`` to vLLM in this process. A second call does nothing.
+
+    Raises :class:`~tokenmold.integrations.UnsupportedEngine`, and changes nothing, in a vLLM that is not
+    known here.
+    """
+    if NAME in get_args(_configuration.StructuredOutputsBackend):
+        return
+    require_series("vLLM", vllm.__version__, KNOWN_VERSIONS)
+    places: list[tuple[type, str, Callable[..., Any]]] = [
+        (SamplingParams, "_validate_structured_outputs", _validating),
+        (StructuredOutputManager, "grammar_init", _constructing),
+        (BeamSearchOfflineMixin, "_init_beam_search_structured_output", _searching),
+    ]
+    config = _configuration.StructuredOutputsConfig
+    missing = [
+        f"{owner.__name__}.{name}" for owner, name, _ in places if not callable(getattr(owner, name, None))
+    ]
+    if _CHECK not in config.__pydantic_decorators__.model_validators:
+        missing.append(f"{config.__name__}.{_CHECK}")
+    if missing:
+        raise UnsupportedEngine(f"vLLM {vllm.__version__} has no {', '.join(missing)}: nothing was changed")
+    _widen(config)
+    ToolParserManager.register_lazy_module(NAME, "tokenmold.integrations.vllm_parsers", "TemplateToolParser")
+    for owner, name, around in places:
+        setattr(owner, name, around(getattr(owner, name)))
+
+
+_CHECK = "_validate_structured_output_config"
+
+
+def _widen(config: Any) -> None:
+    """The configuration takes the name, and the options that it has for other backends only."""
+    from pydantic.dataclasses import rebuild_dataclass
+
+    names = Literal[(*get_args(_configuration.StructuredOutputsBackend), NAME)]  # type: ignore[valid-type]
+    _configuration.StructuredOutputsBackend = names
+    config.__annotations__["backend"] = names
+    config.__dataclass_fields__["backend"].type = names
+    config.__pydantic_fields__["backend"].annotation = names
+    check = config.__pydantic_decorators__.model_validators[_CHECK]
+    original = check.func
+
+    def validate(self: Any, *arguments: Any) -> Any:
+        return self if self.backend == NAME else original(self, *arguments)
+
+    check.func = validate
+    rebuild_dataclass(config, force=True)
+
+
+def _validating(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def validate(self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any) -> None:
+        params = self.structured_outputs
+        chosen = getattr(structured_outputs_config, "backend", None)
+        # What is refused whatever the backend, and another backend in the request, vLLM says itself.
+        if (
+            chosen != NAME
+            or params is None
+            or model_config.is_diffusion
+            or tokenizer is None
+            or params._backend not in (None, NAME)
+        ):
+            original(self, model_config, structured_outputs_config, tokenizer)
+            return
+        params._backend = NAME
+        _validate(params, structured_outputs_config, tokenizer, model_config.get_vocab_size())
+
+    return validate
+
+
+def _constructing(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def grammar_init(self: Any, request: Any) -> None:
+        wanted = request.structured_output_request
+        if wanted is not None and wanted.params._backend == NAME:
+            if self.backend is None:
+                width = self.vllm_config.model_config.get_vocab_size()
+                self.backend = TokenmoldBackend(self.vllm_config, tokenizer=self.tokenizer, vocab_size=width)
+                self.backend_name = NAME
+            kind, text = get_structured_output_key(wanted.params)
+            specification = _Specification(text)
+            specification.options = _Options.of(self.vllm_config.structured_outputs_config, wanted.params)
+            wanted.structured_output_key = (kind, specification)
+        original(self, request)
+
+    return grammar_init
+
+
+def _searching(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def init(self: Any, structured_outputs: Any, tokenizer: Any) -> Any:
+        engine = self.llm_engine.vllm_config
+        config = engine.structured_outputs_config
+        if (structured_outputs._backend or getattr(config, "backend", None)) != NAME:
+            return original(self, structured_outputs, tokenizer)
+        width = self.model_config.get_vocab_size()
+        structured_outputs._backend = NAME
+        _validate(structured_outputs, config, tokenizer, width)
+        backend = TokenmoldBackend(engine, tokenizer=tokenizer, vocab_size=width)
+        return backend, get_structured_output_key(structured_outputs), backend.allocate_token_bitmask(1)
+
+    return init
