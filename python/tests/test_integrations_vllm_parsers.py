@@ -1,0 +1,203 @@
+"""Tools in a model's own format in vLLM: read back, and enforced."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+FOLDER = os.environ.get("TOKENMOLD_HF_MODEL")
+if not FOLDER:
+    pytest.skip("TOKENMOLD_HF_MODEL names no model folder: vLLM is not tried", allow_module_level=True)
+os.environ.update(HF_HUB_OFFLINE="1")
+pytest.importorskip("vllm", reason="vLLM is not installed")
+
+from transformers import AutoTokenizer
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.exceptions import VLLMValidationError
+from vllm.parser.parser_manager import ParserManager
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.tool_parsers import ToolParserManager
+
+from tokenmold import Compiler, Constraint, Vocabulary
+from tokenmold.integrations.vllm import register
+from tokenmold.integrations.vllm_parsers import TemplateToolParser
+
+register()
+
+TEMPLATE = {
+    "defaults": {"role": "assistant"},
+    "start_anchor": "<|im_start|>assistant\n",
+    "fields": {
+        "thinking": {"open": "<think>", "close": "</think>"},
+        "content": {"close": "<|im_end|>"},
+        "tool_calls": {
+            "open": "<tool_call>",
+            "close": "</tool_call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {
+                "type": "function",
+                "function": {"name": "{content.name}", "arguments": "{content.arguments}"},
+            },
+        },
+    },
+}
+
+
+def tool(name: str, strict: bool) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "strict": strict, "parameters": schema}}
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    made = AutoTokenizer.from_pretrained(FOLDER)
+    made.response_template = TEMPLATE
+    return made
+
+
+@pytest.fixture(scope="module")
+def compiler(tokenizer: Any) -> Compiler:
+    return Compiler(Vocabulary.from_huggingface(tokenizer))
+
+
+def asked(tokenizer: Any, *, strict: bool = False, **options: Any) -> ChatCompletionRequest:
+    request = ChatCompletionRequest(
+        model="m",
+        messages=[{"role": "user", "content": "hi"}],
+        tools=[tool("weather", strict), tool("tides", False)],
+        **options,
+    )
+    return TemplateToolParser(tokenizer, request.tools).adjust_request(request)
+
+
+def constraint(compiler: Compiler, request: ChatCompletionRequest) -> Constraint:
+    from vllm.v1.structured_output.request import get_structured_output_key
+
+    from tokenmold.integrations.vllm import _compile, _Options
+
+    params = request.extract_structured_outputs()
+    assert isinstance(params, StructuredOutputsParams)
+    return _compile(compiler, *get_structured_output_key(params), _Options(False, False))
+
+
+def call(name: str, **arguments: Any) -> str:
+    return "<tool_call>" + json.dumps({"name": name, "arguments": arguments}) + "</tool_call>"
+
+
+def test_it_is_registered() -> None:
+    assert ToolParserManager.get_tool_parser("tokenmold") is TemplateToolParser
+
+
+def test_no_guarantee_is_no_constraint(tokenizer: Any) -> None:
+    for options in ({}, {"tool_choice": "auto"}, {"tool_choice": "none", "strict": True}):
+        request = asked(tokenizer, **options)
+        assert request.extract_structured_outputs() is None
+        assert request.skip_special_tokens is False
+
+
+def takes(constraint: Constraint, tokenizer: Any, text: str) -> bool:
+    """Marks may be special tokens, so a text is tried as tokens."""
+    whole = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+    return constraint.matcher().validate(whole) == len(whole)
+
+
+def test_guarantees(tokenizer: Any, compiler: Compiler) -> None:
+    required = constraint(compiler, asked(tokenizer, tool_choice="required"))
+    assert takes(required, tokenizer, call("weather", city="Ulm"))
+    assert takes(required, tokenizer, call("tides", city="Ulm") + call("weather", city="Ulm"))
+    assert not takes(required, tokenizer, "I do not know.")
+    assert not takes(required, tokenizer, call("weather", town="Ulm"))
+    assert not takes(required, tokenizer, call("storms", city="Ulm"))
+
+    named = constraint(
+        compiler, asked(tokenizer, tool_choice={"type": "function", "function": {"name": "tides"}})
+    )
+    assert takes(named, tokenizer, call("tides", city="Ulm"))
+    assert not takes(named, tokenizer, call("weather", city="Ulm"))
+    assert not takes(named, tokenizer, call("tides", city="Ulm") + call("tides", city="Ulm"))
+
+    single = constraint(compiler, asked(tokenizer, tool_choice="required", parallel_tool_calls=False))
+    assert takes(single, tokenizer, call("weather", city="Ulm"))
+    assert not takes(single, tokenizer, call("weather", city="Ulm") + call("weather", city="Ulm"))
+
+    strict = constraint(compiler, asked(tokenizer, strict=True))
+    assert takes(strict, tokenizer, "I do not know.")
+    assert takes(strict, tokenizer, call("weather", city="Ulm", days=3))
+    assert not takes(strict, tokenizer, call("weather", city="Ulm", days="3"))
+
+
+def test_strict_tools_and_a_schema(tokenizer: Any, compiler: Compiler) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    answer = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    request = asked(tokenizer, strict=True, response_format=answer)
+    assert request.response_format is None
+    both = constraint(compiler, request)
+    assert takes(both, tokenizer, '{"a": 1}')
+    assert takes(both, tokenizer, call("weather", city="Ulm"))
+    assert not takes(both, tokenizer, "I do not know.")
+    with pytest.raises(VLLMValidationError, match="JSON schema"):
+        asked(tokenizer, strict=True, structured_outputs={"regex": "a"})
+    with pytest.raises(VLLMValidationError, match="parallel_tool_calls"):
+        asked(tokenizer, parallel_tool_calls=False)
+
+
+ANSWER = "Let me see." + call("weather", city="Ulm", days="3") + call("tides", city="Ōsaka") + "<|im_end|>"
+
+
+def test_a_whole_answer(tokenizer: Any) -> None:
+    request = asked(tokenizer)
+    parser = TemplateToolParser(tokenizer, request.tools)
+    read = parser.extract_tool_calls(ANSWER, request)
+    assert read.tools_called
+    assert [(one.function.name, json.loads(one.function.arguments)) for one in read.tool_calls] == [
+        ("weather", {"city": "Ulm", "days": 3}),
+        ("tides", {"city": "Ōsaka"}),
+    ]
+    plain = parser.extract_tool_calls("Nothing.<|im_end|>", request)
+    assert (plain.tools_called, plain.content) == (False, "Nothing.")
+    cut = parser.extract_tool_calls("So: <tool_call>{", request)
+    assert not cut.tools_called
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 1000])
+def test_an_answer_in_pieces(tokenizer: Any, step: int) -> None:
+    """Through vLLM's own composition of parsers, as its server has it."""
+    parser_class = ParserManager.get_parser("tokenmold", None, enable_auto_tools=True, tokenizer=tokenizer)
+    request = asked(tokenizer)
+    for text, ends in [(ANSWER, 2), ("1 < 2 and <tool", 0)]:
+        parser = parser_class(tokenizer, request.tools)
+        content, calls = "", {}
+        pieces = [text[at : at + step] for at in range(0, len(text), step)]
+        for number, piece in enumerate(pieces):
+            delta = parser.parse_delta(
+                piece,
+                tokenizer.encode(piece, add_special_tokens=False),
+                request,
+                prompt_token_ids=[1],
+                finished=number == len(pieces) - 1,
+            )
+            content += (delta and delta.content) or ""
+            for one in (delta and delta.tool_calls) or ():
+                assert one.id
+                calls[one.index] = (one.function.name, json.loads(one.function.arguments))
+        assert content == text.partition("<tool_call>")[0]
+        assert (
+            list(calls.values())
+            == [("weather", {"city": "Ulm", "days": 3}), ("tides", {"city": "Ōsaka"})][:ends]
+        )
+        assert len(parser.tool_parser.prev_tool_call_arr) == ends
+
+
+def test_a_tokenizer_without_template_is_told() -> None:
+    plain = AutoTokenizer.from_pretrained(FOLDER)
+    with pytest.raises(TypeError, match="response_template"):
+        ParserManager.get_parser("tokenmold", None, enable_auto_tools=True, tokenizer=plain)

@@ -1,0 +1,179 @@
+"""Tools of a model's own format in vLLM: read back, and enforced, by its response template.
+
+::
+
+    vllm serve MODEL --structured-outputs-config '{"backend": "tokenmold"}' \\
+        --enable-auto-tool-choice --tool-call-parser tokenmold
+
+The tokenizer's ``response_template`` says how the model writes calls. The same template becomes a
+constraint where a request asks for a guarantee: a tool that is ``strict``, ``tool_choice`` ``required`` or
+a name, ``parallel_tool_calls`` false. vLLM's own parser of templates, ``hf``, refuses such requests.
+It goes with any of vLLM's reasoning parsers; what a template calls ``thinking`` is left to them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from vllm.entrypoints.generate.base.protocol import (
+    DeltaFunctionCall,
+    DeltaMessage,
+    DeltaToolCall,
+    ExtractedToolCallInformation,
+    FunctionCall,
+    ToolCall,
+)
+from vllm.exceptions import VLLMValidationError
+from vllm.renderers.chat_utils import make_tool_call_id
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.tool_parsers.abstract_tool_parser import ToolParser
+
+from tokenmold import ResponseTemplate, TokenmoldError
+
+from .vllm import RESPONSE_FORMAT
+
+__all__ = ["TemplateToolParser"]
+
+
+class TemplateToolParser(ToolParser):
+    """Reads the calls of one answer, whole or while it arrives."""
+
+    # Calls that are required or named stand in the model's own format too.
+    supports_required_and_named = False
+    # It takes pieces of text as they come, and is told when the answer is over.
+    engine_based_streaming = True
+
+    def __init__(self, tokenizer: Any, tools: list[Any] | None = None) -> None:
+        super().__init__(tokenizer, tools)
+        template = getattr(tokenizer, "response_template", None)
+        if not isinstance(template, dict):
+            template = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
+        if not isinstance(template, dict):
+            raise ValueError(
+                "the tool parser 'tokenmold' needs a `response_template` in the tokenizer's configuration"
+            )
+        self._source = template
+        self._template = ResponseTemplate(template)
+        self._described = [_described(tool) for tool in self.tools]
+        self._stream: Any = None
+
+    def adjust_request(self, request: Any) -> Any:
+        # Marks of calls may be special tokens.
+        request.skip_special_tokens = False
+        offered = [_described(tool) for tool in request.tools or ()]
+        choice = request.tool_choice
+        if not offered or choice == "none":
+            return request
+        named = None if choice in (None, "auto", "required") else _name(choice)
+        single = request.parallel_tool_calls is False
+        strict = any(tool["function"].get("strict") for tool in offered)
+        if not (strict or single or named or choice == "required"):
+            return request
+        if named:
+            offered = [tool for tool in offered if tool["function"]["name"] == named]
+        tag: dict[str, Any] = {"type": RESPONSE_FORMAT, "format": self._source, "tools": offered}
+        if named or choice == "required":
+            tag["calls"] = "one" if single or named else "required"
+        elif single:
+            raise VLLMValidationError(
+                "At most one call is a guarantee where a call is required: set tool_choice, or leave "
+                "parallel_tool_calls out.",
+                parameter="parallel_tool_calls",
+            )
+        else:
+            answer = request.extract_structured_outputs()
+            if answer is not None and answer.json is None:
+                raise VLLMValidationError(
+                    "Strict tools and an answer go together where the answer is a JSON schema."
+                )
+            if answer is not None:
+                tag["answer"] = json.loads(answer.json) if isinstance(answer.json, str) else answer.json
+        request.structured_outputs = StructuredOutputsParams(structural_tag=json.dumps(tag))
+        if hasattr(request, "response_format"):
+            request.response_format = None
+        return request
+
+    def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
+        try:
+            message = self._template.parse(model_output, prefix="", tools=self._described)
+        except TokenmoldError:
+            # Cut short within a call, or written by a model that was not held to the format.
+            return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
+        calls = [
+            ToolCall(function=FunctionCall(name=name, arguments=arguments))
+            for name, arguments in _calls(message.get("tool_calls"))
+        ]
+        return ExtractedToolCallInformation(
+            tools_called=bool(calls), tool_calls=calls, content=message.get("content") or None
+        )
+
+    def extract_tool_calls_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+        request: Any,
+    ) -> DeltaMessage | None:
+        if self._stream is None:
+            self._stream = self._template.stream(prefix="", tools=self._described)
+        return self._delta(self._stream.feed(delta_text))
+
+    def finish_streaming(self) -> DeltaMessage | None:
+        """What was held back as it might have been the beginning of a mark."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return None
+        try:
+            return self._delta(stream.finish()[0])
+        except TokenmoldError:
+            return None
+
+    def _delta(self, events: list[dict[str, Any]]) -> DeltaMessage | None:
+        delta = DeltaMessage()
+        for event in events:
+            if event["type"] == "region_chunk" and event["field"] == "content":
+                delta.content = (delta.content or "") + event["text"]
+            elif event["type"] == "region_close" and event["field"] == "tool_calls":
+                for name, arguments in _calls(event["value"]):
+                    self.current_tool_id += 1
+                    self.prev_tool_call_arr.append({"name": name, "arguments": json.loads(arguments)})
+                    self.streamed_args_for_tool.append(arguments)
+                    call = DeltaFunctionCall(name=name, arguments=arguments)
+                    delta.tool_calls.append(
+                        DeltaToolCall(
+                            id=make_tool_call_id(), type="function", index=self.current_tool_id, function=call
+                        )
+                    )
+        return delta if delta.content or delta.tool_calls else None
+
+
+def _described(tool: Any) -> dict[str, Any]:
+    """A tool as chat templates take it; the Responses API writes them flat."""
+    told: dict[str, Any] = tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True)
+    if "function" in told:
+        return told
+    return {"type": "function", "function": {name: value for name, value in told.items() if name != "type"}}
+
+
+def _name(choice: Any) -> str:
+    name: str = choice.function.name if hasattr(choice, "function") else choice.name
+    return name
+
+
+def _calls(value: Any) -> list[tuple[str, str]]:
+    """Names and arguments of what a region of calls holds; nothing for what is no call."""
+    found = []
+    for call in value if isinstance(value, list) else [value]:
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and isinstance(function.get("name"), str):
+            arguments = function.get("arguments")
+            text = (
+                arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+            )
+            found.append((function["name"], text))
+    return found
