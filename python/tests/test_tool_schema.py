@@ -8,10 +8,9 @@ import typing
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal
 
 import pytest
-
 from tokenmold import TokenmoldError, tool_schema
 from tokenmold.tool_schema import DocstringError, TypeHintError
 
@@ -21,7 +20,9 @@ ERRORS = {"DocstringParsingException": DocstringError, "TypeHintParsingException
 def goldens() -> list[Any]:
     folder = os.environ.get("TOKENMOLD_DATA")
     if folder is None:
-        skip = pytest.mark.skip(reason="TOKENMOLD_DATA names no folder: goldens/tool-schema-functions.jsonl is not compared")
+        skip = pytest.mark.skip(
+            reason="TOKENMOLD_DATA names no folder: goldens/tool-schema-functions.jsonl is not compared"
+        )
         return [pytest.param({}, id="goldens", marks=skip)]
     lines = (Path(folder) / "goldens/tool-schema-functions.jsonl").read_text(encoding="utf-8").splitlines()
     return [pytest.param(golden, id=golden["id"]) for golden in map(json.loads, lines)]
@@ -46,7 +47,7 @@ def test_golden(golden: dict[str, Any]) -> None:
 def test_as_transformers() -> None:
     utils = pytest.importorskip("transformers.utils", reason="transformers is not installed")
 
-    def search(query: str, kinds: list[Literal["a", "b"]], limit: Union[int, None] = 3) -> dict[str, Any]:
+    def search(query: str, kinds: list[Literal["a", "b"]], limit: int | None = 3) -> dict[str, Any]:
         """Searches.
 
         In two paragraphs.
@@ -108,7 +109,7 @@ class Empty(Enum):
 
 
 class Odd(Enum):
-    LIST = [1]
+    LIST = (1,)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_types_are_refused_by_name(hint: Any, names: str) -> None:
 
 @pytest.mark.parametrize("choices", ["[1, ", "{}", "3"])
 def test_bad_choices_are_refused(choices: str) -> None:
-    def f(a: Optional[int]) -> None:
+    def f(a: int | None) -> None:
         pass
 
     f.__doc__ = f"F.\n\nArgs:\n    a: A (choices: {choices})\n"

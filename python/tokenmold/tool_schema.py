@@ -60,13 +60,16 @@ def tool_schema(function: Callable[..., Any]) -> dict[str, Any]:
     name = getattr(function, "__name__", "operation")
     doc = (inspect.getdoc(function) or "").strip()
     if not doc:
-        raise DocstringError(f"{name} has no docstring: describe what it does and, under 'Args:', each argument")
+        raise DocstringError(
+            f"{name} has no docstring: describe what it does and, under 'Args:', each argument"
+        )
     described = _arguments(_section(doc, "Args", ("Returns:", "Raises:")))
     properties, required, returned = _parameters(function, name)
     for argument, schema in properties.items():
         if argument not in described:
             raise DocstringError(
-                f"{name} does not describe its argument {argument!r}: add '{argument}: ...' under 'Args:' of its docstring"
+                f"{name} does not describe its argument {argument!r}: add '{argument}: ...' under 'Args:' of "
+                "its docstring"
             )
         _describe(schema, described[argument], f"{name}: argument {argument!r}")
 
@@ -160,7 +163,13 @@ def _parameters(
     return properties, required, returned
 
 
-_SCALARS: dict[Any, str] = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+_SCALARS: dict[Any, str] = {
+    int: "integer",
+    float: "number",
+    str: "string",
+    bool: "boolean",
+    type(None): "null",
+}
 _CONTAINERS: dict[Any, str] = {list: "array", tuple: "array", dict: "object"}
 
 
@@ -187,11 +196,13 @@ def _schema(hint: Any, where: str) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": _schema(arguments[1], where)}
     if origin is tuple:
         if len(arguments) == 1 or ... in arguments:
-            raise TypeHintError(f"{where}: {hint!r} is a tuple of one element or of any number: write list[...]")
+            raise TypeHintError(
+                f"{where}: {hint!r} is a tuple of one element or of any number: write list[...]"
+            )
         return {"type": "array", "prefixItems": [_schema(argument, where) for argument in arguments]}
     raise TypeHintError(
-        f"{where}: no JSON Schema for the type {hint!r}: use int, float, str, bool, an Enum, Literal, or list, tuple, "
-        "dict and unions of these, or write the tool's schema by hand"
+        f"{where}: no JSON Schema for the type {hint!r}: use int, float, str, bool, an Enum, Literal, or "
+        "list, tuple, dict and unions of these, or write the tool's schema by hand"
     )
 
 
