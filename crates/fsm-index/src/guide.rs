@@ -77,6 +77,15 @@ impl<A: ByteAutomaton> Guide<A> {
         }
     }
 
+    /// A guide at a state of the index's automaton, as if the text began there: the state of
+    /// another guide of the same index ([`Guide::state`]).
+    pub fn at(index: Arc<Index<A>>, state: A::State) -> Guide<A> {
+        Guide {
+            state,
+            ..Guide::new(index)
+        }
+    }
+
     /// Has these tokens end the text, in place of the vocabulary's end tokens: each is
     /// allowed where the text is complete, and nowhere else unless it is structure that may
     /// come there. The vocabulary's own end tokens end nothing then, unless they are named.

@@ -12,7 +12,9 @@ mod json;
 mod logits;
 mod matcher;
 mod pool;
+mod regex_index;
 mod response;
+mod schema_text;
 mod vocabulary;
 
 use pyo3::prelude::*;
@@ -33,6 +35,10 @@ mod _tokenmold {
     use crate::matcher::{Explanation, Matcher, fill_batch};
     #[pymodule_export]
     use crate::pool::available_threads;
+    #[pymodule_export]
+    use crate::regex_index::RegexIndex;
+    #[pymodule_export]
+    use crate::schema_text::json_schema_regex;
     #[pymodule_export]
     use crate::response::{ResponseSchema, ResponseStream, ResponseTemplate};
     #[pymodule_export]

@@ -122,19 +122,6 @@ impl Matcher {
         detached(py, || work(&mut **lock(&self.guide)?))
     }
 
-    /// Writes the mask into a row; whether some token is forbidden.
-    fn write(guide: &mut dyn Steps, row: &mut Row<'_, u32>, width: usize) -> PyResult<bool> {
-        let words = guide.words().map_err(IntoPython::into_python)?;
-        let row = row.as_mut_slice();
-        let given = row.len();
-        let Some((to, padding)) = row.split_at_mut_checked(words.len()) else {
-            return Err(too_narrow(given, words.len()));
-        };
-        to.copy_from_slice(words);
-        padding.fill(0);
-        Ok(is_restrictive(words, width) || given * 32 > width.next_multiple_of(32))
-    }
-
     fn matrix(&self, mask: &Bound<'_, PyAny>) -> PyResult<(Matrix, usize)> {
         let matrix = Matrix::of(mask, Elements::MaskWords)?;
         let width = self.constraint.get().compiled.tokens().width();
@@ -157,6 +144,19 @@ fn lock(guide: &Mutex<Box<dyn Steps>>) -> PyResult<MutexGuard<'_, Box<dyn Steps>
             "a defect of tokenmold ended an earlier call of this matcher; start a new one",
         ),
     })
+}
+
+/// Writes the mask into a row; whether some token is forbidden.
+pub(crate) fn write(guide: &mut dyn Steps, row: &mut Row<'_, u32>, width: usize) -> PyResult<bool> {
+    let words = guide.words().map_err(IntoPython::into_python)?;
+    let row = row.as_mut_slice();
+    let given = row.len();
+    let Some((to, padding)) = row.split_at_mut_checked(words.len()) else {
+        return Err(too_narrow(given, words.len()));
+    };
+    to.copy_from_slice(words);
+    padding.fill(0);
+    Ok(is_restrictive(words, width) || given * 32 > width.next_multiple_of(32))
 }
 
 /// Whether a mask forbids a token.
@@ -307,7 +307,7 @@ impl Matcher {
     fn fill(&self, py: Python<'_>, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<bool> {
         let (matrix, width) = self.matrix(mask)?;
         let mut row = matrix.row::<u32>(row)?;
-        self.with_detached(py, |guide| Matcher::write(guide, &mut row, width))
+        self.with_detached(py, |guide| write(guide, &mut row, width))
     }
 
     /// Writes the masks of drafted tokens: that of this place into `row`, that behind the first
@@ -404,7 +404,7 @@ fn drafts(
 ) -> PyResult<()> {
     let mut at = 0;
     loop {
-        Matcher::write(guide, &mut rows[at], width)?;
+        write(guide, &mut rows[at], width)?;
         let Some(&token) = tokens.get(at) else {
             return Ok(());
         };
@@ -526,7 +526,7 @@ pub(crate) fn fill_batch(
     detached(py, || {
         let fill = |(guide, mut row, width): (&Mutex<Box<dyn Steps>>, Row<'_, u32>, usize)| {
             let mut guide = lock(guide)?;
-            Matcher::write(&mut **guide, &mut row, width).map(drop)
+            write(&mut **guide, &mut row, width).map(drop)
         };
         if threads == 1 || work.len() < MIN_PARALLEL {
             return work.into_iter().try_for_each(fill);

@@ -1,0 +1,1 @@
+"""Packages that Tokenmold can stand in for, with their own names."""

@@ -1,0 +1,1 @@
+"""Masks as arrays and tensors: a module for each library."""
