@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use response_parser::{
-    Event, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream, Turn,
+    Event, Mode, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream, Turn,
 };
 use serde_json::Value;
 
@@ -16,6 +16,18 @@ use crate::json::{parse, text_of, to_python, value_of};
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseTemplate {
     template: Template,
+}
+
+/// What is to be done where the reference fails.
+fn mode_of(mode: &str) -> PyResult<Mode> {
+    match mode {
+        "lenient" => Ok(Mode::Lenient),
+        "reference" => Ok(Mode::Reference),
+        _ => Err(of_kind(
+            "bad_option",
+            format!("mode is one of \"lenient\", \"reference\", not {mode:?}"),
+        )),
+    }
 }
 
 fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
@@ -32,11 +44,15 @@ fn turn<'a>(prefix: Option<&'a str>, tools: Option<&'a Value>) -> Turn<'a> {
 
 #[pymethods]
 impl ResponseTemplate {
-    /// Compiles a template: its JSON, or what that reads as.
+    /// Compiles a template: its JSON, or what that reads as. Where `transformers` fails and the
+    /// meaning is plain, `"lenient"` has an answer and `"reference"` the same error; a part that
+    /// can only fail later is refused at once, or fails later.
     #[new]
-    fn new(template: &Bound<'_, PyAny>) -> PyResult<ResponseTemplate> {
+    #[pyo3(signature = (template, *, mode = "lenient"))]
+    fn new(template: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseTemplate> {
         let json = parse(&text_of(template)?, "the response template")?;
-        let template = caught(|| Template::new(&json).map_err(IntoPython::into_python))?;
+        let builder = Template::builder().mode(mode_of(mode)?);
+        let template = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
         Ok(ResponseTemplate { template })
     }
 
@@ -178,11 +194,14 @@ pub(crate) struct ResponseSchema {
 
 #[pymethods]
 impl ResponseSchema {
-    /// Compiles a schema: its JSON, or what that reads as.
+    /// Compiles a schema: its JSON, or what that reads as. `mode` is as that of
+    /// `ResponseTemplate`.
     #[new]
-    fn new(schema: &Bound<'_, PyAny>) -> PyResult<ResponseSchema> {
+    #[pyo3(signature = (schema, *, mode = "lenient"))]
+    fn new(schema: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseSchema> {
         let json = parse(&text_of(schema)?, "the response schema")?;
-        let schema = caught(|| Schema::new(&json).map_err(IntoPython::into_python))?;
+        let builder = Schema::builder().mode(mode_of(mode)?);
+        let schema = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
         Ok(ResponseSchema { schema })
     }
 
