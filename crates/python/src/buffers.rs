@@ -177,7 +177,10 @@ fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         return object.call_method0("numpy");
     }
     if object.hasattr("__dlpack__")? {
-        return object.py().import("numpy")?.call_method1("from_dlpack", (object,));
+        return object
+            .py()
+            .import("numpy")?
+            .call_method1("from_dlpack", (object,));
     }
     let name = object.get_type().name()?;
     Err(PyTypeError::new_err(format!(

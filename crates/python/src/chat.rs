@@ -68,7 +68,10 @@ impl ChatTemplate {
         messages, *, tools = None, documents = None, add_generation_prompt = false,
         continue_final_message = false, template = None, **variables
     ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords of the function in transformers")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "keywords of the function in transformers"
+    )]
     fn render(
         &self,
         py: Python<'_>,

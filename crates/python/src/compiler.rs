@@ -118,8 +118,7 @@ impl Compiler {
         let most = (self.cache_bytes / SHARE).max(1 << 20);
         let compiled = detached(py, || Compiled::new(description, vocabulary, most))?;
         let compiled = Arc::new(compiled);
-        self.cache()
-            .insert(key, compiled.clone(), self.cache_bytes);
+        self.cache().insert(key, compiled.clone(), self.cache_bytes);
         Ok(Constraint { compiled })
     }
 }
@@ -209,7 +208,12 @@ impl Compiler {
     }
 
     /// `format` is the JSON of a name or of a response template, `options` that of an object.
-    fn _response_format(&self, py: Python<'_>, format: &str, options: &str) -> PyResult<Constraint> {
+    fn _response_format(
+        &self,
+        py: Python<'_>,
+        format: &str,
+        options: &str,
+    ) -> PyResult<Constraint> {
         let format = json::parse(format, "the format")?;
         let options = json::parse(options, "the options")?;
         if !options.is_object() {

@@ -159,7 +159,9 @@ where
     Guide<A>: Steps,
 {
     if let Some(ends) = ends {
-        guide = guide.with_end_tokens(ends).map_err(IntoPython::into_python)?;
+        guide = guide
+            .with_end_tokens(ends)
+            .map_err(IntoPython::into_python)?;
     }
     if ignore {
         guide = guide.with_after_end(fsm_index::AfterEnd::Ignore);
@@ -181,7 +183,10 @@ fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> 
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<String> = known.iter().map(|(name, _)| format!("{name:?}")).collect();
         let names = names.join(", ");
-        of_kind("bad_option", format!("{what} is one of {names}, not {given:?}"))
+        of_kind(
+            "bad_option",
+            format!("{what} is one of {names}, not {given:?}"),
+        )
     })
 }
 
@@ -216,7 +221,10 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
             let known = Format::by_name(name).ok_or_else(|| {
                 let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
                 let names = names.join(", ");
-                of_kind("invalid", format!("{name:?} is none of the formats {names}"))
+                of_kind(
+                    "invalid",
+                    format!("{name:?} is none of the formats {names}"),
+                )
             })?;
             ResponseFormat::named(known).map_err(into)?
         }
@@ -263,8 +271,17 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
 impl Constraint {
     /// The constraint that `to_bytes` saved, for the vocabulary that it was compiled for.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8], vocabulary: &Bound<'_, Vocabulary>) -> PyResult<Constraint> {
-        let damaged = || of_kind("bad_file", "the bytes are not a saved constraint of this version");
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        vocabulary: &Bound<'_, Vocabulary>,
+    ) -> PyResult<Constraint> {
+        let damaged = || {
+            of_kind(
+                "bad_file",
+                "the bytes are not a saved constraint of this version",
+            )
+        };
         let text = std::str::from_utf8(data).map_err(|_| damaged())?;
         let (magic, rest) = text.split_once('\n').ok_or_else(damaged)?;
         let (fingerprint, description) = rest.split_once('\n').ok_or_else(damaged)?;
@@ -281,7 +298,11 @@ impl Constraint {
         let description = json::parse(description, "the description")?;
         let vocabulary = vocabulary.clone().unbind();
         let compiled = detached(py, || {
-            Compiled::new(&description, vocabulary, IndexConfig::default().max_row_bytes)
+            Compiled::new(
+                &description,
+                vocabulary,
+                IndexConfig::default().max_row_bytes,
+            )
         })?;
         Ok(Constraint {
             compiled: Arc::new(compiled),
@@ -369,7 +390,11 @@ impl Constraint {
                 "no token ends a text: name the vocabulary's `ends`, or pass `ends` here",
             ));
         }
-        let ignore = one_of("after_end", after_end, &[("refuse", false), ("ignore", true)])?;
+        let ignore = one_of(
+            "after_end",
+            after_end,
+            &[("refuse", false), ("ignore", true)],
+        )?;
         let guide = compiled.guide(ends, ignore)?;
         Ok(Matcher::new(slf.clone().unbind(), guide))
     }

@@ -2,8 +2,8 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
-use serde_json::{Number, Value};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use serde_json::{Map, Number, Value};
 
 use crate::error::of_kind;
 
@@ -36,19 +36,60 @@ fn dumps(value: &Bound<'_, PyAny>) -> PyResult<String> {
 
 /// A JSON value as Python objects. It nests no deeper than what `serde_json` reads.
 pub(crate) fn to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    with_objects(py, value, &|_| Ok(None))
+}
+
+/// The same of a message in which `response-parser` has tagged what JSON cannot hold
+/// (`Unrepresentable::Tag`).
+pub(crate) fn tagged_to_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    with_objects(py, value, &|members| {
+        if members.len() != 1 {
+            return Ok(None);
+        }
+        match members.iter().next() {
+            Some((tag, Value::String(digits))) if tag == "$bigint" => {
+                let integer = py.get_type::<PyInt>().call1((digits,))?;
+                Ok(Some(integer.unbind()))
+            }
+            Some((tag, Value::String(name))) if tag == "$float" => {
+                let float = py.get_type::<PyFloat>().call1((name,))?;
+                Ok(Some(float.unbind()))
+            }
+            Some((tag, Value::Array(units))) if tag == "$utf16" => {
+                let units = units
+                    .iter()
+                    .filter_map(|unit| u16::try_from(unit.as_u64()?).ok());
+                let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+                let bytes = PyBytes::new(py, &bytes);
+                let text = bytes.call_method1("decode", ("utf-16-le", "surrogatepass"))?;
+                Ok(Some(text.unbind()))
+            }
+            _ => Ok(None),
+        }
+    })
+}
+
+/// What an object is, if it is no dict.
+type Special<'s> = &'s dyn Fn(&Map<String, Value>) -> PyResult<Option<Py<PyAny>>>;
+
+fn with_objects(py: Python<'_>, value: &Value, special: Special<'_>) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::Bool(value) => value.into_py_any(py),
         Value::Number(number) => number_to_python(py, number),
         Value::String(text) => text.into_py_any(py),
         Value::Array(items) => {
-            let items: PyResult<Vec<_>> = items.iter().map(|item| to_python(py, item)).collect();
+            let items = items.iter().map(|item| with_objects(py, item, special));
+            let items: PyResult<Vec<_>> = items.collect();
             PyList::new(py, items?)?.into_py_any(py)
         }
         Value::Object(members) => {
+            if let Some(special) = special(members)? {
+                return Ok(special);
+            }
             let dict = PyDict::new(py);
             for (name, value) in members {
-                dict.set_item(name, to_python(py, value)?)?;
+                dict.set_item(name, with_objects(py, value, special)?)?;
             }
             dict.into_py_any(py)
         }

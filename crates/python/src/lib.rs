@@ -38,9 +38,9 @@ mod _tokenmold {
     #[pymodule_export]
     use crate::regex_index::RegexIndex;
     #[pymodule_export]
-    use crate::schema_text::json_schema_regex;
-    #[pymodule_export]
     use crate::response::{ResponseSchema, ResponseStream, ResponseTemplate};
+    #[pymodule_export]
+    use crate::schema_text::json_schema_regex;
     #[pymodule_export]
     use crate::vocabulary::{Vocabulary, vocabulary_from_state};
 

@@ -31,7 +31,10 @@ pub(crate) fn apply_mask(
     let mask = Matrix::of(mask, Elements::MaskWords)?;
     let given = rows.as_ref().map_or(mask.rows(), Vec::len);
     if given != logits.rows() {
-        let message = format!("{} rows of logits, and {given} rows of masks", logits.rows());
+        let message = format!(
+            "{} rows of logits, and {given} rows of masks",
+            logits.rows()
+        );
         return Err(of_kind("buffer_size", message));
     }
     match logits.item_size() {

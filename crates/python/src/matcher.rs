@@ -215,7 +215,9 @@ impl Matcher {
     fn accept_all(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<usize> {
         let tokens = token_ids(tokens)?;
         self.with_detached(py, |guide| {
-            let refused = tokens.iter().position(|token| guide.advance(*token).is_err());
+            let refused = tokens
+                .iter()
+                .position(|token| guide.advance(*token).is_err());
             Ok(refused.unwrap_or(tokens.len()))
         })
     }
@@ -417,7 +419,8 @@ fn drafts(
     let (filled, rest) = rows.split_at_mut(at);
     if let Some(last) = filled.last_mut() {
         let last = last.as_mut_slice();
-        rest.iter_mut().for_each(|row| row.as_mut_slice().copy_from_slice(last));
+        rest.iter_mut()
+            .for_each(|row| row.as_mut_slice().copy_from_slice(last));
     }
     Ok(())
 }
@@ -498,13 +501,19 @@ pub(crate) fn fill_batch(
     };
     let matchers = matchers?;
     let matrix = Matrix::of(mask, Elements::MaskWords)?;
-    if rows.as_ref().is_some_and(|rows| rows.len() != matchers.len()) {
+    if rows
+        .as_ref()
+        .is_some_and(|rows| rows.len() != matchers.len())
+    {
         return Err(of_kind("buffer_size", "there are as many rows as matchers"));
     }
     let mut places: Vec<_> = matchers.iter().map(|matcher| matcher.as_ptr()).collect();
     places.sort_unstable();
     if places.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(of_kind("buffer_size", "a matcher is twice in a batch; give it a copy"));
+        return Err(of_kind(
+            "buffer_size",
+            "a matcher is twice in a batch; give it a copy",
+        ));
     }
     let mut used = vec![false; matrix.rows()];
     let mut work = Vec::with_capacity(matchers.len());

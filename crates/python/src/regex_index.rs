@@ -177,13 +177,19 @@ impl RegexIndex {
 
     /// Writes the tokens that may come in a state into a row of a mask, as `Matcher.fill`.
     #[pyo3(signature = (state, mask, row = 0))]
-    fn fill(&self, py: Python<'_>, state: u32, mask: &Bound<'_, PyAny>, row: usize) -> PyResult<bool> {
+    fn fill(
+        &self,
+        py: Python<'_>,
+        state: u32,
+        mask: &Bound<'_, PyAny>,
+        row: usize,
+    ) -> PyResult<bool> {
         let matrix = Matrix::of(mask, Elements::MaskWords)?;
         let mut row = matrix.row::<u32>(row)?;
         detached(py, || {
-            let mut guide = self.guide(state)?.ok_or_else(|| {
-                of_kind("guide_state", format!("there is no state {state}"))
-            })?;
+            let mut guide = self
+                .guide(state)?
+                .ok_or_else(|| of_kind("guide_state", format!("there is no state {state}")))?;
             write(&mut guide, &mut row, self.index.vocabulary().width())
         })
     }

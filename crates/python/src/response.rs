@@ -5,17 +5,19 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use response_parser::{
-    Event, Mode, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream, Turn,
+    ErrorKind, Event, Mode, ResponseSchema as Schema, ResponseTemplate as Template, TemplateStream,
+    Turn, Unrepresentable,
 };
 use serde_json::Value;
 
 use crate::error::{IntoPython, caught, detached, of_kind};
-use crate::json::{parse, text_of, to_python, value_of};
+use crate::json::{parse, tagged_to_python, text_of, to_python, value_of};
 
 /// How a model's answer is read back, by a `response_template`.
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseTemplate {
     template: Template,
+    mode: Mode,
 }
 
 /// What is to be done where the reference fails.
@@ -51,19 +53,22 @@ impl ResponseTemplate {
     #[pyo3(signature = (template, *, mode = "lenient"))]
     fn new(template: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseTemplate> {
         let json = parse(&text_of(template)?, "the response template")?;
-        let builder = Template::builder().mode(mode_of(mode)?);
+        let mode = mode_of(mode)?;
+        let builder = Template::builder().mode(mode);
         let template = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
-        Ok(ResponseTemplate { template })
+        Ok(ResponseTemplate { template, mode })
     }
 
     /// The template in a model's folder.
     #[staticmethod]
     fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseTemplate> {
         let template = caught(|| Template::from_model_dir(path).map_err(IntoPython::into_python))?;
-        Ok(ResponseTemplate { template })
+        let mode = Mode::default();
+        Ok(ResponseTemplate { template, mode })
     }
 
-    /// The message of a whole answer. `prefix` is the rendered prompt, or its end: some prompts
+    /// The message of a whole answer. Numbers that JSON has not (infinities, integers of any
+    /// length) are Python's; a stream refuses them. `prefix` is the rendered prompt, or its end: some prompts
     /// begin the answer. `tools` are those that were offered: arguments that were written as
     /// text are cast to the types of their schemas.
     #[pyo3(signature = (text, *, prefix = None, tools = None))]
@@ -75,12 +80,22 @@ impl ResponseTemplate {
         tools: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let tools = tools_of(tools)?;
-        let message = detached(py, || {
-            let turn = turn(prefix, tools.as_ref());
-            let message = self.template.parse_turn(&turn, text);
-            message.map_err(IntoPython::into_python)
-        })?;
-        to_python(py, &message)
+        let turn = turn(prefix, tools.as_ref());
+        let parse = |template: &Template| template.parse_turn(&turn, text);
+        match py.detach(|| caught(|| Ok(parse(&self.template))))? {
+            Ok(message) => to_python(py, &message),
+            Err(error) if error.kind() == ErrorKind::NotJson => {
+                let message = detached(py, || {
+                    let builder = Template::builder().mode(self.mode);
+                    let tagged = builder.unrepresentable(Unrepresentable::Tag);
+                    let template = tagged.build(self.template.json());
+                    let message = template.and_then(|template| parse(&template));
+                    message.map_err(IntoPython::into_python)
+                })?;
+                tagged_to_python(py, &message)
+            }
+            Err(error) => Err(error.into_python()),
+        }
     }
 
     /// Starts to read an answer that arrives in pieces.
@@ -177,7 +192,11 @@ impl ResponseStream {
 
     /// Takes it that the answer is over: the last events, and the message.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let taken = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = self
+            .stream
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let Reading { stream, before } = taken.ok_or_else(over)?;
         let finished = caught(|| stream.finish().map_err(IntoPython::into_python))?;
         let events: Vec<Event> = before.into_iter().chain(finished.events).collect();
@@ -190,6 +209,7 @@ impl ResponseStream {
 #[pyclass(frozen, module = "tokenmold")]
 pub(crate) struct ResponseSchema {
     schema: Schema,
+    mode: Mode,
 }
 
 #[pymethods]
@@ -200,24 +220,36 @@ impl ResponseSchema {
     #[pyo3(signature = (schema, *, mode = "lenient"))]
     fn new(schema: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseSchema> {
         let json = parse(&text_of(schema)?, "the response schema")?;
-        let builder = Schema::builder().mode(mode_of(mode)?);
+        let mode = mode_of(mode)?;
+        let builder = Schema::builder().mode(mode);
         let schema = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
-        Ok(ResponseSchema { schema })
+        Ok(ResponseSchema { schema, mode })
     }
 
     /// The schema in a model's folder.
     #[staticmethod]
     fn from_directory(path: std::path::PathBuf) -> PyResult<ResponseSchema> {
         let schema = caught(|| Schema::from_model_dir(path).map_err(IntoPython::into_python))?;
-        Ok(ResponseSchema { schema })
+        let mode = Mode::default();
+        Ok(ResponseSchema { schema, mode })
     }
 
-    /// The message of a whole answer.
+    /// The message of a whole answer. Numbers that JSON has not are Python's.
     fn parse(&self, py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
-        let message = detached(py, || {
-            self.schema.parse(text).map_err(IntoPython::into_python)
-        })?;
-        to_python(py, &message)
+        match py.detach(|| caught(|| Ok(self.schema.parse(text))))? {
+            Ok(message) => to_python(py, &message),
+            Err(error) if error.kind() == ErrorKind::NotJson => {
+                let message = detached(py, || {
+                    let builder = Schema::builder().mode(self.mode);
+                    let tagged = builder.unrepresentable(Unrepresentable::Tag);
+                    let schema = tagged.build(self.schema.json());
+                    let message = schema.and_then(|schema| schema.parse(text));
+                    message.map_err(IntoPython::into_python)
+                })?;
+                tagged_to_python(py, &message)
+            }
+            Err(error) => Err(error.into_python()),
+        }
     }
 
     /// The schema as JSON.

@@ -35,9 +35,8 @@ fn for_python(regex: &str) -> String {
         let (before, escape) = rest.split_at(at);
         out.push_str(before);
         let braced = escape.strip_prefix("\\x{").and_then(|e| e.split_once('}'));
-        let code = braced.and_then(|(digits, behind)| {
-            Some((u32::from_str_radix(digits, 16).ok()?, behind))
-        });
+        let code = braced
+            .and_then(|(digits, behind)| Some((u32::from_str_radix(digits, 16).ok()?, behind)));
         if let Some((code, behind)) = code {
             match code {
                 ..=0xFFFF => out.push_str(&format!("\\u{code:04x}")),
@@ -46,7 +45,10 @@ fn for_python(regex: &str) -> String {
             rest = behind;
         } else {
             // The backslash and what it escapes.
-            let end = escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end);
+            let end = escape
+                .char_indices()
+                .nth(2)
+                .map_or(escape.len(), |(end, _)| end);
             out.push_str(&escape[..end]);
             rest = &escape[end..];
         }

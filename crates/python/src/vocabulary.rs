@@ -70,8 +70,8 @@ impl Vocabulary {
             return detached(py, || {
                 let named: Vec<(&str, TokenId)> =
                     specials.iter().map(|(name, id)| (&**name, *id)).collect();
-                let tokens = Tokens::from_tiktoken(bytes, &named, &ends)
-                    .map_err(IntoPython::into_python)?;
+                let tokens =
+                    Tokens::from_tiktoken(bytes, &named, &ends).map_err(IntoPython::into_python)?;
                 adjusted(tokens, width, None)
             });
         }
@@ -202,12 +202,19 @@ impl Vocabulary {
         format!(
             "Vocabulary(width={}, ends={:?}, fingerprint={:?})",
             self.tokens.width(),
-            self.tokens.ends().iter().map(|t| t.get()).collect::<Vec<_>>(),
+            self.tokens
+                .ends()
+                .iter()
+                .map(|t| t.get())
+                .collect::<Vec<_>>(),
             self.fingerprint(),
         )
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let read = py
             .import("tokenmold._tokenmold")?
             .getattr("_vocabulary_from_state")?;
@@ -227,7 +234,9 @@ pub(crate) fn vocabulary_from_state(py: Python<'_>, state: &[u8]) -> PyResult<Vo
 
 /// Token numbers of any iterable.
 pub(crate) fn token_ids(tokens: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-    let ids = tokens.try_iter()?.map(|id| Ok(TokenId::new(id?.extract()?)));
+    let ids = tokens
+        .try_iter()?
+        .map(|id| Ok(TokenId::new(id?.extract()?)));
     ids.collect()
 }
 
@@ -249,7 +258,9 @@ fn finished(
 ) -> PyResult<Vocabulary> {
     detached(py, || {
         for (name, id) in specials {
-            builder.special(id, &name).map_err(IntoPython::into_python)?;
+            builder
+                .special(id, &name)
+                .map_err(IntoPython::into_python)?;
         }
         for end in ends {
             builder.end(end).map_err(IntoPython::into_python)?;
@@ -295,7 +306,12 @@ fn state_of(tokens: &Tokens) -> Vec<u8> {
 }
 
 fn read_state(state: &[u8]) -> PyResult<Tokens> {
-    let damaged = || of_kind("vocabulary", "the bytes are not a saved vocabulary of this version");
+    let damaged = || {
+        of_kind(
+            "vocabulary",
+            "the bytes are not a saved vocabulary of this version",
+        )
+    };
     let mut rest = state
         .strip_prefix(MAGIC)
         .filter(|_| state.len() <= MAX_STATE)
