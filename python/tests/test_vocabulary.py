@@ -103,3 +103,24 @@ def test_tokenizers_of_transformers(data: pathlib.Path) -> None:
     vocabulary = Vocabulary.from_huggingface(tokenizer, width=151_936)
     assert vocabulary.width == 151_936 and tokenizer.eos_token_id in vocabulary.ends
     assert Vocabulary.from_huggingface(tokenizer, ends=[5]).ends == (5,)
+
+
+def test_sentencepiece(tmp_path: pathlib.Path) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    (tmp_path / "text").write_text("the cat sat on the mat\n" * 50)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(tmp_path / "text"),
+        model_prefix=str(tmp_path / "model"),
+        vocab_size=280,
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        model_type="bpe",
+        minloglevel=2,
+    )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "model.model"))
+    vocabulary = Vocabulary.from_huggingface(model)
+    assert vocabulary.ends == (model.eos_id(),) and vocabulary.width == model.get_piece_size()
+    tokens = model.encode("the mat ü")
+    assert b"".join(vocabulary.token_bytes(t) or b"" for t in tokens) == " the mat ü".encode()
+    matcher = Compiler(vocabulary).regex(" the (cat|mat) ü").matcher()
+    assert matcher.accept_all(tokens) == len(tokens) and matcher.is_complete
