@@ -115,6 +115,10 @@ def test_guarantees(tokenizer: Any, compiler: Compiler) -> None:
     assert takes(required, tokenizer, call("weather", city="Ulm"))
     assert takes(required, tokenizer, call("tides", city="Ulm") + call("weather", city="Ulm"))
     assert not takes(required, tokenizer, "I do not know.")
+    # Nothing to say before, and so nothing to run out of tokens over.
+    assert not takes(required, tokenizer, "Let me see. " + call("weather", city="Ulm"))
+    assert not takes(required, tokenizer, "<think>So.</think>" + call("weather", city="Ulm"))
+    assert not takes(required, tokenizer, "null")
     assert not takes(required, tokenizer, call("weather", town="Ulm"))
     assert not takes(required, tokenizer, call("storms", city="Ulm"))
 
@@ -164,8 +168,8 @@ def test_a_whole_answer(tokenizer: Any) -> None:
     ]
     plain = parser.extract_tool_calls("Nothing.<|im_end|>", request)
     assert (plain.tools_called, plain.content) == (False, "Nothing.")
-    cut = parser.extract_tool_calls("So: <tool_call>{", request)
-    assert not cut.tools_called
+    cut = parser.extract_tool_calls(ANSWER.removesuffix("<|im_end|>") + "<tool_call>{", request)
+    assert len(cut.tool_calls) == 2 and cut.content == "Let me see."
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, 1000])
@@ -185,10 +189,12 @@ def test_an_answer_in_pieces(tokenizer: Any, step: int) -> None:
                 prompt_token_ids=[1],
                 finished=number == len(pieces) - 1,
             )
-            content += (delta and delta.content) or ""
-            for one in (delta and delta.tool_calls) or ():
-                assert one.id
-                calls[one.index] = (one.function.name, json.loads(one.function.arguments))
+            # As the server sends it.
+            sent = delta.model_dump(exclude_unset=True) if delta else {}
+            content += sent.get("content", "")
+            for one in sent.get("tool_calls", ()):
+                assert one["id"]
+                calls[one["index"]] = (one["function"]["name"], json.loads(one["function"]["arguments"]))
         assert content == text.partition("<tool_call>")[0]
         assert (
             list(calls.values())

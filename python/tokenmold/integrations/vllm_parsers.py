@@ -30,7 +30,7 @@ from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from tokenmold import ResponseTemplate, TokenmoldError
+from tokenmold import ResponseStream, ResponseTemplate, TokenmoldError
 
 from .vllm import RESPONSE_FORMAT
 
@@ -57,7 +57,7 @@ class TemplateToolParser(ToolParser):
         self._source = template
         self._template = ResponseTemplate(template)
         self._described = [_described(tool) for tool in self.tools]
-        self._stream: Any = None
+        self._stream: ResponseStream | None = None
 
     def adjust_request(self, request: Any) -> Any:
         # Marks of calls may be special tokens.
@@ -76,6 +76,9 @@ class TemplateToolParser(ToolParser):
         tag: dict[str, Any] = {"type": RESPONSE_FORMAT, "format": self._source, "tools": offered}
         if named or choice == "required":
             tag["calls"] = "one" if single or named else "required"
+            # Where the content has a schema, calls come instead of it and not behind it: at once. A
+            # reasoning parser has let the model think by then; without one its thoughts would be lost.
+            tag |= {"answer": {"type": "null"}, "reasoning": "absent"}
         elif single:
             raise VLLMValidationError(
                 "At most one call is a guarantee where a call is required: set tool_choice, or leave "
@@ -96,17 +99,19 @@ class TemplateToolParser(ToolParser):
         return request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> ExtractedToolCallInformation:
-        try:
-            message = self._template.parse(model_output, prefix="", tools=self._described)
-        except TokenmoldError:
-            # Cut short within a call, or written by a model that was not held to the format.
-            return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
+        # Read as a stream is: of an answer that was cut short within a call, those before it are whole.
+        stream = self._template.stream(prefix="", tools=self._described)
+        deltas = [self._delta(stream.feed(model_output)), self._finished(stream)]
         calls = [
-            ToolCall(function=FunctionCall(name=name, arguments=arguments))
-            for name, arguments in _calls(message.get("tool_calls"))
+            ToolCall(
+                id=call.id, function=FunctionCall(name=call.function.name, arguments=call.function.arguments)
+            )
+            for delta in deltas
+            for call in (delta.tool_calls if delta else ())
         ]
+        content = "".join(delta.content or "" for delta in deltas if delta)
         return ExtractedToolCallInformation(
-            tools_called=bool(calls), tool_calls=calls, content=message.get("content") or None
+            tools_called=bool(calls), tool_calls=calls, content=content or None
         )
 
     def extract_tool_calls_streaming(
@@ -126,30 +131,35 @@ class TemplateToolParser(ToolParser):
     def finish_streaming(self) -> DeltaMessage | None:
         """What was held back as it might have been the beginning of a mark."""
         stream, self._stream = self._stream, None
-        if stream is None:
-            return None
+        return self._finished(stream) if stream else None
+
+    def _finished(self, stream: ResponseStream) -> DeltaMessage | None:
         try:
             return self._delta(stream.finish()[0])
         except TokenmoldError:
+            # The answer was cut short within a call.
             return None
 
     def _delta(self, events: list[dict[str, Any]]) -> DeltaMessage | None:
-        delta = DeltaMessage()
+        content = ""
+        calls: list[Any] = []
         for event in events:
             if event["type"] == "region_chunk" and event["field"] == "content":
-                delta.content = (delta.content or "") + event["text"]
+                content += event["text"]
             elif event["type"] == "region_close" and event["field"] == "tool_calls":
                 for name, arguments in _calls(event["value"]):
                     self.current_tool_id += 1
                     self.prev_tool_call_arr.append({"name": name, "arguments": json.loads(arguments)})
                     self.streamed_args_for_tool.append(arguments)
                     call = DeltaFunctionCall(name=name, arguments=arguments)
-                    delta.tool_calls.append(
+                    calls.append(
                         DeltaToolCall(
                             id=make_tool_call_id(), type="function", index=self.current_tool_id, function=call
                         )
                     )
-        return delta if delta.content or delta.tool_calls else None
+        # What is not set when it is made is not sent.
+        parts = {name: part for name, part in (("content", content), ("tool_calls", calls)) if part}
+        return DeltaMessage(**parts) if parts else None
 
 
 def _described(tool: Any) -> dict[str, Any]:
