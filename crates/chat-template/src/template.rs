@@ -28,13 +28,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1 MiB of source, 15,000,000 instructions (about a second), 192 MiB of
+    /// 1 MiB of source, 12,000,000 instructions (less than a second), 144 MiB of
     /// work, 64 MiB of output.
     fn default() -> Self {
         Self {
             source: 1 << 20,
-            instructions: 15_000_000,
-            work: 192 << 20,
+            instructions: 12_000_000,
+            work: 144 << 20,
             output: 64 << 20,
         }
     }

@@ -64,7 +64,7 @@ pub struct Config {
     /// the sets of its states, the table of transitions. Default 192 MiB.
     pub max_table_bytes: usize,
     /// Work of the whole compilation, in steps: a character read, a state visited, a
-    /// transition written. Default 50,000,000: less than a second.
+    /// transition written. Default 40,000,000: less than a second.
     pub max_work: usize,
 }
 
@@ -76,7 +76,7 @@ impl Default for Config {
             max_nfa_states: 4_000_000,
             max_states: 500_000,
             max_table_bytes: 192 << 20,
-            max_work: 50_000_000,
+            max_work: 40_000_000,
         }
     }
 }
