@@ -143,3 +143,22 @@ fn each_way_to_fill_an_index_agrees() {
     }
     assert!(both.iter().all(Guide::has_ended));
 }
+
+/// A guide at the state of another one goes on as that one does, and begins there.
+#[test]
+fn a_guide_begins_at_a_state() {
+    let mut first = guide("(ab|ba){1,3}");
+    first.advance(A).unwrap();
+    let mut second = Guide::at(first.index().clone(), *first.state());
+    assert!(second.is_empty());
+    assert_eq!(second.mask().unwrap(), first.mask().unwrap());
+    assert!(second.advance(A).is_err());
+    assert_eq!(
+        second.rollback(1).unwrap_err().kind(),
+        ErrorKind::GuideState
+    );
+    second.advance(B).unwrap();
+    first.advance(B).unwrap();
+    assert!(second.is_accepting());
+    assert_eq!(second.mask().unwrap(), first.mask().unwrap());
+}
