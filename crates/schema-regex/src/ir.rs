@@ -370,6 +370,24 @@ impl AtomKind {
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {
+    /// Whether it leads to other locations, that may lead to further ones.
+    pub(crate) fn leads_on(&self) -> bool {
+        matches!(
+            self,
+            AtomKind::Items(_)
+                | AtomKind::Contains { .. }
+                | AtomKind::Members(_)
+                | AtomKind::PropertyNames(_)
+                | AtomKind::DependentSchemas(_)
+                | AtomKind::AllOf(_)
+                | AtomKind::AnyOf(_)
+                | AtomKind::OneOf(_)
+                | AtomKind::Not(_)
+                | AtomKind::If { .. }
+                | AtomKind::Ref(_)
+        )
+    }
+
     /// How much a keyword leads to or lists.
     fn width(&self) -> usize {
         match self {

@@ -538,3 +538,53 @@ fn alternatives_that_bound_one_string_are_limited() {
     let listed = |i: usize| json!({"const": format!("kind {i}")});
     compile(&objects(300, &listed)).expect("listed strings are told apart at once");
 }
+
+/// Each location led to the next one three times: to ask whether `{}` is valid took 2^60 steps.
+#[test]
+fn references_that_double_are_followed_once() {
+    let levels = 60;
+    let name = |i: usize| format!("d{i}");
+    let level = |i: usize| {
+        let next = json!({"$ref": format!("#/$defs/{}", name(i + 1))});
+        let schema = match i < levels {
+            true => json!({"allOf": [next, next], "properties": {"a": next},
+                "patternProperties": {"^a$": next}, "additionalProperties": next}),
+            false => json!({"propertyNames": {"maxLength": 1}, "type": ["object", "null"]}),
+        };
+        (name(i), schema)
+    };
+    let all: serde_json::Map<_, _> = (0..=levels).map(level).collect();
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": all});
+    let read = parse(&schema).expect("a schema");
+    let is_valid = |value: &Value| read.is_valid(value, &Options::default());
+    let deep = |last: Value| (0..20).fold(last, |value, _| json!({"a": value, "b": null}));
+    assert_eq!(is_valid(&deep(json!({}))), Ok(true));
+    assert_eq!(is_valid(&deep(json!(1))), Ok(false));
+    assert_eq!(is_valid(&deep(json!({"aa": null}))), Ok(false));
+    // Too much of it is an error.
+    let many = parse(&json!({"items": {"allOf": [{"items": {"type": "null"}}]}}));
+    let many = many.expect("a schema");
+    let is_valid = |n: usize| many.is_valid(&json!(vec![json!([]); n]), &Options::default());
+    assert_eq!(is_valid(200_000), Ok(true));
+    let error = is_valid(600_000).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+    let automaton = compiled(&schema);
+    assert!(automaton.is_match(br#"{"a":{"b":null}}"#) && !automaton.is_match(br#"{"ab":null}"#));
+}
+
+/// Names are values that live no longer than the question about them: what was said of one
+/// says nothing of the next.
+#[test]
+fn names_are_asked_one_by_one() {
+    let schema = json!({"propertyNames": {"allOf": [{"anyOf": [{"pattern": "^a"}, {"const": "b"}]}, {"maxLength": 2}]}});
+    let read = parse(&schema).expect("a schema");
+    for (value, expected) in [
+        (json!({"a": 1, "ab": 1, "b": 1}), true),
+        (json!({"a": 1, "c": 1}), false),
+        (json!({"a": 1, "abc": 1}), false),
+        (json!({"c": 1, "a": 1}), false),
+    ] {
+        let valid = read.is_valid(&value, &Options::default());
+        assert_eq!(valid, Ok(expected), "{value}");
+    }
+}
