@@ -3,10 +3,14 @@
 
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{
-    Draft, ErrorKind, Options, ParseOptions, Rounded, Settings, parse, parse_str, parse_str_with,
-    parse_with, to_regex,
+    AnyValue, Draft, ErrorKind, Options, ParseOptions, Rounded, Settings, parse, parse_str,
+    parse_str_with, parse_with, to_regex,
 };
 use serde_json::{Value, json};
+
+mod common;
+
+use common::whole;
 
 fn compiled(schema: &Value) -> SchemaAutomaton {
     SchemaAutomaton::new(schema, &Options::default()).unwrap_or_else(|e| panic!("{e}: {schema}"))
@@ -586,5 +590,61 @@ fn names_are_asked_one_by_one() {
     ] {
         let valid = read.is_valid(&value, &Options::default());
         assert_eq!(valid, Ok(expected), "{value}");
+    }
+}
+
+/// The texts of 5,000 items took 700 MiB before anybody saw that they are too long together,
+/// and so did those of members and of values inside each other.
+#[test]
+fn expressions_are_too_long_before_they_are_made() {
+    let any: Vec<Value> = (0..4_000).map(|i| json!({"minimum": i})).collect();
+    let named: serde_json::Map<_, _> = (0..4_000)
+        .map(|i| (format!("p{i}"), json!({"minimum": i})))
+        .collect();
+    for schema in [
+        json!({"type": "array", "prefixItems": any}),
+        json!({"type": "object", "properties": named}),
+    ] {
+        let error = to_regex(&parse(&schema).expect("a schema"), &Options::default());
+        assert_eq!(error.expect_err("too long").kind(), ErrorKind::TooLong);
+        compiled(&schema);
+    }
+    // None is too long by itself.
+    let long: String = ('a'..='z').cycle().take(2_000).collect();
+    let nested = |levels: usize| {
+        let innermost = json!({"const": long});
+        let schema = (0..levels).fold(
+            innermost,
+            |inner, _| json!({"type": "array", "items": inner, "minItems": 1, "maxItems": 1}),
+        );
+        let options = Options::default().max_regex_bytes(4_000);
+        to_regex(&parse(&schema).expect("a schema"), &options)
+    };
+    assert!(nested(30).expect("a few of them").len() < 3_000);
+    let error = nested(100).expect_err("all together");
+    assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
+    assert!(error.to_string().contains("4000 bytes"), "{error}");
+}
+
+/// Arrays that differ from a prefix somewhere: an alternative for each place, with a list of
+/// the places before it. 100,000 of them took all memory.
+#[test]
+fn complements_of_long_prefixes_are_refused_by_name() {
+    let items: Vec<Value> = (0..100_000).map(|i| json!({"minimum": i})).collect();
+    let schema = json!({"type": "array", "not": {"prefixItems": items}});
+    let read = parse(&schema).expect("a schema");
+    let error = to_regex(&read, &Options::default()).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+    assert_eq!(error.keyword(), Some("prefixItems"), "{error}");
+    let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManyAlternatives, "{error}");
+    assert_eq!(error.keyword(), Some("not"), "{error}");
+    // Places that may be any are no alternatives.
+    let few = json!({"type": "array", "not": {"prefixItems": [true, true, {"type": "string"}]}});
+    let few = parse(&few).expect("a schema");
+    let scalars = Options::default().any_value(AnyValue::Depth(0));
+    let text = whole(&to_regex(&few, &scalars).expect("one alternative"));
+    for (array, expected) in [("[1,2,3]", true), ("[1,2]", false), ("[1,2,\"a\"]", false)] {
+        assert_eq!(text.is_match(array), expected, "{array}");
     }
 }
