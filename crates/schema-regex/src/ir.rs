@@ -109,6 +109,14 @@ const MANY_VALUES: usize = 16;
 impl Listed {
     /// Whether one of the values equals this one.
     pub(crate) fn has(&self, value: &Value) -> bool {
+        // It mostly is one of them.
+        if self
+            .values
+            .as_ptr_range()
+            .contains(&std::ptr::from_ref(value))
+        {
+            return true;
+        }
         let Value::String(text) = value else {
             if self.values.len() < MANY_VALUES {
                 return self.values.iter().any(|v| equal(v, value));

@@ -648,3 +648,15 @@ fn complements_of_long_prefixes_are_refused_by_name() {
         assert_eq!(text.is_match(array), expected, "{array}");
     }
 }
+
+/// Whether 200,000 values are more than there may be was found when all had been held against
+/// all.
+#[test]
+fn long_lists_of_containers_are_refused_by_name() {
+    for value in [json!({"a": [1, 2, 3]}), json!([1, "a"])] {
+        let schema = json!({"enum": vec![value; 2_001]});
+        let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("too many");
+        assert_eq!(error.kind(), ErrorKind::TooManyAlternatives, "{error}");
+        assert_eq!(error.keyword(), Some("enum"), "{error}");
+    }
+}
