@@ -41,6 +41,10 @@ pub(crate) enum Reading {
     AsOptions,
 }
 
+/// What an item of its own takes in an alternative, in units of work: each alternative has
+/// its own list of them.
+const ITEM: usize = 8;
+
 /// How deep the proof that two branches exclude each other looks.
 const PROOF_DEPTH: usize = 4;
 
@@ -505,6 +509,11 @@ impl<'s> Normaliser<'s> {
             AtomKind::Items(items) => {
                 let mut out = Vec::new();
                 for (i, node) in items.prefix.iter().enumerate() {
+                    if *node == ALWAYS {
+                        continue;
+                    }
+                    // Each lists the items before it, which may be any.
+                    self.work(at, STEP + ITEM * i)?;
                     out.push(arrays().with_arrays(|a| {
                         a.min = i as u64 + 1;
                         a.prefix = vec![Conj::any(); i];

@@ -109,6 +109,14 @@ const MANY_VALUES: usize = 16;
 impl Listed {
     /// Whether one of the values equals this one.
     pub(crate) fn has(&self, value: &Value) -> bool {
+        // It mostly is one of them.
+        if self
+            .values
+            .as_ptr_range()
+            .contains(&std::ptr::from_ref(value))
+        {
+            return true;
+        }
         let Value::String(text) = value else {
             if self.values.len() < MANY_VALUES {
                 return self.values.iter().any(|v| equal(v, value));
@@ -370,6 +378,24 @@ impl AtomKind {
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {
+    /// Whether it leads to other locations, that may lead to further ones.
+    pub(crate) fn leads_on(&self) -> bool {
+        matches!(
+            self,
+            AtomKind::Items(_)
+                | AtomKind::Contains { .. }
+                | AtomKind::Members(_)
+                | AtomKind::PropertyNames(_)
+                | AtomKind::DependentSchemas(_)
+                | AtomKind::AllOf(_)
+                | AtomKind::AnyOf(_)
+                | AtomKind::OneOf(_)
+                | AtomKind::Not(_)
+                | AtomKind::If { .. }
+                | AtomKind::Ref(_)
+        )
+    }
+
     /// How much a keyword leads to or lists.
     fn width(&self) -> usize {
         match self {

@@ -179,7 +179,9 @@ pub struct Options {
     pub escapes: Escapes,
     /// How integers may be spelled.
     pub integers: IntegerSpelling,
-    /// The longest regular expression, in bytes (default: 4,000,000).
+    /// The longest regular expression, in bytes (default: 4,000,000). Those of all
+    /// locations, which are kept to be put into each other, may have 32 times as many
+    /// together.
     pub max_regex_bytes: usize,
     /// The deepest nesting of subschemas that is followed, counting levels of
     /// the value and of combining keywords (default: 128).

@@ -304,6 +304,7 @@ impl Shape {
             + s.formats.len()
             + 4 * a.contains.len()
             + a.prefix.iter().map(|c| 8 + c.parts().len()).sum::<usize>()
+            + a.rest.parts().len() / 8
             + 8 * count(&a.allowed)
             + 2 * (o.members.len() + o.names.len())
             + 8 * (o.required.len() + o.extra.len())

@@ -2,7 +2,8 @@
 //! that the printed expressions are tested against. It also decides which
 //! members of an `enum` the rest of a schema admits.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
@@ -25,13 +26,16 @@ impl Schema {
     ///
     /// This is a plain validator, keyword by keyword, made for checking and
     /// not for speed. Known formats are compared with the language that the
-    /// automaton enforces. Caps are not looked at.
+    /// automaton enforces. Caps are not looked at. Each location is asked of each value
+    /// inside at most once, however many references lead to it, so that the time is at most
+    /// the product of both.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Refused`] where a keyword that decides cannot be
     /// evaluated, [`ErrorKind::TooDeep`] where references or the value nest
-    /// more than 400 deep.
+    /// more than 400 deep, [`ErrorKind::TooManySteps`] where locations that lead to
+    /// others are asked of more than 1,048,576 values, each location for itself.
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
         if crate::survey::nests_deeper(value, MAX_DEPTH) {
             return Err(Error::new(
@@ -40,12 +44,7 @@ impl Schema {
                 format!("the value nests more than {MAX_DEPTH} deep"),
             ));
         }
-        Check {
-            schema: self,
-            options: &self.options(options),
-            budget: None,
-        }
-        .node(ROOT, value, 0)
+        Check::new(self, &self.options(options), None).node(ROOT, value, 0)
     }
 }
 
@@ -54,12 +53,27 @@ struct Check<'s> {
     options: &'s Options,
     /// What a compilation may still cost, where one asks.
     budget: Option<&'s Budget>,
+    /// What locations that lead to others said of values, by the addresses of these: they
+    /// stay where they are as long as this does.
+    known: RefCell<HashMap<(NodeId, *const Value), bool>>,
 }
+
+/// The most answers that one question remembers: some 80 MiB.
+const MAX_KNOWN: usize = 1 << 20;
 
 /// About how many states of a format's automaton are met at once.
 const MANY_STATES: usize = 64;
 
-impl Check<'_> {
+impl<'s> Check<'s> {
+    fn new(schema: &'s Schema, options: &'s Options, budget: Option<&'s Budget>) -> Check<'s> {
+        Check {
+            schema,
+            options,
+            budget,
+            known: RefCell::default(),
+        }
+    }
+
     /// Charges what it takes to run a text through an expression. What is over the budget
     /// is met at the next location.
     fn charge(&self, text: usize, expression: usize) {
@@ -102,12 +116,34 @@ impl Check<'_> {
                 ))
             }
             Body::Atoms(atoms) => {
+                // References may lead to one location in many ways, and each of these to the
+                // next one.
+                let leads_on = atoms.iter().any(|atom| atom.kind.leads_on());
+                let key = (id, std::ptr::from_ref(value));
+                if leads_on && let Some(known) = self.known.borrow().get(&key) {
+                    return Ok(*known);
+                }
+                let mut holds = true;
                 for atom in atoms {
                     if !self.atom(&atom.kind, atom.keyword, id, value, depth + 1)? {
-                        return Ok(false);
+                        holds = false;
+                        break;
                     }
                 }
-                Ok(true)
+                if leads_on {
+                    let mut known = self.known.borrow_mut();
+                    if known.len() >= MAX_KNOWN {
+                        return Err(Error::new(
+                            ErrorKind::TooManySteps,
+                            &node.pointer,
+                            format!(
+                                "the value has more than {MAX_KNOWN} parts for the locations of the schema to be held against"
+                            ),
+                        ));
+                    }
+                    known.insert(key, holds);
+                }
+                Ok(holds)
             }
         }
     }
@@ -214,7 +250,10 @@ impl Check<'_> {
             }
             AtomKind::PropertyNames(node) => {
                 for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
-                    if !self.node(*node, &Value::String(name.clone()), depth)? {
+                    // What is known of a name ends with the value that is made of it.
+                    let name = Value::String(name.clone());
+                    let check = Check::new(self.schema, self.options, self.budget);
+                    if !check.node(*node, &name, depth)? {
                         return Ok(false);
                     }
                 }
@@ -330,11 +369,7 @@ pub(crate) fn conj_holds(
     value: &Value,
     budget: &Budget,
 ) -> Result<bool, Error> {
-    let check = Check {
-        schema,
-        options,
-        budget: Some(budget),
-    };
+    let check = Check::new(schema, options, Some(budget));
     for part in parts {
         if !check.signed(*part, value, 0)? {
             return Ok(false);
@@ -453,11 +488,7 @@ pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bo
 
 /// Whether a name satisfies a condition on names; an error counts as no.
 pub(crate) fn name_holds(schema: &Schema, options: &Options, signed: Signed, name: &str) -> bool {
-    let check = Check {
-        schema,
-        options,
-        budget: None,
-    };
+    let check = Check::new(schema, options, None);
     check
         .signed(signed, &Value::String(name.to_owned()), 0)
         .unwrap_or(false)
@@ -471,11 +502,7 @@ pub(crate) fn shape_holds(
     shape: &Shape,
     value: &Value,
 ) -> bool {
-    let check = Check {
-        schema,
-        options,
-        budget: None,
-    };
+    let check = Check::new(schema, options, None);
     shape_holds_checked(&check, shape, value).unwrap_or(false)
 }
 

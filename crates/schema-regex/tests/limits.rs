@@ -3,10 +3,14 @@
 
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{
-    Draft, ErrorKind, Options, ParseOptions, Rounded, Settings, parse, parse_str, parse_str_with,
-    parse_with, to_regex,
+    AnyValue, Draft, ErrorKind, Options, ParseOptions, Rounded, Settings, parse, parse_str,
+    parse_str_with, parse_with, to_regex,
 };
 use serde_json::{Value, json};
+
+mod common;
+
+use common::whole;
 
 fn compiled(schema: &Value) -> SchemaAutomaton {
     SchemaAutomaton::new(schema, &Options::default()).unwrap_or_else(|e| panic!("{e}: {schema}"))
@@ -537,4 +541,144 @@ fn alternatives_that_bound_one_string_are_limited() {
     compile(&objects(300, &alike)).expect("all ask the same");
     let listed = |i: usize| json!({"const": format!("kind {i}")});
     compile(&objects(300, &listed)).expect("listed strings are told apart at once");
+}
+
+/// Each location led to the next one three times: to ask whether `{}` is valid took 2^60 steps.
+#[test]
+fn references_that_double_are_followed_once() {
+    let levels = 60;
+    let name = |i: usize| format!("d{i}");
+    let level = |i: usize| {
+        let next = json!({"$ref": format!("#/$defs/{}", name(i + 1))});
+        let schema = match i < levels {
+            true => json!({"allOf": [next, next], "properties": {"a": next},
+                "patternProperties": {"^a$": next}, "additionalProperties": next}),
+            false => json!({"propertyNames": {"maxLength": 1}, "type": ["object", "null"]}),
+        };
+        (name(i), schema)
+    };
+    let all: serde_json::Map<_, _> = (0..=levels).map(level).collect();
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": all});
+    let read = parse(&schema).expect("a schema");
+    let is_valid = |value: &Value| read.is_valid(value, &Options::default());
+    let deep = |last: Value| (0..20).fold(last, |value, _| json!({"a": value, "b": null}));
+    assert_eq!(is_valid(&deep(json!({}))), Ok(true));
+    assert_eq!(is_valid(&deep(json!(1))), Ok(false));
+    assert_eq!(is_valid(&deep(json!({"aa": null}))), Ok(false));
+    // Too much of it is an error.
+    let many = parse(&json!({"items": {"allOf": [{"items": {"type": "null"}}]}}));
+    let many = many.expect("a schema");
+    let is_valid = |n: usize| many.is_valid(&json!(vec![json!([]); n]), &Options::default());
+    assert_eq!(is_valid(200_000), Ok(true));
+    let error = is_valid(600_000).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+    let automaton = compiled(&schema);
+    assert!(automaton.is_match(br#"{"a":{"b":null}}"#) && !automaton.is_match(br#"{"ab":null}"#));
+}
+
+/// Names are values that live no longer than the question about them: what was said of one
+/// says nothing of the next.
+#[test]
+fn names_are_asked_one_by_one() {
+    let schema = json!({"propertyNames": {"allOf": [{"anyOf": [{"pattern": "^a"}, {"const": "b"}]}, {"maxLength": 2}]}});
+    let read = parse(&schema).expect("a schema");
+    for (value, expected) in [
+        (json!({"a": 1, "ab": 1, "b": 1}), true),
+        (json!({"a": 1, "c": 1}), false),
+        (json!({"a": 1, "abc": 1}), false),
+        (json!({"c": 1, "a": 1}), false),
+    ] {
+        let valid = read.is_valid(&value, &Options::default());
+        assert_eq!(valid, Ok(expected), "{value}");
+    }
+}
+
+/// The texts of 5,000 items took 700 MiB before anybody saw that they are too long together,
+/// and so did those of members and of values inside each other.
+#[test]
+fn expressions_are_too_long_before_they_are_made() {
+    let any: Vec<Value> = (0..4_000).map(|i| json!({"minimum": i})).collect();
+    let named: serde_json::Map<_, _> = (0..4_000)
+        .map(|i| (format!("p{i}"), json!({"minimum": i})))
+        .collect();
+    for schema in [
+        json!({"type": "array", "prefixItems": any}),
+        json!({"type": "object", "properties": named}),
+    ] {
+        let error = to_regex(&parse(&schema).expect("a schema"), &Options::default());
+        assert_eq!(error.expect_err("too long").kind(), ErrorKind::TooLong);
+        compiled(&schema);
+    }
+    // None is too long by itself.
+    let long: String = ('a'..='z').cycle().take(2_000).collect();
+    let nested = |levels: usize| {
+        let innermost = json!({"const": long});
+        let schema = (0..levels).fold(
+            innermost,
+            |inner, _| json!({"type": "array", "items": inner, "minItems": 1, "maxItems": 1}),
+        );
+        let options = Options::default().max_regex_bytes(4_000);
+        to_regex(&parse(&schema).expect("a schema"), &options)
+    };
+    assert!(nested(30).expect("a few of them").len() < 3_000);
+    let error = nested(100).expect_err("all together");
+    assert_eq!(error.kind(), ErrorKind::TooLong, "{error}");
+    assert!(error.to_string().contains("4000 bytes"), "{error}");
+}
+
+/// Arrays that differ from a prefix somewhere: an alternative for each place, with a list of
+/// the places before it. 100,000 of them took all memory.
+#[test]
+fn complements_of_long_prefixes_are_refused_by_name() {
+    let items: Vec<Value> = (0..100_000).map(|i| json!({"minimum": i})).collect();
+    let schema = json!({"type": "array", "not": {"prefixItems": items}});
+    let read = parse(&schema).expect("a schema");
+    let error = to_regex(&read, &Options::default()).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
+    assert_eq!(error.keyword(), Some("prefixItems"), "{error}");
+    let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("too much");
+    assert_eq!(error.kind(), ErrorKind::TooManyAlternatives, "{error}");
+    assert_eq!(error.keyword(), Some("not"), "{error}");
+    // Places that may be any are no alternatives.
+    let few = json!({"type": "array", "not": {"prefixItems": [true, true, {"type": "string"}]}});
+    let few = parse(&few).expect("a schema");
+    let scalars = Options::default().any_value(AnyValue::Depth(0));
+    let text = whole(&to_regex(&few, &scalars).expect("one alternative"));
+    for (array, expected) in [("[1,2,3]", true), ("[1,2]", false), ("[1,2,\"a\"]", false)] {
+        assert_eq!(text.is_match(array), expected, "{array}");
+    }
+}
+
+/// Whether 200,000 values are more than there may be was found when all had been held against
+/// all.
+#[test]
+fn long_lists_of_containers_are_refused_by_name() {
+    for value in [json!({"a": [1, 2, 3]}), json!([1, "a"])] {
+        let schema = json!({"enum": vec![value; 2_001]});
+        let error = SchemaAutomaton::new(&schema, &Options::default()).expect_err("too many");
+        assert_eq!(error.kind(), ErrorKind::TooManyAlternatives, "{error}");
+        assert_eq!(error.keyword(), Some("enum"), "{error}");
+    }
+}
+
+/// What one member can give beside others was tried in every order, until the search gave up:
+/// a mask took 50 ms, and an object that can be finished was refused.
+#[test]
+fn few_members_that_must_show_much_are_found() {
+    let shows = |c: char| {
+        let none = json!({"not": {"type": "string", "pattern": c.to_string()}});
+        json!({"not": {"additionalProperties": none}})
+    };
+    let schema = json!({"type": "object", "maxProperties": 2,
+        "allOf": "abcdefg".chars().map(shows).collect::<Vec<_>>()});
+    let automaton = compiled(&schema);
+    for (text, expected) in [
+        (r#"{"x":"abcd","y":"gfe"}"#, true),
+        (r#"{"x":"abcdefg"}"#, true),
+        (r#"{"x":1,"y":"abcdefg"}"#, true),
+        (r#"{"x":"abcd","y":"fg"}"#, false),
+        (r#"{"x":1,"y":2,"z":"abcdefg"}"#, false),
+    ] {
+        assert_eq!(automaton.is_match(text.as_bytes()), expected, "{text}");
+    }
 }

@@ -32,7 +32,8 @@ const LAST_CHARS: u64 = 64;
 /// must differ than this, in all its searches and detours: some ten seconds.
 pub(super) const MAX_COMPARED: u64 = 1 << 28;
 
-/// A completion ends unfinished when it has searched more states than this, about a second.
+/// A completion ends unfinished when it has searched more states than this, about half a
+/// second.
 /// What takes as long counts as states: names that are looked through, and lists of what
 /// must differ that grow.
 pub(super) const MAX_SEARCHED: u64 = 100_000;
@@ -47,7 +48,10 @@ const TRIED_AS_A_STATE: u64 = 1_024;
 const FEW_NAMES: usize = 16;
 
 /// So many steps of a completion take the time of a state that is searched.
-const STEPS_A_STATE: u64 = 8;
+const STEPS_A_STATE: u64 = 4;
+
+/// So many bytes of a text that is known are read in the time of a state.
+const BYTES_AS_A_STATE: u64 = 64;
 
 /// The most detours of a completion, one byte each that is found by trying.
 const MAX_DETOURS: usize = 10_000;
@@ -124,16 +128,16 @@ impl SchemaAutomaton {
 
     pub(super) fn feed(
         &self,
-        mut config: Config,
+        config: Config,
         text: &[u8],
         x: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Config> {
-        for byte in text {
-            config = self.next(config, *byte, x)?;
-            out.push(*byte);
-        }
-        Some(config)
+        let bytes = text.len() as u64;
+        x.may_search = x.may_search.saturating_sub(bytes / BYTES_AS_A_STATE);
+        let next = self.read_on(config, text, x).ok()?;
+        out.extend_from_slice(text);
+        Some(next)
     }
 
     /// One step nearer to the end; `None` at the end.
@@ -836,9 +840,14 @@ mod tests {
     /// The completion from the start that compares at most so many bytes, whether
     /// it is finished, and how many it compared.
     fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
+        completion_within(schema, may_compare, MAX_SEARCHED)
+    }
+
+    /// The same within so many states.
+    fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (String, bool, u64) {
         let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
         let mut x = automaton.scratch();
-        x.may_compare = may_compare;
+        (x.may_compare, x.may_search) = (may_compare, may_search);
         let mut out = Vec::new();
         let is_finished = automaton.finish(automaton.first(), 1 << 20, &mut x, &mut out);
         assert_eq!(is_finished, automaton.is_match(&out));
@@ -884,6 +893,19 @@ mod tests {
         let many = json!({"type": "array", "uniqueItems": true, "minItems": 50_000});
         let (_, is_finished, _) = completion(&many, 1 << 28);
         assert!(!is_finished);
+    }
+
+    /// A million items that count took more than a second before they were refused, and a
+    /// name of three million characters before it was written.
+    #[test]
+    fn steps_and_known_texts_are_charged() {
+        let items =
+            |n: u32| json!({"type": "array", "contains": {"type": "integer"}, "minContains": n});
+        assert!(completion_within(&items(500), 1 << 20, 1_000).1);
+        assert!(!completion_within(&items(5_000), 1 << 20, 1_000).1);
+        let name = |n: usize| json!({"type": "object", "required": ["k".repeat(n)]});
+        assert!(completion_within(&name(900_000), 1 << 20, 20_000).1);
+        assert!(!completion_within(&name(900_000), 1 << 20, 1_000).1);
     }
 
     #[test]

@@ -78,6 +78,9 @@ pub(super) struct Live<'a> {
 /// The steps after which a search for witnesses takes the pessimistic answer.
 const MAX_SEARCH: usize = 20_000;
 
+/// So many further names and classes are looked at in the time of such a step.
+const AS_A_STEP: usize = 16;
+
 /// Whether a number is in a set of bits.
 pub(super) fn has_bit(words: &[u32], at: u32) -> bool {
     words
@@ -470,34 +473,22 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn run(&mut self, open: u32) -> bool {
-        self.steps += 1;
-        if self.steps > MAX_SEARCH {
+        let looked_at = self.m.declared.len() + self.m.classes.len();
+        self.steps += 1 + looked_at / AS_A_STEP;
+        // Whoever is chosen counts, whatever comes behind.
+        if self.steps > MAX_SEARCH || self.has_too_many() {
             return false;
         }
         if open == 0 {
-            let chosen = self.names.iter();
-            let more = chosen
-                .filter(|n| !self.t.required.iter().any(|(_, r)| r == *n))
-                .count() as u64
-                + self.extras.iter().sum::<u64>();
-            let total = u64::from(self.at.count) + self.missing + more;
-            return self.t.max.is_none_or(|x| total <= x);
+            return true;
         }
-        let first = open & open.wrapping_neg();
         for name in 0..self.m.declared.len() as u32 {
             if self.names.contains(&name)
                 || !self.live.available(self.m, self.thread, self.at, name)
             {
                 continue;
             }
-            let member = &self.m.declared[name as usize];
-            let takes: Vec<u32> = member
-                .of(self.thread)
-                .iter()
-                .filter(|c| c.take & first != 0 && self.live.fits(member, c.goal))
-                .map(|c| c.take)
-                .collect();
-            for take in takes {
+            for take in self.gains(&self.m.declared[name as usize], open) {
                 self.names.insert(name);
                 if self.run(open & !take) {
                     return true;
@@ -510,14 +501,7 @@ impl Search<'_> {
             if room.is_some_and(|n| self.extras[class] >= n) {
                 continue;
             }
-            let member = &self.m.classes[class].member;
-            let takes: Vec<u32> = member
-                .of(self.thread)
-                .iter()
-                .filter(|c| c.take & first != 0 && self.live.fits(member, c.goal))
-                .map(|c| c.take)
-                .collect();
-            for take in takes {
+            for take in self.gains(&self.m.classes[class].member, open) {
                 self.extras[class] += 1;
                 if self.run(open & !take) {
                     return true;
@@ -526,5 +510,35 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    /// Whether what is chosen makes more members than there may be.
+    fn has_too_many(&self) -> bool {
+        let Some(most) = self.t.max else {
+            return false;
+        };
+        let required = |name: &u32| self.t.required.iter().any(|(_, r)| r == name);
+        let more = self.names.iter().filter(|name| !required(name)).count() as u64
+            + self.extras.iter().sum::<u64>();
+        u64::from(self.at.count) + self.missing + more > most
+    }
+
+    /// What a member may give of the open witnesses, the first among them: without what
+    /// gives less than another choice.
+    fn gains(&self, member: &Member, open: u32) -> Vec<u32> {
+        let first = open & open.wrapping_neg();
+        let mut gains: Vec<u32> = Vec::new();
+        for choice in member.of(self.thread) {
+            let gain = choice.take & open;
+            let is_less = |other: &u32| gain & other == gain;
+            if gain & first != 0
+                && !gains.iter().any(is_less)
+                && self.live.fits(member, choice.goal)
+            {
+                gains.retain(|other| other & gain != *other);
+                gains.push(gain);
+            }
+        }
+        gains
     }
 }

@@ -1,5 +1,7 @@
 //! Arrays.
 
+use std::rc::Rc;
+
 use super::{Printer, Space};
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
@@ -20,14 +22,19 @@ pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
         }
         return Ok(alternation(texts));
     }
-    let mut prefix = Vec::new();
+    let mut prefix: Vec<Rc<str>> = Vec::new();
+    let mut bytes = 0;
     let mut max = arrays.max;
     for (i, conj) in arrays.prefix.iter().enumerate() {
         if max.is_some_and(|m| m <= i as u64) {
             break;
         }
         match printer.value(conj)? {
-            Some(text) => prefix.push(text.to_string()),
+            Some(text) => {
+                bytes += text.len();
+                printer.fits(bytes)?;
+                prefix.push(text);
+            }
             None => {
                 max = Some(i as u64);
                 break;
@@ -36,7 +43,7 @@ pub(super) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
     }
     let mut rest = None;
     if max.is_none_or(|m| m > prefix.len() as u64) {
-        rest = printer.value(&arrays.rest)?.map(|t| t.to_string());
+        rest = printer.value(&arrays.rest)?;
         if rest.is_none() {
             max = Some(prefix.len() as u64);
         }
@@ -91,7 +98,7 @@ fn wrap(body: &Body, inside: &str) -> String {
 
 /// `prefix` items and then those of `rest`, `min..=max` in all.
 fn sequence(
-    prefix: &[String],
+    prefix: &[Rc<str>],
     rest: Option<&str>,
     min: u64,
     max: Option<u64>,

@@ -127,6 +127,7 @@ fn print_once(
         narrowed: Narrowed::new(),
         depths: BTreeMap::new(),
         char: spell::any_char(options.escapes),
+        kept: 0,
     };
     let root = Conj::new([Signed::yes(ROOT)]);
     let text = printer.value(&root);
@@ -153,8 +154,9 @@ fn print_once(
 /// What printing a value takes, in units of work, beside what it is made of.
 const VALUE: usize = 40 * crate::budget::STEP;
 
-/// What a byte of the expression of numbers takes, in units of work.
-const NUMBER_BYTE: usize = 12;
+/// How many times [`Options::max_regex_bytes`] the texts of all locations may take together
+/// while they are kept, to be put into each other.
+const KEPT: usize = 32;
 
 /// What a literal takes, in units of work, beside the characters of its strings.
 const LITERAL: usize = 2 * crate::budget::STEP;
@@ -184,6 +186,8 @@ pub(crate) struct Printer<'s> {
     depths: BTreeMap<String, u32>,
     /// Any character of a string.
     pub(crate) char: String,
+    /// How many bytes the texts that are remembered have together.
+    kept: usize,
 }
 
 impl Printer<'_> {
@@ -227,6 +231,10 @@ impl Printer<'_> {
         let result = self.alternatives(conj);
         self.open.pop();
         let text = result?;
+        self.kept += text.as_ref().map_or(0, |text| text.len());
+        if self.kept > self.options.max_regex_bytes.saturating_mul(KEPT) {
+            return Err(too_long(&self.pointer_of(conj), self.options));
+        }
         let key = (conj.clone(), self.context());
         self.memo.insert(key, text.clone());
         Ok(text)
@@ -331,8 +339,6 @@ impl Printer<'_> {
                 && let Some(text) = number::print(self, shape)?
             {
                 refuse_kind(shape, Kinds::NUMBER)?;
-                // A bound is spelt digit by digit.
-                self.work(NUMBER_BYTE * text.len())?;
                 add(text);
             }
             if shape.kinds.has(Kinds::STRING)
@@ -365,11 +371,17 @@ impl Printer<'_> {
         self.checked(text).map(Some)
     }
 
+    /// An error where the parts of a text have more bytes together than it may have.
+    pub(crate) fn fits(&self, bytes: usize) -> Result<(), Error> {
+        match bytes > self.options.max_regex_bytes {
+            true => Err(too_long(&self.here(), self.options)),
+            false => Ok(()),
+        }
+    }
+
     /// A text, if it is not too long.
     pub(crate) fn checked(&self, text: String) -> Result<Rc<str>, Error> {
-        if text.len() > self.options.max_regex_bytes {
-            return Err(too_long(&self.here(), self.options));
-        }
+        self.fits(text.len())?;
         Ok(text.into())
     }
 

@@ -14,6 +14,9 @@ use crate::strings::numbers::{
 use crate::strings::re::Re;
 use crate::strings::spell::{self, Place};
 
+/// What a byte of the expression of numbers takes, in units of work.
+const BYTE: usize = 12;
+
 pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
     let n = &shape.numbers;
     let options = printer.options;
@@ -22,6 +25,7 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
         let mut met = HashSet::new();
         for (d, zeros) in allowed.iter().filter(|(d, _)| n.holds(d)) {
             let text = spelled(d, *zeros, options);
+            printer.work(BYTE * text.len())?;
             if met.insert(text.clone()) {
                 texts.push(text);
             }
@@ -81,7 +85,10 @@ pub(super) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
     if re == Re::Never {
         return Ok(None);
     }
-    Ok(Some(spell::print(&re, Place::Raw)))
+    let text = spell::print(&re, Place::Raw);
+    // A bound is spelt digit by digit.
+    printer.work(BYTE * text.len())?;
+    Ok(Some(text))
 }
 
 /// Zero with a sign, where numbers were left out and no bound is given: a range

@@ -54,6 +54,7 @@ pub(super) fn print(
     let names = declared(printer, conj, &objects)?;
     let few = objects.max == Some(objects.required.len() as u64);
     let mut listed = Vec::new();
+    let mut bytes = 0;
     for name in &names {
         let required = objects.required.contains(name);
         if few && !required {
@@ -66,6 +67,8 @@ pub(super) fn print(
         match printer.value(&member)? {
             Some(value) => {
                 let text = format!("{}{}{value}", printer.quoted(name)?, printer.space.colon);
+                bytes += text.len();
+                printer.fits(bytes)?;
                 listed.push(Listed { text, required });
             }
             None if required => return Ok(None),
@@ -525,10 +528,6 @@ struct Sequence<'a> {
 impl Sequence<'_> {
     /// `None` where the bounds on the count cannot be met.
     fn print(mut self, min: u64, max: Option<u64>) -> Result<Option<Body>, Long> {
-        // Each member is written once at least.
-        if self.listed.iter().map(|m| m.text.len()).sum::<usize>() > self.limit {
-            return Err(Long);
-        }
         let required = self.required_after[0];
         let possible = if self.further.is_some() {
             None
@@ -608,6 +607,9 @@ impl Sequence<'_> {
                 let lead = if started { self.comma } else { "" };
                 format!("{lead}{}{rest}", self.listed[i].text)
             });
+        // It is there while the other way is looked at, which may be a long one.
+        let first = with.as_ref().map_or(0, String::len);
+        self.made(first)?;
         let without = if self.listed[i].required {
             None
         } else {
@@ -618,12 +620,22 @@ impl Sequence<'_> {
             (Some(a), Some(b)) => Some(format!("(?:{a}|{b})")),
             (a, b) => a.or(b),
         };
-        self.bytes += text.as_ref().map_or(0, String::len);
-        if self.bytes > self.limit.saturating_mul(2) || self.memo.len() > 20_000 {
+        let all = text.as_ref().map_or(0, String::len);
+        self.made(all.saturating_sub(first))?;
+        if self.memo.len() > 20_000 {
             return Err(Long);
         }
         self.memo.insert(key, text.clone());
         Ok(text)
+    }
+
+    /// Counts bytes of texts that are made on the way.
+    fn made(&mut self, bytes: usize) -> Result<(), Long> {
+        self.bytes += bytes;
+        match self.bytes > self.limit.saturating_mul(2) {
+            true => Err(Long),
+            false => Ok(()),
+        }
     }
 
     /// Further members alone.

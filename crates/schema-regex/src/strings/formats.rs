@@ -1,5 +1,7 @@
 //! The strings of each known `format`, as patterns.
 
+use std::sync::OnceLock;
+
 use super::encodings;
 use super::international;
 use super::numbers::{self, Bound, Fraction};
@@ -7,6 +9,9 @@ use super::pattern::Pattern;
 use super::re::Re;
 use crate::decimal::Decimal;
 use crate::options::IntegerSpelling;
+
+/// What the patterns say, each read when it is first asked for: some take a millisecond.
+type Read = [OnceLock<Re>; COUNT];
 
 /// A format of strings that is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,7 +49,6 @@ pub(crate) enum Format {
 }
 
 /// How many formats there are.
-#[cfg(any(test, feature = "automaton"))]
 pub(crate) const COUNT: usize = Format::ShortLocalPart as usize + 1;
 
 pub(crate) const ALL: &[(&str, Format)] = &[
@@ -194,6 +198,18 @@ impl Format {
     /// The strings of the format, but for [`Format::max_length`] and
     /// [`Format::part`].
     pub(crate) fn re(self) -> Re {
+        static READ: Read = [const { OnceLock::new() }; COUNT];
+        READ[self as usize].get_or_init(|| self.read()).clone()
+    }
+
+    /// The strings of the format that the regular expression admits.
+    pub(crate) fn re_in_regex(self) -> Re {
+        static READ: Read = [const { OnceLock::new() }; COUNT];
+        let read = || self.read_for_regex();
+        READ[self as usize].get_or_init(read).clone()
+    }
+
+    fn read(self) -> Re {
         let bound = |text: &str| {
             Decimal::parse(text).map(|value| Bound {
                 value,
@@ -211,8 +227,7 @@ impl Format {
         }
     }
 
-    /// The strings of the format that the regular expression admits.
-    pub(crate) fn re_in_regex(self) -> Re {
+    fn read_for_regex(self) -> Re {
         match self {
             Format::DateTime => read(&format!("(?:{})[Tt](?:{})", date(), time(LEAP_UTC))),
             Format::Time => read(&time(LEAP_UTC)),

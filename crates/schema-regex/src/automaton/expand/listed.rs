@@ -40,7 +40,12 @@ impl Compiler {
         for place in &allowed.places {
             let value = self.allowed_value(&allowed, *place);
             match self.holds(self.conj(conj), value) {
-                Ok(true) => held.push(*place),
+                Ok(true) => {
+                    held.push(*place);
+                    if kind >= Kind::Array && held.len() > self.options.max_alternatives {
+                        return Err(self.too_many_alternatives(allowed.node));
+                    }
+                }
                 Ok(false) => {}
                 Err(e) if kind < Kind::Array || e.kind() == ErrorKind::TooManySteps => {
                     return Err(e);
@@ -64,9 +69,6 @@ impl Compiler {
             return Ok(Some(Vec::new()));
         }
         let written: HashSet<&Decimal> = allowed.with_fraction.iter().collect();
-        if kind >= Kind::Array && held.len() > self.options.max_alternatives {
-            return Err(self.too_many_alternatives(allowed.node));
-        }
         let mut shape = Shape::any(kind);
         match &mut shape {
             Shape::Unit => {}
