@@ -10,7 +10,7 @@ use crate::changed::Bits;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
 use crate::spelling::{Search, Spelling};
-use crate::vocabulary::Cutter;
+use crate::vocabulary::{Cutter, Having};
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
@@ -94,6 +94,8 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     rows: Rows,
     /// The tokens of the automaton's special symbols.
     specials: Box<[TokenId]>,
+    /// The tokens of which the automaton tells nothing before it reads them.
+    unsure: Arc<[u32]>,
     /// What is to be looked at where some byte is no token.
     spelling: Spelling,
     /// What a mask may cost if nobody says otherwise.
@@ -303,6 +305,27 @@ impl<A: ByteAutomaton> Index<A> {
         &self.specials
     }
 
+    /// The tokens of which no row tells anything: see [`ByteAutomaton::unsure_texts`].
+    pub(crate) fn unsure(&self) -> &[u32] {
+        &self.unsure
+    }
+
+    /// The tokens of which no row tells anything, and whether they may come.
+    pub(crate) fn try_unsure(
+        &self,
+        state: &A::State,
+        work: &mut Work<A>,
+    ) -> impl Iterator<Item = (u32, bool)> {
+        self.unsure.iter().map(|&token| {
+            let bytes = self.vocabulary.token_bytes(TokenId::new(token));
+            let mut after = state.clone();
+            let done =
+                self.automaton
+                    .advance(&mut after, bytes.unwrap_or_default(), &mut work.scratch);
+            (token, done.is_ok() && self.is_spellable(&after, work))
+        })
+    }
+
     fn masks(&self, cutter: Cutter) -> Masks<'_, A> {
         Masks {
             cutter,
@@ -311,6 +334,7 @@ impl<A: ByteAutomaton> Index<A> {
             text_runs: self.text_runs,
             sparse: self.sparse,
             dead_ends: self.spelling.dead_ends(),
+            shares: self.unsure.is_empty(),
         }
     }
 
@@ -336,7 +360,12 @@ impl<A: ByteAutomaton> Index<A> {
                 )
             })?);
         }
+        let unsure = match automaton.unsure_texts() {
+            [] => Arc::default(),
+            texts => vocabulary.having(Having::OneOf(texts.into())),
+        };
         Ok(Index {
+            unsure,
             automaton,
             vocabulary: vocabulary.clone(),
             text_runs: config.text_runs,

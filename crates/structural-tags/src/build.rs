@@ -530,6 +530,8 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
     for marker in markers {
         kept_out.extend(json_marker(marker)?);
     }
+    let all_but_last = |marker: &&str| marker.as_bytes()[..marker.len().saturating_sub(1)].into();
+    let unsure = kept_out.iter().map(all_but_last).collect();
     let markers = match kept_out.is_empty() {
         true => None,
         false => Some(watch(kept_out)?),
@@ -542,6 +544,7 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         text: without(JSON_TEXT, firsts),
         start: Arc::new(start),
         markers,
+        unsure,
         goes_on,
         spelling: Spelling::Json,
     })

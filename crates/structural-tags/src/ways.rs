@@ -7,7 +7,7 @@ use fsm_index::{ByteAutomaton, MAX_COMPLETION};
 use super::build::{Builder, Goal, constraint_error};
 use super::free::all_without;
 use super::machine::{Best, Graph, Junction, MAX_OPEN_RULES, Name, TagAutomaton};
-use super::parts::Body;
+use super::parts::{Body, Part};
 use crate::Error;
 
 impl Builder<'_> {
@@ -71,6 +71,7 @@ impl Builder<'_> {
             parts[at].class = all_without(&firsts);
         }
         Ok(TagAutomaton(Arc::new(Graph {
+            unsure: unsure_of(&parts),
             parts,
             junctions,
             start,
@@ -224,6 +225,21 @@ impl Builder<'_> {
         closure.calls.dedup();
         closure
     }
+}
+
+/// What tokens have in them of which only reading them tells whether they may come.
+fn unsure_of(parts: &[Part]) -> Vec<Box<[u8]>> {
+    let mut all: Vec<Box<[u8]>> = Vec::new();
+    for part in parts {
+        if let Body::Json(json) = &part.body
+            && json.is_plain()
+        {
+            all.extend(json.unsure.iter().cloned());
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// The characters of some names.

@@ -1,0 +1,207 @@
+//! Special tokens that may come: as structure, as tokens whatever they are, and as text that
+//! spells their names.
+
+use fsm_index::{ByteAutomaton, Horizon, SpecialId};
+
+use super::held::{Held, Inner, State};
+use super::machine::{Name, TagAutomaton};
+use super::parts::Body;
+use super::run::Tokens;
+use super::walk::Scratch;
+
+/// The special tokens whose names may come as text.
+enum Names {
+    None,
+    All,
+    Some(Vec<SpecialId>),
+}
+
+/// The numbers of lists that many states have: none, and all that may stand as text.
+const NONE: u32 = 0;
+const ALL: u32 = 1;
+
+impl TagAutomaton {
+    /// As [`ByteAutomaton::allowed_specials`].
+    pub(super) fn all_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
+        if self.numbered_specials(state, out) == Some(ALL) {
+            out.extend(self.all_names());
+        }
+    }
+
+    /// As [`ByteAutomaton::list_specials`].
+    pub(super) fn numbered_specials(&self, state: &State, out: &mut Vec<SpecialId>) -> Option<u32> {
+        let before = out.len();
+        self.structure(state, out);
+        let is_text_alone = out.len() == before;
+        match self.names_as_text(state) {
+            Names::None if is_text_alone => return Some(NONE),
+            Names::All if is_text_alone => return Some(ALL),
+            Names::None => {}
+            Names::All => out.extend(self.all_names()),
+            Names::Some(names) => out.extend(names),
+        }
+        // Names alone are in order.
+        if !is_text_alone {
+            out.sort_unstable();
+            out.dedup();
+        }
+        None
+    }
+
+    /// Names come first among the special tokens.
+    fn all_names(&self) -> impl Iterator<Item = SpecialId> {
+        (0..self.0.names.len() as u32).map(SpecialId)
+    }
+
+    /// Appends the special tokens that may come as such.
+    fn structure(&self, state: &State, out: &mut Vec<SpecialId>) {
+        for held in &state.threads {
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+            {
+                let is_excluded = |s: &SpecialId| count.excluded.binary_search(&s.0).is_ok();
+                out.extend(self.all_names().filter(|s| !is_excluded(s)));
+            }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, _| {
+                let specials = &self.junction(at).specials;
+                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
+                false
+            });
+        }
+    }
+
+    /// As [`ByteAutomaton::advance_special`].
+    pub(super) fn take_special(&self, state: &mut State, special: SpecialId) -> bool {
+        let mut next = Vec::new();
+        for held in &state.threads {
+            if let Body::Tokens(count) = &self.part(held.part).body
+                && count.may_take(held.tokens)
+                && count.excluded.binary_search(&special.0).is_err()
+            {
+                next.push(Held {
+                    inner: Inner::Number(Tokens::INSIDE),
+                    ..held.clone()
+                });
+            }
+            if !self.may_end_held(held) {
+                continue;
+            }
+            self.reach(self.part(held.part).after, &held.stack, &mut |at, stack| {
+                for &(read, junction) in &self.junction(at).specials {
+                    if read == special.0 {
+                        self.begin_held(junction, stack, &mut next);
+                    }
+                }
+                false
+            });
+        }
+        if let Some(name) = self.0.names.iter().find(|name| name.special == special.0) {
+            let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
+            let mut threads: Vec<Held> = texts.cloned().collect();
+            self.open_token(&mut threads);
+            let mut x = self.scratch();
+            if !threads.is_empty() && self.read(&mut threads, &name.text, &mut x).is_ok() {
+                next.extend(threads);
+            }
+        }
+        if self.0.has_borders {
+            self.close_token(&mut next);
+        }
+        let taken = !next.is_empty();
+        if taken {
+            state.threads = next;
+        }
+        taken
+    }
+
+    fn names_as_text(&self, state: &State) -> Names {
+        if self.0.names.is_empty() {
+            return Names::None;
+        }
+        if let [held] = state.threads.as_slice()
+            && let (Body::Json(json), Inner::Json(inner)) =
+                (&self.part(held.part).body, &held.inner)
+            && json.is_plain()
+            && !json.automaton.is_in_text(inner)
+            && !self.0.names_look_like_json
+        {
+            return Names::None;
+        }
+        let mut x = self.lend();
+        // What reads whole tokens does not read their names.
+        let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
+        let start = self.enter_threads(texts, &mut x);
+        let names = match self.is_free_of(start, &mut x) {
+            true => Names::All,
+            false => self.try_names(start, &mut x),
+        };
+        self.take_back(x);
+        names
+    }
+
+    /// Tries the name of each special token.
+    fn try_names(&self, start: fsm_index::Cursor, x: &mut Scratch) -> Names {
+        let mut out = Vec::new();
+        // The cursors along the name before, which begins like this one, and where that ended
+        // in nothing.
+        let mut along = vec![start];
+        let mut same = 0;
+        let mut dead = usize::MAX;
+        for Name {
+            text,
+            special,
+            like,
+        } in &self.0.names
+        {
+            same = same.min(*like);
+            if same > dead {
+                continue;
+            }
+            dead = usize::MAX;
+            along.truncate(same + 1);
+            while along.len() <= text.len() {
+                let (at, byte) = (along[along.len() - 1], text[along.len() - 1]);
+                let next = self.step(at, byte, x);
+                if next.is_dead() {
+                    dead = along.len() - 1;
+                    break;
+                }
+                along.push(next);
+            }
+            if along.len() == text.len() + 1 {
+                out.push(SpecialId(*special));
+            }
+            same = usize::MAX;
+        }
+        if out.len() == self.0.names.len() {
+            return Names::All;
+        }
+        out.sort_unstable();
+        match out.is_empty() {
+            true => Names::None,
+            false => Names::Some(out),
+        }
+    }
+
+    /// Whether any text of the characters of names may come at a cursor, as long as they are.
+    fn is_free_of(&self, cursor: fsm_index::Cursor, x: &mut Scratch) -> bool {
+        let longest = self.0.names.iter().map(|name| name.text.len()).max();
+        let longest = longest.unwrap_or(0) as u32;
+        let Some(text) = self.text_loop(cursor, Horizon::of_bytes(longest as usize), x) else {
+            return false;
+        };
+        let class = self.text_class(text.class);
+        let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
+        if !self.0.name_chars.iter().all(has) {
+            return false;
+        }
+        let goes_on = text.next == cursor || text.steady >= longest;
+        goes_on
+            || self
+                .text_ahead(cursor, longest, x)
+                .is_some_and(|behind| !behind.is_dead())
+    }
+}
