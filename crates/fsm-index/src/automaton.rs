@@ -108,8 +108,21 @@ pub trait ByteAutomaton: Send + Sync {
     /// As [`allowed_specials`](Self::allowed_specials), where many states allow the same:
     /// the number of their list then, and nothing is appended. States of one automaton with
     /// equal numbers allow the same special tokens, so that a guide asks for the list once.
-    fn list_specials(&self, state: &Self::State, out: &mut Vec<SpecialId>) -> Option<u32> {
+    /// `cursor` is where the scratch has entered `state`.
+    fn list_specials(
+        &self,
+        state: &Self::State,
+        _cursor: Cursor,
+        _scratch: &mut Self::Scratch,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
         self.allowed_specials(state, out);
+        None
+    }
+
+    /// Bytes of which one may come wherever a special token may: where none may, none is asked
+    /// for. `None` promises nothing.
+    fn special_heads(&self) -> Option<ByteSet> {
         None
     }
 

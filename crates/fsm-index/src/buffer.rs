@@ -137,12 +137,12 @@ impl MaskBuffer {
 
     /// Allows special tokens beside the row that was put, and no others of those that no row
     /// speaks of.
-    pub(crate) fn lay(&mut self, specials: Option<Arc<SpecialSet>>) {
+    pub(crate) fn lay(&mut self, specials: Option<&Arc<SpecialSet>>) {
         self.lift();
-        if let Some(specials) = &specials {
+        if let Some(specials) = specials {
             specials.lay(self.mask.words_mut());
+            self.specials = Some(specials.clone());
         }
-        self.specials = specials;
     }
 
     /// Takes the special tokens away.

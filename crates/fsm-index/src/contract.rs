@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::vocabulary::Having;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Guide, Index, IndexConfig, MaskBuffer, SpecialId, TextRuns, TokenId,
-    TokenMask, Vocabulary, brute_force_mask,
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, SpecialId, TextRuns,
+    TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
 /// How far [`check`] goes.
@@ -225,7 +225,17 @@ fn same_list<A: ByteAutomaton>(
 ) -> Result<(), String> {
     let (mut expected, mut listed) = (Vec::new(), Vec::new());
     automaton.allowed_specials(state, &mut expected);
-    let number = automaton.list_specials(state, &mut listed);
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    let number = automaton.list_specials(state, cursor, &mut scratch, &mut listed);
+    let heads = automaton.special_heads().unwrap_or(ByteSet::ALL);
+    let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
+    let is_promised = automaton.special_heads().is_some() && !expected.is_empty();
+    if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
+        return Err(format!(
+            "the special tokens {expected:?} may come, and none of their heads"
+        ));
+    }
     match number {
         None if listed == expected => return Ok(()),
         Some(number) if listed.is_empty() => {

@@ -38,7 +38,7 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     buffer: MaskBuffer,
     /// Where the mask of this state is, if it was asked for.
     shown: Option<Shown>,
-    /// The special tokens that may come at this state, if they were asked for.
+    /// The special tokens that may come at this state, if its row was asked for.
     specials: Specials,
 }
 
@@ -470,9 +470,8 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         let budget = budget.unwrap_or(self.index.mask_budget());
         let generation = &mut self.generation;
-        let row = self
-            .index
-            .lend(&self.state, &mut self.work, generation, budget)?;
+        let at = (&self.state, &mut self.specials);
+        let row = self.index.lend(at, &mut self.work, generation, budget)?;
         self.row = Some(row);
         Ok(())
     }
@@ -507,8 +506,8 @@ impl<A: ByteAutomaton> Guide<A> {
                 ends.iter().for_each(|end| buffer.allow(end.get()));
             }
         }
-        let specials = self.specials.find(&self.index, &self.state);
-        if let Some(specials) = &specials {
+        let specials = self.specials.here();
+        if let Some(specials) = specials {
             specials.ends().iter().for_each(|&end| buffer.allow(end));
         }
         buffer.lay(specials);
@@ -545,7 +544,7 @@ impl<A: ByteAutomaton> Guide<A> {
         self.end_tokens.is_none()
             && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
             && self.index.unsure().is_empty()
-            && self.specials.find(&self.index, &self.state).is_none()
+            && self.specials.here().is_none()
     }
 }
 

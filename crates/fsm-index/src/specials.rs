@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ByteAutomaton, Index, SpecialId, TokenId, TokenKind, Vocabulary};
+use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
 
 /// Special tokens that may come, as words of a mask: many of them lie side by side.
 #[derive(Debug, Default)]
@@ -67,12 +67,11 @@ impl SpecialSet {
 /// The special tokens that may come at a guide's state, and those of a list that came before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Specials {
-    /// Those of the state; the outer `None` until they are asked for, the inner one if there
-    /// are none.
-    here: Option<Option<Arc<SpecialSet>>>,
+    /// Those of the state, once they were found.
+    here: Option<Arc<SpecialSet>>,
     /// By the number of the list: see
     /// [`list_specials`](crate::ByteAutomaton::list_specials).
-    known: Option<(u32, Arc<SpecialSet>)>,
+    known: Option<(u32, Option<Arc<SpecialSet>>)>,
     list: Vec<SpecialId>,
 }
 
@@ -82,48 +81,38 @@ impl Specials {
         self.here = None;
     }
 
-    /// Those that may come at a state, if any.
-    pub(crate) fn find<A: ByteAutomaton>(
-        &mut self,
-        index: &Index<A>,
-        state: &A::State,
-    ) -> Option<Arc<SpecialSet>> {
-        if index.specials().is_empty() {
-            return None;
-        }
-        if self.here.is_none() {
-            let list = self.list(index, state);
-            self.here = Some(list.filter(|set| !set.is_empty()));
-        }
-        self.here.clone().flatten()
+    /// Those that may come, if any, as they were found.
+    pub(crate) fn here(&self) -> Option<&Arc<SpecialSet>> {
+        self.here.as_ref()
     }
 
-    fn list<A: ByteAutomaton>(
+    /// Finds those that may come at a state, which the scratch has entered at `cursor`.
+    pub(crate) fn find<A: ByteAutomaton>(
         &mut self,
-        index: &Index<A>,
-        state: &A::State,
-    ) -> Option<Arc<SpecialSet>> {
-        let (automaton, list) = (index.automaton(), &mut self.list);
+        (automaton, vocabulary): (&A, &Vocabulary),
+        symbols: &[TokenId],
+        (state, cursor): (&A::State, Cursor),
+        scratch: &mut A::Scratch,
+    ) {
+        let list = &mut self.list;
         let made = |list: &[SpecialId]| {
-            let set = SpecialSet::new(list, index.specials(), index.vocabulary());
-            Some(Arc::new(set))
+            let set = SpecialSet::new(list, symbols, vocabulary);
+            (!set.is_empty()).then(|| Arc::new(set))
         };
         list.clear();
-        let Some(number) = automaton.list_specials(state, list) else {
-            return match list.as_slice() {
-                [] => None,
-                list => made(list),
-            };
+        let number = automaton.list_specials(state, cursor, scratch, list);
+        self.here = match (number, &self.known) {
+            (None, _) => made(list),
+            (Some(number), Some((known, set))) if *known == number => set.clone(),
+            (Some(number), _) => {
+                automaton.allowed_specials(state, list);
+                let set = made(list);
+                // None are known at once.
+                if set.is_some() {
+                    self.known = Some((number, set.clone()));
+                }
+                set
+            }
         };
-        if let Some((known, set)) = &self.known
-            && *known == number
-        {
-            return Some(set.clone());
-        }
-        list.clear();
-        automaton.allowed_specials(state, list);
-        let set = made(list)?;
-        self.known = Some((number, set.clone()));
-        Some(set)
     }
 }

@@ -225,17 +225,11 @@ impl<'v> Builder<'v> {
             .map(|(at, name)| (name.as_bytes(), at as u32))
             .collect();
         sorted.sort_unstable();
-        let mut before: &[u8] = &[];
-        let mut names = Vec::new();
-        for (text, special) in sorted {
-            names.push(Name {
-                text: text.into(),
-                special,
-                like: text.iter().zip(before).take_while(|(a, b)| a == b).count(),
-            });
-            before = text;
-        }
-        self.finish(start, names)
+        let name = |(text, special): (&[u8], u32)| Name {
+            text: text.into(),
+            special,
+        };
+        self.finish(start, sorted.into_iter().map(name).collect())
     }
 
     fn junction(&mut self, goals: Vec<Goal>) -> u32 {

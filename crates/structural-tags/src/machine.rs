@@ -40,10 +40,16 @@ pub(super) struct Graph {
     pub(super) has_borders: bool,
     /// The special tokens whose names may stand as text, by name, ascending.
     pub(super) names: Vec<Name>,
+    pub(super) name_bytes: Vec<NameByte>,
+    pub(super) longest_name: usize,
     /// The characters that they have.
     pub(super) name_chars: Vec<u32>,
+    /// Whether those of a string of JSON are among them alone.
+    pub(super) names_are_json_text: bool,
     /// Whether one begins like JSON outside of strings.
     pub(super) names_look_like_json: bool,
+    /// See [`ByteAutomaton::special_heads`].
+    pub(super) special_heads: Option<ByteSet>,
     /// See [`ByteAutomaton::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
     /// Working memory for looking them up.
@@ -55,8 +61,18 @@ pub(super) struct Graph {
 pub(super) struct Name {
     pub(super) text: Box<[u8]>,
     pub(super) special: u32,
-    /// How many bytes of it are those of the name before.
-    pub(super) like: usize,
+}
+
+/// A byte of names, in a trie in the order of its texts.
+#[derive(Debug)]
+pub(super) struct NameByte {
+    pub(super) byte: u8,
+    /// How many bytes are before it.
+    pub(super) depth: u32,
+    /// The special token whose name ends here.
+    pub(super) special: Option<u32>,
+    /// The first byte that is not behind this one.
+    pub(super) skip: u32,
 }
 
 /// Most rules that are open inside of each other.
@@ -321,12 +337,22 @@ impl ByteAutomaton for TagAutomaton {
         self.all_specials(state, out);
     }
 
-    fn list_specials(&self, state: &State, out: &mut Vec<SpecialId>) -> Option<u32> {
-        self.numbered_specials(state, out)
+    fn list_specials(
+        &self,
+        state: &State,
+        cursor: Cursor,
+        x: &mut Scratch,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        self.numbered_specials(state, Some((cursor, x)), out)
     }
 
     fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
         self.take_special(state, special)
+    }
+
+    fn special_heads(&self) -> Option<ByteSet> {
+        self.0.special_heads
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {

@@ -1,10 +1,10 @@
 //! Special tokens that may come: as structure, as tokens whatever they are, and as text that
 //! spells their names.
 
-use fsm_index::{ByteAutomaton, Horizon, SpecialId};
+use fsm_index::{ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, SpecialId};
 
 use super::held::{Held, Inner, State};
-use super::machine::{Name, TagAutomaton};
+use super::machine::TagAutomaton;
 use super::parts::Body;
 use super::run::Tokens;
 use super::walk::Scratch;
@@ -23,17 +23,23 @@ const ALL: u32 = 1;
 impl TagAutomaton {
     /// As [`ByteAutomaton::allowed_specials`].
     pub(super) fn all_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        if self.numbered_specials(state, out) == Some(ALL) {
+        if self.numbered_specials(state, None, out) == Some(ALL) {
             out.extend(self.all_names());
         }
     }
 
-    /// As [`ByteAutomaton::list_specials`].
-    pub(super) fn numbered_specials(&self, state: &State, out: &mut Vec<SpecialId>) -> Option<u32> {
+    /// As [`ByteAutomaton::list_specials`]; `entered` is a cursor of the state, if there is
+    /// one.
+    pub(super) fn numbered_specials(
+        &self,
+        state: &State,
+        entered: Option<(Cursor, &mut Scratch)>,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
         let before = out.len();
         self.structure(state, out);
         let is_text_alone = out.len() == before;
-        match self.names_as_text(state) {
+        match self.names_as_text(state, entered) {
             Names::None if is_text_alone => return Some(NONE),
             Names::All if is_text_alone => return Some(ALL),
             Names::None => {}
@@ -117,7 +123,8 @@ impl TagAutomaton {
         taken
     }
 
-    fn names_as_text(&self, state: &State) -> Names {
+    /// `entered` is a cursor of the state, if there is one.
+    fn names_as_text(&self, state: &State, entered: Option<(Cursor, &mut Scratch)>) -> Names {
         if self.0.names.is_empty() {
             return Names::None;
         }
@@ -130,51 +137,39 @@ impl TagAutomaton {
         {
             return Names::None;
         }
-        let mut x = self.lend();
         // What reads whole tokens does not read their names.
-        let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
-        let start = self.enter_threads(texts, &mut x);
-        let names = match self.is_free_of(start, &mut x) {
-            true => Names::All,
-            false => self.try_names(start, &mut x),
-        };
+        let is_text = |held: &&Held| !self.is_of_tokens(held);
+        if let Some((cursor, x)) = entered
+            && state.threads.iter().all(|held| is_text(&held))
+        {
+            return self.names_at(cursor, x);
+        }
+        let mut x = self.lend();
+        let start = self.enter_threads(state.threads.iter().filter(is_text), &mut x);
+        let names = self.names_at(start, &mut x);
         self.take_back(x);
         names
     }
 
-    /// Tries the name of each special token.
-    fn try_names(&self, start: fsm_index::Cursor, x: &mut Scratch) -> Names {
+    fn names_at(&self, start: Cursor, x: &mut Scratch) -> Names {
+        if self.is_free_of(start, x) {
+            return Names::All;
+        }
+        let bytes = &self.0.name_bytes;
         let mut out = Vec::new();
-        // The cursors along the name before, which begins like this one, and where that ended
-        // in nothing.
+        // Where the bytes lead that come before.
         let mut along = vec![start];
-        let mut same = 0;
-        let mut dead = usize::MAX;
-        for Name {
-            text,
-            special,
-            like,
-        } in &self.0.names
-        {
-            same = same.min(*like);
-            if same > dead {
+        let mut at = 0;
+        while let Some(next) = bytes.get(at) {
+            along.truncate(next.depth as usize + 1);
+            let cursor = self.step(along[next.depth as usize], next.byte, x);
+            if cursor.is_dead() {
+                at = next.skip as usize;
                 continue;
             }
-            dead = usize::MAX;
-            along.truncate(same + 1);
-            while along.len() <= text.len() {
-                let (at, byte) = (along[along.len() - 1], text[along.len() - 1]);
-                let next = self.step(at, byte, x);
-                if next.is_dead() {
-                    dead = along.len() - 1;
-                    break;
-                }
-                along.push(next);
-            }
-            if along.len() == text.len() + 1 {
-                out.push(SpecialId(*special));
-            }
-            same = usize::MAX;
+            along.push(cursor);
+            out.extend(next.special.map(SpecialId));
+            at += 1;
         }
         if out.len() == self.0.names.len() {
             return Names::All;
@@ -187,21 +182,26 @@ impl TagAutomaton {
     }
 
     /// Whether any text of the characters of names may come at a cursor, as long as they are.
-    fn is_free_of(&self, cursor: fsm_index::Cursor, x: &mut Scratch) -> bool {
-        let longest = self.0.names.iter().map(|name| name.text.len()).max();
-        let longest = longest.unwrap_or(0) as u32;
-        let Some(text) = self.text_loop(cursor, Horizon::of_bytes(longest as usize), x) else {
-            return false;
-        };
-        let class = self.text_class(text.class);
-        let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
-        if !self.0.name_chars.iter().all(has) {
-            return false;
+    fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
+        let longest = self.0.longest_name;
+        if let Some(text) = self.text_loop(cursor, Horizon::of_bytes(longest), x)
+            && self.has_name_chars(text.class)
+        {
+            let longest = longest as u32;
+            let behind = |x: &mut Scratch| self.text_ahead(cursor, longest, x);
+            return text.next == cursor
+                || text.steady >= longest
+                || behind(x).is_some_and(|behind| !behind.is_dead());
         }
-        let goes_on = text.next == cursor || text.steady >= longest;
-        goes_on
-            || self
-                .text_ahead(cursor, longest, x)
-                .is_some_and(|behind| !behind.is_dead())
+        // Names of members that are not declared.
+        self.free_text(cursor, x)
+            .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
+    }
+
+    /// Whether a class has all characters of names.
+    fn has_name_chars(&self, class: ClassId) -> bool {
+        let class = self.text_class(class);
+        let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
+        class == JSON_TEXT && self.0.names_are_json_text || self.0.name_chars.iter().all(has)
     }
 }

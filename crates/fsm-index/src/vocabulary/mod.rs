@@ -498,6 +498,13 @@ impl Vocabulary {
         tokens
     }
 
+    /// The first token of those with these bytes.
+    pub(crate) fn token_of(&self, bytes: &[u8]) -> Option<u32> {
+        let trie = self.trie();
+        let token = trie.nodes()[trie.find(bytes)?].token;
+        (token != NO_TOKEN).then_some(token)
+    }
+
     /// The tokens that have something in them: looked for the first time that it is
     /// asked for, where one of the [`MARKS`] is in it in the few tokens that have it
     /// too, and otherwise in all.
