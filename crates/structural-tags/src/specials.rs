@@ -20,6 +20,9 @@ enum Names {
 const NONE: u32 = 0;
 const ALL: u32 = 1;
 
+/// So many bytes take longer to try than to ask whether any may come.
+const MANY_BYTES: usize = 8;
+
 impl TagAutomaton {
     /// As [`ByteAutomaton::allowed_specials`].
     pub(super) fn all_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
@@ -164,6 +167,14 @@ impl TagAutomaton {
             along.truncate(next.depth as usize + 1);
             let cursor = self.step(along[next.depth as usize], next.byte, x);
             if cursor.is_dead() {
+                at = next.skip as usize;
+                continue;
+            }
+            // Behind what begins several names, any text may come.
+            let behind = &bytes[at..next.skip as usize];
+            if behind.len() > MANY_BYTES && self.is_free_of(cursor, x) {
+                let specials = behind.iter().filter_map(|byte| byte.special);
+                out.extend(specials.map(SpecialId));
                 at = next.skip as usize;
                 continue;
             }
