@@ -114,7 +114,7 @@ fn schemas_inside_of_tags() {
     assert!(output.status.success(), "{output:?}");
     let report = report(folder.path());
     let engines = report["engines"].as_array().unwrap();
-    assert_eq!(engines.len(), 4);
+    assert_eq!(engines.len(), 5);
     for engine in engines {
         assert_eq!(engine["passing"], 3, "{engine}");
         assert_eq!(engine["mask_mismatches"], 0, "{engine}");

@@ -36,8 +36,8 @@ struct Arguments {
     #[arg(long = "engine")]
     engines: Vec<String>,
 
-    /// What the schemas stand for. `tags` runs our own engine on them bare, and inside of tags
-    /// as model families write calls.
+    /// What the schemas stand for. `tags` runs our own engine on them bare, their JSON written
+    /// as structural tags have it, and inside of tags as model families write calls.
     #[arg(long, value_enum, default_value_t = Kind::Schemas)]
     kind: Kind,
 
@@ -135,10 +135,7 @@ fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
 fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
     let names = match arguments.engines.as_slice() {
         [] if arguments.kind == Kind::Tags => {
-            let own = engines::NAMES
-                .first()
-                .into_iter()
-                .chain(&engines::tags::NAMES);
+            let own = engines::tags::NAMES.iter();
             own.map(|name| (*name).to_owned()).collect()
         }
         [] => engines::NAMES

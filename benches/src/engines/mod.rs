@@ -158,6 +158,7 @@ pub const SERVING: &[&str] = &[
 pub fn engine(name: &str, setup: &Setup) -> Result<Box<dyn Engine>, String> {
     match name {
         "tokenmold" => Ok(Box::new(tokenmold::Tokenmold::new(setup)?)),
+        tags::BARE => Ok(Box::new(tokenmold::Tokenmold::as_in_tags(setup)?)),
         #[cfg(feature = "peers")]
         "llguidance" => Ok(Box::new(llguidance::LlGuidance::new(setup)?)),
         #[cfg(feature = "peers")]

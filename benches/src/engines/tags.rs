@@ -8,13 +8,18 @@ use fsm_index::{
     ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
     brute_force_mask,
 };
+use response_parser::Format;
+use schema_regex::{Escapes, OpenObjects, Options, Whitespace};
 use serde_json::{Value, json};
-use structural_tags::{StructuralTag, TagAutomaton};
+use structural_tags::{Count, Error, Reasoning, ResponseFormat, StructuralTag, TagAutomaton};
 
 use super::{Constraint, Engine, Session, Setup};
 
+/// The engine of the same schemas without tags, whose JSON is written as in them.
+pub const BARE: &str = "tags-bare";
+
 /// The names of these engines, and what stands around arguments.
-const KINDS: [(&str, &str, &str); 3] = [
+const KINDS: [(&str, &str, &str); 4] = [
     (
         "tags-hermes",
         "<tool_call>\n{\"name\": \"f\", \"arguments\": ",
@@ -30,10 +35,18 @@ const KINDS: [(&str, &str, &str); 3] = [
         "<|channel|>commentary to=functions.f<|constrain|>json<|message|>",
         "<|call|>",
     ),
+    (
+        OWN,
+        "<tool_call>\n{\"name\": \"f\", \"arguments\": ",
+        "}\n</tool_call>",
+    ),
 ];
 
-/// The names of the engines of tags.
-pub const NAMES: [&str; 3] = [KINDS[0].0, KINDS[1].0, KINDS[2].0];
+/// Our own format of that family, which keeps its markers out of JSON.
+const OWN: &str = "tags-own-hermes";
+
+/// The names of the engines of tags, that without tags first.
+pub const NAMES: [&str; 5] = [BARE, KINDS[0].0, KINDS[1].0, KINDS[2].0, KINDS[3].0];
 
 /// Tags of one kind.
 pub struct Tags {
@@ -41,6 +54,7 @@ pub struct Tags {
     begin: Vec<TokenId>,
     end: Vec<TokenId>,
     texts: (&'static str, &'static str),
+    is_own: bool,
 }
 
 impl Tags {
@@ -69,17 +83,35 @@ impl Tags {
             end: spell(end)?,
             vocabulary: setup.vocabulary.clone(),
             texts: (begin, end),
+            is_own: name == OWN,
         })
+    }
+}
+
+impl Tags {
+    fn automaton(&self, schema: &Value) -> Result<TagAutomaton, Error> {
+        if self.is_own {
+            let options = Options::default()
+                .whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
+                .escapes(Escapes::All)
+                .open_objects(OpenObjects::Closed);
+            return ResponseFormat::named(Format::Hermes)?
+                .with_tools(&[json!({"name": "f", "parameters": schema})])?
+                .with_calls(Count::ONE)
+                .with_reasoning(Reasoning::ABSENT)
+                .with_options(options)
+                .compile(&self.vocabulary);
+        }
+        let (begin, end) = self.texts;
+        let tag = json!({"format": {"type": "tag", "begin": begin, "end": end,
+            "content": {"type": "json_schema", "json_schema": schema}}});
+        StructuralTag::from_value(&tag)?.compile(&self.vocabulary)
     }
 }
 
 impl Engine for Tags {
     fn compile(&self, schema: &Value) -> Result<Box<dyn Constraint>, String> {
-        let (begin, end) = self.texts;
-        let tag = json!({"format": {"type": "tag", "begin": begin, "end": end,
-            "content": {"type": "json_schema", "json_schema": schema}}});
-        let tag = StructuralTag::from_value(&tag).and_then(|tag| tag.compile(&self.vocabulary));
-        let automaton = tag.map_err(|error| error.to_string())?;
+        let automaton = self.automaton(schema).map_err(|error| error.to_string())?;
         let config = IndexConfig {
             fill: Fill::Lazy,
             ..IndexConfig::default()

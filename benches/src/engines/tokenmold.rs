@@ -8,7 +8,10 @@ use fsm_index::{
     brute_force_mask, mask_batch,
 };
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{Draft, ErrorKind, Formats, IntegerSpelling, Options, ParseOptions, Rounded};
+use schema_regex::{
+    Draft, ErrorKind, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
+    Rounded, Whitespace,
+};
 use serde_json::Value;
 
 use super::{Batch, Constraint, Engine, PropertyOrder, Session, Setup};
@@ -52,6 +55,21 @@ impl Tokenmold {
             reading,
             takes_empty: setup.suite.is_some(),
         })
+    }
+
+    /// The same with JSON written as structural tags have it: any white space, every escape, and
+    /// no properties but those that are declared.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenmold::new`].
+    pub fn as_in_tags(setup: &Setup) -> Result<Tokenmold, String> {
+        let mut engine = Tokenmold::new(setup)?;
+        let space = Whitespace::Pattern(r"[ \t\n\r]*".to_owned());
+        engine.options = engine.options.whitespace(space);
+        engine.options = engine.options.escapes(Escapes::All);
+        engine.options = engine.options.open_objects(OpenObjects::Closed);
+        Ok(engine)
     }
 
     fn index(&self, automaton: SchemaAutomaton) -> Result<Arc<Index<SchemaAutomaton>>, String> {

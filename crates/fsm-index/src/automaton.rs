@@ -105,6 +105,27 @@ pub trait ByteAutomaton: Send + Sync {
     /// Appends the special tokens that may come at `state`.
     fn allowed_specials(&self, _state: &Self::State, _out: &mut Vec<SpecialId>) {}
 
+    /// As [`allowed_specials`](Self::allowed_specials), where many states allow the same:
+    /// the number of their list then, and nothing is appended. States of one automaton with
+    /// equal numbers allow the same special tokens, so that a guide asks for the list once.
+    /// `cursor` is where the scratch has entered `state`.
+    fn list_specials(
+        &self,
+        state: &Self::State,
+        _cursor: Cursor,
+        _scratch: &mut Self::Scratch,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        self.allowed_specials(state, out);
+        None
+    }
+
+    /// Bytes of which one may come wherever a special token may: where none may, none is asked
+    /// for. `None` promises nothing.
+    fn special_heads(&self) -> Option<ByteSet> {
+        None
+    }
+
     /// Commits a special token; `false`, and `state` unchanged, if it may not
     /// come.
     fn advance_special(&self, _state: &mut Self::State, _special: SpecialId) -> bool {
@@ -222,6 +243,15 @@ pub trait ByteAutomaton: Send + Sync {
     /// always right.
     fn is_suspect(&self, _state: &Self::State, _token: &[u8]) -> bool {
         true
+    }
+
+    /// Texts of which only [`advance`](Self::advance) tells whether a token may come that has
+    /// one of them in it: what [`step`](Self::step) and hints say of such tokens counts for
+    /// nothing. So what only few, long texts would change need not be told at every state. A
+    /// vocabulary should have no such token, or next to none: each is tried for every mask,
+    /// and rows are not shared with other automata then.
+    fn unsure_texts(&self) -> &[Box<[u8]>] {
+        &[]
     }
 
     /// Whether two states are plainly one, as before and behind a character of a free

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::changed::Bits;
 use crate::row::{Row, RowView};
+use crate::specials::SpecialSet;
 use crate::{TokenMask, Vocabulary};
 
 /// Where [`Guide::write_mask`](crate::Guide::write_mask) writes masks, one after
@@ -20,8 +21,8 @@ pub struct MaskBuffer {
     held: Held,
     /// The tokens that [`Held`] speaks of.
     singles: Vec<u32>,
-    /// Whether some of them are forbidden.
-    forbids: bool,
+    /// What is allowed beside all that.
+    specials: Option<Arc<SpecialSet>>,
 }
 
 /// What the bits of a buffer are.
@@ -42,7 +43,7 @@ impl MaskBuffer {
             mask: TokenMask::none(width),
             held: Held::Few,
             singles: Vec::new(),
-            forbids: false,
+            specials: None,
         }
     }
 
@@ -65,6 +66,7 @@ impl MaskBuffer {
 
     /// Allows nothing. O(width / 32), or O(tokens) where few are allowed.
     pub fn clear(&mut self) {
+        self.lift();
         let words = self.mask.words_mut();
         match self.held {
             Held::Few => self.singles.iter().for_each(|&token| {
@@ -73,7 +75,7 @@ impl MaskBuffer {
             Held::Row(_) | Held::Anything => words.fill(0),
         }
         self.held = Held::Few;
-        self.forget_singles();
+        self.singles.clear();
     }
 
     /// Makes it as wide as a vocabulary; the mask is lost where it was not.
@@ -84,6 +86,7 @@ impl MaskBuffer {
     }
 
     /// Writes a row of a vocabulary that it fits, which is `kept` if it is remembered.
+    /// [`lay`](MaskBuffer::lay) follows, behind single tokens.
     pub(crate) fn put(
         &mut self,
         row: RowView<'_>,
@@ -96,6 +99,7 @@ impl MaskBuffer {
         {
             return;
         }
+        self.lift();
         match row {
             RowView::Packed(packed) => {
                 self.clear();
@@ -123,7 +127,7 @@ impl MaskBuffer {
                 }
             }
         }
-        self.forget_singles();
+        self.singles.clear();
         match (kept, &mut self.held) {
             (Some(kept), Held::Row(row)) => row.clone_from(kept),
             (Some(kept), held) => *held = Held::Row(kept.clone()),
@@ -131,25 +135,27 @@ impl MaskBuffer {
         }
     }
 
-    /// Whether it holds that row, with these tokens allowed beside it and nothing else.
-    pub(crate) fn holds(&self, row: &Arc<Row>, allowed: impl Iterator<Item = u32>) -> bool {
-        let Held::Row(held) = &self.held else {
-            return false;
-        };
-        let is_same = Arc::ptr_eq(held, row) && !self.forbids;
-        is_same && self.singles.iter().copied().eq(allowed)
+    /// Allows special tokens beside the row that was put, and no others of those that no row
+    /// speaks of.
+    pub(crate) fn lay(&mut self, specials: Option<&Arc<SpecialSet>>) {
+        self.lift();
+        if let Some(specials) = specials {
+            specials.lay(self.mask.words_mut());
+            self.specials = Some(specials.clone());
+        }
     }
 
-    fn forget_singles(&mut self) {
-        self.singles.clear();
-        self.forbids = false;
+    /// Takes the special tokens away.
+    fn lift(&mut self) {
+        if let Some(specials) = self.specials.take() {
+            specials.lift(self.mask.words_mut());
+        }
     }
 
     /// Forbids a token of the row that was put.
     pub(crate) fn forbid(&mut self, token: u32) {
         self.mask.words_mut().forbid(token);
         self.singles.push(token);
-        self.forbids = true;
     }
 
     /// Allows a token beside the row that was put.

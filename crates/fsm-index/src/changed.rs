@@ -56,7 +56,7 @@ impl Changes {
     }
 
     /// The tokens of which something is said, and whether they may come.
-    fn iter(&self) -> impl Iterator<Item = (u32, bool)> {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, bool)> {
         self.0.iter().map(|change| (change >> 1, change & 1 != 0))
     }
 
@@ -102,6 +102,14 @@ impl Changed {
 
     pub(crate) fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// Whether a token may come: O(differences). It has bytes that no token before it has, and
+    /// ends no text.
+    pub(crate) fn allows(&self, token: u32) -> bool {
+        let mut changes = self.changes.iter().filter(|change| change.0 == token);
+        let last = changes.next_back();
+        last.map_or_else(|| self.part.allows(token), |change| change.1)
     }
 
     /// Writes the row.

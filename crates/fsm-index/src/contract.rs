@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::vocabulary::Having;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Guide, Index, IndexConfig, MaskBuffer, TextRuns, TokenId, TokenMask,
-    Vocabulary, brute_force_mask,
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, SpecialId, TextRuns,
+    TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
 /// How far [`check`] goes.
@@ -41,7 +42,8 @@ impl Default for Effort {
 /// - what [`ByteAutomaton::advance`] says with what
 ///   [`ByteAutomaton::step`] says, byte by byte, and both with
 ///   [`ByteAutomaton::next_bytes`];
-/// - masks under the same [`ByteAutomaton::mask_key`] with each other;
+/// - masks under the same [`ByteAutomaton::mask_key`] with each other, and special tokens
+///   under the same number of [`ByteAutomaton::list_specials`];
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
 ///
@@ -87,6 +89,7 @@ pub fn check<A: ByteAutomaton + Clone>(
     let mut buffer = MaskBuffer::new(0);
     let mut chance = effort.seed;
     let mut by_key: HashMap<Vec<u32>, TokenMask> = HashMap::new();
+    let mut lists: HashMap<u32, Vec<SpecialId>> = HashMap::new();
     for walk in 0..effort.walks {
         let beginning = match walk % (beginnings.len() + 1) {
             0 => "",
@@ -116,6 +119,7 @@ pub fn check<A: ByteAutomaton + Clone>(
                 }
             }
             same_key(automaton, &state, vocabulary, &expected, &mut by_key)
+                .and_then(|()| same_list(automaton, &state, &mut lists))
                 .and_then(|()| completes(automaton, &state))
                 .map_err(|e| format!("{}: {e}", shown()))?;
             let allowed: Vec<TokenId> = expected.iter().collect();
@@ -177,7 +181,8 @@ fn same_key<A: ByteAutomaton>(
     automaton.exceptions(state, &mut |_| exceptional = true);
     let mut specials = Vec::new();
     automaton.allowed_specials(state, &mut specials);
-    if exceptional || !specials.is_empty() {
+    let unsure = Having::OneOf(automaton.unsure_texts().into());
+    if exceptional || !specials.is_empty() || !vocabulary.having(unsure).is_empty() {
         return Ok(());
     }
     let mut scratch = automaton.scratch();
@@ -210,6 +215,39 @@ fn same_key<A: ByteAutomaton>(
             Ok(())
         }
     }
+}
+
+/// Special tokens that are listed under one number are the same.
+fn same_list<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    lists: &mut HashMap<u32, Vec<SpecialId>>,
+) -> Result<(), String> {
+    let (mut expected, mut listed) = (Vec::new(), Vec::new());
+    automaton.allowed_specials(state, &mut expected);
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    let number = automaton.list_specials(state, cursor, &mut scratch, &mut listed);
+    let heads = automaton.special_heads().unwrap_or(ByteSet::ALL);
+    let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
+    let is_promised = automaton.special_heads().is_some() && !expected.is_empty();
+    if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
+        return Err(format!(
+            "the special tokens {expected:?} may come, and none of their heads"
+        ));
+    }
+    match number {
+        None if listed == expected => return Ok(()),
+        Some(number) if listed.is_empty() => {
+            if *lists.entry(number).or_insert_with(|| expected.clone()) == expected {
+                return Ok(());
+            }
+        }
+        _ => {}
+    }
+    Err(format!(
+        "the special tokens {expected:?} are listed as {listed:?} and number {number:?}"
+    ))
 }
 
 /// The completion may come, and ends in acceptance, special tokens on its way

@@ -7,6 +7,7 @@ use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
 use crate::row::RowView;
+use crate::specials::Specials;
 use crate::vocabulary::Having;
 use crate::{
     ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,
@@ -37,6 +38,8 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
     buffer: MaskBuffer,
     /// Where the mask of this state is, if it was asked for.
     shown: Option<Shown>,
+    /// The special tokens that may come at this state, if its row was asked for.
+    specials: Specials,
 }
 
 /// What a [`Guide`] does with tokens that come after an end token.
@@ -73,6 +76,7 @@ impl<A: ByteAutomaton> Guide<A> {
             work: Work::new(index.automaton()),
             buffer: MaskBuffer::new(0),
             shown: None,
+            specials: Specials::default(),
             index,
         }
     }
@@ -273,10 +277,16 @@ impl<A: ByteAutomaton> Guide<A> {
         self.history.push(before);
         self.ended_at = ends.then(|| self.history.len());
         if !same {
-            self.row = None;
-            self.shown = None;
+            self.forget();
         }
         Ok(())
+    }
+
+    /// The state is another one.
+    fn forget(&mut self) {
+        self.row = None;
+        self.shown = None;
+        self.specials.forget();
     }
 
     /// How many of `tokens` could be taken one after another, as a draft model
@@ -317,8 +327,7 @@ impl<A: ByteAutomaton> Guide<A> {
             self.state = state;
             let taken = self.history.len();
             self.ended_at = self.ended_at.filter(|&at| at <= taken);
-            self.row = None;
-            self.shown = None;
+            self.forget();
         }
         Ok(())
     }
@@ -470,9 +479,8 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         let budget = budget.unwrap_or(self.index.mask_budget());
         let generation = &mut self.generation;
-        let row = self
-            .index
-            .lend(&self.state, &mut self.work, generation, budget)?;
+        let at = (&self.state, &mut self.specials);
+        let row = self.index.lend(at, &mut self.work, generation, budget)?;
         self.row = Some(row);
         Ok(())
     }
@@ -489,24 +497,15 @@ impl<A: ByteAutomaton> Guide<A> {
             Lent::Kept(row) => Some(row),
             Lent::Built(_) => None,
         };
-        let allowed = self.allowed_specials();
-        let specials = self.index.specials();
-        let tokens = || {
-            let tokens = allowed.iter().filter_map(|s| specials.get(s.0 as usize));
-            tokens.map(|token| token.get())
-        };
-        // Inside a text the same special tokens may come again and again.
-        if let Some(kept) = kept
-            && !allowed.is_empty()
-            && self.end_tokens.is_none()
-            && buffer.holds(kept, tokens())
-            && !has_exceptions(self.index.automaton(), &self.state)
-        {
-            return;
-        }
         buffer.put(self.index.view(row), kept, vocabulary);
         let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
         refused.iter().for_each(|&token| buffer.forbid(token));
+        for (token, may_come) in self.index.try_unsure(&self.state, &mut self.work) {
+            match may_come {
+                true => buffer.allow(token),
+                false => buffer.forbid(token),
+            }
+        }
         if let Some(ends) = &self.end_tokens {
             vocabulary
                 .ends()
@@ -516,7 +515,11 @@ impl<A: ByteAutomaton> Guide<A> {
                 ends.iter().for_each(|end| buffer.allow(end.get()));
             }
         }
-        tokens().for_each(|token| buffer.allow(token));
+        let specials = self.specials.here();
+        if let Some(specials) = specials {
+            specials.ends().iter().for_each(|&end| buffer.allow(end));
+        }
+        buffer.lay(specials);
     }
 
     /// The mask of the row that was found: the row itself, if that is it.
@@ -549,15 +552,9 @@ impl<A: ByteAutomaton> Guide<A> {
         };
         self.end_tokens.is_none()
             && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
-            && self.allowed_specials().is_empty()
+            && self.index.unsure().is_empty()
+            && self.specials.here().is_none()
     }
-}
-
-/// Whether something may not come at a state although its row allows it.
-fn has_exceptions<A: ByteAutomaton>(automaton: &A, state: &A::State) -> bool {
-    let mut any = false;
-    automaton.exceptions(state, &mut |_| any = true);
-    any
 }
 
 /// The tokens that a row allows and the state's exceptions do not.
@@ -703,6 +700,7 @@ impl<A: ByteAutomaton> Clone for Guide<A> {
             work: Work::new(self.index.automaton()),
             buffer: MaskBuffer::new(0),
             shown: None,
+            specials: self.specials.clone(),
         }
     }
 }

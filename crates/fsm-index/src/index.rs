@@ -9,8 +9,9 @@ use crate::cache::{Cache, Generation};
 use crate::changed::Bits;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
+use crate::specials::Specials;
 use crate::spelling::{Search, Spelling};
-use crate::vocabulary::Cutter;
+use crate::vocabulary::{Cutter, Having};
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
@@ -94,6 +95,10 @@ pub struct Index<A: ByteAutomaton = ByteDfa> {
     rows: Rows,
     /// The tokens of the automaton's special symbols.
     specials: Box<[TokenId]>,
+    /// Tokens of which one may come wherever special ones may.
+    special_heads: Option<Box<[u32]>>,
+    /// The tokens of which the automaton tells nothing before it reads them.
+    unsure: Arc<[u32]>,
     /// What is to be looked at where some byte is no token.
     spelling: Spelling,
     /// What a mask may cost if nobody says otherwise.
@@ -208,11 +213,12 @@ impl<A: ByteAutomaton> Index<A> {
         }
     }
 
-    /// The row of a state: built, remembered, or computed now. `generation` is
-    /// where the caller looked before, and is replaced if that is over.
+    /// The row of a state: built, remembered, or computed now, and the special tokens that may
+    /// come beside it. `generation` is where the caller looked before, and is replaced if that
+    /// is over.
     pub(crate) fn lend(
         &self,
-        state: &A::State,
+        (state, specials): (&A::State, &mut Specials),
         work: &mut Work<A>,
         generation: &mut Option<Arc<Generation>>,
         budget: &Budget,
@@ -242,8 +248,30 @@ impl<A: ByteAutomaton> Index<A> {
             nodes => cache.visit(nodes),
         }
         let row = row?;
+        if self.may_have_specials(&row) {
+            // What looks for ways to the end enters other states.
+            let cursor = match self.spelling {
+                Spelling::Whole => cursor,
+                _ => self.automaton.enter(state, &mut work.scratch),
+            };
+            let of = (&self.automaton, &self.vocabulary);
+            specials.find(of, &self.specials, (state, cursor), &mut work.scratch);
+        } else {
+            specials.forget();
+        }
         cache.count(work.origin());
         Ok(Lent::Kept(row))
+    }
+
+    /// Whether special tokens may come beside a row, as far as that tells.
+    fn may_have_specials(&self, row: &Row) -> bool {
+        match (&self.special_heads, &self.spelling) {
+            _ if self.specials.is_empty() => false,
+            (Some(heads), Spelling::Whole) if self.unsure.is_empty() => {
+                row.view().meets(heads, &self.vocabulary)
+            }
+            _ => true,
+        }
     }
 
     /// The row of a state, of what tokens can finish.
@@ -303,6 +331,27 @@ impl<A: ByteAutomaton> Index<A> {
         &self.specials
     }
 
+    /// The tokens of which no row tells anything: see [`ByteAutomaton::unsure_texts`].
+    pub(crate) fn unsure(&self) -> &[u32] {
+        &self.unsure
+    }
+
+    /// The tokens of which no row tells anything, and whether they may come.
+    pub(crate) fn try_unsure(
+        &self,
+        state: &A::State,
+        work: &mut Work<A>,
+    ) -> impl Iterator<Item = (u32, bool)> {
+        self.unsure.iter().map(|&token| {
+            let bytes = self.vocabulary.token_bytes(TokenId::new(token));
+            let mut after = state.clone();
+            let done =
+                self.automaton
+                    .advance(&mut after, bytes.unwrap_or_default(), &mut work.scratch);
+            (token, done.is_ok() && self.is_spellable(&after, work))
+        })
+    }
+
     fn masks(&self, cutter: Cutter) -> Masks<'_, A> {
         Masks {
             cutter,
@@ -311,6 +360,7 @@ impl<A: ByteAutomaton> Index<A> {
             text_runs: self.text_runs,
             sparse: self.sparse,
             dead_ends: self.spelling.dead_ends(),
+            shares: self.unsure.is_empty(),
         }
     }
 
@@ -336,7 +386,18 @@ impl<A: ByteAutomaton> Index<A> {
                 )
             })?);
         }
+        let unsure = match automaton.unsure_texts() {
+            [] => Arc::default(),
+            texts => vocabulary.having(Having::OneOf(texts.into())),
+        };
+        let heads = automaton.special_heads();
+        let special_heads = heads.and_then(|heads| {
+            let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
+            heads.map(|byte| vocabulary.token_of(&[byte])).collect()
+        });
         Ok(Index {
+            unsure,
+            special_heads,
             automaton,
             vocabulary: vocabulary.clone(),
             text_runs: config.text_runs,

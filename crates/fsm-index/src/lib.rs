@@ -33,6 +33,7 @@ mod nfa;
 mod part;
 mod reading;
 mod row;
+mod specials;
 mod spelling;
 mod suffixes;
 mod tables;

@@ -104,6 +104,14 @@ impl Part {
         }
     }
 
+    /// Whether a token may come for sure.
+    pub(crate) fn allows(&self, token: u32) -> bool {
+        match &self.sure {
+            Sure::Few(tokens) => tokens.binary_search(&token).is_ok(),
+            Sure::Many(all) => all[token as usize / 32] >> (token % 32) & 1 != 0,
+        }
+    }
+
     /// Writes the bits of the tokens that may come for sure, and of no others.
     pub(crate) fn lay_out(&self, words: &mut [u32]) {
         match &self.sure {

@@ -14,7 +14,7 @@ use foldhash::quality::RandomState;
 
 use crate::changed::{Bits, Changed};
 use crate::part::Part;
-use crate::{TokenMask, Vocabulary};
+use crate::{TokenId, TokenMask, Vocabulary};
 
 /// Which tokens may come next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -149,6 +149,20 @@ impl Row {
 }
 
 impl RowView<'_> {
+    /// Whether one of some tokens may come: O(tokens of the row) at most. Each has bytes that
+    /// no token before it has, and ends no text.
+    pub(crate) fn meets(self, tokens: &[u32], vocabulary: &Vocabulary) -> bool {
+        let mut any = false;
+        match self {
+            RowView::Dense(mask) => any = tokens.iter().any(|t| mask.allows(TokenId::new(*t))),
+            RowView::Changed(changed) => any = tokens.iter().any(|t| changed.allows(*t)),
+            RowView::Packed(packed) => {
+                RowView::for_each(packed, vocabulary, |token| any |= tokens.contains(&token));
+            }
+        }
+        any
+    }
+
     /// Calls `each` with every token of a packed row, in no order.
     pub(crate) fn for_each(packed: &[u8], vocabulary: &Vocabulary, mut each: impl FnMut(u32)) {
         let mut numbers = Numbers(packed);

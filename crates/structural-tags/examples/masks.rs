@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use fsm_index::{
     ByteAutomaton, Fill, Guide, Index, IndexConfig, JSON_TEXT, MaskBuffer, TokenId, Vocabulary,
 };
+use response_parser::Format;
 use schema_regex::automaton::SchemaAutomaton;
 use schema_regex::{OpenObjects, Options, Whitespace};
 use serde_json::{Value, json};
-use structural_tags::StructuralTag;
+use structural_tags::{Content, Count, Reasoning, ResponseFormat, StructuralTag, Tag, Tags};
 
-/// What stands around a value.
+/// What stands around a value in the JSON of servers.
 const KINDS: [(&str, &str, &str); 4] = [
     (
         "hermes",
@@ -27,6 +28,16 @@ const KINDS: [(&str, &str, &str); 4] = [
         "<|call|>",
     ),
     ("alone", "", ""),
+];
+
+/// The same where markers are kept out of JSON: a tag of our own, and a ready-made format.
+const GUARDED: [(&str, &str, &str); 2] = [
+    ("own tag", "<tool_call>", "</tool_call>"),
+    (
+        "own hermes",
+        "<tool_call>\n{\"name\": \"f\", \"arguments\": ",
+        "}\n</tool_call>",
+    ),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -90,9 +101,40 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 all.entry(name).or_default(),
             )?;
         }
+        for (name, begin, end) in GUARDED {
+            if only.as_deref().is_some_and(|only| only != name) {
+                continue;
+            }
+            let begun = Instant::now();
+            let automaton = match name {
+                "own tag" => {
+                    let content = Content::schema_with(schema, &options)?;
+                    let tags = Tags::new()
+                        .with_tag(Tag::new(begin, content, end))
+                        .with_count(Count::ONE);
+                    tags.compile(&vocabulary)?
+                }
+                _ => ResponseFormat::named(Format::Hermes)?
+                    .with_tools(&[json!({"name": "f", "parameters": schema})])?
+                    .with_calls(Count::ONE)
+                    .with_reasoning(Reasoning::ABSENT)
+                    .with_options(options.clone())
+                    .compile(&vocabulary)?,
+            };
+            let compiled = begun.elapsed();
+            walk(
+                automaton,
+                begin,
+                end,
+                (&texts, compiled),
+                (&vocabulary, &speller),
+                all.entry(name).or_default(),
+            )?;
+        }
     }
     println!("{taken} schemas");
-    for name in ["bare", "hermes", "llama3_json", "harmony", "alone"] {
+    let kinds = KINDS.iter().chain(&GUARDED).map(|kind| kind.0);
+    for name in ["bare"].into_iter().chain(kinds) {
         if let Some(times) = all.get_mut(name) {
             times.masks.sort_unstable();
             times.compiles.sort_unstable();

@@ -225,17 +225,11 @@ impl<'v> Builder<'v> {
             .map(|(at, name)| (name.as_bytes(), at as u32))
             .collect();
         sorted.sort_unstable();
-        let mut before: &[u8] = &[];
-        let mut names = Vec::new();
-        for (text, special) in sorted {
-            names.push(Name {
-                text: text.into(),
-                special,
-                like: text.iter().zip(before).take_while(|(a, b)| a == b).count(),
-            });
-            before = text;
-        }
-        self.finish(start, names)
+        let name = |(text, special): (&[u8], u32)| Name {
+            text: text.into(),
+            special,
+        };
+        self.finish(start, sorted.into_iter().map(name).collect())
     }
 
     fn junction(&mut self, goals: Vec<Goal>) -> u32 {
@@ -530,6 +524,8 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
     for marker in markers {
         kept_out.extend(json_marker(marker)?);
     }
+    let all_but_last = |marker: &&str| marker.as_bytes()[..marker.len().saturating_sub(1)].into();
+    let unsure = kept_out.iter().map(all_but_last).collect();
     let markers = match kept_out.is_empty() {
         true => None,
         false => Some(watch(kept_out)?),
@@ -542,6 +538,7 @@ fn json(automaton: &SchemaAutomaton, markers: &[String]) -> Result<Json, Error> 
         text: without(JSON_TEXT, firsts),
         start: Arc::new(start),
         markers,
+        unsure,
         goes_on,
         spelling: Spelling::Json,
     })

@@ -1,8 +1,8 @@
 //! Threads of a text that was committed: they stand alone and outlive walks.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, SpecialId};
+use fsm_index::ByteAutomaton;
 use schema_regex::automaton as schema;
 
 use super::machine::{MAX_OPEN_RULES, TagAutomaton};
@@ -15,9 +15,6 @@ use super::walk::Scratch;
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) threads: Vec<Held>,
-    /// The special tokens whose names may come as text, once they were asked for; none if
-    /// names are never text.
-    pub(super) names: Option<Arc<OnceLock<Box<[SpecialId]>>>>,
 }
 
 /// A thread that outlives walks.

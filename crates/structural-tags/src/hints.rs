@@ -1,13 +1,14 @@
 //! What makes masks fast: where a text stands in JSON alone, what the automaton of the schema
-//! says of it holds.
+//! says of it holds. Markers that are kept out of it change nothing where none has begun,
+//! tokens aside that have one in them: those are [unsure](ByteAutomaton::unsure_texts).
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, FreeText, Horizon, KeyLanguage,
-    ReadText, SpecialId, TextAt, TextLoop,
+    ReadText, TextAt, TextLoop,
 };
 
-use super::held::{Held, Inner, State};
-use super::machine::{CLASSES, Name, TagAutomaton};
+use super::held::{Held, Inner};
+use super::machine::{CLASSES, OWN_CLASS, TagAutomaton};
 use super::markers::ROOT;
 use super::parts::{Body, Json, Thread};
 use super::walk::Scratch;
@@ -35,8 +36,30 @@ impl TagAutomaton {
         }
     }
 
+    /// The cursor of some threads, which are all that stand there.
+    pub(super) fn cursor_of(&self, threads: &mut Vec<Thread>, x: &mut Scratch) -> Cursor {
+        threads.sort_unstable();
+        threads.dedup();
+        match self.solo_of(threads) {
+            Some(thread) => self.alone(thread, x),
+            None => x.intern(threads),
+        }
+    }
+
+    /// The cursor where a thread of JSON stands alone.
+    fn alone(&self, thread: Thread, x: &mut Scratch) -> Cursor {
+        let slot = &x.slots[thread.slot as usize];
+        if slot.stack != thread.stack {
+            return x.intern(&mut vec![thread]);
+        }
+        match slot.outer.get(thread.inner as usize) {
+            Some(&known) if known != 0 => Cursor(known),
+            _ => x.begin_alone(thread),
+        }
+    }
+
     /// The cursor where a thread of JSON stands at `inner`.
-    fn wrap(&self, thread: Thread, inner: Cursor, x: &mut Scratch) -> Cursor {
+    pub(super) fn wrap(&self, thread: Thread, inner: Cursor, x: &mut Scratch) -> Cursor {
         if inner.is_dead() {
             return Cursor::DEAD;
         }
@@ -66,9 +89,14 @@ impl TagAutomaton {
         cursor
     }
 
-    /// A step of JSON alone; `None` where other threads stand beside it.
+    /// A step of JSON alone; `None` where other threads stand beside it, or a marker begins.
     pub(super) fn step_solo(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         let (thread, json) = self.solo(cursor, x)?;
+        if let Some(markers) = &json.markers
+            && markers.step(ROOT, byte) != Some(ROOT)
+        {
+            return None;
+        }
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let next = json.automaton.step(Cursor(thread.inner), byte, scratch);
         Some(self.wrap(thread, next, x))
@@ -286,83 +314,6 @@ impl TagAutomaton {
         one.len() == other.len() && one.iter().zip(other).all(|(a, b)| self.is_same_held(a, b))
     }
 
-    /// Appends the special tokens whose names may come as text.
-    pub(super) fn names_as_text(&self, state: &State, out: &mut Vec<SpecialId>) {
-        if let Some(known) = &state.names {
-            out.extend_from_slice(known.get_or_init(|| self.find_names(state)));
-        }
-    }
-
-    fn find_names(&self, state: &State) -> Box<[SpecialId]> {
-        let names = &self.0.names;
-        let mut out = Vec::new();
-        if let [held] = state.threads.as_slice()
-            && let (Body::Json(json), Inner::Json(inner)) =
-                (&self.part(held.part).body, &held.inner)
-            && json.is_plain()
-            && !json.automaton.is_in_text(inner)
-            && !self.0.names_look_like_json
-        {
-            return Box::default();
-        }
-        let mut x = self.lend();
-        // What reads whole tokens does not read their names.
-        let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
-        let start = self.enter_threads(texts, &mut x);
-        if self.is_free_of(start, &mut x) {
-            out.extend(names.iter().map(|name| SpecialId(name.special)));
-            self.take_back(x);
-            out.sort_unstable();
-            return out.into();
-        }
-        // The cursors along the name before, which begins like this one, and where that ended
-        // in nothing.
-        let mut along = vec![start];
-        let mut same = 0;
-        let mut dead = usize::MAX;
-        for Name {
-            text,
-            special,
-            like,
-        } in names
-        {
-            same = same.min(*like);
-            if same > dead {
-                continue;
-            }
-            dead = usize::MAX;
-            along.truncate(same + 1);
-            while along.len() <= text.len() {
-                let (at, byte) = (along[along.len() - 1], text[along.len() - 1]);
-                let next = self.step(at, byte, &mut x);
-                if next.is_dead() {
-                    dead = along.len() - 1;
-                    break;
-                }
-                along.push(next);
-            }
-            if along.len() == text.len() + 1 {
-                out.push(SpecialId(*special));
-            }
-            same = usize::MAX;
-        }
-        self.take_back(x);
-        out.sort_unstable();
-        out.into()
-    }
-
-    /// Whether any text of the characters of names may come at a cursor.
-    fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        let longest = self.0.names.iter().map(|name| name.text.len()).max();
-        let horizon = Horizon::of_bytes(longest.unwrap_or(0));
-        let Some(text) = self.text_loop(cursor, horizon, x) else {
-            return false;
-        };
-        let class = self.text_class(text.class);
-        let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
-        text.next == cursor && self.0.name_chars.iter().all(has)
-    }
-
     pub(super) fn is_of_tokens(&self, held: &Held) -> bool {
         matches!(self.part(held.part).body, Body::Tokens(_))
     }
@@ -386,7 +337,7 @@ impl TagAutomaton {
 
 /// A class of a part's own automaton.
 fn class_of(part: u32, class: ClassId) -> Option<ClassId> {
-    (class.0 < CLASSES).then_some(ClassId(part * CLASSES + class.0))
+    (class.0 < OWN_CLASS).then_some(ClassId(part * CLASSES + class.0))
 }
 
 /// What reads text in a part of JSON.

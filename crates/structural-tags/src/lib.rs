@@ -103,6 +103,7 @@ mod quiet;
 mod response;
 mod run;
 mod shapes;
+mod specials;
 mod walk;
 mod ways;
 mod whole;

@@ -19,7 +19,7 @@ use super::free::Place;
 use super::held::{Held, Inner, State};
 use super::markers::ROOT;
 use super::parts::{Body, Part, Thread};
-use super::run::{Run, Tokens};
+use super::run::Run;
 use super::walk::Scratch;
 
 /// Structural tags as a [`ByteAutomaton`]: free text, marked parts that are
@@ -40,10 +40,18 @@ pub(super) struct Graph {
     pub(super) has_borders: bool,
     /// The special tokens whose names may stand as text, by name, ascending.
     pub(super) names: Vec<Name>,
+    pub(super) name_bytes: Vec<NameByte>,
+    pub(super) longest_name: usize,
     /// The characters that they have.
     pub(super) name_chars: Vec<u32>,
+    /// Whether those of a string of JSON are among them alone.
+    pub(super) names_are_json_text: bool,
     /// Whether one begins like JSON outside of strings.
     pub(super) names_look_like_json: bool,
+    /// See [`ByteAutomaton::special_heads`].
+    pub(super) special_heads: Option<ByteSet>,
+    /// See [`ByteAutomaton::unsure_texts`].
+    pub(super) unsure: Vec<Box<[u8]>>,
     /// Working memory for looking them up.
     pub(super) pool: Mutex<Vec<Scratch>>,
 }
@@ -53,8 +61,18 @@ pub(super) struct Graph {
 pub(super) struct Name {
     pub(super) text: Box<[u8]>,
     pub(super) special: u32,
-    /// How many bytes of it are those of the name before.
-    pub(super) like: usize,
+}
+
+/// A byte of names, in a trie in the order of its texts.
+#[derive(Debug)]
+pub(super) struct NameByte {
+    pub(super) byte: u8,
+    /// How many bytes are before it.
+    pub(super) depth: u32,
+    /// The special token whose name ends here.
+    pub(super) special: Option<u32>,
+    /// The first byte that is not behind this one.
+    pub(super) skip: u32,
 }
 
 /// Most rules that are open inside of each other.
@@ -95,6 +113,9 @@ pub(super) enum Best {
 
 /// Classes of one automaton of JSON that are told apart in a [`ClassId`].
 pub(super) const CLASSES: u32 = 1 << 16;
+
+/// Among them, that of a part's own: the characters of free strings with which no marker begins.
+pub(super) const OWN_CLASS: u32 = CLASSES - 1;
 
 impl TagAutomaton {
     pub(super) fn part(&self, part: u32) -> &Part {
@@ -166,12 +187,17 @@ impl TagAutomaton {
         if self.0.has_borders {
             self.close_token(&mut threads);
         }
-        self.put(state, threads);
+        state.threads = threads;
         Ok(())
     }
 
     /// Reads text of one token.
-    fn read(&self, threads: &mut Vec<Held>, bytes: &[u8], x: &mut Scratch) -> Result<(), usize> {
+    pub(super) fn read(
+        &self,
+        threads: &mut Vec<Held>,
+        bytes: &[u8],
+        x: &mut Scratch,
+    ) -> Result<(), usize> {
         let mut at = 0;
         while at < bytes.len() {
             at += self.advance_json(threads, &bytes[at..], x);
@@ -229,16 +255,6 @@ impl TagAutomaton {
         cursor
     }
 
-    /// Makes a state that of some threads. What was found of it stays where they are plainly
-    /// the same.
-    fn put(&self, state: &mut State, threads: Vec<Held>) {
-        let same = state.names.is_none() || self.is_same_state(&state.threads, &threads);
-        match same {
-            true => state.threads = threads,
-            false => *state = self.state_of(threads),
-        }
-    }
-
     /// Working memory that is used for a moment.
     pub(super) fn lend(&self) -> Scratch {
         let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,14 +264,6 @@ impl TagAutomaton {
     pub(super) fn take_back(&self, x: Scratch) {
         let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
         pool.push(x);
-    }
-
-    /// The state of some threads.
-    fn state_of(&self, threads: Vec<Held>) -> State {
-        State {
-            threads,
-            names: (!self.0.names.is_empty()).then(Arc::default),
-        }
     }
 
     /// Whether a text without special tokens is admitted as a whole.
@@ -276,7 +284,7 @@ impl ByteAutomaton for TagAutomaton {
     fn start(&self) -> State {
         let mut threads = Vec::new();
         self.begin_held(self.0.start, &None, &mut threads);
-        self.state_of(threads)
+        State { threads }
     }
 
     fn is_accepting(&self, state: &State) -> bool {
@@ -326,73 +334,29 @@ impl ByteAutomaton for TagAutomaton {
     }
 
     fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        for held in &state.threads {
-            if let Body::Tokens(count) = &self.part(held.part).body
-                && count.may_take(held.tokens)
-            {
-                let names = self.0.names.iter().map(|name| name.special);
-                let allowed = names.filter(|s| count.excluded.binary_search(s).is_err());
-                out.extend(allowed.map(SpecialId));
-            }
-            if !self.may_end_held(held) {
-                continue;
-            }
-            self.reach(self.part(held.part).after, &held.stack, &mut |at, _| {
-                let specials = &self.junction(at).specials;
-                out.extend(specials.iter().map(|(special, _)| SpecialId(*special)));
-                false
-            });
-        }
-        let before = out.len();
-        self.names_as_text(state, out);
-        // Names alone are in order.
-        if before > 0 {
-            out.sort_unstable();
-            out.dedup();
-        }
+        self.all_specials(state, out);
+    }
+
+    fn list_specials(
+        &self,
+        state: &State,
+        cursor: Cursor,
+        x: &mut Scratch,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        self.numbered_specials(state, Some((cursor, x)), out)
     }
 
     fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
-        let mut next = Vec::new();
-        for held in &state.threads {
-            if let Body::Tokens(count) = &self.part(held.part).body
-                && count.may_take(held.tokens)
-                && count.excluded.binary_search(&special.0).is_err()
-            {
-                next.push(Held {
-                    inner: Inner::Number(Tokens::INSIDE),
-                    ..held.clone()
-                });
-            }
-            if !self.may_end_held(held) {
-                continue;
-            }
-            self.reach(self.part(held.part).after, &held.stack, &mut |at, stack| {
-                for &(read, junction) in &self.junction(at).specials {
-                    if read == special.0 {
-                        self.begin_held(junction, stack, &mut next);
-                    }
-                }
-                false
-            });
-        }
-        if let Some(name) = self.0.names.iter().find(|name| name.special == special.0) {
-            let texts = state.threads.iter().filter(|held| !self.is_of_tokens(held));
-            let mut threads: Vec<Held> = texts.cloned().collect();
-            self.open_token(&mut threads);
-            let mut x = self.scratch();
-            if !threads.is_empty() && self.read(&mut threads, &name.text, &mut x).is_ok() {
-                next.extend(threads);
-            }
-        }
-        if self.0.has_borders {
-            self.close_token(&mut next);
-        }
-        let taken = !next.is_empty();
-        if taken {
-            self.put(state, next);
-        }
-        taken
+        self.take_special(state, special)
+    }
+
+    fn special_heads(&self) -> Option<ByteSet> {
+        self.0.special_heads
+    }
+
+    fn unsure_texts(&self) -> &[Box<[u8]>] {
+        &self.0.unsure
     }
 
     /// That of the only part, or that several may come.
@@ -443,7 +407,7 @@ impl ByteAutomaton for TagAutomaton {
             self.step_thread(thread, byte, x, &mut next);
         }
         self.close(x, &mut next);
-        let cursor = x.intern(&mut next);
+        let cursor = self.cursor_of(&mut next, x);
         x.threads = next;
         cursor
     }
@@ -462,9 +426,7 @@ impl ByteAutomaton for TagAutomaton {
                 .text_loop(Cursor(thread.inner), horizon, scratch)?;
             // Of the classes only that of free strings is known without the
             // characters that begin markers.
-            if inner.class.0 >= CLASSES
-                || json.markers.is_some() && json.automaton.text_class(inner.class) != JSON_TEXT
-            {
+            if json.automaton.text_class(inner.class) != JSON_TEXT {
                 return None;
             }
             let mut next = vec![Thread {
@@ -472,7 +434,7 @@ impl ByteAutomaton for TagAutomaton {
                 ..thread
             }];
             return Some(TextLoop {
-                class: ClassId(thread.part * CLASSES + inner.class.0),
+                class: ClassId(thread.part * CLASSES + OWN_CLASS),
                 next: x.intern(&mut next),
                 steady: inner.steady,
                 alike: false,
@@ -515,7 +477,7 @@ impl ByteAutomaton for TagAutomaton {
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
         let part = self.part(class.0 / CLASSES);
         match &part.body {
-            Body::Json(json) if json.markers.is_some() => &json.text,
+            Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
             Body::Json(json) => json.automaton.text_class(ClassId(class.0 % CLASSES)),
             _ => &part.class,
         }
@@ -612,10 +574,17 @@ impl ByteAutomaton for TagAutomaton {
             if inner.is_none() && thread.guard == ROOT {
                 return None;
             }
-            let mut like = vec![Thread {
+            let like = Thread {
                 guard: ROOT,
-                inner: inner.map_or(thread.inner, |inner| inner.0),
                 ..thread
+            };
+            let inner = inner.map_or(Cursor(thread.inner), |inner| inner);
+            if json.is_plain() {
+                return Some(self.wrap(like, inner, x));
+            }
+            let mut like = vec![Thread {
+                inner: inner.0,
+                ..like
             }];
             return Some(x.intern(&mut like));
         }

@@ -60,6 +60,8 @@ pub(super) struct Json {
     pub(super) start: Arc<schema::State>,
     /// None if nothing needs to be kept out.
     pub(super) markers: Option<Markers>,
+    /// The markers without their last bytes.
+    pub(super) unsure: Vec<Box<[u8]>>,
     /// Whether a value may be complete and yet go on, as numbers do.
     pub(super) goes_on: bool,
     /// Characters of free strings without those with which markers begin.
@@ -192,9 +194,11 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 impl Json {
-    /// Whether it is spelt as its automaton reads it.
+    /// Whether it is spelt as its automaton reads it, tokens aside that have a marker in them
+    /// but for its last byte: the [`unsure`](Json::unsure) ones.
     pub(super) fn is_plain(&self) -> bool {
-        self.spelling == Spelling::Json && self.markers.is_none()
+        let completes = |markers: &Markers| !markers.completing(ROOT).is_empty();
+        self.spelling == Spelling::Json && !self.markers.as_ref().is_some_and(completes)
     }
 
     /// Where a byte leads in a walk; `None` if nowhere.

@@ -54,7 +54,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work.key.extend([depth as u32, sparse]);
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
-        self.automaton
-            .common_key(cursor, depth, horizon, scratch, key)
+        self.common_key(cursor, depth, horizon, scratch, key)
     }
 }

@@ -21,7 +21,9 @@ use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
-use crate::{ByteAutomaton, Cursor, Differences, Error, Horizon, TextLoop, TextRuns, Vocabulary};
+use crate::{
+    ByteAutomaton, Cursor, Differences, Error, Horizon, KeyLanguage, TextLoop, TextRuns, Vocabulary,
+};
 
 /// Everything that rows are computed from.
 pub(crate) struct Masks<'a, A> {
@@ -34,6 +36,8 @@ pub(crate) struct Masks<'a, A> {
     pub(crate) sparse: usize,
     /// Cursors from which the vocabulary cannot spell any way on.
     pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
+    /// Whether rows mean in other automata what they mean here.
+    pub(crate) shares: bool,
 }
 
 /// Where a look-up ended.
@@ -294,6 +298,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         key.push((thing as u32) << 16 | depth as u32);
         self.automaton
             .mask_key(cursor, depth, horizon, scratch, key)
+    }
+
+    /// Appends a key in words that other automata use, too: see
+    /// [`ByteAutomaton::common_key`].
+    fn common_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        scratch: &mut A::Scratch,
+        key: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        let automaton = self.automaton;
+        let key = || automaton.common_key(cursor, depth, horizon, scratch, key);
+        self.shares.then(key).flatten()
     }
 
     fn compute(

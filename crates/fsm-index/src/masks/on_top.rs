@@ -210,7 +210,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
         key.clear();
-        let Some(language) = self.automaton.common_key(cursor, 1, horizon, scratch, key) else {
+        let Some(language) = self.common_key(cursor, 1, horizon, scratch, key) else {
             return Ok(Arc::new(self.part(cursor, text, work, known, watch)?));
         };
         if let Some(part) = self.vocabulary.common_part(language, key) {

@@ -226,9 +226,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let mut language = None;
         if self.automaton.text_class(class) == JSON_TEXT {
             let scratch = &mut work.scratch;
-            language = self
-                .automaton
-                .common_key(cursor, 1, horizon, scratch, &mut common);
+            language = self.common_key(cursor, 1, horizon, scratch, &mut common);
         }
         if let Some(language) = language
             && let Some(half) = self.vocabulary.common_half(language, &common)

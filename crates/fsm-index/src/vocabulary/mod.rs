@@ -118,6 +118,8 @@ pub(crate) enum Having {
     InOrder(Box<[u8]>),
     /// A byte so often, or oftener.
     Often(u8, usize),
+    /// One of these texts.
+    OneOf(Box<[Box<[u8]>]>),
 }
 
 impl Having {
@@ -125,7 +127,7 @@ impl Having {
     fn bytes(&self) -> &[u8] {
         match self {
             Having::Text(bytes) | Having::InOrder(bytes) => bytes,
-            Having::Often(_, 0) => &[],
+            Having::Often(_, 0) | Having::OneOf(_) => &[],
             Having::Often(byte, _) => std::slice::from_ref(byte),
         }
     }
@@ -138,6 +140,17 @@ impl Having {
                 order.iter().all(|byte| bytes.any(|b| b == byte))
             }
             Having::Often(byte, times) => token.iter().filter(|&b| b == byte).count() >= *times,
+            Having::OneOf(texts) => {
+                let least = texts
+                    .iter()
+                    .map(|text| text.len())
+                    .min()
+                    .unwrap_or(usize::MAX);
+                token.windows(least.max(1)).enumerate().any(|(at, window)| {
+                    let mut texts = texts.iter().filter(|text| text.first() == window.first());
+                    texts.any(|text| token[at..].starts_with(text))
+                })
+            }
         }
     }
 }
@@ -483,6 +496,13 @@ impl Vocabulary {
             }
         }
         tokens
+    }
+
+    /// The first token of those with these bytes.
+    pub(crate) fn token_of(&self, bytes: &[u8]) -> Option<u32> {
+        let trie = self.trie();
+        let token = trie.nodes()[trie.find(bytes)?].token;
+        (token != NO_TOKEN).then_some(token)
     }
 
     /// The tokens that have something in them: looked for the first time that it is
