@@ -44,6 +44,9 @@ const AS_A_STATE: u64 = 64;
 /// So many characters are tried, each in one alternative, in the time of a state.
 const TRIED_AS_A_STATE: u64 = 1_024;
 
+/// So many characters are tried in a name in the time of a state: each is read by itself.
+const HEADS_AS_A_STATE: u64 = 32;
+
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
 
@@ -680,6 +683,8 @@ impl SchemaAutomaton {
             }
             heads.extend('a'..='z');
             heads.extend('0'..='9');
+            let tried = heads.len() as u64;
+            x.may_search = x.may_search.saturating_sub(tried / HEADS_AS_A_STATE);
             self.characters(*c, key.partial, &heads, x)
         };
         let named = |c: &Config, x: &mut Scratch| {
