@@ -62,7 +62,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .as_array()
             .into_iter()
             .flatten()
-            .filter(|test| test["valid"] == json!(true))
             .filter_map(|test| test["text"].as_str())
             .collect();
         let options = Options::default()
