@@ -236,14 +236,15 @@ fn same_list<A: ByteAutomaton>(
             "the special tokens {expected:?} may come, and none of their heads"
         ));
     }
-    match number {
-        None if listed == expected => return Ok(()),
-        Some(number) if listed.is_empty() => {
-            if *lists.entry(number).or_insert_with(|| expected.clone()) == expected {
-                return Ok(());
-            }
+    let is_same = match number {
+        None => listed == expected,
+        Some(number) => {
+            let known = lists.entry(number).or_insert_with(|| expected.clone());
+            listed.is_empty() && *known == expected
         }
-        _ => {}
+    };
+    if is_same {
+        return Ok(());
     }
     Err(format!(
         "the special tokens {expected:?} are listed as {listed:?} and number {number:?}"

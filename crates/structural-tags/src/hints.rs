@@ -335,9 +335,23 @@ impl TagAutomaton {
     }
 }
 
-/// A class of a part's own automaton.
+/// Automata of schemas number classes from 0 on, and others from this number on.
+const OTHERS: u32 = (1 << 31) - 1;
+
+/// A class of a part's own automaton; `None` where its number is too large to be told apart.
 fn class_of(part: u32, class: ClassId) -> Option<ClassId> {
-    (class.0 < OWN_CLASS).then_some(ClassId(part * CLASSES + class.0))
+    let (number, is_other) = match class.0.checked_sub(OTHERS) {
+        Some(number) => (number, 1),
+        None => (class.0, 0),
+    };
+    let folded = number.checked_mul(2)?.checked_add(is_other)?;
+    (folded < OWN_CLASS).then_some(ClassId(part * CLASSES + folded))
+}
+
+/// The class of the part's automaton that [`class_of`] told.
+pub(super) fn inner_class(class: ClassId) -> ClassId {
+    let folded = class.0 % CLASSES;
+    ClassId(folded / 2 + folded % 2 * OTHERS)
 }
 
 /// What reads text in a part of JSON.
@@ -381,5 +395,21 @@ impl ReadText for Reader<'_> {
 
     fn is_back(&self, at: TextAt) -> bool {
         self.inner.is_back(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_parts_are_told_apart() {
+        for class in [0, 1, 300, OTHERS, OTHERS + 1, OTHERS + 300] {
+            let told = class_of(7, ClassId(class)).unwrap();
+            assert_eq!(told.0 / CLASSES, 7);
+            assert_eq!(inner_class(told), ClassId(class));
+        }
+        assert_eq!(class_of(7, ClassId(CLASSES)), None);
+        assert_eq!(class_of(7, ClassId(u32::MAX)), None);
     }
 }

@@ -17,6 +17,7 @@ use fsm_index::{
 
 use super::free::Place;
 use super::held::{Held, Inner, State};
+use super::hints::inner_class;
 use super::markers::ROOT;
 use super::parts::{Body, Part, Thread};
 use super::run::Run;
@@ -478,7 +479,7 @@ impl ByteAutomaton for TagAutomaton {
         let part = self.part(class.0 / CLASSES);
         match &part.body {
             Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
-            Body::Json(json) => json.automaton.text_class(ClassId(class.0 % CLASSES)),
+            Body::Json(json) => json.automaton.text_class(inner_class(class)),
             _ => &part.class,
         }
     }

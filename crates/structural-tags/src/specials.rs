@@ -162,13 +162,25 @@ impl TagAutomaton {
         let mut out = Vec::new();
         // Where the bytes lead that come before.
         let mut along = vec![start];
+        // By byte, where it was met last and where it led: text is mostly read in loops.
+        let mut known: Vec<(Cursor, Cursor)> = Vec::new();
         let mut at = 0;
         while let Some(next) = bytes.get(at) {
             along.truncate(next.depth as usize + 1);
-            let cursor = self.step(along[next.depth as usize], next.byte, x);
+            let from = along[next.depth as usize];
+            let cursor = match known.get(usize::from(next.byte)) {
+                Some(&(met, led)) if met == from => led,
+                _ => self.step(from, next.byte, x),
+            };
+            if let Some(known) = known.get_mut(usize::from(next.byte)) {
+                *known = (from, cursor);
+            }
             if cursor.is_dead() {
                 at = next.skip as usize;
                 continue;
+            }
+            if known.is_empty() {
+                known.resize(256, (Cursor::DEAD, Cursor::DEAD));
             }
             // Behind what begins several names, any text may come.
             let behind = &bytes[at..next.skip as usize];
