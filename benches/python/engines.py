@@ -20,6 +20,7 @@ import random
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 PROMPTS = [
@@ -120,6 +121,12 @@ def run_backend(arguments: argparse.Namespace) -> dict:
     }
 
 
+def exact(digits: str) -> int | Decimal:
+    """A number as it stands: 129.58 is a multiple of 0.01, and of floats it is not."""
+    number = Decimal(digits)
+    return int(number) if number.adjusted() < 400 and number == number.to_integral_value() else number
+
+
 def judged(schema: object, text: str) -> str:
     import jsonschema
     import referencing
@@ -129,9 +136,10 @@ def judged(schema: object, text: str) -> str:
     # An empty registry: nothing is fetched.
     registry = referencing.Registry()
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_float=exact)
     except ValueError:
         return "invalid"
+    schema = json.loads(json.dumps(schema), parse_float=exact)
     try:
         if not kind(schema, registry=registry).is_valid(value):
             return "invalid"
@@ -142,7 +150,7 @@ def judged(schema: object, text: str) -> str:
     return "valid"
 
 
-def table(results: list[dict], arguments: argparse.Namespace) -> str:
+def table(results: list[dict]) -> str:
     lines = [
         "| backend | schemas refused | answers valid | wrong format | invalid | cut | tokens/s | all in s |",
         "|---|---|---|---|---|---|---|---|",
@@ -199,7 +207,8 @@ def main() -> None:
             print(f"{backend}: {case} refused: {why}", file=sys.stderr)
         if result["not judged"]:
             print(f"{backend}: {result['not judged']} answers not judged by jsonschema", file=sys.stderr)
-    print(table(results, arguments))
+        print(table([result]), file=sys.stderr, flush=True)
+    print(table(results))
 
 
 if __name__ == "__main__":
