@@ -62,11 +62,28 @@ KNOWN_VERSIONS = ("0.32", "0.33")
 _log = init_logger(f"vllm.{__name__}")
 
 
+class _Memory:
+    """The memory of a mask. An engine fills the same one at each step, and to ask a tensor where its memory
+    is takes longer than to fill a row of it."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Any, Any] = (None, None)
+
+    def of(self, mask: Any) -> Any:
+        tensor, array = self._last
+        if tensor is not mask:
+            array = mask.numpy()
+            # In one step: threads fill rows at the same time.
+            self._last = (mask, array)
+        return array
+
+
 class TokenmoldGrammar(StructuredOutputGrammar):
     """What one request may say next."""
 
-    def __init__(self, matcher: Matcher) -> None:
+    def __init__(self, matcher: Matcher, memory: _Memory) -> None:
         self.matcher = matcher
+        self._memory = memory
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Takes tokens. Those behind the end of the text are ignored, and not counted."""
@@ -87,7 +104,7 @@ class TokenmoldGrammar(StructuredOutputGrammar):
             self.matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
-        self.matcher.fill(bitmask, batch_index)
+        self.matcher.fill(self._memory.of(bitmask), batch_index)
 
     def is_terminated(self) -> bool:
         return self.matcher.is_terminated
@@ -102,6 +119,7 @@ class TokenmoldBackend(StructuredOutputBackend):
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
         super().__init__(vllm_config, tokenizer, vocab_size)
         self.compiler = _compiler(tokenizer, vocab_size)
+        self._memory = _Memory()
         self.options = _Options.of(vllm_config.structured_outputs_config)
 
     def compile_grammar(
@@ -109,7 +127,8 @@ class TokenmoldBackend(StructuredOutputBackend):
     ) -> TokenmoldGrammar:
         options = getattr(grammar_spec, "options", self.options)
         constraint = _compile(self.compiler, request_type, grammar_spec, options)
-        return TokenmoldGrammar(constraint.matcher(_ends(self.compiler.vocabulary, stop_token_ids)))
+        matcher = constraint.matcher(_ends(self.compiler.vocabulary, stop_token_ids))
+        return TokenmoldGrammar(matcher, self._memory)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
         return allocate_mask(max_num_seqs, self.compiler.vocabulary)
