@@ -138,6 +138,12 @@ def test_response_formats(compiler: Compiler) -> None:
     assert constraint.is_match(called) and not constraint.is_match("Hello")
     assert not constraint.is_match(called.replace("Ulm", "Rome"))
     assert compiler.response_format("hermes", tools).is_match("Hello")
+    twice = called + "\n" + called
+    assert constraint.is_match(twice)
+    once = compiler.response_format("hermes", tools, calls="at_most_one")
+    assert once.is_match("Hello") and once.is_match(called) and not once.is_match(twice)
+    compact = compiler.response_format("hermes", tools, calls="one", whitespace="compact")
+    assert not compact.is_match(called) and compact.is_match(called.replace('{"city": "Ulm"}', '{"city":"Ulm"}').replace('", "a', '","a').replace('": ', '":'))
     answer = compiler.response_format("hermes", calls="none", answer={"type": "integer"})
     assert answer.is_match("12") and not answer.is_match("Hello")
     requested = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "integer"}}}

@@ -14,7 +14,7 @@ from ._tokenmold import Constraint, ResponseTemplate
 
 Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
-Calls: TypeAlias = Literal["any", "required", "one", "none"]
+Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
 
 

@@ -213,6 +213,12 @@ fn options_of(description: &Value) -> PyResult<Options> {
         .property_order(order))
 }
 
+/// What a request without parallel calls asks for.
+const AT_MOST_ONE: Count = Count {
+    least: 0,
+    most: Some(1),
+};
+
 /// A response format: a ready-made one by its name, or that of a response template.
 fn response_format(description: &Value) -> PyResult<ResponseFormat> {
     let into = IntoPython::into_python;
@@ -233,6 +239,8 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
             ResponseFormat::from_template(&template).map_err(IntoPython::into_python)?
         }
     };
+    let options = options_of(description)?;
+    format = format.with_options(options.clone());
     if let Some(tools) = description["tools"].as_array() {
         format = format.with_tools(tools).map_err(IntoPython::into_python)?;
     }
@@ -241,6 +249,7 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
             ("any", Count::ANY),
             ("required", Count::AT_LEAST_ONE),
             ("one", Count::ONE),
+            ("at_most_one", AT_MOST_ONE),
             ("none", Count::NONE),
         ];
         format = format.with_calls(one_of("calls", calls, &known)?);
@@ -257,7 +266,6 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
     }
     if let Some(answer) = description["answer"].as_str() {
         let schema = json::parse(answer, "the schema of the answer")?;
-        let options = options_of(description)?;
         let answer = Content::schema_with(&schema, &options).map_err(IntoPython::into_python)?;
         format = format.with_answer(answer);
     }
