@@ -8,6 +8,7 @@
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::{ffi, intern};
 
 use crate::error::of_kind;
 
@@ -37,9 +38,10 @@ impl Matrix {
     /// A `TypeError`: it has no memory that can be written here, or the wrong elements. A
     /// `TokenmoldError` (`buffer_size`): its rows do not lie one behind another.
     pub(crate) fn of(object: &Bound<'_, PyAny>, elements: Elements) -> PyResult<Matrix> {
-        let buffer = match PyUntypedBuffer::get(object) {
-            Ok(buffer) => buffer,
-            Err(_) => PyUntypedBuffer::get(&array_of(object)?)?,
+        // SAFETY: the object is alive and the lock is held; the function looks at its type.
+        let buffer = match unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } {
+            0 => PyUntypedBuffer::get(&array_of(object)?)?,
+            _ => PyUntypedBuffer::get(object)?,
         };
         let right = match (
             elements,
@@ -173,10 +175,11 @@ impl<T: Element> Row<'_, T> {
 
 /// An array of NumPy's over the memory of a tensor.
 fn array_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if object.hasattr("numpy")? {
-        return object.call_method0("numpy");
+    let py = object.py();
+    if let Some(to_array) = object.getattr_opt(intern!(py, "numpy"))? {
+        return to_array.call0();
     }
-    if object.hasattr("__dlpack__")? {
+    if object.hasattr(intern!(py, "__dlpack__"))? {
         return object
             .py()
             .import("numpy")?
