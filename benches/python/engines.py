@@ -32,7 +32,8 @@ PROMPTS = [
 
 
 def chosen(arguments: argparse.Namespace) -> list[dict]:
-    lines = Path(arguments.cases).read_text(encoding="utf-8").splitlines()
+    with Path(arguments.cases).open(encoding="utf-8") as cases:
+        lines = list(cases)
     return [json.loads(line) for line in random.Random(arguments.seed).sample(lines, arguments.schemas)]
 
 

@@ -133,6 +133,11 @@ def test_guarantees(tokenizer: Any, compiler: Compiler) -> None:
     assert takes(single, tokenizer, call("weather", city="Ulm"))
     assert not takes(single, tokenizer, call("weather", city="Ulm") + call("weather", city="Ulm"))
 
+    once = constraint(compiler, asked(tokenizer, parallel_tool_calls=False))
+    assert takes(once, tokenizer, "I do not know.")
+    assert takes(once, tokenizer, "Let me see. " + call("weather", city="Ulm"))
+    assert not takes(once, tokenizer, call("weather", city="Ulm") + call("tides", city="Ulm"))
+
     strict = constraint(compiler, asked(tokenizer, strict=True))
     assert takes(strict, tokenizer, "I do not know.")
     assert takes(strict, tokenizer, call("weather", city="Ulm", days=3))
@@ -150,8 +155,6 @@ def test_strict_tools_and_a_schema(tokenizer: Any, compiler: Compiler) -> None:
     assert not takes(both, tokenizer, "I do not know.")
     with pytest.raises(VLLMValidationError, match="JSON schema"):
         asked(tokenizer, strict=True, structured_outputs={"regex": "a"})
-    with pytest.raises(VLLMValidationError, match="parallel_tool_calls"):
-        asked(tokenizer, parallel_tool_calls=False)
 
 
 ANSWER = "Let me see." + call("weather", city="Ulm", days="3") + call("tides", city="Ōsaka") + "<|im_end|>"

@@ -24,8 +24,8 @@ def goldens() -> list[Any]:
             reason="TOKENMOLD_DATA names no folder: goldens/tool-schema-functions.jsonl is not compared"
         )
         return [pytest.param({}, id="goldens", marks=skip)]
-    lines = (Path(folder) / "goldens/tool-schema-functions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [pytest.param(golden, id=golden["id"]) for golden in map(json.loads, lines)]
+    with (Path(folder) / "goldens/tool-schema-functions.jsonl").open(encoding="utf-8") as lines:
+        return [pytest.param(golden, id=golden["id"]) for golden in map(json.loads, lines)]
 
 
 @pytest.mark.parametrize("golden", goldens())

@@ -79,17 +79,14 @@ class TemplateToolParser(ToolParser):
             # Where the content has a schema, calls come instead of it and not behind it: at once. A
             # reasoning parser has let the model think by then; without one its thoughts would be lost.
             tag |= {"answer": {"type": "null"}, "reasoning": "absent"}
-        elif single:
-            raise VLLMValidationError(
-                "At most one call is a guarantee where a call is required: set tool_choice, or leave "
-                "parallel_tool_calls out.",
-                parameter="parallel_tool_calls",
-            )
         else:
+            if single:
+                tag["calls"] = "at_most_one"
             answer = request.extract_structured_outputs()
             if answer is not None and answer.json is None:
                 raise VLLMValidationError(
-                    "Strict tools and an answer go together where the answer is a JSON schema."
+                    "Tools that are strict, or called once at most, and an answer go together where the "
+                    "answer is a JSON schema."
                 )
             if answer is not None:
                 tag["answer"] = json.loads(answer.json) if isinstance(answer.json, str) else answer.json
