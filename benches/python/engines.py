@@ -20,6 +20,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def run_backend(arguments: argparse.Namespace) -> dict:
         use_tqdm=False,
     )
     seconds = time.perf_counter() - began
-    counts = {"valid": 0, "wrong format": 0, "invalid": 0, "cut": 0, "not judged": 0}
+    verdicts: dict[str, list[str]] = {}
     tokens = 0
     examples = []
     for (case, _, _), output in zip(work, outputs, strict=True):
@@ -107,14 +108,14 @@ def run_backend(arguments: argparse.Namespace) -> dict:
             refused[case["id"]] = f"finished by {answer.finish_reason}"
             continue
         verdict = "cut" if answer.finish_reason == "length" else judged(case["schema"], answer.text)
-        counts[verdict] += 1
+        verdicts.setdefault(case["id"], []).append(verdict)
         if verdict in ("invalid", "wrong format") and len(examples) < 5:
             examples.append(f"{case['id']}: {verdict}: {answer.text[:160]}")
     return {
         "backend": arguments.backend,
         "schemas": arguments.schemas,
         "refused": refused,
-        **counts,
+        "verdicts": verdicts,
         "tokens": tokens,
         "seconds": seconds,
         "validation": validated,
@@ -151,21 +152,46 @@ def judged(schema: object, text: str) -> str:
     return "valid"
 
 
+VERDICTS = ("valid", "wrong format", "invalid", "cut", "not judged")
+
+
 def table(results: list[dict]) -> str:
     lines = [
-        "| backend | schemas refused | answers valid | wrong format | invalid | cut | tokens/s | all in s |",
-        "|---|---|---|---|---|---|---|---|",
+        "| backend | schemas refused | answers valid | wrong format | invalid | cut | not judged | tokens/s | all in s |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for result in results:
         if "error" in result:
-            lines.append(f"| {result['backend']} | {result['error']} | | | | | | |")
+            lines.append(f"| {result['backend']} | {result['error']} | | | | | | | |")
             continue
         total = result["seconds"] + result["validation"]
         lines.append(
-            f"| {result['backend']} | {len(result['refused'])} of {result['schemas']} | {result['valid']} "
-            f"| {result['wrong format']} | {result['invalid']} | {result['cut']} "
+            f"| {result['backend']} | {len(result['refused'])} of {result['schemas']} | {counted(result)} "
             f"| {result['tokens'] / total:.0f} | {total:.1f} |"
         )
+    return "\n".join(lines)
+
+
+def counted(result: dict, cases: set[str] | None = None) -> str:
+    given = Counter(
+        verdict
+        for case, verdicts in result["verdicts"].items()
+        if cases is None or case in cases
+        for verdict in verdicts
+    )
+    return " | ".join(str(given[verdict]) for verdict in VERDICTS)
+
+
+def common_table(results: list[dict]) -> str:
+    """The answers to those schemas alone that every backend takes."""
+    results = [result for result in results if "error" not in result]
+    common = set.intersection(*(set(result["verdicts"]) for result in results))
+    common -= {case for result in results for case in result["refused"]}
+    lines = [
+        f"| backend, on the {len(common)} schemas that all take | {' | '.join(VERDICTS)} |",
+        "|---|" + "---|" * len(VERDICTS),
+    ]
+    lines += [f"| {result['backend']} | {counted(result, common)} |" for result in results]
     return "\n".join(lines)
 
 
@@ -206,10 +232,11 @@ def main() -> None:
             print(f"{backend}: {line}", file=sys.stderr)
         for case, why in result["refused"].items():
             print(f"{backend}: {case} refused: {why}", file=sys.stderr)
-        if result["not judged"]:
-            print(f"{backend}: {result['not judged']} answers not judged by jsonschema", file=sys.stderr)
         print(table([result]), file=sys.stderr, flush=True)
     print(table(results))
+    if len([result for result in results if "error" not in result]) > 1:
+        print()
+        print(common_table(results))
 
 
 if __name__ == "__main__":
