@@ -14,10 +14,9 @@ import gc
 import json
 import pathlib
 import random
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,7 +33,6 @@ class Engine(Protocol):
     def fill(self, matcher: Any) -> None: ...
     def accept(self, matcher: Any, token: int) -> bool: ...
     def fill_batch(self, matchers: list[Any]) -> None: ...
-    def fill_batch_alone(self, matchers: list[Any]) -> None: ...
 
 
 class Tokenmold:
@@ -44,13 +42,12 @@ class Tokenmold:
         import tokenmold
 
         self.package = tokenmold
-        vocabulary = tokenmold.Vocabulary.from_huggingface(tokenizer, width=width)
-        # What is remembered would make a compile a look-up.
-        self.compiler = tokenmold.Compiler(vocabulary, cache_bytes=0)
-        self.mask = tokenmold.allocate_mask(256, vocabulary)
+        self.vocabulary = tokenmold.Vocabulary.from_huggingface(tokenizer, width=width)
+        self.mask = tokenmold.allocate_mask(256, self.vocabulary)
 
     def compile(self, schema: str) -> Any:
-        return self.compiler.json_schema(schema)
+        # A compiler of its own: what one remembers would make a compile a look-up.
+        return self.package.Compiler(self.vocabulary).json_schema(schema)
 
     def matcher(self, compiled: Any) -> Any:
         return compiled.matcher()
@@ -64,9 +61,6 @@ class Tokenmold:
     def fill_batch(self, matchers: list[Any]) -> None:
         self.package.fill_batch(matchers, self.mask)
 
-    def fill_batch_alone(self, matchers: list[Any]) -> None:
-        self.package.fill_batch(matchers, self.mask, threads=1)
-
 
 class XGrammar:
     name = "xgrammar"
@@ -79,7 +73,6 @@ class XGrammar:
         self.compiler = xgrammar.GrammarCompiler(info, max_threads=1, cache_enabled=False)
         self.mask = xgrammar.allocate_token_bitmask(256, width)
         self.batch = xgrammar.BatchGrammarMatcher()
-        self.alone = xgrammar.BatchGrammarMatcher(max_threads=1)
 
     def compile(self, schema: str) -> Any:
         return self.compiler.compile_json_schema(schema)
@@ -96,9 +89,6 @@ class XGrammar:
     def fill_batch(self, matchers: list[Any]) -> None:
         self.batch.batch_fill_next_token_bitmask(matchers, self.mask)
 
-    def fill_batch_alone(self, matchers: list[Any]) -> None:
-        self.alone.batch_fill_next_token_bitmask(matchers, self.mask)
-
 
 class LLGuidance:
     name = "llguidance"
@@ -113,7 +103,6 @@ class LLGuidance:
         self.tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=width)
         self.mask = llguidance.numpy.allocate_token_bitmask(256, width)
         self.executor = llguidance.LLExecutor()
-        self.alone = llguidance.LLExecutor(num_threads=1)
 
     def compile(self, schema: str) -> Any:
         grammar = self.package.LLMatcher.grammar_from_json_schema(schema)
@@ -134,10 +123,6 @@ class LLGuidance:
     def fill_batch(self, matchers: list[Any]) -> None:
         pairs = [(matcher, row) for row, matcher in enumerate(matchers)]
         self.masks.fill_next_token_bitmask_par(self.executor, pairs, self.mask)
-
-    def fill_batch_alone(self, matchers: list[Any]) -> None:
-        pairs = [(matcher, row) for row, matcher in enumerate(matchers)]
-        self.masks.fill_next_token_bitmask_par(self.alone, pairs, self.mask)
 
 
 def quantiles(times: list[int]) -> str:
@@ -187,31 +172,50 @@ def together(engine: Engine, compiled: list[tuple[Any, list[int]]], count: int, 
     return times
 
 
-def lock_share(work: Callable[[], None]) -> float:
-    """How much of the time in ``work`` another thread could not run, for want of the lock."""
+def shortest(work: Callable[[], None], times: int) -> float:
+    """The shortest of some calls in microseconds."""
+    found = []
+    for _ in range(times):
+        began = clock()
+        work()
+        found.append(clock() - began)
+    return min(found) / 1000
 
-    def spin(seconds: float) -> float:
-        turns, ends = 0, time.perf_counter() + seconds
-        while time.perf_counter() < ends:
-            turns += 1
-        return turns / seconds
 
-    alone = max(spin(0.5) for _ in range(3))
-    stop = threading.Event()
+def lock_shares(engine: Tokenmold, compiled: list[Any], first_fill: float) -> None:
+    """How much of a call keeps Python's lock: all that is done before the masks are written.
 
-    def run() -> None:
-        while not stop.is_set():
-            work()
+    A row that is out of range is refused right behind that, so a call with one takes as long.
+    """
+    outside = len(engine.mask)
 
-    thread = threading.Thread(target=run)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread.start()
-    beside = spin(1.5)
-    stop.set()
-    thread.join()
-    sys.setswitchinterval(before)
-    return 1 - beside / alone
+    def refused(call: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
+        def ask() -> None:
+            try:
+                call(*arguments)
+            except ValueError:
+                return
+            raise AssertionError("a row out of range was taken")
+
+        return ask
+
+    fill_batch, mask = engine.package.fill_batch, engine.mask
+    matchers = [engine.matcher(compiled[at % len(compiled)]) for at in range(256)]
+    rows = list(range(256))
+    one = matchers[0]
+    held = shortest(refused(one.fill, mask, outside), 2000)
+    known = shortest(lambda: one.fill(mask, 0), 2000)
+    held_batch = shortest(refused(partial(fill_batch, threads=1), matchers, mask, [*rows[:-1], outside]), 300)
+    known_batch = shortest(lambda: fill_batch(matchers, mask, rows, threads=1), 300)
+    print("\nWhat keeps Python's lock, in microseconds (the error's own making included)\n")
+    print("| call | with the lock | in all | share |\n|---|---|---|---|")
+    for what, with_lock, whole in (
+        ("one mask of a first request, on average", held, first_fill),
+        ("one known mask", held, known),
+        ("256 known masks on one thread", held_batch, known_batch),
+        ("256 masks of first requests on one thread", held_batch, held_batch + 256 * (first_fill - held)),
+    ):
+        print(f"| {what} | {with_lock:.2f} | {whole:.2f} | {with_lock / whole:.1%} |")
 
 
 def main() -> None:
@@ -257,6 +261,8 @@ def main() -> None:
             compiles.append(clock() - began)
             accepted[engine.name][at] = compiled
             followed += sum(walk(engine, compiled, tokens, fills, accepts) for tokens in texts[at])
+        if isinstance(engine, Tokenmold):
+            first_fill = float(np.mean(fills)) / 1000
         for what, times in (("compile", compiles), ("fill", fills), ("accept", accepts)):
             print(f"| {engine.name} | {what} | {len(times):,} | {quantiles(times)} |")
         print(f"| {engine.name} | {refused} schemas refused, {followed} valid texts followed | | | | | | |")
@@ -272,13 +278,9 @@ def main() -> None:
             together(engine, compiled, count, 3)
             print(f"| {engine.name} | {count} | {given.steps} | {quantiles(together(engine, compiled, count, given.steps))} |")
 
-    print("\nHow much of the time a batch of 256, filled by one thread, keeps Python's lock:")
     for engine in engines:
-        matchers = [engine.matcher(accepted[engine.name][at]) for at in sorted(common)]
-        lanes = (matchers * 256)[:256] if len(matchers) >= 256 else [
-            engine.matcher(accepted[engine.name][at]) for at in (sorted(common) * 256)[:256]
-        ]
-        print(f"{engine.name}: {lock_share(lambda e=engine, m=lanes: e.fill_batch_alone(m)):.1%}")  # type: ignore[misc]
+        if isinstance(engine, Tokenmold):
+            lock_shares(engine, [accepted[engine.name][at] for at in sorted(common)], first_fill)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from conftest import encode
@@ -41,6 +42,12 @@ def test_whitespace_and_order(compiler: Compiler) -> None:
         assert [constraint.is_match(text) for text in (compact, single, spread)] == [n < admitted for n in range(3)]
         assert not constraint.is_match(swapped)
     assert compiler.json_schema(schema, order="any").is_match(swapped)
+    deep: Any = 1
+    for _ in range(9):
+        deep = {"a": [deep]}
+    anything = compiler.json_schema({})
+    assert anything.is_match(json.dumps(deep, indent=2)) and anything.is_match(json.dumps(deep, indent="\t"))
+    assert not anything.is_match("[" + "\n" * 2 + "1]")
     with pytest.raises(TokenmoldError, match="whitespace is one of") as error:
         compiler.json_schema(schema, whitespace="none")  # type: ignore[arg-type]
     assert error.value.kind == "bad_option"

@@ -43,9 +43,9 @@ class Compiler(_tokenmold.Compiler):
     may use, unless told), ``cache_bytes`` how much is remembered. What is refused is a
     :class:`TokenmoldError` that says where.
 
-    Whitespace between the tokens of JSON: ``"flexible"`` is at most eight characters of any kind
-    at each place, ``"single"`` a blank behind ``,`` and ``:`` or none, ``"compact"`` none. The
-    members of objects come in the order in which the schema declares them, or in ``"any"``.
+    Whitespace between the tokens of JSON: ``"flexible"`` is blanks, or a line break and an
+    indentation, of at most 40 columns; ``"single"`` a blank behind ``,`` and ``:`` or none,
+    ``"compact"`` none. The members of objects come in the order in which the schema declares them, or in ``"any"``.
     """
 
     __slots__ = ("_lock", "_pool", "_pool_process")

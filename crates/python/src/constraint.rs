@@ -192,7 +192,7 @@ fn one_of<T: Copy>(what: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> 
 
 fn options_of(description: &Value) -> PyResult<Options> {
     let whitespace = match text(description, "whitespace")? {
-        "flexible" => Whitespace::bounded(),
+        "flexible" => Whitespace::flexible(),
         given => one_of(
             "whitespace",
             given,

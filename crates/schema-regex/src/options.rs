@@ -97,7 +97,7 @@ pub enum Rounded {
 ///
 /// | member | values | option |
 /// |---|---|---|
-/// | `whitespace` | `"compact"`, `"single"`, `"any"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
+/// | `whitespace` | `"compact"`, `"single"`, `"flexible"`, `"any:N"`, `{"pattern": R}` | [`Options::whitespace`] |
 /// | `escapes` | `"shortest"`, `"standard"`, `"all"` | [`Options::escapes`] |
 /// | `integers` | `"plain"`, `"zero-fraction"` | [`Options::integers`] |
 /// | `propertyOrder` | `"schema"`, `"any"` | [`Options::property_order`] |
@@ -297,7 +297,7 @@ pub enum Whitespace {
     SingleSpace,
     /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
     /// place where JSON allows it inside the value, at most this many
-    /// characters at each place. [`Whitespace::bounded`] has the default, 8.
+    /// characters at each place.
     Bounded(u32),
     /// A regular expression of the Rust `regex-syntax` dialect for the
     /// whitespace at every place where JSON allows it inside the value. It must
@@ -307,10 +307,11 @@ pub enum Whitespace {
 }
 
 impl Whitespace {
-    /// Any JSON whitespace, at most 8 characters at each place: enough for a
-    /// line feed and three levels of two-blank indentation.
-    pub fn bounded() -> Self {
-        Whitespace::Bounded(8)
+    /// What people and pretty-printers write, at every place where JSON allows it: up to 40 blanks
+    /// and tabs, or a line feed (behind one blank at most) and up to 40 of them. Enough for ten
+    /// levels of four; a model cannot write whitespace without end.
+    pub fn flexible() -> Self {
+        Whitespace::Pattern(r"[ \t]{0,40}|[ \t]?\r?\n[ \t]{0,40}".to_owned())
     }
 }
 

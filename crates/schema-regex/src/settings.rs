@@ -217,7 +217,7 @@ fn whitespace(at: &str, value: &Value) -> Result<Whitespace, Error> {
         Value::String(text) => match text.as_str() {
             "compact" => Some(Whitespace::Compact),
             "single" => Some(Whitespace::SingleSpace),
-            "any" => Some(Whitespace::bounded()),
+            "flexible" => Some(Whitespace::flexible()),
             other => other
                 .strip_prefix("any:")
                 .and_then(|n| n.parse().ok())
@@ -232,7 +232,7 @@ fn whitespace(at: &str, value: &Value) -> Result<Whitespace, Error> {
     found.ok_or_else(|| {
         bad(
             at,
-            "must be \"compact\", \"single\", \"any\", \"any:N\" or {\"pattern\": a regular expression}",
+            "must be \"compact\", \"single\", \"flexible\", \"any:N\" or {\"pattern\": a regular expression}",
         )
     })
 }

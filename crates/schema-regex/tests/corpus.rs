@@ -634,10 +634,19 @@ fn whitespace() {
         &["{ \"a\":[1]}", "{\"a\":  [1]}"],
     );
     check_with(
-        &with(Whitespace::bounded()),
+        &with(Whitespace::flexible()),
         schema.clone(),
-        &["{\n  \"a\" : [\n    1,\t1 ]\r\n}"],
-        &["{\"a\":         [1]}", " {\"a\":[1]}"],
+        &[
+            "{\n  \"a\" : [\n    1,\t1 ]\r\n}",
+            "{\"a\":  [1, \n 1]}",
+            &format!("{{\"a\":{0}[\n{0}1]}}", " ".repeat(40)),
+        ],
+        &[
+            &format!("{{\"a\":{}[1]}}", " ".repeat(41)),
+            &format!("{{\"a\":\n{}[1]}}", " ".repeat(41)),
+            "{\"a\":\n\n[1]}",
+            " {\"a\":[1]}",
+        ],
     );
     check_with(
         &with(Whitespace::Pattern(" {0,2}".into())),

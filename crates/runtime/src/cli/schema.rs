@@ -18,8 +18,8 @@ use super::{Failure, read};
 #[command(next_help_heading = "Schema options")]
 pub(crate) struct SchemaOptions {
     /// White space between JSON's tokens: `compact`, `single` (at most one
-    /// blank after `,` and `:`), `any` (bounded), or `any:N` (at most N
-    /// characters at each place).
+    /// blank after `,` and `:`), `flexible` (blanks, or a line break and an
+    /// indentation), or `any:N` (any, at most N characters at each place).
     #[arg(long, value_name = "STYLE", default_value = "single", value_parser = whitespace)]
     whitespace: Whitespace,
 
@@ -93,12 +93,12 @@ fn whitespace(text: &str) -> Result<Whitespace, String> {
     match text {
         "compact" => Ok(Whitespace::Compact),
         "single" => Ok(Whitespace::SingleSpace),
-        "any" => Ok(Whitespace::bounded()),
+        "flexible" => Ok(Whitespace::flexible()),
         _ => text
             .strip_prefix("any:")
             .and_then(|n| n.parse().ok())
             .map(Whitespace::Bounded)
-            .ok_or_else(|| "expected `compact`, `single`, `any` or `any:N`".to_owned()),
+            .ok_or_else(|| "expected `compact`, `single`, `flexible` or `any:N`".to_owned()),
     }
 }
 
