@@ -183,37 +183,33 @@ def shortest(work: Callable[[], None], times: int) -> float:
 
 
 def lock_shares(engine: Tokenmold, compiled: list[Any], first_fill: float) -> None:
-    """How much of a call keeps Python's lock: all that is done before the masks are written.
+    """How much of a call keeps Python's lock, at most.
 
-    A row that is out of range is refused right behind that, so a call with one takes as long.
+    Of one mask, what a known mask takes in all: its search is what a first request adds, without the
+    lock. Of a batch, what a call takes whose last row is out of range: it is refused where the lock
+    would have been given up, with all matchers and rows looked at.
     """
-    outside = len(engine.mask)
-
-    def refused(call: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
-        def ask() -> None:
-            try:
-                call(*arguments)
-            except ValueError:
-                return
-            raise AssertionError("a row out of range was taken")
-
-        return ask
-
     fill_batch, mask = engine.package.fill_batch, engine.mask
     matchers = [engine.matcher(compiled[at % len(compiled)]) for at in range(256)]
     rows = list(range(256))
-    one = matchers[0]
-    held = shortest(refused(one.fill, mask, outside), 2000)
-    known = shortest(lambda: one.fill(mask, 0), 2000)
-    held_batch = shortest(refused(partial(fill_batch, threads=1), matchers, mask, [*rows[:-1], outside]), 300)
-    known_batch = shortest(lambda: fill_batch(matchers, mask, rows, threads=1), 300)
-    print("\nWhat keeps Python's lock, in microseconds (the error's own making included)\n")
+    outside = [*rows[:-1], len(mask)]
+
+    def refused() -> None:
+        try:
+            fill_batch(matchers, mask, outside, threads=1)
+        except ValueError:
+            return
+        raise AssertionError("a row out of range was taken")
+
+    one = shortest(lambda: matchers[0].fill(mask, 0), 2000)
+    held = shortest(refused, 300)
+    known = shortest(lambda: fill_batch(matchers, mask, rows, threads=1), 300)
+    print("\nWhat keeps Python's lock, in microseconds, at most\n")
     print("| call | with the lock | in all | share |\n|---|---|---|---|")
     for what, with_lock, whole in (
-        ("one mask of a first request, on average", held, first_fill),
-        ("one known mask", held, known),
-        ("256 known masks on one thread", held_batch, known_batch),
-        ("256 masks of first requests on one thread", held_batch, held_batch + 256 * (first_fill - held)),
+        ("one mask of a first request, on average", one, first_fill),
+        ("256 known masks on one thread", held, known),
+        ("256 masks of first requests on one thread", held, held + 256 * (first_fill - one)),
     ):
         print(f"| {what} | {with_lock:.2f} | {whole:.2f} | {with_lock / whole:.1%} |")
 
