@@ -194,10 +194,13 @@ impl Parser<'_> {
                     format!("`common` has no `{name}`; it has {}", common::names()),
                 ));
             };
+            // XGrammar lets strings go over lines.
+            let own = (name == "ESCAPED_STRING" && self.reading == Reading::Ascii)
+                .then_some(r#""(?s:[^"\\]|\\.)*""#);
             let rule = Rule {
                 name: alias.unwrap_or(name),
                 at,
-                body: Expr::Regex { pattern: pattern.to_owned(), at },
+                body: Expr::Regex { pattern: own.unwrap_or(pattern).to_owned(), at },
                 kind: RuleKind::Terminal,
             };
             self.define(rule)?;
@@ -311,7 +314,17 @@ impl Parser<'_> {
                         return Err(self.r.error_at(at, "the name of a capture has letters, digits, `_`, `-` and `.`"));
                     }
                 }
+                ("suffix", true) if seen.iter().any(|name| name == "stop") => {
+                    return Err(self.r.error_at(at, "`stop` and `suffix` cannot be combined"));
+                }
                 ("suffix", true) => options.suffix = Some(self.marker(at)?),
+                // XGrammar keeps the marker, and hides it from captures alone.
+                ("stop", true) if self.reading == Reading::Ascii => {
+                    if seen.iter().any(|name| name == "suffix") {
+                        return Err(self.r.error_at(at, "`stop` and `suffix` cannot be combined"));
+                    }
+                    options.suffix = Some(self.marker(at)?);
+                }
                 ("stop", true) => {
                     return Err(self.r.unsupported(at, "`stop` is not supported: it takes text back; use `suffix`, which keeps it"));
                 }
@@ -327,7 +340,7 @@ impl Parser<'_> {
             self.space(true);
             if self.r.take("]") {
                 let has = |name: &str| seen.iter().any(|seen| seen == name);
-                if has("stop_capture") && !has("suffix") {
+                if has("stop_capture") && !has("suffix") && !has("stop") {
                     return Err(self.r.error_at(at, "`stop_capture` needs `suffix`"));
                 }
                 return Ok(options);
@@ -640,6 +653,11 @@ impl Parser<'_> {
                 } else {
                     code
                 }
+            }
+            // Python keeps the backslash of an escape that it does not know.
+            Some(c) if self.reading == Reading::Splits => {
+                self.r.at -= c.len_utf8();
+                92
             }
             _ => return wrong(self),
         };

@@ -129,7 +129,7 @@ impl Lexer {
     /// Appends a shortest text from a state to acceptance.
     pub(crate) fn finish(&self, mut state: u32, out: &mut Vec<u8>) {
         while self.distance[state as usize] != 0 {
-            let classes = 0..self.width() as u8;
+            let classes = 0..=(self.width() - 1) as u8;
             let ways = classes.map(|class| (self.step(state, class), class));
             let alive = ways.filter(|way| way.0 != 0);
             let best = alive.min_by_key(|way| (self.distance[way.0 as usize], way.1));

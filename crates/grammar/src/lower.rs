@@ -49,6 +49,7 @@ pub(crate) fn lower(tree: &Tree, text: &str, meaning: Meaning, config: &Config) 
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
     let start = lowering.scope(tree, 0)?;
+    lowering.cfg.start = lowering.cfg.productions.len();
     lowering.push(root, vec![start]);
     lowering.run()?;
     let mut cfg = lowering.cfg;
@@ -213,6 +214,15 @@ impl<'a> Lowering<'a> {
                 let rule = &tree.rules[*terminal];
                 let message = format!("the terminal `{}` refers to itself", rule.name);
                 return Err(self.fail(ErrorKind::Name, rule.at, message).in_rule(&rule.name));
+            }
+            if rule.kind != RuleKind::Rule && self.meaning.start == "start" {
+                let is_rule = |name: &&(&str, usize)| {
+                    tree.by_name.get(name.0).is_some_and(|&r| tree.rules[r].kind != RuleKind::Terminal)
+                };
+                if let Some((name, at)) = rule_names(rule).iter().find(is_rule) {
+                    let message = format!("a terminal cannot refer to the rule `{name}`: give that a name in capitals");
+                    return Err(self.fail(ErrorKind::Name, *at, message).in_rule(&rule.name));
+                }
             }
             let placed = |error: Error| error.at(self.text, rule.at).in_rule(&rule.name);
             let re = match &rule.kind {
@@ -583,7 +593,7 @@ impl<'a> Lowering<'a> {
                 out.extend(self.terminal(&re, false, scope, "", 0, self.limits())?);
             }
             Expr::Json { schema, at } => {
-                let options = crate::json::options();
+                let options = crate::json::options(self.meaning.reading);
                 let automaton = SchemaAutomaton::new(schema, &options).map_err(|error| {
                     self.fail(ErrorKind::Unsupported, *at, format!("`%json`: {error}"))
                 })?;

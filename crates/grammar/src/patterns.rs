@@ -21,6 +21,14 @@ pub(crate) enum Reading {
 /// It is not well formed, or has what no automaton does; the error names it.
 pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<String, Error> {
     let mut out = String::with_capacity(pattern.len() + 8);
+    // XGrammar folds the case of ASCII letters alone, which no flag says.
+    let folds = reading == Reading::Ascii && (flags.contains('i') || pattern.starts_with("(?i)"));
+    let pattern = match folds {
+        true => pattern.strip_prefix("(?i)").unwrap_or(pattern),
+        false => pattern,
+    };
+    // The first end of a range in a class, if what was read last may be one.
+    let mut range_from: Option<char> = None;
     let unsupported = |what: &str| {
         Err(Error::new(
             ErrorKind::Unsupported,
@@ -40,6 +48,7 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     while let Some((at, c)) = chars.next() {
         let was_quantified = std::mem::replace(&mut is_quantified, false);
         let begins = std::mem::replace(&mut class_begins, false);
+        let was_from = range_from.take();
         match c {
             '\\' => match chars.next() {
                 None => out.push('\\'),
@@ -58,8 +67,8 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                         'D' => "[^0-9]",
                         'w' => "[0-9A-Za-z_]",
                         'W' => "[^0-9A-Za-z_]",
-                        's' => r"[ \t\n\r\f\v]",
-                        _ => r"[^ \t\n\r\f\v]",
+                        's' => r"[ \t\n\r\f\v\xA0]",
+                        _ => r"[^ \t\n\r\f\v\xA0]",
                     });
                 }
                 Some((_, d @ ('"' | '\'' | '`' | ',' | ':' | ';' | '=' | '<' | '>' | '@' | '!' | '%' | '_' | ' '))) => {
@@ -67,6 +76,23 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                         out.push_str(r"\x20");
                     } else {
                         out.push(d);
+                    }
+                }
+                // A control character by its letter.
+                Some((_, 'c')) => {
+                    let letter = chars.next().map_or('@', |c| c.1);
+                    out.push_str(&format!(r"\x{:02X}", u32::from(letter.to_ascii_uppercase()) & 31));
+                }
+                Some((_, 'x')) if folds && hex_letter(&inner[at + 2..]).is_some() => {
+                    let letter = hex_letter(&inner[at + 2..]).unwrap_or('x');
+                    chars.next();
+                    chars.next();
+                    if in_class == 0 {
+                        out.push('[');
+                    }
+                    out.extend([letter.to_ascii_lowercase(), letter.to_ascii_uppercase()]);
+                    if in_class == 0 {
+                        out.push(']');
                     }
                 }
                 Some((_, d)) => {
@@ -95,7 +121,29 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 out.push(']');
             }
             '-' if in_class > 0 && chars.peek().is_some_and(|c| c.1 == '-') => out.push_str(r"\-"),
-            _ if in_class > 0 => out.push(c),
+            '-' if folds && in_class > 0 && was_from.is_some() => {
+                out.push(c);
+                let from = was_from.unwrap_or(c);
+                match chars.peek().map(|c| c.1) {
+                    // What is at both ends of a range is folded behind it.
+                    Some(to) if to != ']' && to != '\\' => {
+                        chars.next();
+                        out.push(to);
+                        fold_range(from, to, &mut out);
+                    }
+                    _ => {}
+                }
+            }
+            _ if in_class > 0 => {
+                out.push(c);
+                if folds {
+                    range_from = Some(c);
+                    // A range's first end comes alone; its fold is added with the last.
+                    if chars.peek().is_none_or(|next| next.1 != '-') {
+                        fold_range(c, c, &mut out);
+                    }
+                }
+            }
             '(' if inner[at..].starts_with("(?") => {
                 let rest = &inner[at + 2..];
                 if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!") {
@@ -106,6 +154,10 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 }
                 out.push_str("(?");
                 chars.next();
+                // A name, or flags, up to their end.
+                while let Some((_, c)) = chars.next_if(|c| !":>)".contains(c.1)) {
+                    out.push(c);
+                }
             }
             '?' if was_quantified => {
                 if reading == Reading::Greedy {
@@ -154,9 +206,13 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 }
             }
             '}' => out.push_str(r"\}"),
+            c if folds && c.is_ascii_alphabetic() => {
+                out.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']);
+            }
             _ => out.push(c),
         }
     }
+    let flags = if folds { flags.replace('i', "") } else { flags.to_owned() };
     let mut on: String = flags.chars().filter(|c| "imsx".contains(*c)).collect();
     if on.contains('x') {
         // The end of a comment must not be the end of the group.
@@ -184,6 +240,22 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             ))
         }
     }
+}
+
+/// The letter that two hexadecimal digits mean, if it is one.
+fn hex_letter(rest: &str) -> Option<char> {
+    let code = u8::from_str_radix(rest.get(..2)?, 16).ok()?;
+    Some(char::from(code)).filter(char::is_ascii_alphabetic)
+}
+
+/// Adds the ASCII letters of a range in their other case, for a class.
+fn fold_range(from: char, to: char, out: &mut String) {
+    let folded = |c: char| match c.is_ascii_lowercase() {
+        true => c.to_ascii_uppercase(),
+        false => c.to_ascii_lowercase(),
+    };
+    let letters = ('A'..='Z').chain('a'..='z').filter(|c| (from..=to).contains(c));
+    out.extend(letters.map(folded));
 }
 
 /// A pattern of literal text.
