@@ -7,6 +7,7 @@ mod ebnf;
 mod error;
 mod finish;
 mod greedy;
+mod hints;
 mod json;
 mod lark;
 mod lexer;

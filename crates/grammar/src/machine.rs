@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fsm_index::{ByteAutomaton, Cursor, MAX_COMPLETION, Place, SpecialId};
+use fsm_index::{ByteAutomaton, Cursor, Horizon, MAX_COMPLETION, Place, SpecialId};
 use schema_regex::automaton::Scratch as JsonScratch;
 
 use crate::cfg::Cfg;
@@ -221,7 +221,10 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.caches().load(&state.0, &self.0))
+        let caches = scratch.caches();
+        let config = caches.load(&state.0, &self.0);
+        caches.begin_walk(config);
+        Cursor(config)
     }
 
     #[inline]
@@ -247,6 +250,29 @@ impl ByteAutomaton for GrammarAutomaton {
         }
         *state = State(caches.save(next, &self.0));
         true
+    }
+
+    fn mask_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        _horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        scratch.caches().key(cursor.0, depth, &self.0, out)
+    }
+
+    fn top_tells(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        scratch.caches().top_tells(cursor.0, &self.0)
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
+        scratch.caches().step_on_top(cursor.0, byte, &self.0).map(Cursor)
+    }
+
+    fn depth_used(&self, scratch: &Scratch) -> usize {
+        scratch.caches.as_ref().map_or(1, |caches| caches.depth_used())
     }
 
     fn place(&self, _state: &State) -> Option<Place> {

@@ -15,6 +15,8 @@ use crate::state::{NodeRef, Saved};
 
 /// Not known yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Marks a step that looked at stacks: how far down is kept beside it.
+const LOOKS: u32 = 1 << 31;
 /// Marks the number of a place in JSON.
 const JSON: u32 = 1 << 31;
 
@@ -62,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) fresh: u32,
     /// Under greedy lexing: the stacks if the lexeme ends here.
     ended: u32,
+    /// The least height of a node that was looked at for that.
+    ended_least: u32,
     /// Under greedy lexing: whether a completion was found (1) or not (2).
     pub(crate) live: u8,
     row: Box<[u32]>,
@@ -77,8 +81,16 @@ pub(crate) struct Caches {
     front_ids: HashMap<Box<[u32]>, u32, FixedState>,
     pub(crate) configs: Vec<Config>,
     config_ids: HashMap<(Box<[Thread]>, u32), u32, FixedState>,
-    /// Stacks behind a lexeme of a thread.
-    shifted: HashMap<(u32, u32), u32, FixedState>,
+    /// Stacks behind a lexeme of a thread, with the least height that was looked at.
+    shifted: HashMap<(u32, u32), (u32, u32), FixedState>,
+    /// By configuration and class: the least height of nodes that a step looked at.
+    looks: HashMap<(u32, u8), u32, FixedState>,
+    /// The least height that the step that is being computed has looked at.
+    looked: u32,
+    /// The least height that a walk has looked at.
+    pub(crate) least: u32,
+    /// The height of the stacks with which the walk began.
+    pub(crate) top: u32,
     pub(crate) json: Vec<(u32, JsonState)>,
     json_next: HashMap<(u32, u8), u32, FixedState>,
     json_starts: HashMap<u32, u32>,
@@ -134,6 +146,7 @@ impl Caches {
             threads: key.0.clone(),
             fresh,
             ended: UNKNOWN,
+            ended_least: u32::MAX,
             live: 0,
             row: Box::default(),
             saved: None,
@@ -338,15 +351,43 @@ impl Caches {
     pub(crate) fn raw_step(&mut self, config: u32, byte: u8, inner: &Inner) -> u32 {
         let class = inner.lexer.classes[usize::from(byte)];
         match self.configs[config as usize].row.get(usize::from(class)) {
-            Some(&known) if known != UNKNOWN => known,
-            _ => {
-                let next = match inner.cfg.is_greedy {
-                    true => self.step_greedy(config, byte, class, inner),
-                    false => self.step_splits(config, byte, class, inner),
-                };
-                self.remember(config, class, next, inner);
-                next
-            }
+            Some(&known) if known & LOOKS == 0 => known,
+            _ => self.long_step(config, byte, class, inner),
+        }
+    }
+
+    /// A step that is not known, or looks at stacks.
+    #[inline(never)]
+    fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
+        if let Some(&known) = self.configs[config as usize].row.get(usize::from(class))
+            && known != UNKNOWN
+        {
+            self.least = self.least.min(self.looks[&(config, class)]);
+            return known & !LOOKS;
+        }
+        self.looked = u32::MAX;
+        let next = match inner.cfg.is_greedy {
+            true => self.step_greedy(config, byte, class, inner),
+            false => self.step_splits(config, byte, class, inner),
+        };
+        let looked = std::mem::replace(&mut self.looked, u32::MAX);
+        let mut entry = next;
+        if looked != u32::MAX {
+            entry |= LOOKS;
+            self.looks.insert((config, class), looked);
+            self.bytes += 24;
+            self.least = self.least.min(looked);
+        }
+        self.remember(config, class, entry, inner);
+        next
+    }
+
+    /// How far down the stacks a step looks, which was taken before.
+    pub(crate) fn looks(&self, config: u32, byte: u8, inner: &Inner) -> u32 {
+        let class = inner.lexer.classes[usize::from(byte)];
+        match self.configs[config as usize].row.get(usize::from(class)) {
+            Some(&known) if known & LOOKS != 0 && known != UNKNOWN => self.looks[&(config, class)],
+            _ => u32::MAX,
         }
     }
 
@@ -379,6 +420,7 @@ impl Caches {
         let top = closing.close(&inner.tables, &mut self.nodes);
         self.bytes += 120 * (self.nodes.len() - before);
         let front = self.front(top, inner);
+        self.looked = self.looked.min(closing.least);
         closing.clear();
         front
     }
@@ -433,10 +475,16 @@ impl Caches {
         }
         let fresh = match only {
             Some((next, front)) if next != 0 => match self.shifted.get(&(next, front)) {
-                Some(&fresh) => fresh,
+                Some(&(fresh, least)) => {
+                    self.looked = self.looked.min(least);
+                    fresh
+                }
                 None => {
+                    let before = std::mem::replace(&mut self.looked, u32::MAX);
                     let fresh = self.behind(&ends, inner);
-                    self.shifted.insert((next, front), fresh);
+                    self.shifted.insert((next, front), (fresh, self.looked));
+                    self.bytes += 32;
+                    self.looked = self.looked.min(before);
                     fresh
                 }
             },
@@ -494,6 +542,7 @@ impl Caches {
     pub(crate) fn ended(&mut self, config: u32, inner: &Inner) -> u32 {
         let own = &self.configs[config as usize];
         if own.ended != UNKNOWN {
+            self.looked = self.looked.min(own.ended_least);
             return own.ended;
         }
         let mut ends = Vec::new();
@@ -505,8 +554,11 @@ impl Caches {
                 ends.extend(accepts.map(|&terminal| (front, terminal)));
             }
         }
+        let before = std::mem::replace(&mut self.looked, u32::MAX);
         let front = if ends.is_empty() { 0 } else { self.behind(&ends, inner) };
         self.configs[config as usize].ended = front;
+        self.configs[config as usize].ended_least = self.looked;
+        self.looked = self.looked.min(before);
         front
     }
 

@@ -13,6 +13,8 @@ pub(crate) struct Node {
     pub(crate) state: u32,
     /// Ascending; none for the bottom.
     pub(crate) parents: Box<[u32]>,
+    /// How many nodes the longest way to the bottom has.
+    pub(crate) height: u32,
 }
 
 /// All nodes that one scratch knows.
@@ -30,8 +32,8 @@ pub(crate) struct Closing {
     seen: HashSet<(u32, u32), FixedState>,
     /// Nodes that are taken as they are.
     whole: Vec<u32>,
-    /// Nodes whose states were looked at.
-    pub(crate) visited: Vec<u32>,
+    /// The least height of nodes whose states were looked at.
+    pub(crate) least: u32,
     bases: Vec<u32>,
 }
 
@@ -50,9 +52,12 @@ impl Nodes {
             return id;
         }
         let id = self.all.len() as u32;
+        let heights = key.1.iter().map(|&parent| self.get(parent).height);
+        let height = heights.max().map_or(0, |height| height + 1);
         self.all.push(Node {
             state,
             parents: key.1.clone(),
+            height,
         });
         self.ids.insert(key, id);
         id
@@ -97,7 +102,7 @@ impl Closing {
         self.edges.clear();
         self.seen.clear();
         self.whole.clear();
-        self.visited.clear();
+        self.least = u32::MAX;
     }
 
     /// Does all reductions, and gives the topmost nodes: one a state, ascending.
@@ -112,8 +117,9 @@ impl Closing {
             for reduce in &tables.states[state as usize].reduces {
                 nodes.below(parent, reduce.held - 1, &mut bases);
                 for &base in &bases {
-                    self.visited.push(base);
-                    let below = nodes.get(base).state;
+                    let own = nodes.get(base);
+                    self.least = self.least.min(own.height);
+                    let below = own.state;
                     if let Some(to) = tables.states[below as usize].goto(reduce.rule) {
                         self.add(to, base);
                     }
