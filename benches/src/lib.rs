@@ -1,6 +1,7 @@
 //! Measuring programs of Tokenmold, side by side with its peers.
 //!
 //! - `maskbench` decodes given texts under given schemas and measures masks.
+//! - `grammarbench` decodes the texts of grammars' cases.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `regexpath` compiles schemas to regular expressions and these to indexes.
 //! - `threads` decodes on several threads at once, `batches` masks many texts in one step, and
@@ -24,6 +25,7 @@ pub mod chat_template;
 pub mod child;
 pub mod engines;
 pub mod golden;
+pub mod grammars;
 pub mod index_engines;
 pub mod memory;
 pub mod parent;

@@ -10,6 +10,7 @@ use tokenmold_benches::cases;
 use tokenmold_benches::chat_template;
 use tokenmold_benches::engines::{self, PropertyOrder, Setup};
 use tokenmold_benches::golden::{self, Tally};
+use tokenmold_benches::grammars;
 use tokenmold_benches::parent::{Limits, Worker};
 use tokenmold_benches::spell::byte_vocabulary;
 use tokenmold_benches::structural_tag;
@@ -56,6 +57,8 @@ enum Kind {
     JsonSchema,
     /// Structural tags as servers exchange them, against XGrammar 0.2.8.
     StructuralTag,
+    /// Grammars of all dialects, against their own readers.
+    Grammar,
 }
 
 /// What a case of the suite may cost.
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         }
         Kind::ChatTemplate => chat_template(&arguments.file),
         Kind::StructuralTag => structural_tags(&arguments.file),
+        Kind::Grammar => grammar_cases(&arguments.file),
     };
     match tally {
         Ok(tally) => {
@@ -102,6 +106,23 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs grammars and their texts.
+fn grammar_cases(file: &Path) -> Result<Tally, String> {
+    let cases = grammars::read(file)?;
+    let (tally, texts) = grammars::run(&cases, |difference| println!("{difference}"));
+    println!(
+        "texts: {} right, {} wrong accepts, {} wrong refusals, {} otherwise where it is disputed; \
+         {} of grammars that are refused ({} by the name of what is not supported)",
+        texts.right,
+        texts.wrong_accepts,
+        texts.wrong_refusals,
+        texts.disputed,
+        texts.of_refused,
+        texts.refused
+    );
+    Ok(tally)
 }
 
 /// Runs golden cases of a kind and prints those that differ.

@@ -52,6 +52,25 @@ fn environment(vocabulary: &Vocabulary) -> TokEnv {
 }
 
 impl LlGuidance {
+    /// Compiles a grammar of its Lark, for texts one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The crate refuses it.
+    pub fn lark(&self, text: &str) -> Result<impl Fn() -> Box<dyn Session> + use<>, String> {
+        let grammar = TopLevelGrammar::from_lark(text.to_owned());
+        let parser = self.factory.create_parser(grammar);
+        let matcher = Matcher::new(Ok(parser.map_err(|e| e.to_string())?));
+        if let Some(error) = matcher.get_error() {
+            return Err(error);
+        }
+        Ok(move || {
+            Box::new(Text {
+                matcher: matcher.clone(),
+            }) as Box<dyn Session>
+        })
+    }
+
     fn matcher(&self, schema: &Value) -> Result<Matcher, String> {
         let grammar = TopLevelGrammar::from_json_schema(schema.clone());
         let parser = self

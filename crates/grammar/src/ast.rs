@@ -1,0 +1,170 @@
+//! What all dialects are read into.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// A grammar as it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tree {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) by_name: HashMap<String, usize>,
+    /// What may stand between lexemes: each of these.
+    pub(crate) ignore: Vec<Expr>,
+    /// Whether ignored text may come before the first lexeme.
+    pub(crate) initial_skip: bool,
+}
+
+/// A rule or a terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    /// Where in the text it begins, in bytes.
+    pub(crate) at: usize,
+    pub(crate) body: Expr,
+    pub(crate) kind: RuleKind,
+}
+
+/// How a rule takes part in lexing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RuleKind {
+    /// A rule over lexemes.
+    Rule,
+    /// A name for a terminal.
+    Terminal,
+    /// A rule that is one lexeme, which ends at its first possible end.
+    Lazy,
+    /// As `Lazy`, behind whatever the body takes: the lexeme ends with the first of these.
+    Suffix(Expr),
+}
+
+/// What stands on the right side of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Expr {
+    /// The empty text.
+    Empty,
+    /// Literal text.
+    Text {
+        text: String,
+        ignore_case: bool,
+        at: usize,
+    },
+    /// A regular expression of `regex-syntax`.
+    Regex { pattern: String, at: usize },
+    /// A class of code points: inclusive ranges, ascending. Without any, it takes nothing.
+    Class(Vec<(char, char)>),
+    Name {
+        name: String,
+        at: usize,
+    },
+    Seq(Vec<Expr>),
+    Alt(Vec<Expr>),
+    Repeat {
+        of: Box<Expr>,
+        min: u32,
+        max: Option<u32>,
+    },
+    /// What all of them take.
+    And(Vec<Expr>),
+    /// What it does not take, of all UTF-8 text.
+    Not(Box<Expr>),
+    /// A JSON value that a schema takes.
+    Json { schema: Value, at: usize },
+    /// A grammar of its own.
+    Nested { tree: Box<Tree>, at: usize },
+    /// Any run of consecutive chunks, or none.
+    Substring { chunks: Vec<String>, at: usize },
+    /// A special token, by its name in the vocabulary.
+    Special { name: String, at: usize },
+    /// Free text in which each of these texts begins its rule.
+    Dispatch {
+        tags: Vec<(String, String)>,
+        loops: bool,
+        excludes: Vec<String>,
+        at: usize,
+    },
+}
+
+impl Expr {
+    pub(crate) fn text(text: impl Into<String>, at: usize) -> Expr {
+        Expr::Text {
+            text: text.into(),
+            ignore_case: false,
+            at,
+        }
+    }
+
+    /// A sequence, without a level of its own for one part.
+    pub(crate) fn seq(mut parts: Vec<Expr>) -> Expr {
+        match parts.len() {
+            0 => Expr::Empty,
+            1 => parts.remove(0),
+            _ => Expr::Seq(parts),
+        }
+    }
+
+    /// Alternatives, without a level of their own for one.
+    pub(crate) fn alt(mut parts: Vec<Expr>) -> Expr {
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => Expr::Alt(parts),
+        }
+    }
+
+    pub(crate) fn repeat(self, min: u32, max: Option<u32>) -> Expr {
+        Expr::Repeat {
+            of: Box::new(self),
+            min,
+            max,
+        }
+    }
+}
+
+/// Joins ranges that overlap or touch, and sorts them.
+pub(crate) fn normal_ranges(mut ranges: Vec<(char, char)>) -> Vec<(char, char)> {
+    ranges.sort_unstable();
+    let mut out: Vec<(char, char)> = Vec::new();
+    for (first, last) in ranges {
+        match out.last_mut() {
+            Some(before) if u32::from(first) <= u32::from(before.1) + 1 => {
+                before.1 = before.1.max(last);
+            }
+            _ => out.push((first, last)),
+        }
+    }
+    out
+}
+
+/// The code points that are in none of `ranges`, which are normal.
+pub(crate) fn negated(ranges: &[(char, char)]) -> Vec<(char, char)> {
+    let mut out = Vec::new();
+    let mut from = 0u32;
+    let mut push = |from: u32, to: u32| {
+        // Surrogates are no characters: what reaches into them ends beside them.
+        let from = if (0xD800..0xE000).contains(&from) {
+            0xE000
+        } else {
+            from
+        };
+        let to = if (0xD800..0xE000).contains(&to) {
+            0xD7FF
+        } else {
+            to
+        };
+        if let (Some(first), Some(last)) = (char::from_u32(from), char::from_u32(to))
+            && first <= last
+        {
+            out.push((first, last));
+        }
+    };
+    for &(first, last) in ranges {
+        if u32::from(first) > from {
+            push(from, u32::from(first) - 1);
+        }
+        from = u32::from(last) + 1;
+    }
+    if from <= 0x10_FFFF {
+        push(from, 0x10_FFFF);
+    }
+    out
+}

@@ -1,0 +1,104 @@
+//! What masks depend on: the topmost nodes of the stacks tell of most tokens.
+//!
+//! A mask is a matter of the set of stacks alone, and of the lexemes that have begun on top
+//! of them. A walk looks at so many levels of them; a key lists the ways down so far, those
+//! of equal states together, so that it means the same in every scratch.
+
+use crate::machine::Inner;
+use crate::run::Caches;
+
+/// Keys of more words are not worth it.
+const MAX_KEY: usize = 600;
+
+/// Ends a list in a key: no state has this number.
+const END: u32 = u32::MAX;
+
+impl Caches {
+    /// Begins to count how far down a walk looks.
+    pub(crate) fn begin_walk(&mut self, config: u32) {
+        let own = &self.configs[config as usize];
+        let fronts = own.threads.iter().map(|thread| thread.front).chain([own.fresh]);
+        let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
+        self.top = nodes.map(|&node| self.nodes.get(node).height).max().unwrap_or(0);
+        self.least = self.top;
+    }
+
+    /// How many levels were looked at: by heights, which count no fewer than there are.
+    pub(crate) fn depth_used(&self) -> usize {
+        (self.top - self.least.min(self.top)) as usize + 1
+    }
+
+    /// Whether keys can tell what masks depend on. A search for the end looks at all of the
+    /// stacks, and places in JSON have no names.
+    pub(crate) fn top_tells(&self, config: u32, inner: &Inner) -> bool {
+        let threads = &self.configs[config as usize].threads;
+        !inner.checks_live && threads.iter().all(|thread| self.json_of(thread.place).is_none())
+    }
+
+    /// Appends a key of so many levels.
+    pub(crate) fn key(&mut self, config: u32, depth: usize, inner: &Inner, out: &mut Vec<u32>) -> bool {
+        if config == 0 || !self.top_tells(config, inner) {
+            return false;
+        }
+        let before = out.len();
+        out.push(u32::from(self.is_accepting(config, inner)));
+        let own = &self.configs[config as usize];
+        let mut threads: Vec<(&[u32], u32)> = own
+            .threads
+            .iter()
+            .map(|thread| (&self.lexes[thread.place as usize].members[..], thread.front))
+            .collect();
+        // What has begun, and then what lies below: equal lists of members are told apart by
+        // that alone.
+        threads.push((&[], own.fresh));
+        let mut parts: Vec<Vec<u32>> = Vec::with_capacity(threads.len());
+        for (members, front) in threads {
+            let mut part = members.to_vec();
+            part.push(END);
+            let nodes = self.fronts[front as usize].nodes.to_vec();
+            if !self.write_ways(nodes, depth, &mut part) {
+                return false;
+            }
+            parts.push(part);
+        }
+        parts.sort_unstable();
+        for part in parts {
+            out.extend(part);
+            out.push(END);
+        }
+        if out.len() - before > MAX_KEY {
+            out.truncate(before);
+            return false;
+        }
+        true
+    }
+
+    /// Appends the ways down from some nodes, as a tree by their states; `false` if that is
+    /// too much.
+    fn write_ways(&self, mut nodes: Vec<u32>, depth: usize, out: &mut Vec<u32>) -> bool {
+        if out.len() > MAX_KEY {
+            return false;
+        }
+        nodes.sort_unstable_by_key(|&node| (self.nodes.get(node).state, node));
+        nodes.dedup();
+        for group in nodes.chunk_by(|&a, &b| self.nodes.get(a).state == self.nodes.get(b).state) {
+            out.push(self.nodes.get(group[0]).state);
+            if depth > 1 {
+                let below = group.iter().flat_map(|&node| self.nodes.get(node).parents.iter());
+                if !self.write_ways(below.copied().collect(), depth - 1, out) {
+                    return false;
+                }
+            }
+        }
+        out.push(END);
+        true
+    }
+
+    /// Where a byte leads, if the topmost nodes alone tell.
+    pub(crate) fn step_on_top(&mut self, config: u32, byte: u8, inner: &Inner) -> Option<u32> {
+        let before = self.least;
+        let next = self.step(config, byte, inner);
+        self.least = before;
+        (self.looks(config, byte, inner) >= self.top).then_some(next)
+    }
+}

@@ -1,0 +1,159 @@
+//! The automata of all terminals side by side.
+
+use std::collections::HashMap;
+
+use fsm_index::ByteAutomaton;
+
+use crate::cfg::{Cfg, Matter};
+
+/// The states of all terminals, numbered through; 0 is dead.
+#[derive(Debug)]
+pub(crate) struct Lexer {
+    /// The class of each byte: bytes of one class are alike in every state.
+    pub(crate) classes: [u8; 256],
+    /// A byte of each class.
+    pub(crate) bytes: Vec<u8>,
+    next: Vec<u32>,
+    /// By state: the terminal.
+    pub(crate) terminal: Vec<u32>,
+    pub(crate) accepting: Vec<bool>,
+    /// By state: how many bytes acceptance is away.
+    pub(crate) distance: Vec<u32>,
+    /// By terminal: where it begins; 0 for one that is no automaton.
+    pub(crate) starts: Vec<u32>,
+}
+
+impl Lexer {
+    pub(crate) fn new(cfg: &Cfg) -> Lexer {
+        let mut lexer = Lexer {
+            classes: std::array::from_fn(|byte| byte as u8),
+            bytes: Vec::new(),
+            next: Vec::new(),
+            terminal: vec![u32::MAX],
+            accepting: vec![false],
+            distance: vec![u32::MAX],
+            starts: Vec::new(),
+        };
+        let mut rows: Vec<&[u32; 256]> = Vec::new();
+        let mut bases = vec![0];
+        let mut has_json = false;
+        for (number, terminal) in cfg.terminals.iter().enumerate() {
+            has_json |= matches!(terminal.matter, Matter::Json(_));
+            let Matter::Table(table) = &terminal.matter else {
+                lexer.starts.push(0);
+                continue;
+            };
+            // State 1 of the terminal gets this number.
+            let base = lexer.terminal.len() as u32;
+            lexer.starts.push(base + table.start - 1);
+            for state in 1..table.next.len() {
+                rows.push(&table.next[state]);
+                bases.push(base);
+                lexer.terminal.push(number as u32);
+                lexer.accepting.push(table.accepting[state]);
+            }
+        }
+        // Bytes with equal columns are one class; JSON tells all of them apart.
+        if !has_json {
+            let mut class_of = [0u8; 256];
+            // Refined row by row, so that no column is ever held as a whole.
+            for row in &rows {
+                let mut seen: HashMap<(u8, u32), u8> = HashMap::new();
+                let mut refined = [0u8; 256];
+                for byte in 0..256 {
+                    let count = seen.len() as u8;
+                    refined[byte] = *seen.entry((class_of[byte], row[byte])).or_insert(count);
+                }
+                class_of = refined;
+            }
+            lexer.classes = class_of;
+        }
+        let count = lexer.classes.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(1);
+        lexer.bytes = vec![0; count];
+        for byte in (0..=255u8).rev() {
+            lexer.bytes[usize::from(lexer.classes[usize::from(byte)])] = byte;
+        }
+        lexer.next = vec![0; count];
+        for (row, base) in rows.iter().zip(&bases[1..]) {
+            for &byte in &lexer.bytes {
+                let to = row[usize::from(byte)];
+                lexer.next.push(if to == 0 { 0 } else { base + to - 1 });
+            }
+        }
+        lexer.measure();
+        lexer
+    }
+
+    /// How many classes of bytes there are.
+    pub(crate) fn width(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    pub(crate) fn step(&self, state: u32, class: u8) -> u32 {
+        self.next[state as usize * self.width() + usize::from(class)]
+    }
+
+    fn measure(&mut self) {
+        let width = self.width();
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.terminal.len()];
+        for state in 1..self.terminal.len() {
+            let mut last = 0;
+            for &to in &self.next[state * width..][..width] {
+                if to != 0 && to != last {
+                    before[to as usize].push(state as u32);
+                    last = to;
+                }
+            }
+        }
+        let states = 1..self.terminal.len() as u32;
+        let mut open: Vec<u32> = states.filter(|&s| self.accepting[s as usize]).collect();
+        self.distance = vec![u32::MAX; self.terminal.len()];
+        open.iter().for_each(|&state| self.distance[state as usize] = 0);
+        let mut far = 0;
+        while !open.is_empty() {
+            far += 1;
+            let mut next = Vec::new();
+            for to in open {
+                for &from in &before[to as usize] {
+                    if self.distance[from as usize] == u32::MAX {
+                        self.distance[from as usize] = far;
+                        next.push(from);
+                    }
+                }
+            }
+            open = next;
+        }
+    }
+
+    /// Appends a shortest text from a state to acceptance.
+    pub(crate) fn finish(&self, mut state: u32, out: &mut Vec<u8>) {
+        while self.distance[state as usize] != 0 {
+            let classes = 0..=(self.width() - 1) as u8;
+            let ways = classes.map(|class| (self.step(state, class), class));
+            let alive = ways.filter(|way| way.0 != 0);
+            let best = alive.min_by_key(|way| (self.distance[way.0 as usize], way.1));
+            let Some((next, class)) = best else {
+                return; // Only the dead state has no way on.
+            };
+            out.push(self.bytes[usize::from(class)]);
+            state = next;
+        }
+    }
+
+    /// By terminal: how long its shortest text is; a special token counts as one byte.
+    pub(crate) fn least(&self, cfg: &Cfg) -> Vec<u32> {
+        let terminals = cfg.terminals.iter().zip(&self.starts);
+        terminals
+            .map(|(terminal, &start)| match &terminal.matter {
+                Matter::Table(_) => self.distance[start as usize],
+                Matter::Json(automaton) => {
+                    let mut text = Vec::new();
+                    automaton.completion(&automaton.start(), &mut text);
+                    text.len() as u32
+                }
+                Matter::Special(_) => 1,
+            })
+            .collect()
+    }
+}

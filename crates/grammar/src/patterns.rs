@@ -1,0 +1,289 @@
+//! Regular expressions of grammars, as `regex-syntax` reads them.
+
+use crate::{Error, ErrorKind};
+
+/// What a dialect means by a regular expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Unicode classes. A lazy quantifier is refused: where the longest match counts it
+    /// would mean another language than it says.
+    Greedy,
+    /// Unicode classes. Where every split counts, lazy quantifiers change nothing.
+    Splits,
+    /// As `Splits`, and `\d`, `\w` and `\s` are of ASCII alone.
+    Ascii,
+}
+
+/// A pattern for whole matches, in a group with its flags.
+///
+/// # Errors
+///
+/// It is not well formed, or has what no automaton does; the error names it.
+pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<String, Error> {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    // XGrammar folds the case of ASCII letters alone, which no flag says.
+    let folds = reading == Reading::Ascii && (flags.contains('i') || pattern.starts_with("(?i)"));
+    let pattern = match folds {
+        true => pattern.strip_prefix("(?i)").unwrap_or(pattern),
+        false => pattern,
+    };
+    // The first end of a range in a class, if what was read last may be one.
+    let mut range_from: Option<char> = None;
+    let unsupported = |what: &str| {
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the regular expression /{pattern}/ has {what}"),
+        ))
+    };
+    // The whole text is meant anyway.
+    let mut inner = pattern.strip_prefix('^').unwrap_or(pattern);
+    if let Some(before) = inner.strip_suffix('$')
+        && before.bytes().rev().take_while(|&b| b == b'\\').count() % 2 == 0
+    {
+        inner = before;
+    }
+    let mut chars = inner.char_indices().peekable();
+    let (mut in_class, mut class_begins) = (0usize, false);
+    let mut is_quantified = false;
+    while let Some((at, c)) = chars.next() {
+        let was_quantified = std::mem::replace(&mut is_quantified, false);
+        let begins = std::mem::replace(&mut class_begins, false);
+        let was_from = range_from.take();
+        match c {
+            '\\' => match chars.next() {
+                None => out.push('\\'),
+                Some((_, '/')) => out.push('/'),
+                Some((_, 'b' | 'B')) if in_class == 0 => {
+                    return unsupported("a word boundary, which is not supported");
+                }
+                Some((_, 'b')) => out.push_str(r"\x08"),
+                Some((_, d)) if d.is_ascii_digit() && d != '0' && in_class == 0 => {
+                    return unsupported("a back-reference, which is not supported");
+                }
+                Some((_, '0')) => out.push_str(r"\x00"),
+                Some((_, d @ ('d' | 'D' | 'w' | 'W' | 's' | 'S'))) if reading == Reading::Ascii => {
+                    out.push_str(match d {
+                        'd' => "[0-9]",
+                        'D' => "[^0-9]",
+                        'w' => "[0-9A-Za-z_]",
+                        'W' => "[^0-9A-Za-z_]",
+                        's' => r"[ \t\n\r\f\v\xA0]",
+                        _ => r"[^ \t\n\r\f\v\xA0]",
+                    });
+                }
+                Some((_, d @ ('"' | '\'' | '`' | ',' | ':' | ';' | '=' | '<' | '>' | '@' | '!' | '%' | '_' | ' '))) => {
+                    if d == ' ' {
+                        out.push_str(r"\x20");
+                    } else {
+                        out.push(d);
+                    }
+                }
+                // A control character by its letter.
+                Some((_, 'c')) => {
+                    let letter = chars.next().map_or('@', |c| c.1);
+                    out.push_str(&format!(r"\x{:02X}", u32::from(letter.to_ascii_uppercase()) & 31));
+                }
+                Some((_, 'x')) if folds && hex_letter(&inner[at + 2..]).is_some() => {
+                    let letter = hex_letter(&inner[at + 2..]).unwrap_or('x');
+                    chars.next();
+                    chars.next();
+                    if in_class == 0 {
+                        out.push('[');
+                    }
+                    out.extend([letter.to_ascii_lowercase(), letter.to_ascii_uppercase()]);
+                    if in_class == 0 {
+                        out.push(']');
+                    }
+                }
+                Some((_, d)) => {
+                    out.push('\\');
+                    out.push(d);
+                }
+            },
+            '[' if in_class == 0 => {
+                in_class = 1;
+                class_begins = true;
+                out.push('[');
+                if chars.peek().is_some_and(|c| c.1 == '^') {
+                    chars.next();
+                    out.push('^');
+                }
+            }
+            // Inside of a class these mean themselves in the other dialects.
+            '[' => out.push_str(r"\["),
+            '&' | '~' if in_class > 0 => {
+                out.push('\\');
+                out.push(c);
+            }
+            ']' if in_class > 0 && begins => out.push_str(r"\]"),
+            ']' if in_class > 0 => {
+                in_class = 0;
+                out.push(']');
+            }
+            '-' if in_class > 0 && chars.peek().is_some_and(|c| c.1 == '-') => out.push_str(r"\-"),
+            '-' if folds && in_class > 0 && was_from.is_some() => {
+                out.push(c);
+                let from = was_from.unwrap_or(c);
+                match chars.peek().map(|c| c.1) {
+                    // What is at both ends of a range is folded behind it.
+                    Some(to) if to != ']' && to != '\\' => {
+                        chars.next();
+                        out.push(to);
+                        fold_range(from, to, &mut out);
+                    }
+                    _ => {}
+                }
+            }
+            _ if in_class > 0 => {
+                out.push(c);
+                if folds {
+                    range_from = Some(c);
+                    // A range's first end comes alone; its fold is added with the last.
+                    if chars.peek().is_none_or(|next| next.1 != '-') {
+                        fold_range(c, c, &mut out);
+                    }
+                }
+            }
+            '(' if inner[at..].starts_with("(?") => {
+                let rest = &inner[at + 2..];
+                if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!") {
+                    return unsupported("a look-around, which is not supported");
+                }
+                if rest.starts_with("P=") || rest.starts_with('(') {
+                    return unsupported("a back-reference, which is not supported");
+                }
+                out.push_str("(?");
+                chars.next();
+                // A name, or flags, up to their end.
+                while let Some((_, c)) = chars.next_if(|c| !":>)".contains(c.1)) {
+                    out.push(c);
+                }
+            }
+            '?' if was_quantified => {
+                if reading == Reading::Greedy {
+                    return unsupported(
+                        "a lazy quantifier, which greedy lexing has no meaning for: \
+                         exclude what must not come by a class, or make the rule `[lazy]`",
+                    );
+                }
+            }
+            '*' | '+' | '?' => {
+                is_quantified = true;
+                out.push(c);
+            }
+            '{' => {
+                // A counted repetition, or a brace that means itself.
+                let rest = &inner[at + 1..];
+                let end = rest.find('}').unwrap_or(rest.len());
+                let counts = &rest[..end];
+                let is_count = end < rest.len()
+                    && counts.starts_with(|c: char| c.is_ascii_digit() || c == ',')
+                    && counts.len() > usize::from(counts.starts_with(','))
+                    && counts.chars().all(|c| c.is_ascii_digit() || c == ',');
+                let is_named = out.ends_with(r"\p") || out.ends_with(r"\P")
+                    || out.ends_with(r"\u") || out.ends_with(r"\x") || out.ends_with(r"\U");
+                if is_count && !is_named {
+                    out.push('{');
+                    if counts.starts_with(',') {
+                        out.push('0');
+                    }
+                    out.push_str(counts);
+                    out.push('}');
+                    for _ in 0..=counts.chars().count() {
+                        chars.next();
+                    }
+                    is_quantified = true;
+                } else if is_named {
+                    out.push('{');
+                    for (_, c) in chars.by_ref() {
+                        out.push(c);
+                        if c == '}' {
+                            break;
+                        }
+                    }
+                } else {
+                    out.push_str(r"\{");
+                }
+            }
+            '}' => out.push_str(r"\}"),
+            c if folds && c.is_ascii_alphabetic() => {
+                out.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']);
+            }
+            _ => out.push(c),
+        }
+    }
+    let flags = if folds { flags.replace('i', "") } else { flags.to_owned() };
+    let mut on: String = flags.chars().filter(|c| "imsx".contains(*c)).collect();
+    if on.contains('x') {
+        // The end of a comment must not be the end of the group.
+        out.push('\n');
+    }
+    if !on.is_empty() {
+        on.insert(0, '?');
+        on.push(':');
+    } else {
+        on.push_str("?:");
+    }
+    let pattern = format!("({on}{out})");
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(500).utf8(true).build().parse(&pattern);
+    match parsed {
+        Ok(_) => Ok(pattern),
+        Err(error) => {
+            let what = match error {
+                regex_syntax::Error::Parse(error) => error.kind().to_string(),
+                regex_syntax::Error::Translate(error) => error.kind().to_string(),
+                _ => "malformed".to_owned(),
+            };
+            Err(Error::new(
+                ErrorKind::Syntax,
+                format!("the regular expression /{inner}/ is wrong: {what}"),
+            ))
+        }
+    }
+}
+
+/// The letter that two hexadecimal digits mean, if it is one.
+fn hex_letter(rest: &str) -> Option<char> {
+    let code = u8::from_str_radix(rest.get(..2)?, 16).ok()?;
+    Some(char::from(code)).filter(char::is_ascii_alphabetic)
+}
+
+/// Adds the ASCII letters of a range in their other case, for a class.
+fn fold_range(from: char, to: char, out: &mut String) {
+    let folded = |c: char| match c.is_ascii_lowercase() {
+        true => c.to_ascii_uppercase(),
+        false => c.to_ascii_lowercase(),
+    };
+    let letters = ('A'..='Z').chain('a'..='z').filter(|c| (from..=to).contains(c));
+    out.extend(letters.map(folded));
+}
+
+/// A pattern of literal text.
+pub(crate) fn literal(text: &str, ignore_case: bool, reading: Reading) -> String {
+    if !ignore_case {
+        return regex_syntax::escape(text);
+    }
+    if reading != Reading::Ascii {
+        return format!("(?i:{})", regex_syntax::escape(text));
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphabetic() {
+            out.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']);
+        } else {
+            out.push_str(&regex_syntax::escape(c.encode_utf8(&mut [0; 4])));
+        }
+    }
+    out
+}
+
+/// A pattern of a class.
+pub(crate) fn class(ranges: &[(char, char)]) -> String {
+    use std::fmt::Write as _;
+    let mut out = "[".to_owned();
+    for &(first, last) in ranges {
+        let _ = write!(out, r"\x{{{:X}}}-\x{{{:X}}}", u32::from(first), u32::from(last));
+    }
+    out.push(']');
+    out
+}

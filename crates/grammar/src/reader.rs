@@ -1,0 +1,124 @@
+//! A place in a grammar's text, with what all dialects read alike.
+
+use crate::{Error, ErrorKind};
+
+#[derive(Clone)]
+pub(crate) struct Reader<'t> {
+    pub(crate) text: &'t str,
+    /// In bytes, at the beginning of a character.
+    pub(crate) at: usize,
+    /// The rule that is being read, for errors.
+    pub(crate) rule: String,
+    depth: usize,
+    max_depth: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str, max_depth: usize) -> Reader<'t> {
+        Reader {
+            text,
+            at: 0,
+            rule: String::new(),
+            depth: 0,
+            max_depth,
+        }
+    }
+
+    pub(crate) fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    pub(crate) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(crate) fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    /// Reads `text`, if it comes next.
+    pub(crate) fn take(&mut self, text: &str) -> bool {
+        let comes = self.rest().starts_with(text);
+        if comes {
+            self.at += text.len();
+        }
+        comes
+    }
+
+    /// Reads what `is` says of each character.
+    pub(crate) fn take_while(&mut self, is: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let len = rest.find(|c| !is(c)).unwrap_or(rest.len());
+        self.at += len;
+        &rest[..len]
+    }
+
+    pub(crate) fn skip_line(&mut self) {
+        self.take_while(|c| c != '\n');
+    }
+
+    /// One level deeper: each is left by [`Reader::leave`].
+    pub(crate) fn enter(&mut self) -> Result<(), Error> {
+        self.depth += 1;
+        if self.depth > self.max_depth {
+            let error = Error::limit("max_depth", "levels of nesting", self.max_depth);
+            return Err(self.place(error, self.at));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    pub(crate) fn place(&self, error: Error, at: usize) -> Error {
+        error.at(self.text, at).in_rule(&self.rule)
+    }
+
+    #[cold]
+    pub(crate) fn error(&self, message: impl Into<String>) -> Error {
+        self.error_at(self.at, message)
+    }
+
+    #[cold]
+    pub(crate) fn error_at(&self, at: usize, message: impl Into<String>) -> Error {
+        self.place(Error::new(ErrorKind::Syntax, message), at)
+    }
+
+    #[cold]
+    pub(crate) fn unsupported(&self, at: usize, message: impl Into<String>) -> Error {
+        self.place(Error::new(ErrorKind::Unsupported, message), at)
+    }
+
+    /// What comes next, for messages.
+    pub(crate) fn found(&self) -> String {
+        match self.peek() {
+            None => "the end".to_owned(),
+            Some(c) => format!("{c:?}"),
+        }
+    }
+
+    /// Digits of a count, at most 4,294,967,295.
+    pub(crate) fn count(&mut self) -> Result<u32, Error> {
+        let at = self.at;
+        let digits = self.take_while(|c| c.is_ascii_digit());
+        if digits.is_empty() {
+            let found = self.found();
+            return Err(self.error_at(at, format!("expected a count, found {found}")));
+        }
+        digits
+            .parse()
+            .map_err(|_| self.error_at(at, format!("the count {digits} is too large")))
+    }
+
+    /// So many hexadecimal digits, at most, and one at least.
+    pub(crate) fn hex(&mut self, most: usize) -> Option<u32> {
+        let digits = self.rest().bytes();
+        let count = digits.take(most).take_while(u8::is_ascii_hexdigit).count();
+        let value = u32::from_str_radix(&self.rest()[..count], 16).ok()?;
+        self.at += count;
+        Some(value)
+    }
+}

@@ -1,0 +1,312 @@
+//! Random grammars, against a slow recogniser that follows their text alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fsm_index::{ByteAutomaton, Dfa};
+use grammar::{Config, Dialect, Grammar, GrammarAutomaton};
+use proptest::prelude::*;
+
+/// What stands on the right side of a rule.
+#[derive(Clone, Debug)]
+enum Expr {
+    Text(&'static str),
+    Any,
+    Rule(usize),
+    Seq(Vec<Expr>),
+    Alt(Vec<Expr>),
+    Repeat(Box<Expr>, usize, Option<usize>),
+}
+
+const NAMES: [&str; 4] = ["root", "b", "c", "d"];
+
+impl Expr {
+    fn gbnf(&self) -> String {
+        let join = |all: &[Expr], with: &str| {
+            let all: Vec<String> = all.iter().map(Expr::gbnf).collect();
+            format!("({})", all.join(with))
+        };
+        match self {
+            Expr::Text(text) => format!("{text:?}"),
+            Expr::Any => "[ab]".to_owned(),
+            Expr::Rule(rule) => NAMES[*rule].to_owned(),
+            Expr::Seq(all) => join(all, " "),
+            Expr::Alt(all) => join(all, " | "),
+            Expr::Repeat(of, min, None) => format!("({}){{{min},}}", of.gbnf()),
+            Expr::Repeat(of, min, Some(max)) => format!("({}){{{min},{max}}}", of.gbnf()),
+        }
+    }
+
+    fn lark(&self) -> String {
+        let join = |all: &[Expr], with: &str| {
+            let all: Vec<String> = all.iter().map(Expr::lark).collect();
+            format!("({})", all.join(with))
+        };
+        match self {
+            Expr::Text("") => "(|)".to_owned(),
+            Expr::Any => "/[ab]/".to_owned(),
+            Expr::Rule(0) => "start".to_owned(),
+            Expr::Seq(all) => join(all, " "),
+            Expr::Alt(all) => join(all, " | "),
+            Expr::Repeat(of, min, None) => format!("({}){{{min},}}", of.lark()),
+            Expr::Repeat(of, min, Some(max)) => format!("({}){{{min},{max}}}", of.lark()),
+            _ => self.gbnf(),
+        }
+    }
+
+    /// Where it can end that begins at `at`, by what is known of rules.
+    fn ends(&self, text: &[u8], at: usize, known: &Known) -> BTreeSet<usize> {
+        match self {
+            Expr::Text(own) => match text[at..].starts_with(own.as_bytes()) {
+                true => [at + own.len()].into(),
+                false => BTreeSet::new(),
+            },
+            Expr::Any => (at < text.len()).then_some(at + 1).into_iter().collect(),
+            Expr::Rule(rule) => known.get(&(*rule, at)).cloned().unwrap_or_default(),
+            Expr::Seq(all) => all.iter().fold([at].into(), |from: BTreeSet<usize>, expr| {
+                from.iter().flat_map(|&at| expr.ends(text, at, known)).collect()
+            }),
+            Expr::Alt(all) => all.iter().flat_map(|expr| expr.ends(text, at, known)).collect(),
+            Expr::Repeat(of, min, max) => {
+                let mut from: BTreeSet<usize> = [at].into();
+                let mut out = BTreeSet::new();
+                // More often than the text is long adds nothing new.
+                for count in 0..=max.unwrap_or(min + text.len() + 1) {
+                    if count >= *min {
+                        out.extend(&from);
+                    }
+                    from = from.iter().flat_map(|&at| of.ends(text, at, known)).collect();
+                }
+                out
+            }
+        }
+    }
+}
+
+type Known = BTreeMap<(usize, usize), BTreeSet<usize>>;
+
+/// Whether the rules take a text: what each takes from each place, to a fixpoint.
+fn takes(rules: &[Expr], text: &[u8]) -> bool {
+    let mut known = Known::new();
+    loop {
+        let mut changed = false;
+        for (rule, body) in rules.iter().enumerate() {
+            for at in 0..=text.len() {
+                let ends = body.ends(text, at, &known);
+                let before = known.entry((rule, at)).or_default();
+                changed |= !ends.is_subset(before);
+                before.extend(ends);
+            }
+        }
+        if !changed {
+            return known[&(0, 0)].contains(&text.len());
+        }
+    }
+}
+
+fn expr() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![
+        3 => prop::sample::select(&["a", "b"][..]).prop_map(Expr::Text),
+        1 => Just(Expr::Any),
+        1 => Just(Expr::Text("")),
+        5 => (0..NAMES.len()).prop_map(Expr::Rule),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            4 => prop::collection::vec(inner.clone(), 1..4).prop_map(Expr::Seq),
+            3 => prop::collection::vec(inner.clone(), 1..4).prop_map(Expr::Alt),
+            2 => (inner, 0..3usize, prop::option::of(0..3usize)).prop_map(|(of, min, more)| {
+                Expr::Repeat(Box::new(of), min, more.map(|more| min + more))
+            }),
+        ]
+    })
+}
+
+fn rules() -> impl Strategy<Value = Vec<Expr>> {
+    prop::collection::vec(expr(), NAMES.len())
+}
+
+/// All texts over some characters, to a length.
+fn texts(chars: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let mut all = vec![Vec::new()];
+    let mut from = 0;
+    for _ in 0..most {
+        let to = all.len();
+        for at in from..to {
+            for &c in chars {
+                let mut text = all[at].clone();
+                text.push(c);
+                all.push(text);
+            }
+        }
+        from = to;
+    }
+    all
+}
+
+/// What may be begun can be finished, by its completion, and what is accepted was alive.
+fn compare(automaton: &GrammarAutomaton, rules: &[Expr], texts: &[Vec<u8>], meant: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
+    let mut scratch = automaton.scratch();
+    for text in texts {
+        let expected = takes(rules, &meant(text));
+        let shown = String::from_utf8_lossy(text);
+        prop_assert_eq!(automaton.accepts(text), expected, "{:?}", shown);
+        let mut state = automaton.start();
+        if automaton.advance(&mut state, text, &mut scratch).is_ok() {
+            let mut whole = text.clone();
+            automaton.completion(&state, &mut whole);
+            prop_assert!(automaton.accepts(&whole), "{:?} completed to {:?}", shown, whole);
+            prop_assert!(takes(rules, &meant(&whole)), "{:?} completed to {:?}", shown, whole);
+            let shorter = texts.iter().filter(|other| other.starts_with(text) && other.len() < whole.len());
+            for other in shorter {
+                prop_assert!(!takes(rules, &meant(other)), "{:?} is shorter than {:?}", other, whole);
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_split_counts(rules in rules()) {
+        let lines: Vec<String> = rules.iter().zip(NAMES).map(|(rule, name)| format!("{name} ::= {}\n", rule.gbnf())).collect();
+        let texts = texts(b"ab", 5);
+        let any = texts.iter().any(|text| takes(&rules, text));
+        match Grammar::from_gbnf(&lines.concat()) {
+            Ok(automaton) => compare(&automaton, &rules, &texts, |text| text.to_vec())?,
+            Err(error) => {
+                prop_assert!(!any, "{}", error);
+                prop_assert_eq!(error.kind(), grammar::ErrorKind::EmptyLanguage);
+            }
+        }
+    }
+
+    /// Terminals of one character, so that ignored text may stand everywhere.
+    #[test]
+    fn ignored_text_may_come_between_lexemes(rules in rules()) {
+        let names = ["start", "b", "c", "d"];
+        let mut text: String = rules.iter().zip(names).map(|(rule, name)| format!("{name}: {}\n", rule.lark())).collect();
+        text.push_str("%ignore \"c\"\n");
+        if let Ok(automaton) = Grammar::compile(&text, Dialect::LarkSplits, &Config::default()) {
+            let without = |text: &[u8]| text.iter().copied().filter(|&c| c != b'c').collect();
+            compare(&automaton, &rules, &texts(b"abc", 4), without)?;
+        }
+    }
+
+    /// Greedy lexing by its own words: at each place the terminals that the parser expects
+    /// run side by side, the longest decides, and all that end there go on. The parser is
+    /// one over letters, of which each stands for a terminal.
+    #[test]
+    fn the_longest_match_counts(rules in rules(), ignores: bool) {
+        const TERMINALS: [(&str, &str); 3] = [("a", "a+"), ("b", "[ab]c"), ("c", "ab?")];
+        let names = ["start", "b", "c", "d"];
+        let mut lark: String = rules.iter().zip(names).map(|(rule, name)| {
+            let text = rule.lark().replace("\"a\"", "/a+/").replace("\"b\"", "/[ab]c/").replace("/[ab]/", "(/a+/|/[ab]c/|/ab?/)");
+            format!("{name}: {text}\n")
+        }).collect();
+        // Three letters for the parser's alphabet: a class of them stands for any.
+        let letters: Vec<String> = rules.iter().zip(NAMES).map(|(rule, name)| {
+            format!("{name} ::= {}\n", rule.gbnf().replace("[ab]", "[abc]"))
+        }).collect();
+        if ignores {
+            lark.push_str("%ignore / +/\n");
+        }
+        let Ok(parser) = Grammar::from_gbnf(&letters.concat()) else {
+            return Ok(());
+        };
+        let dfas: Vec<Dfa> = TERMINALS.iter().map(|t| Dfa::new(t.1).unwrap()).collect();
+        let slow = Slow { parser: &parser, dfas: &dfas, ignores };
+        let texts = texts(if ignores { b"abc " } else { b"abc" }, 4);
+        let automaton = match Grammar::from_lark(&lark) {
+            Ok(automaton) => automaton,
+            Err(error) => {
+                prop_assert_eq!(error.kind(), grammar::ErrorKind::EmptyLanguage);
+                for text in &texts {
+                    prop_assert!(!slow.accepts(text), "{:?} {}", text, error);
+                }
+                return Ok(());
+            }
+        };
+        let mut scratch = automaton.scratch();
+        for text in &texts {
+            let expected = slow.accepts(text);
+            prop_assert_eq!(automaton.accepts(text), expected, "{:?}\n{}", String::from_utf8_lossy(text), lark);
+            let mut state = automaton.start();
+            if automaton.advance(&mut state, text, &mut scratch).is_ok() {
+                let mut whole = text.clone();
+                automaton.completion(&state, &mut whole);
+                prop_assert!(slow.accepts(&whole), "{:?} completed to {:?}\n{}", text, whole, lark);
+            }
+        }
+    }
+}
+
+/// A greedy lexer in front of a parser over letters.
+struct Slow<'a> {
+    parser: &'a GrammarAutomaton,
+    dfas: &'a [Dfa],
+    ignores: bool,
+}
+
+impl Slow<'_> {
+    fn goes_on(&self, read: &[u8], letter: u8) -> bool {
+        let mut state = self.parser.start();
+        let mut text = read.to_vec();
+        text.push(letter);
+        self.parser.advance(&mut state, &text, &mut self.parser.scratch()).is_ok()
+    }
+
+    /// Whether a terminal can still match after `lexeme`, and whether it matches it.
+    fn reads(&self, terminal: usize, lexeme: &[u8]) -> (bool, bool) {
+        if terminal == self.dfas.len() {
+            let blank = lexeme.iter().all(|&c| c == b' ');
+            return (blank, blank && !lexeme.is_empty());
+        }
+        let dfa = &self.dfas[terminal];
+        let mut state = Some(dfa.start());
+        for &byte in lexeme {
+            state = state.and_then(|s| dfa.next(s, dfa.alphabet().class_of(byte.into())));
+        }
+        (state.is_some(), state.is_some_and(|s| dfa.is_accepting(s)))
+    }
+
+    fn accepts(&self, text: &[u8]) -> bool {
+        // All that the parser may have read, letter by letter.
+        let mut read: BTreeSet<Vec<u8>> = [Vec::new()].into();
+        let mut at = 0;
+        let mut is_first = true;
+        while at < text.len() {
+            let mut allowed: Vec<usize> = (0..self.dfas.len())
+                .filter(|&t| read.iter().any(|read| self.goes_on(read, b"abc"[t])))
+                .collect();
+            if self.ignores && !is_first && !allowed.is_empty() {
+                allowed.push(self.dfas.len());
+            }
+            is_first = false;
+            let mut end = at;
+            while end < text.len() && allowed.iter().any(|&t| self.reads(t, &text[at..=end]).0) {
+                end += 1;
+            }
+            let ends: Vec<usize> = allowed.iter().copied().filter(|&t| self.reads(t, &text[at..end]).1).collect();
+            if end == at || ends.is_empty() {
+                return false;
+            }
+            let mut next = BTreeSet::new();
+            for &terminal in &ends {
+                for read in &read {
+                    if terminal == self.dfas.len() {
+                        next.insert(read.clone());
+                    } else if self.goes_on(read, b"abc"[terminal]) {
+                        let mut read = read.clone();
+                        read.push(b"abc"[terminal]);
+                        next.insert(read);
+                    }
+                }
+            }
+            read = next;
+            at = end;
+        }
+        read.iter().any(|read| self.parser.accepts(read))
+    }
+}
