@@ -1,4 +1,4 @@
-use crate::SpecialId;
+use crate::SpecialTokens;
 
 /// A deterministic machine over bytes: what every mask is computed from.
 ///
@@ -55,7 +55,7 @@ pub trait ByteAutomaton: Send + Sync {
     /// Appends a shortest text (in bytes) that leads from `state` to
     /// acceptance; nothing where the text may end. An automaton that reads
     /// special tokens goes as far as the first of them on its way, which
-    /// [`completion_special`](Self::completion_special) names.
+    /// [`SpecialTokens::completion`] names.
     ///
     /// Where that would have more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes,
     /// nothing may be appended.
@@ -95,47 +95,8 @@ pub trait ByteAutomaton: Send + Sync {
         None
     }
 
-    /// The special tokens that this automaton reads as symbols of their own,
-    /// by their names in the vocabulary. A [`SpecialId`] is a place in this
-    /// list.
-    fn specials(&self) -> &[Box<str>] {
-        &[]
-    }
-
-    /// Appends the special tokens that may come at `state`.
-    fn allowed_specials(&self, _state: &Self::State, _out: &mut Vec<SpecialId>) {}
-
-    /// As [`allowed_specials`](Self::allowed_specials), where many states allow the same:
-    /// the number of their list then, and nothing is appended. States of one automaton with
-    /// equal numbers allow the same special tokens, so that a guide asks for the list once.
-    /// `cursor` is where the scratch has entered `state`.
-    fn list_specials(
-        &self,
-        state: &Self::State,
-        _cursor: Cursor,
-        _scratch: &mut Self::Scratch,
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        self.allowed_specials(state, out);
-        None
-    }
-
-    /// Bytes of which one may come wherever a special token may: where none may, none is asked
-    /// for. `None` promises nothing.
-    fn special_heads(&self) -> Option<ByteSet> {
-        None
-    }
-
-    /// Commits a special token; `false`, and `state` unchanged, if it may not
-    /// come.
-    fn advance_special(&self, _state: &mut Self::State, _special: SpecialId) -> bool {
-        false
-    }
-
-    /// The special token with which a shortest way to acceptance begins, where
-    /// [`completion`](Self::completion) appends nothing and the text may not
-    /// end.
-    fn completion_special(&self, _state: &Self::State) -> Option<SpecialId> {
+    /// What reads special tokens, if this automaton does.
+    fn specials(&self) -> Option<&dyn SpecialTokens<Self::State, Self::Scratch>> {
         None
     }
 

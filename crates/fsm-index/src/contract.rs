@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::specials;
 use crate::vocabulary::Having;
 use crate::walk::Walker;
 use crate::{
@@ -43,7 +44,7 @@ impl Default for Effort {
 ///   [`ByteAutomaton::step`] says, byte by byte, and both with
 ///   [`ByteAutomaton::next_bytes`];
 /// - masks under the same [`ByteAutomaton::mask_key`] with each other, and special tokens
-///   under the same number of [`ByteAutomaton::list_specials`];
+///   under the same number of [`SpecialTokens::list`](crate::SpecialTokens::list);
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
 ///
@@ -180,7 +181,7 @@ fn same_key<A: ByteAutomaton>(
     let mut exceptional = false;
     automaton.exceptions(state, &mut |_| exceptional = true);
     let mut specials = Vec::new();
-    automaton.allowed_specials(state, &mut specials);
+    specials::allowed(automaton, state, &mut specials);
     let unsure = Having::OneOf(automaton.unsure_texts().into());
     if exceptional || !specials.is_empty() || !vocabulary.having(unsure).is_empty() {
         return Ok(());
@@ -223,14 +224,17 @@ fn same_list<A: ByteAutomaton>(
     state: &A::State,
     lists: &mut HashMap<u32, Vec<SpecialId>>,
 ) -> Result<(), String> {
+    let Some(specials) = automaton.specials() else {
+        return Ok(());
+    };
     let (mut expected, mut listed) = (Vec::new(), Vec::new());
-    automaton.allowed_specials(state, &mut expected);
+    specials.allowed(state, &mut expected);
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(state, &mut scratch);
-    let number = automaton.list_specials(state, cursor, &mut scratch, &mut listed);
-    let heads = automaton.special_heads().unwrap_or(ByteSet::ALL);
+    let number = specials.list(state, cursor, &mut scratch, &mut listed);
+    let heads = specials.heads().unwrap_or(ByteSet::ALL);
     let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
-    let is_promised = automaton.special_heads().is_some() && !expected.is_empty();
+    let is_promised = specials.heads().is_some() && !expected.is_empty();
     if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
         return Err(format!(
             "the special tokens {expected:?} may come, and none of their heads"
@@ -267,12 +271,13 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
         if automaton.is_accepting(&after) {
             return Ok(());
         }
-        let Some(special) = automaton.completion_special(&after) else {
+        let special = automaton.specials().and_then(|s| s.completion(&after));
+        let Some(special) = special else {
             return Err(format!(
                 "the completion {shown:?} does not end in acceptance"
             ));
         };
-        if !automaton.advance_special(&mut after, special) {
+        if !specials::advance(automaton, &mut after, special) {
             return Err(format!(
                 "the special token {} behind the completion {shown:?} is refused",
                 special.0

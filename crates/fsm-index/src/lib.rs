@@ -57,6 +57,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
+pub use specials::SpecialTokens;
 pub use tables::{PackedRow, Tables};
 pub use token::{SpecialId, TokenId};
 pub use vocabulary::{

@@ -82,39 +82,8 @@ impl ByteAutomaton for Quiet {
         }
     }
 
-    fn specials(&self) -> &[Box<str>] {
-        &self.specials
-    }
-
-    fn allowed_specials(&self, state: &u32, out: &mut Vec<SpecialId>) {
-        if *state == 0 {
-            out.push(SpecialId(0));
-        }
-    }
-
-    fn list_specials(
-        &self,
-        state: &u32,
-        _: Cursor,
-        _: &mut (),
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        let number = match state {
-            0 => self.numbers.0,
-            _ => self.numbers.1,
-        };
-        if number.is_none() {
-            self.allowed_specials(state, out);
-        }
-        number
-    }
-
-    fn special_heads(&self) -> Option<ByteSet> {
-        self.heads
-    }
-
-    fn advance_special(&self, state: &mut u32, special: SpecialId) -> bool {
-        *state == 0 && special == SpecialId(0)
+    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<u32, ()>> {
+        Some(self)
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
@@ -131,6 +100,37 @@ impl ByteAutomaton for Quiet {
     ) -> bool {
         out.push(cursor.0);
         true
+    }
+}
+
+impl fsm_index::SpecialTokens<u32, ()> for Quiet {
+    fn names(&self) -> &[Box<str>] {
+        &self.specials
+    }
+
+    fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
+        if *state == 0 {
+            out.push(SpecialId(0));
+        }
+    }
+
+    fn list(&self, state: &u32, _: Cursor, _: &mut (), out: &mut Vec<SpecialId>) -> Option<u32> {
+        let number = match state {
+            0 => self.numbers.0,
+            _ => self.numbers.1,
+        };
+        if number.is_none() {
+            self.allowed(state, out);
+        }
+        number
+    }
+
+    fn heads(&self) -> Option<ByteSet> {
+        self.heads
+    }
+
+    fn advance(&self, state: &mut u32, special: SpecialId) -> bool {
+        *state == 0 && special == SpecialId(0)
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
-    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, SpecialId, TextAt, TextLoop,
+    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, TextAt, TextLoop,
 };
 
 use super::free::Place;
@@ -49,7 +49,7 @@ pub(super) struct Graph {
     pub(super) names_are_json_text: bool,
     /// Whether one begins like JSON outside of strings.
     pub(super) names_look_like_json: bool,
-    /// See [`ByteAutomaton::special_heads`].
+    /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
     /// See [`ByteAutomaton::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
@@ -135,7 +135,12 @@ impl TagAutomaton {
 
     /// Writes what leads out of a state and through the parts behind it, up to a special token
     /// or the end, and says which; `None` where JSON on its way takes more than `most` bytes.
-    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<Option<u32>> {
+    pub(super) fn complete(
+        &self,
+        state: &State,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Option<u32>> {
         let way = self.nearest(state, most)?;
         out.extend_from_slice(&way.text);
         let (mut junction, mut stack) = (way.junction, way.stack);
@@ -317,12 +322,6 @@ impl ByteAutomaton for TagAutomaton {
         fits
     }
 
-    fn completion_special(&self, state: &State) -> Option<SpecialId> {
-        let mut text = Vec::new();
-        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
-        special.filter(|_| text.is_empty()).map(SpecialId)
-    }
-
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         self.0
             .parts
@@ -330,30 +329,8 @@ impl ByteAutomaton for TagAutomaton {
             .all(|part| part.body.is_fine_without(chars))
     }
 
-    fn specials(&self) -> &[Box<str>] {
-        &self.0.specials
-    }
-
-    fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        self.all_specials(state, out);
-    }
-
-    fn list_specials(
-        &self,
-        state: &State,
-        cursor: Cursor,
-        x: &mut Scratch,
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        self.numbered_specials(state, Some((cursor, x)), out)
-    }
-
-    fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
-        self.take_special(state, special)
-    }
-
-    fn special_heads(&self) -> Option<ByteSet> {
-        self.0.special_heads
+    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<State, Scratch>> {
+        (!self.0.specials.is_empty()).then_some(self)
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
