@@ -21,10 +21,11 @@ use tokenmold_benches::{cases::Case, child, counts};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Compiles cases and leads their valid texts through them twice; counts each compile, each
-/// mask of the first time and of the second, and each token that is committed.
+/// mask of the first time, and each text of the second time with its masks and the tokens that
+/// are committed.
 ///
-/// Instructions are counted by valgrind, if it is installed (`--without-valgrind` leaves them
-/// out, which is fifty times faster). One case comes after another in one process, on one
+/// Instructions are counted by valgrind, which must be installed (`--without-valgrind` leaves
+/// them out, which is fifty times faster). One case comes after another in one process, on one
 /// thread.
 #[derive(Parser, Debug)]
 struct Arguments {
@@ -58,14 +59,12 @@ enum Kind {
     Compile,
     First,
     Warm,
-    Advance,
 }
 
-const KINDS: [(Kind, &str); 4] = [
+const KINDS: [(Kind, &str); 3] = [
     (Kind::Compile, "compile"),
     (Kind::First, "first mask"),
-    (Kind::Warm, "warm mask"),
-    (Kind::Advance, "advance"),
+    (Kind::Warm, "warm step"),
 ];
 
 /// One call.
@@ -75,6 +74,8 @@ struct Call {
     case: String,
     /// Tokens of the text before it.
     at: usize,
+    /// Among so many steps what it costs is divided.
+    steps: usize,
     allocations: usize,
     nodes: u64,
 }
@@ -165,10 +166,14 @@ fn print(arguments: &Arguments, calls: &[Call], instructions: &[u64]) {
                 .enumerate()
                 .filter(|(_, call)| call.kind == kind)
         };
-        let counted = of_kind().filter_map(|(at, _)| instructions.get(at));
-        let s = Summary::new(counted.map(|&i| i as f64).collect());
+        let counted = of_kind().filter_map(|(at, call)| {
+            let instructions = *instructions.get(at)?;
+            Some(instructions as f64 / call.steps as f64)
+        });
+        let s = Summary::new(counted.collect());
         let count = of_kind().count();
-        let mean = |sum: u64| sum as f64 / count.max(1) as f64;
+        let steps: usize = of_kind().map(|(_, call)| call.steps).sum();
+        let mean = |sum: u64| sum as f64 / steps.max(1) as f64;
         println!(
             "{name:12} {count:8} {:10.0} {:10.0} {:10.0} {:10.0} {:11.0} {:8.2} {:9.1}",
             s.avg,
@@ -223,12 +228,13 @@ fn measure(
     calls: &mut Vec<Call>,
 ) -> Result<(), String> {
     let options = Options::default();
-    let mut note = |kind, at, before: usize, nodes| {
+    let mut note = |kind, (at, steps): (usize, usize), before: usize, nodes| {
         let allocations = ALLOCATOR.stats().allocations - before;
         calls.push(Call {
             kind,
             case: case.id.clone(),
             at,
+            steps,
             allocations,
             nodes,
         });
@@ -236,7 +242,7 @@ fn measure(
     let before = ALLOCATOR.stats().allocations;
     let mut automaton = None;
     counted(&mut || automaton = SchemaAutomaton::new(&case.schema, &options).ok());
-    note(Kind::Compile, 0, before, 0);
+    note(Kind::Compile, (0, 1), before, 0);
     let Some(automaton) = automaton else {
         return Ok(());
     };
@@ -247,30 +253,47 @@ fn measure(
     let index = Index::lazy(automaton, vocabulary, &config).map_err(|e| e.to_string())?;
     let index = Arc::new(index);
     let valid = case.tests.iter().filter(|test| test.valid).take(texts);
-    let spelt: Vec<Vec<u32>> = valid.filter_map(|test| speller.spell(&test.text)).collect();
-    for kind in [Kind::First, Kind::Warm] {
-        for tokens in &spelt {
-            let mut guide = Guide::new(Arc::clone(&index));
-            let mut buffer = MaskBuffer::new(vocabulary.width());
-            for at in 0..=tokens.len() {
-                let visited = index.stats().nodes_visited;
-                let before = ALLOCATOR.stats().allocations;
-                let mut done = false;
-                counted(&mut || done = guide.write_mask(&mut buffer).is_ok());
-                note(kind, at, before, index.stats().nodes_visited - visited);
-                while let Some(rayon::Yield::Executed) = rayon::yield_now() {}
-                let Some(&token) = tokens.get(at).filter(|_| done) else {
-                    break;
-                };
-                let before = ALLOCATOR.stats().allocations;
-                let mut done = false;
-                counted(&mut || done = guide.advance(TokenId::new(token)).is_ok());
-                note(Kind::Advance, at, before, 0);
-                if !done {
-                    break;
-                }
+    for tokens in valid.filter_map(|test| speller.spell(&test.text)) {
+        let mut guide = Guide::new(Arc::clone(&index));
+        let mut buffer = MaskBuffer::new(vocabulary.width());
+        let mut steps = 0;
+        for at in 0..=tokens.len() {
+            let visited = index.stats().nodes_visited;
+            let before = ALLOCATOR.stats().allocations;
+            let mut done = false;
+            counted(&mut || done = guide.write_mask(&mut buffer).is_ok());
+            note(
+                Kind::First,
+                (at, 1),
+                before,
+                index.stats().nodes_visited - visited,
+            );
+            while let Some(rayon::Yield::Executed) = rayon::yield_now() {}
+            let Some(&token) = tokens.get(at).filter(|_| done) else {
+                break;
+            };
+            if guide.advance(TokenId::new(token)).is_err() {
+                break;
             }
+            steps += 1;
         }
+        let mut guide = Guide::new(Arc::clone(&index));
+        let visited = index.stats().nodes_visited;
+        let before = ALLOCATOR.stats().allocations;
+        let mut done = Ok(());
+        counted(&mut || {
+            done = tokens[..steps].iter().try_for_each(|&token| {
+                guide.write_mask(&mut buffer)?;
+                guide.advance(TokenId::new(token))
+            });
+        });
+        note(
+            Kind::Warm,
+            (0, steps.max(1)),
+            before,
+            index.stats().nodes_visited - visited,
+        );
+        done.map_err(|e| format!("{}: {e}", case.id))?;
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use crate::specials;
 use crate::vocabulary::Having;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, SpecialId, TextRuns,
-    TokenId, TokenMask, Vocabulary, brute_force_mask,
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,
+    TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
 /// How far [`check`] goes.
@@ -43,7 +43,7 @@ impl Default for Effort {
 /// - what [`ByteAutomaton::advance`] says with what
 ///   [`ByteAutomaton::step`] says, byte by byte, and both with
 ///   [`ByteAutomaton::next_bytes`];
-/// - masks under the same [`ByteAutomaton::mask_key`] with each other, and special tokens
+/// - masks under the same [`ByteAutomaton::key`] with each other, and special tokens
 ///   under the same number of [`SpecialTokens::list`](crate::SpecialTokens::list);
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
@@ -202,7 +202,9 @@ fn same_key<A: ByteAutomaton>(
     );
     let depth = automaton.depth_used(&scratch).max(1);
     let mut key = vec![depth as u32];
-    if !automaton.mask_key(cursor, depth, trie.horizon(), &mut scratch, &mut key) {
+    let (scope, horizon) = (Scope::Index, trie.horizon());
+    let told = automaton.key(cursor, scope, depth, horizon, &mut scratch, &mut key);
+    if told.is_none() {
         return Ok(());
     }
     match by_key.get(&key) {

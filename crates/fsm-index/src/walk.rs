@@ -8,7 +8,7 @@ use crate::memo::Memo;
 use crate::reading::Readings;
 use crate::specials;
 use crate::vocabulary::{Child, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -244,7 +244,7 @@ impl Walker {
         (cursor, known): (Cursor, Cursor),
         scratch: &mut A::Scratch,
         trie: &Trie,
-        differences: &Differences,
+        texts: &Texts,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         self.ends.clear();
@@ -262,8 +262,8 @@ impl Walker {
         let mut before: &[u8] = &[];
         let mut stepped = 0;
         let mut visited = 0;
-        let branch = differences.branch();
-        for (number, text) in differences.texts().enumerate() {
+        let branch = texts.branch();
+        for (number, text) in texts.iter().enumerate() {
             let shared = text.iter().zip(before).take_while(|(a, b)| a == b).count();
             let shared = shared.min(way.len());
             way.truncate(shared);

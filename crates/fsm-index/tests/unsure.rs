@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, MaskBuffer, SpecialId,
-    TokenId, Vocabulary, VocabularyBuilder,
+    ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, MaskBuffer,
+    Scope, SpecialId, TokenId, Vocabulary, VocabularyBuilder,
 };
 
 /// Texts of `a`, `b` and `c` without `abc` in them; where none is begun, a special token may
@@ -90,16 +90,20 @@ impl ByteAutomaton for Quiet {
         &self.unsure
     }
 
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         _: usize,
         _: Horizon<'_>,
         _: &mut (),
         out: &mut Vec<u32>,
-    ) -> bool {
+    ) -> Option<KeyLanguage> {
+        if scope == Scope::Vocabulary {
+            return None;
+        }
         out.push(cursor.0);
-        true
+        Some(KeyLanguage::OWN)
     }
 }
 

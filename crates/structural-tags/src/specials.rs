@@ -244,14 +244,12 @@ impl TagAutomaton {
     /// Whether any text of the characters of names may come at a cursor, as long as they are.
     fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
         let longest = self.0.longest_name;
-        if let Some(text) = self.text_loop(cursor, Horizon::of_bytes(longest), x)
+        let horizon = Horizon::of_bytes(longest);
+        if let Some(text) = self.describe(cursor, horizon, x).text()
             && self.has_name_chars(text.class)
+            && (text.next == cursor || text.steady >= longest as u32)
         {
-            let longest = longest as u32;
-            let behind = |x: &mut Scratch| self.text_ahead(cursor, longest, x);
-            return text.next == cursor
-                || text.steady >= longest
-                || behind(x).is_some_and(|behind| !behind.is_dead());
+            return true;
         }
         // Names of members that are not declared.
         self.free_text(cursor, x)

@@ -17,7 +17,8 @@ use crate::specials;
 use crate::vocabulary::segment_ends;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, SpecialId, TokenId, Vocabulary,
+    ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, Scope, SpecialId, TokenId,
+    Vocabulary,
 };
 
 /// A search gives up behind so many nodes of the vocabulary's trie: then no token leads to
@@ -281,9 +282,8 @@ fn key<A: ByteAutomaton>(
     let mut key = vec![u32::from(automaton.is_accepting(state))];
     let cursor = automaton.enter(state, scratch);
     let any_token = Horizon::of_bytes(u32::MAX as usize / 4);
-    if !automaton.mask_key(cursor, usize::MAX, any_token, scratch, &mut key) {
-        return None;
-    }
+    let all = usize::MAX;
+    automaton.key(cursor, Scope::Index, all, any_token, scratch, &mut key)?;
     automaton.exceptions(state, &mut |exception| {
         let (tag, bytes) = match exception {
             Exception::Begins(text) => (1, text),
