@@ -8,6 +8,7 @@
 //!   `memory` counts the bytes of schemas and soaks one process in all of them.
 //! - `worst` lists the longest masks and the slowest compiles with their causes; `costs` draws
 //!   what schemas and vocabularies cost by their size.
+//! - `counts` counts instructions, nodes and allocations of compiles and masks.
 //! - `hostile` runs inputs that mean harm, each in a process under limits, and says what each
 //!   costs: schemas, expressions, templates, files, responses.
 //! - `conformance` runs golden cases of the reference implementations and of the official
@@ -23,6 +24,7 @@ pub mod cases;
 pub mod cause;
 pub mod chat_template;
 pub mod child;
+pub mod counts;
 pub mod engines;
 pub mod golden;
 pub mod grammars;

@@ -7,7 +7,9 @@ use crate::budget::{Budget, Meter, Unwatched, Watch};
 use crate::cache::Generation;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
-use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, TokenMask, Vocabulary};
+use crate::{
+    ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, Horizon, Scope, TokenMask, Vocabulary,
+};
 
 /// Rows by the cursors that they are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +129,14 @@ impl Built {
         let mut key = std::mem::take(&mut work.key);
         key.clear();
         let horizon = Horizon::of_bytes(usize::MAX);
-        automaton.mask_key(cursor, 1, horizon, &mut work.scratch, &mut key);
+        automaton.key(
+            cursor,
+            Scope::Index,
+            1,
+            horizon,
+            &mut work.scratch,
+            &mut key,
+        );
         // Every state that a guide can come to has a row.
         let at = key.first().map(|row| self.cursors.binary_search(row));
         work.key = key;

@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 use crate::decoder::{Decoder, Entry};
 use crate::horizon;
 use crate::vocabulary::CharRanges;
-use crate::{ByteAutomaton, ClassId, Cursor, Horizon, Place, TextLoop};
+use crate::{
+    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Place, Scope, TextLoop,
+};
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
 /// built from.
@@ -496,15 +498,17 @@ impl ByteAutomaton for ByteDfa {
         self.step_inside(cursor, byte)
     }
 
-    fn text_loop(&self, cursor: Cursor, _: Horizon<'_>, _: &mut ()) -> Option<TextLoop> {
-        let hints = self.hints.as_ref().filter(|_| self.is_between(cursor))?;
-        let text = hints.loops.get(self.number(cursor)).copied().flatten()?;
-        let next = self.state(text.next as usize);
-        Some(TextLoop {
-            class: ClassId(text.class),
-            next,
-            steady: if next == cursor { u32::MAX } else { 0 },
-            alike: next == cursor,
+    fn describe(&self, cursor: Cursor, _: Horizon<'_>, _: &mut ()) -> Description {
+        let hints = self.hints.as_ref().filter(|_| self.is_between(cursor));
+        let text = hints.and_then(|hints| hints.loops.get(self.number(cursor)).copied().flatten());
+        text.map_or(Description::Unknown, |text| {
+            let next = self.state(text.next as usize);
+            Description::Text(TextLoop {
+                class: ClassId(text.class),
+                next,
+                steady: if next == cursor { u32::MAX } else { 0 },
+                alike: next == cursor,
+            })
         })
     }
 
@@ -515,23 +519,20 @@ impl ByteAutomaton for ByteDfa {
             .map_or(&[], |ranges| ranges)
     }
 
-    fn resembles(&self, cursor: Cursor, scratch: &mut ()) -> Option<Cursor> {
-        let horizon = Horizon::of_bytes(0);
-        let next = self.text_loop(cursor, horizon, scratch)?.next;
-        let further = self.text_loop(next, horizon, scratch)?.next;
-        (next != cursor && further == next).then_some(next)
-    }
-
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         _: usize,
         _: Horizon<'_>,
         _: &mut (),
         out: &mut Vec<u32>,
-    ) -> bool {
+    ) -> Option<KeyLanguage> {
+        if scope == Scope::Vocabulary {
+            return None;
+        }
         out.push(self.row_cursor(cursor).0);
-        true
+        Some(KeyLanguage::OWN)
     }
 }
 

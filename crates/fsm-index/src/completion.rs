@@ -36,9 +36,9 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
         automaton.completion_within(state, left, text).then_some(())
     };
     fits(state, max_bytes, &mut text)?;
-    if automaton.specials().is_empty() {
+    let Some(specials) = automaton.specials() else {
         return Some(vec![Piece::Text(text)]);
-    }
+    };
     let mut state = state.clone();
     let mut scratch = automaton.scratch();
     let mut left = max_bytes;
@@ -49,9 +49,9 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
         if automaton.is_accepting(&state) {
             return Some(out);
         }
-        let special = automaton.completion_special(&state)?;
-        let name = automaton.specials().get(special.0 as usize)?;
-        if !automaton.advance_special(&mut state, special) {
+        let special = specials.completion(&state)?;
+        let name = specials.names().get(special.0 as usize)?;
+        if !specials.advance(&mut state, special) {
             return None;
         }
         left = left.checked_sub(name.len().max(1))?;

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::specials;
 use crate::vocabulary::Having;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, SpecialId, TextRuns,
-    TokenId, TokenMask, Vocabulary, brute_force_mask,
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,
+    TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
 };
 
 /// How far [`check`] goes.
@@ -42,8 +43,8 @@ impl Default for Effort {
 /// - what [`ByteAutomaton::advance`] says with what
 ///   [`ByteAutomaton::step`] says, byte by byte, and both with
 ///   [`ByteAutomaton::next_bytes`];
-/// - masks under the same [`ByteAutomaton::mask_key`] with each other, and special tokens
-///   under the same number of [`ByteAutomaton::list_specials`];
+/// - masks under the same [`ByteAutomaton::key`] with each other, and special tokens
+///   under the same number of [`SpecialTokens::list`](crate::SpecialTokens::list);
 /// - [`ByteAutomaton::completion`] with what may come, and that it ends in
 ///   acceptance: there is no dead end.
 ///
@@ -180,7 +181,7 @@ fn same_key<A: ByteAutomaton>(
     let mut exceptional = false;
     automaton.exceptions(state, &mut |_| exceptional = true);
     let mut specials = Vec::new();
-    automaton.allowed_specials(state, &mut specials);
+    specials::allowed(automaton, state, &mut specials);
     let unsure = Having::OneOf(automaton.unsure_texts().into());
     if exceptional || !specials.is_empty() || !vocabulary.having(unsure).is_empty() {
         return Ok(());
@@ -201,7 +202,9 @@ fn same_key<A: ByteAutomaton>(
     );
     let depth = automaton.depth_used(&scratch).max(1);
     let mut key = vec![depth as u32];
-    if !automaton.mask_key(cursor, depth, trie.horizon(), &mut scratch, &mut key) {
+    let (scope, horizon) = (Scope::Index, trie.horizon());
+    let told = automaton.key(cursor, scope, depth, horizon, &mut scratch, &mut key);
+    if told.is_none() {
         return Ok(());
     }
     match by_key.get(&key) {
@@ -223,14 +226,17 @@ fn same_list<A: ByteAutomaton>(
     state: &A::State,
     lists: &mut HashMap<u32, Vec<SpecialId>>,
 ) -> Result<(), String> {
+    let Some(specials) = automaton.specials() else {
+        return Ok(());
+    };
     let (mut expected, mut listed) = (Vec::new(), Vec::new());
-    automaton.allowed_specials(state, &mut expected);
+    specials.allowed(state, &mut expected);
     let mut scratch = automaton.scratch();
     let cursor = automaton.enter(state, &mut scratch);
-    let number = automaton.list_specials(state, cursor, &mut scratch, &mut listed);
-    let heads = automaton.special_heads().unwrap_or(ByteSet::ALL);
+    let number = specials.list(state, cursor, &mut scratch, &mut listed);
+    let heads = specials.heads().unwrap_or(ByteSet::ALL);
     let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
-    let is_promised = automaton.special_heads().is_some() && !expected.is_empty();
+    let is_promised = specials.heads().is_some() && !expected.is_empty();
     if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
         return Err(format!(
             "the special tokens {expected:?} may come, and none of their heads"
@@ -267,12 +273,13 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
         if automaton.is_accepting(&after) {
             return Ok(());
         }
-        let Some(special) = automaton.completion_special(&after) else {
+        let special = automaton.specials().and_then(|s| s.completion(&after));
+        let Some(special) = special else {
             return Err(format!(
                 "the completion {shown:?} does not end in acceptance"
             ));
         };
-        if !automaton.advance_special(&mut after, special) {
+        if !specials::advance(automaton, &mut after, special) {
             return Err(format!(
                 "the special token {} behind the completion {shown:?} is refused",
                 special.0

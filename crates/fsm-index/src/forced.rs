@@ -1,6 +1,7 @@
 //! What must come next, whatever the model would choose.
 
 use crate::masks::Work;
+use crate::specials;
 use crate::vocabulary::NO_TOKEN;
 use crate::{ByteAutomaton, Guide, TokenId};
 
@@ -67,7 +68,7 @@ impl<A: ByteAutomaton> Guide<A> {
         // Every state can reach acceptance and acceptance stops the loop, so
         // it cannot go round in a circle.
         while !automaton.is_accepting(&state) {
-            automaton.allowed_specials(&state, &mut specials);
+            specials::allowed(automaton, &state, &mut specials);
             let cursor = automaton.enter(&state, &mut scratch);
             let mut alive =
                 (0..=255u8).filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());

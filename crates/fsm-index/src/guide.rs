@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::index::Lent;
 use crate::masks::Work;
 use crate::row::RowView;
-use crate::specials::Specials;
+use crate::specials::{self, Specials};
 use crate::vocabulary::Having;
 use crate::{
     ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,
@@ -424,9 +424,7 @@ impl<A: ByteAutomaton> Guide<A> {
         if self.index.specials().is_empty() {
             return specials;
         }
-        self.index
-            .automaton()
-            .allowed_specials(&self.state, &mut specials);
+        specials::allowed(self.index.automaton(), &self.state, &mut specials);
         specials
     }
 
@@ -457,7 +455,9 @@ impl<A: ByteAutomaton> Guide<A> {
             TokenKind::End | TokenKind::Special => {
                 let mut specials = self.index.specials().iter();
                 match specials.position(|&special| special == token) {
-                    Some(at) if automaton.advance_special(state, SpecialId(at as u32)) => Ok(false),
+                    Some(at) if specials::advance(automaton, state, SpecialId(at as u32)) => {
+                        Ok(false)
+                    }
                     Some(_) => Err(refused(token, 0, "may not come here")),
                     None if kind == TokenKind::End => Err(refused(
                         token,

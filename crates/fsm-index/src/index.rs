@@ -9,7 +9,7 @@ use crate::cache::{Cache, Generation};
 use crate::changed::Bits;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
-use crate::specials::Specials;
+use crate::specials::{self, Specials};
 use crate::spelling::{Search, Spelling};
 use crate::vocabulary::{Cutter, Having};
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
@@ -369,14 +369,15 @@ impl<A: ByteAutomaton> Index<A> {
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index<A>, Error> {
-        let mut specials = Vec::new();
-        let known = match automaton.specials() {
+        let mut symbols = Vec::new();
+        let names = specials::names(&automaton);
+        let known = match names {
             [] => HashMap::new(),
             _ => vocabulary.special_names(),
         };
-        for name in automaton.specials() {
+        for name in names {
             let found = known.get(name.as_bytes()).copied();
-            specials.push(found.ok_or_else(|| {
+            symbols.push(found.ok_or_else(|| {
                 Error::new(
                     ErrorKind::Vocabulary,
                     format!(
@@ -390,7 +391,7 @@ impl<A: ByteAutomaton> Index<A> {
             [] => Arc::default(),
             texts => vocabulary.having(Having::OneOf(texts.into())),
         };
-        let heads = automaton.special_heads();
+        let heads = automaton.specials().and_then(|specials| specials.heads());
         let special_heads = heads.and_then(|heads| {
             let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
             heads.map(|byte| vocabulary.token_of(&[byte])).collect()
@@ -406,7 +407,7 @@ impl<A: ByteAutomaton> Index<A> {
                 Fill::Lazy => 128,
             }),
             rows: Rows::Kept(Cache::new(config.max_row_bytes)),
-            specials: specials.into(),
+            specials: symbols.into(),
             spelling: Spelling::Whole,
             mask_budget: config.mask_budget.clone(),
         })

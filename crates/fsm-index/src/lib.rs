@@ -44,8 +44,8 @@ mod walk;
 mod walk_on_top;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText,
-    Horizon, KeyLanguage, Place, Reach, ReadText, TextAt, TextLoop, TextStep,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText,
+    Horizon, KeyLanguage, Place, Reach, ReadText, Scope, TextAt, TextLoop, TextStep, Texts,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;
@@ -57,6 +57,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
+pub use specials::SpecialTokens;
 pub use tables::{PackedRow, Tables};
 pub use token::{SpecialId, TokenId};
 pub use vocabulary::{

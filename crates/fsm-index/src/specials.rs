@@ -1,8 +1,97 @@
-//! Special tokens that may come, laid beside a row.
+//! Special tokens: what an automaton says of them, and those that may come, laid beside a
+//! row.
 
 use std::sync::Arc;
 
-use crate::{ByteAutomaton, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, SpecialId, TokenId, TokenKind, Vocabulary};
+
+/// Reads special tokens as symbols of their own, never by the bytes of their names: the part
+/// of a [`ByteAutomaton`] for chat formats that mark structure with such tokens. `S` and `X` are
+/// the automaton's [`State`](ByteAutomaton::State) and [`Scratch`](ByteAutomaton::Scratch).
+///
+/// ```
+/// use fsm_index::{SpecialId, SpecialTokens};
+///
+/// /// Reads the marker once.
+/// struct Once([Box<str>; 1]);
+///
+/// impl SpecialTokens<bool, ()> for Once {
+///     fn names(&self) -> &[Box<str>] {
+///         &self.0
+///     }
+///     fn allowed(&self, read: &bool, out: &mut Vec<SpecialId>) {
+///         out.extend((!read).then_some(SpecialId(0)));
+///     }
+///     fn advance(&self, read: &mut bool, _: SpecialId) -> bool {
+///         !std::mem::replace(read, true)
+///     }
+/// }
+///
+/// let once = Once(["<marker>".into()]);
+/// let mut read = false;
+/// assert!(once.advance(&mut read, SpecialId(0)) && !once.advance(&mut read, SpecialId(0)));
+/// ```
+pub trait SpecialTokens<S, X> {
+    /// Their names in the vocabulary. A [`SpecialId`] is a place in this list.
+    fn names(&self) -> &[Box<str>];
+
+    /// Appends those that may come at `state`.
+    fn allowed(&self, state: &S, out: &mut Vec<SpecialId>);
+
+    /// Commits one; `false`, and `state` unchanged, if it may not come.
+    fn advance(&self, state: &mut S, special: SpecialId) -> bool;
+
+    /// That with which a shortest way to acceptance begins, where
+    /// [`ByteAutomaton::completion`] appends nothing and the text may not end.
+    fn completion(&self, _state: &S) -> Option<SpecialId> {
+        None
+    }
+
+    /// As [`allowed`](Self::allowed), where many states allow the same: the number of their
+    /// list then, and nothing is appended. States of one automaton with equal numbers allow
+    /// the same special tokens, so that a guide asks for the list once. `cursor` is where the
+    /// scratch has entered `state`.
+    fn list(
+        &self,
+        state: &S,
+        _cursor: Cursor,
+        _scratch: &mut X,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        self.allowed(state, out);
+        None
+    }
+
+    /// Bytes of which one may come wherever a special token may: where none may, none is
+    /// asked for. `None` promises nothing.
+    fn heads(&self) -> Option<ByteSet> {
+        None
+    }
+}
+
+/// The names of the special tokens that an automaton reads.
+pub(crate) fn names<A: ByteAutomaton>(automaton: &A) -> &[Box<str>] {
+    automaton
+        .specials()
+        .map_or(&[], |specials| specials.names())
+}
+
+/// Appends the special tokens that may come at a state.
+pub(crate) fn allowed<A: ByteAutomaton>(automaton: &A, state: &A::State, out: &mut Vec<SpecialId>) {
+    if let Some(specials) = automaton.specials() {
+        specials.allowed(state, out);
+    }
+}
+
+/// Commits a special token, if it may come.
+pub(crate) fn advance<A: ByteAutomaton>(
+    automaton: &A,
+    state: &mut A::State,
+    special: SpecialId,
+) -> bool {
+    let specials = automaton.specials();
+    specials.is_some_and(|specials| specials.advance(state, special))
+}
 
 /// Special tokens that may come, as words of a mask: many of them lie side by side.
 #[derive(Debug, Default)]
@@ -69,8 +158,7 @@ impl SpecialSet {
 pub(crate) struct Specials {
     /// Those of the state, once they were found.
     here: Option<Arc<SpecialSet>>,
-    /// By the number of the list: see
-    /// [`list_specials`](crate::ByteAutomaton::list_specials).
+    /// By the number of the list: see [`SpecialTokens::list`].
     known: Option<(u32, Option<Arc<SpecialSet>>)>,
     list: Vec<SpecialId>,
 }
@@ -100,12 +188,16 @@ impl Specials {
             (!set.is_empty()).then(|| Arc::new(set))
         };
         list.clear();
-        let number = automaton.list_specials(state, cursor, scratch, list);
+        let Some(reader) = automaton.specials() else {
+            self.here = None;
+            return;
+        };
+        let number = reader.list(state, cursor, scratch, list);
         self.here = match (number, &self.known) {
             (None, _) => made(list),
             (Some(number), Some((known, set))) if *known == number => set.clone(),
             (Some(number), _) => {
-                automaton.allowed_specials(state, list);
+                reader.allowed(state, list);
                 let set = made(list);
                 // None are known at once.
                 if set.is_some() {

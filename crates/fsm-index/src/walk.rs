@@ -6,8 +6,9 @@ use crate::changed::Bits;
 use crate::levels::{Levels, Skips};
 use crate::memo::Memo;
 use crate::reading::Readings;
+use crate::specials;
 use crate::vocabulary::{Child, NO_TOKEN, Trie};
-use crate::{ByteAutomaton, ByteSet, Cursor, Differences, TokenMask, Vocabulary};
+use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
 #[derive(Debug, Default)]
@@ -243,7 +244,7 @@ impl Walker {
         (cursor, known): (Cursor, Cursor),
         scratch: &mut A::Scratch,
         trie: &Trie,
-        differences: &Differences,
+        texts: &Texts,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         self.ends.clear();
@@ -261,8 +262,8 @@ impl Walker {
         let mut before: &[u8] = &[];
         let mut stepped = 0;
         let mut visited = 0;
-        let branch = differences.branch();
-        for (number, text) in differences.texts().enumerate() {
+        let branch = texts.branch();
+        for (number, text) in texts.iter().enumerate() {
             let shared = text.iter().zip(before).take_while(|(a, b)| a == b).count();
             let shared = shared.min(way.len());
             way.truncate(shared);
@@ -454,7 +455,7 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
 /// that it decides what is right. Every faster way must give the same bits.
 ///
 /// Special tokens that the automaton reads are told by
-/// [`ByteAutomaton::allowed_specials`] and their names. O(bytes of the
+/// [`SpecialTokens::allowed`](crate::SpecialTokens::allowed) and their names. O(bytes of the
 /// vocabulary).
 pub fn brute_force_mask<A: ByteAutomaton>(
     automaton: &A,
@@ -475,9 +476,9 @@ pub fn brute_force_mask<A: ByteAutomaton>(
         }
     }
     let mut specials = Vec::new();
-    automaton.allowed_specials(state, &mut specials);
+    specials::allowed(automaton, state, &mut specials);
     for special in specials {
-        let name = automaton.specials().get(special.0 as usize);
+        let name = specials::names(automaton).get(special.0 as usize);
         if let Some(token) = name.and_then(|name| vocabulary.special(name)) {
             mask.allow(token);
         }

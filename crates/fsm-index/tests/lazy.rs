@@ -308,17 +308,23 @@ impl ByteAutomaton for Marked {
         })
     }
 
-    fn specials(&self) -> &[Box<str>] {
+    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<u32, ()>> {
+        Some(self)
+    }
+}
+
+impl fsm_index::SpecialTokens<u32, ()> for Marked {
+    fn names(&self) -> &[Box<str>] {
         &self.0
     }
 
-    fn allowed_specials(&self, state: &u32, out: &mut Vec<SpecialId>) {
+    fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
         if *state == 1 {
             out.push(SpecialId(0));
         }
     }
 
-    fn advance_special(&self, state: &mut u32, special: SpecialId) -> bool {
+    fn advance(&self, state: &mut u32, special: SpecialId) -> bool {
         *state == 1 && special == SpecialId(0)
     }
 }

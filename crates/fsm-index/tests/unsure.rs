@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, MaskBuffer, SpecialId,
-    TokenId, Vocabulary, VocabularyBuilder,
+    ByteAutomaton, ByteSet, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, MaskBuffer,
+    Scope, SpecialId, TokenId, Vocabulary, VocabularyBuilder,
 };
 
 /// Texts of `a`, `b` and `c` without `abc` in them; where none is begun, a special token may
@@ -82,55 +82,59 @@ impl ByteAutomaton for Quiet {
         }
     }
 
-    fn specials(&self) -> &[Box<str>] {
-        &self.specials
-    }
-
-    fn allowed_specials(&self, state: &u32, out: &mut Vec<SpecialId>) {
-        if *state == 0 {
-            out.push(SpecialId(0));
-        }
-    }
-
-    fn list_specials(
-        &self,
-        state: &u32,
-        _: Cursor,
-        _: &mut (),
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        let number = match state {
-            0 => self.numbers.0,
-            _ => self.numbers.1,
-        };
-        if number.is_none() {
-            self.allowed_specials(state, out);
-        }
-        number
-    }
-
-    fn special_heads(&self) -> Option<ByteSet> {
-        self.heads
-    }
-
-    fn advance_special(&self, state: &mut u32, special: SpecialId) -> bool {
-        *state == 0 && special == SpecialId(0)
+    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<u32, ()>> {
+        Some(self)
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
         &self.unsure
     }
 
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         _: usize,
         _: Horizon<'_>,
         _: &mut (),
         out: &mut Vec<u32>,
-    ) -> bool {
+    ) -> Option<KeyLanguage> {
+        if scope == Scope::Vocabulary {
+            return None;
+        }
         out.push(cursor.0);
-        true
+        Some(KeyLanguage::OWN)
+    }
+}
+
+impl fsm_index::SpecialTokens<u32, ()> for Quiet {
+    fn names(&self) -> &[Box<str>] {
+        &self.specials
+    }
+
+    fn allowed(&self, state: &u32, out: &mut Vec<SpecialId>) {
+        if *state == 0 {
+            out.push(SpecialId(0));
+        }
+    }
+
+    fn list(&self, state: &u32, _: Cursor, _: &mut (), out: &mut Vec<SpecialId>) -> Option<u32> {
+        let number = match state {
+            0 => self.numbers.0,
+            _ => self.numbers.1,
+        };
+        if number.is_none() {
+            self.allowed(state, out);
+        }
+        number
+    }
+
+    fn heads(&self) -> Option<ByteSet> {
+        self.heads
+    }
+
+    fn advance(&self, state: &mut u32, special: SpecialId) -> bool {
+        *state == 0 && special == SpecialId(0)
     }
 }
 

@@ -70,7 +70,11 @@ fn main() {
                 wrong_accepts += usize::from(own);
             }
             let shown: String = text["text"].to_string().chars().take(200).collect();
-            println!("TEXT {id}: ours {own}, {} says {accept}{}: {shown}", text["by"], if disputed { " (disputed)" } else { "" });
+            println!(
+                "TEXT {id}: ours {own}, {} says {accept}{}: {shown}",
+                text["by"],
+                if disputed { " (disputed)" } else { "" }
+            );
         }
         let took = begin.elapsed().as_millis();
         if took > 500 {
@@ -78,5 +82,7 @@ fn main() {
         }
         right += usize::from(fine);
     }
-    println!("{right} of {cases} cases, {right_texts} of {texts} texts, {wrong_accepts} wrong accepts");
+    println!(
+        "{right} of {cases} cases, {right_texts} of {texts} texts, {wrong_accepts} wrong accepts"
+    );
 }

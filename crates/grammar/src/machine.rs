@@ -1,7 +1,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fsm_index::{ByteAutomaton, Cursor, Horizon, MAX_COMPLETION, Place, SpecialId};
+use fsm_index::{
+    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, MAX_COMPLETION, Place, Scope,
+    SpecialId, SpecialTokens,
+};
 use schema_regex::automaton::Scratch as JsonScratch;
 
 use crate::cfg::Cfg;
@@ -55,7 +58,11 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(caches) = self.caches.take() {
-            let mut pool = self.home.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pool = self
+                .home
+                .pool
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if pool.len() < MAX_POOL {
                 pool.push(caches);
             }
@@ -65,7 +72,10 @@ impl Drop for Scratch {
 
 impl Inner {
     pub(crate) fn json_scratch(&self, terminal: u32) -> JsonScratch {
-        let mut pool = self.json_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .json_pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         match pool.iter().position(|known| known.0 == terminal) {
             Some(at) => pool.swap_remove(at).1,
             None => match &self.cfg.terminals[terminal as usize].matter {
@@ -76,7 +86,10 @@ impl Inner {
     }
 
     pub(crate) fn give_json_scratch(&self, terminal: u32, scratch: JsonScratch) {
-        let mut pool = self.json_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .json_pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if pool.len() < 4 * MAX_POOL {
             pool.push((terminal, scratch));
         }
@@ -106,11 +119,13 @@ impl GrammarAutomaton {
         let begin = caches.begin(&inner);
         if inner.checks_live && !caches.is_live(begin, &inner) {
             let (mut message, mut at) = (
-                "no text can be finished: the longest match always takes what must come next".to_owned(),
+                "no text can be finished: the longest match always takes what must come next"
+                    .to_owned(),
                 None,
             );
             if let Some(conflict) = conflict.flatten() {
-                let [first, second] = [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
+                let [first, second] =
+                    [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
                 message.push_str(&format!(
                     ": {} takes every byte with which {} can begin; exclude it, or make the former a `[lazy]` rule",
                     first.name, second.name
@@ -132,7 +147,8 @@ impl GrammarAutomaton {
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let mut scratch = self.scratch();
         let mut state = self.start();
-        self.advance(&mut state, text.as_ref(), &mut scratch).is_ok() && self.is_accepting(&state)
+        ByteAutomaton::advance(self, &mut state, text.as_ref(), &mut scratch).is_ok()
+            && self.is_accepting(&state)
     }
 
     /// How many states the parser has.
@@ -159,7 +175,9 @@ impl GrammarAutomaton {
             true => caches.greedy_way(config, &self.0),
             // Where nothing is forbidden that must come, a way can still be: another is.
             false => match caches.way(config, &self.0) {
-                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => Some(way),
+                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => {
+                    Some(way)
+                }
                 _ => caches.greedy_way(config, &self.0),
             },
         };
@@ -213,13 +231,6 @@ impl ByteAutomaton for GrammarAutomaton {
         }
     }
 
-    fn completion_special(&self, state: &State) -> Option<SpecialId> {
-        match self.way(state).first() {
-            Some(Said::Special(special)) => Some(SpecialId(*special)),
-            _ => None,
-        }
-    }
-
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
         let caches = scratch.caches();
         let config = caches.load(&state.0, &self.0);
@@ -232,47 +243,48 @@ impl ByteAutomaton for GrammarAutomaton {
         Cursor(scratch.caches().step(cursor.0, byte, &self.0))
     }
 
-    fn specials(&self) -> &[Box<str>] {
-        &self.0.cfg.specials
+    fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
+        (!self.0.cfg.specials.is_empty()).then_some(self)
     }
 
-    fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        out.extend(state.0.specials.iter().map(|&special| SpecialId(special)));
-    }
-
-    fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
-        let mut scratch = self.scratch();
-        let caches = scratch.caches();
-        let at = caches.load(&state.0, &self.0);
-        let next = caches.step_special(at, special.0, &self.0);
-        if next == 0 || self.0.checks_live && !caches.is_live(next, &self.0) {
-            return false;
-        }
-        *state = State(caches.save(next, &self.0));
-        true
-    }
-
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         depth: usize,
         _horizon: Horizon<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
-    ) -> bool {
-        scratch.caches().key(cursor.0, depth, &self.0, out)
+    ) -> Option<KeyLanguage> {
+        // States of parsers have numbers of this grammar alone.
+        let known = scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.0, out);
+        known.then_some(KeyLanguage::OWN)
     }
 
-    fn top_tells(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
-        scratch.caches().top_tells(cursor.0, &self.0)
+    fn describe(
+        &self,
+        cursor: Cursor,
+        _horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+    ) -> Description {
+        match scratch.caches().top_tells(cursor.0, &self.0) {
+            true => Description::Top(None),
+            false => Description::Unknown,
+        }
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
-        scratch.caches().step_on_top(cursor.0, byte, &self.0).map(Cursor)
+        scratch
+            .caches()
+            .step_on_top(cursor.0, byte, &self.0)
+            .map(Cursor)
     }
 
     fn depth_used(&self, scratch: &Scratch) -> usize {
-        scratch.caches.as_ref().map_or(1, |caches| caches.depth_used())
+        scratch
+            .caches
+            .as_ref()
+            .map_or(1, |caches| caches.depth_used())
     }
 
     fn place(&self, _state: &State) -> Option<Place> {
@@ -284,10 +296,42 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 }
 
+impl SpecialTokens<State, Scratch> for GrammarAutomaton {
+    fn names(&self) -> &[Box<str>] {
+        &self.0.cfg.specials
+    }
+
+    fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
+        out.extend(state.0.specials.iter().map(|&special| SpecialId(special)));
+    }
+
+    fn advance(&self, state: &mut State, special: SpecialId) -> bool {
+        let mut scratch = self.scratch();
+        let caches = scratch.caches();
+        let at = caches.load(&state.0, &self.0);
+        let next = caches.step_special(at, special.0, &self.0);
+        if next == 0 || self.0.checks_live && !caches.is_live(next, &self.0) {
+            return false;
+        }
+        *state = State(caches.save(next, &self.0));
+        true
+    }
+
+    fn completion(&self, state: &State) -> Option<SpecialId> {
+        match self.way(state).first() {
+            Some(Said::Special(special)) => Some(SpecialId(*special)),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Debug for GrammarAutomaton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (terminals, states) = (self.terminals(), self.parser_states());
-        write!(f, "GrammarAutomaton({terminals} terminals, {states} states of its parser)")
+        write!(
+            f,
+            "GrammarAutomaton({terminals} terminals, {states} states of its parser)"
+        )
     }
 }
 

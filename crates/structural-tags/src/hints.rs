@@ -3,8 +3,8 @@
 //! tokens aside that have one in them: those are [unsure](ByteAutomaton::unsure_texts).
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, FreeText, Horizon, KeyLanguage,
-    ReadText, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, FreeText, Horizon, KeyLanguage,
+    ReadText, Scope, TextAt, TextLoop,
 };
 
 use super::held::{Held, Inner};
@@ -122,32 +122,41 @@ impl TagAutomaton {
         Some(self.wrap(thread, next, x))
     }
 
-    pub(super) fn solo_loop(
+    /// What is known where JSON stands alone; `None` where it does not.
+    pub(super) fn solo_description(
         &self,
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<TextLoop> {
+    ) -> Option<Description> {
         let (thread, json) = self.solo(cursor, x)?;
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
-            .text_loop(Cursor(thread.inner), horizon, scratch)?;
-        let next = self.wrap(thread, inner.next, x);
-        Some(TextLoop {
-            class: class_of(thread.part, inner.class)?,
-            next,
-            ..inner
+            .describe(Cursor(thread.inner), horizon, scratch);
+        Some(match inner {
+            Description::Top(text) => {
+                Description::Top(text.and_then(|text| self.wrap_loop(thread, text, x)))
+            }
+            Description::Text(text) => {
+                let text = self.wrap_loop(thread, text, x);
+                text.map_or(Description::Unknown, Description::Text)
+            }
+            Description::Like { cursor, apart } => Description::Like {
+                cursor: self.wrap(thread, cursor, x),
+                apart,
+            },
+            Description::Listed(texts) => Description::Listed(texts),
+            Description::Unknown => Description::Unknown,
         })
     }
 
-    pub(super) fn solo_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json
-            .automaton
-            .text_ahead(Cursor(thread.inner), chars, scratch)?;
-        Some(self.wrap(thread, inner, x))
+    fn wrap_loop(&self, thread: Thread, inner: TextLoop, x: &mut Scratch) -> Option<TextLoop> {
+        Some(TextLoop {
+            class: class_of(thread.part, inner.class)?,
+            next: self.wrap(thread, inner.next, x),
+            ..inner
+        })
     }
 
     pub(super) fn solo_free(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
@@ -188,50 +197,6 @@ impl TagAutomaton {
         self.wrap(thread, inner, x)
     }
 
-    /// What a cursor resembles that stands in JSON alone; the outer `None` where it does not.
-    pub(super) fn solo_like(&self, cursor: Cursor, x: &mut Scratch) -> Option<Option<Cursor>> {
-        let (thread, json) = self.solo(cursor, x)?;
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json.automaton.resembles(Cursor(thread.inner), scratch);
-        Some(inner.map(|inner| self.wrap(thread, inner, x)))
-    }
-
-    pub(super) fn solo_differences(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Differences,
-    ) -> bool {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return false;
-        };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        json.automaton
-            .differences(Cursor(thread.inner), horizon, scratch, out)
-    }
-
-    pub(super) fn solo_spells(
-        &self,
-        cursor: Cursor,
-        x: &mut Scratch,
-        out: &mut Differences,
-    ) -> bool {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return false;
-        };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        json.automaton.spells(Cursor(thread.inner), scratch, out)
-    }
-
-    pub(super) fn solo_top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return false;
-        };
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        json.automaton.top_tells(Cursor(thread.inner), scratch)
-    }
-
     pub(super) fn solo_least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
         let Some((thread, json)) = self.solo(cursor, x) else {
             return 1;
@@ -255,12 +220,12 @@ impl TagAutomaton {
         let inner = Cursor(thread.inner);
         let automaton = &json.automaton;
         if automaton.levels_below(inner, scratch) >= depth {
-            return automaton.common_key(inner, depth, horizon, scratch, out);
+            return automaton.key(inner, Scope::Vocabulary, depth, horizon, scratch, out);
         }
         let tail = self.junction(self.part(thread.part).after).tail.as_ref();
         let tail = tail.filter(|_| thread.stack == 0)?;
         let before = out.len();
-        let language = automaton.common_key(inner, depth, horizon, scratch, out)?;
+        let language = automaton.key(inner, Scope::Vocabulary, depth, horizon, scratch, out)?;
         out.push((out.len() - before) as u32);
         out.extend_from_slice(tail);
         Some(KeyLanguage {

@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
-    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, SpecialId, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
+    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, Scope, TextAt, TextLoop,
 };
 
 use super::free::Place;
@@ -49,7 +49,7 @@ pub(super) struct Graph {
     pub(super) names_are_json_text: bool,
     /// Whether one begins like JSON outside of strings.
     pub(super) names_look_like_json: bool,
-    /// See [`ByteAutomaton::special_heads`].
+    /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
     /// See [`ByteAutomaton::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
@@ -135,7 +135,12 @@ impl TagAutomaton {
 
     /// Writes what leads out of a state and through the parts behind it, up to a special token
     /// or the end, and says which; `None` where JSON on its way takes more than `most` bytes.
-    fn complete(&self, state: &State, most: usize, out: &mut Vec<u8>) -> Option<Option<u32>> {
+    pub(super) fn complete(
+        &self,
+        state: &State,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<Option<u32>> {
         let way = self.nearest(state, most)?;
         out.extend_from_slice(&way.text);
         let (mut junction, mut stack) = (way.junction, way.stack);
@@ -274,6 +279,186 @@ impl TagAutomaton {
     }
 }
 
+impl TagAutomaton {
+    /// Where text of a class is read in a loop in JSON that is not spelt as it is.
+    fn quoted_loop(
+        &self,
+        thread: Thread,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<TextLoop> {
+        if thread.extra != 0 || thread.guard != ROOT {
+            return None;
+        }
+        let Body::Json(json) = &self.part(thread.part).body else {
+            return None;
+        };
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
+        let inner = json
+            .automaton
+            .describe(Cursor(thread.inner), horizon, scratch);
+        // Of the classes only that of free strings is known without the
+        // characters that begin markers.
+        let inner = inner
+            .text()
+            .filter(|text| json.automaton.text_class(text.class) == JSON_TEXT)?;
+        let mut next = vec![Thread {
+            inner: inner.next.0,
+            ..thread
+        }];
+        Some(TextLoop {
+            class: ClassId(thread.part * CLASSES + OWN_CLASS),
+            next: x.intern(&mut next),
+            steady: inner.steady,
+            alike: false,
+        })
+    }
+
+    /// What such JSON resembles: where no marker has begun, and no name or word that single
+    /// texts reach.
+    fn quoted_like(&self, thread: Thread, x: &mut Scratch) -> Option<Cursor> {
+        if thread.extra != 0 {
+            return None;
+        }
+        let Body::Json(json) = &self.part(thread.part).body else {
+            return None;
+        };
+        let scratch = &mut x.slots[thread.slot as usize].scratch;
+        let inner = json.automaton.resembled(Cursor(thread.inner), scratch);
+        if inner.is_none() && thread.guard == ROOT {
+            return None;
+        }
+        let like = Thread {
+            guard: ROOT,
+            ..thread
+        };
+        let inner = inner.unwrap_or(Cursor(thread.inner));
+        if json.is_plain() {
+            return Some(self.wrap(like, inner, x));
+        }
+        let mut like = vec![Thread {
+            inner: inner.0,
+            ..like
+        }];
+        Some(x.intern(&mut like))
+    }
+
+    /// Where free text is read in a loop.
+    fn free_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
+        let thread = self.free_thread(x.config(cursor))?;
+        let body = &self.part(thread.part).body;
+        let limit = match body {
+            Body::Free(free) => free.limit,
+            Body::Run(run) if run.max_tokens.is_none() && !run.patterns.is_blocked() => {
+                run.max_chars
+            }
+            _ => return None,
+        };
+        let at = (thread.part, thread.stack);
+        if thread.inner != body.begin() || self.resting(at, thread.extra, x) != cursor {
+            return None;
+        }
+        let class = ClassId(thread.part * CLASSES);
+        let Some(limit) = limit else {
+            return Some(TextLoop {
+                class,
+                next: cursor,
+                steady: u32::MAX,
+                alike: false,
+            });
+        };
+        if thread.extra >= limit {
+            return None;
+        }
+        let horizon = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        Some(TextLoop {
+            class,
+            next: self.resting(at, thread.extra + 1, x),
+            steady: (limit - thread.extra).saturating_sub(horizon),
+            alike: false,
+        })
+    }
+
+    /// Where no marker has begun in free text.
+    fn free_like(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        let thread = self.free_thread(x.config(cursor))?;
+        let is_between = match &self.part(thread.part).body {
+            Body::Run(run) => run.max_tokens.is_none() && Run::may_end(thread.inner),
+            _ => Place::unpack(thread.inner).is_between(),
+        };
+        if !is_between {
+            return None;
+        }
+        let like = self.resting((thread.part, thread.stack), thread.extra, x);
+        (like != cursor).then_some(like)
+    }
+
+    /// Appends a key of the threads at a cursor.
+    fn own_key(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let before = out.len();
+        out.push(x.config(cursor).len() as u32);
+        let reach = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
+        for at in 0..x.config(cursor).len() {
+            let thread = x.config(cursor)[at];
+            let part = self.part(thread.part);
+            let extra = match &part.body {
+                Body::Free(free) => free.limit.map_or(0, |limit| left(limit, thread.extra)),
+                Body::Run(run) => run.max_chars.map_or(0, |limit| left(limit, thread.extra)),
+                _ => thread.extra,
+            };
+            // A walk is over one token.
+            let tokens = match &part.body {
+                Body::Run(run) => run
+                    .max_tokens
+                    .map_or(0, |most| most.saturating_sub(thread.tokens).min(1)),
+                _ => thread.tokens,
+            };
+            out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
+            let mut stack = thread.stack;
+            while let Some(frame) = x.frames.get(stack) {
+                out.push(frame.after + 1);
+                stack = frame.below;
+            }
+            out.push(0);
+            let from = out.len();
+            match &part.body {
+                Body::Json(json) => {
+                    let scratch = &mut x.slots[thread.slot as usize].scratch;
+                    let inner = Cursor(thread.inner);
+                    let scope = Scope::Index;
+                    let automaton = &json.automaton;
+                    if automaton
+                        .key(inner, scope, depth, horizon, scratch, out)
+                        .is_none()
+                    {
+                        out.truncate(before);
+                        return false;
+                    }
+                }
+                _ => out.push(thread.inner),
+            }
+            out.push((out.len() - from) as u32);
+        }
+        !cursor.is_dead()
+    }
+}
+
+/// What is known where all that is known is another cursor.
+fn like(cursor: Option<Cursor>) -> Description {
+    cursor.map_or(Description::Unknown, |cursor| Description::Like {
+        cursor,
+        apart: None,
+    })
+}
+
 impl ByteAutomaton for TagAutomaton {
     type State = State;
     type Scratch = Scratch;
@@ -317,12 +502,6 @@ impl ByteAutomaton for TagAutomaton {
         fits
     }
 
-    fn completion_special(&self, state: &State) -> Option<SpecialId> {
-        let mut text = Vec::new();
-        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
-        special.filter(|_| text.is_empty()).map(SpecialId)
-    }
-
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         self.0
             .parts
@@ -330,30 +509,8 @@ impl ByteAutomaton for TagAutomaton {
             .all(|part| part.body.is_fine_without(chars))
     }
 
-    fn specials(&self) -> &[Box<str>] {
-        &self.0.specials
-    }
-
-    fn allowed_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
-        self.all_specials(state, out);
-    }
-
-    fn list_specials(
-        &self,
-        state: &State,
-        cursor: Cursor,
-        x: &mut Scratch,
-        out: &mut Vec<SpecialId>,
-    ) -> Option<u32> {
-        self.numbered_specials(state, Some((cursor, x)), out)
-    }
-
-    fn advance_special(&self, state: &mut State, special: SpecialId) -> bool {
-        self.take_special(state, special)
-    }
-
-    fn special_heads(&self) -> Option<ByteSet> {
-        self.0.special_heads
+    fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<State, Scratch>> {
+        (!self.0.specials.is_empty()).then_some(self)
     }
 
     fn unsure_texts(&self) -> &[Box<[u8]>] {
@@ -413,66 +570,21 @@ impl ByteAutomaton for TagAutomaton {
         cursor
     }
 
-    fn text_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
-        if let Some(text) = self.solo_loop(cursor, horizon, x) {
-            return Some(text);
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
+        if let Some(description) = self.solo_description(cursor, horizon, x) {
+            return description;
         }
-        if let Some((thread, json)) = self.only_json(x.config(cursor)) {
-            if thread.extra != 0 || thread.guard != ROOT {
-                return None;
-            }
-            let scratch = &mut x.slots[thread.slot as usize].scratch;
-            let inner = json
-                .automaton
-                .text_loop(Cursor(thread.inner), horizon, scratch)?;
-            // Of the classes only that of free strings is known without the
-            // characters that begin markers.
-            if json.automaton.text_class(inner.class) != JSON_TEXT {
-                return None;
-            }
-            let mut next = vec![Thread {
-                inner: inner.next.0,
-                ..thread
-            }];
-            return Some(TextLoop {
-                class: ClassId(thread.part * CLASSES + OWN_CLASS),
-                next: x.intern(&mut next),
-                steady: inner.steady,
-                alike: false,
-            });
+        if let Some((thread, _)) = self.only_json(x.config(cursor)) {
+            let text = self.quoted_loop(thread, horizon, x);
+            return match text {
+                Some(text) => Description::Text(text),
+                None => like(self.quoted_like(thread, x)),
+            };
         }
-        let thread = self.free_thread(x.config(cursor))?;
-        let body = &self.part(thread.part).body;
-        let limit = match body {
-            Body::Free(free) => free.limit,
-            Body::Run(run) if run.max_tokens.is_none() && !run.patterns.is_blocked() => {
-                run.max_chars
-            }
-            _ => return None,
-        };
-        let at = (thread.part, thread.stack);
-        if thread.inner != body.begin() || self.resting(at, thread.extra, x) != cursor {
-            return None;
+        match self.free_loop(cursor, horizon, x) {
+            Some(text) => Description::Text(text),
+            None => like(self.free_like(cursor, x)),
         }
-        let class = ClassId(thread.part * CLASSES);
-        let Some(limit) = limit else {
-            return Some(TextLoop {
-                class,
-                next: cursor,
-                steady: u32::MAX,
-                alike: false,
-            });
-        };
-        if thread.extra >= limit {
-            return None;
-        }
-        let horizon = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
-        Some(TextLoop {
-            class,
-            next: self.resting(at, thread.extra + 1, x),
-            steady: (limit - thread.extra).saturating_sub(horizon),
-            alike: false,
-        })
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -482,10 +594,6 @@ impl ByteAutomaton for TagAutomaton {
             Body::Json(json) => json.automaton.text_class(inner_class(class)),
             _ => &part.class,
         }
-    }
-
-    fn text_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
-        self.solo_ahead(cursor, chars, x)
     }
 
     fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
@@ -505,37 +613,8 @@ impl ByteAutomaton for TagAutomaton {
         self.solo_behind(cursor, at, x)
     }
 
-    fn differences(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Differences,
-    ) -> bool {
-        self.solo_differences(cursor, horizon, x, out)
-    }
-
-    fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
-        self.solo_spells(cursor, x, out)
-    }
-
-    fn top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        self.solo_top_tells(cursor, x)
-    }
-
     fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
         self.solo_least_depth(cursor, x)
-    }
-
-    fn common_key(
-        &self,
-        cursor: Cursor,
-        depth: usize,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Option<KeyLanguage> {
-        self.solo_common_key(cursor, depth, horizon, x, out)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
@@ -560,45 +639,6 @@ impl ByteAutomaton for TagAutomaton {
 
     fn is_same(&self, state: &State, other: &State) -> bool {
         self.is_same_state(&state.threads, &other.threads)
-    }
-
-    fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
-        if let Some(like) = self.solo_like(cursor, x) {
-            return like;
-        }
-        if let Some((thread, json)) = self.only_json(x.config(cursor)) {
-            if thread.extra != 0 {
-                return None;
-            }
-            let scratch = &mut x.slots[thread.slot as usize].scratch;
-            let inner = json.automaton.resembles(Cursor(thread.inner), scratch);
-            if inner.is_none() && thread.guard == ROOT {
-                return None;
-            }
-            let like = Thread {
-                guard: ROOT,
-                ..thread
-            };
-            let inner = inner.map_or(Cursor(thread.inner), |inner| inner);
-            if json.is_plain() {
-                return Some(self.wrap(like, inner, x));
-            }
-            let mut like = vec![Thread {
-                inner: inner.0,
-                ..like
-            }];
-            return Some(x.intern(&mut like));
-        }
-        let thread = self.free_thread(x.config(cursor))?;
-        let is_between = match &self.part(thread.part).body {
-            Body::Run(run) => run.max_tokens.is_none() && Run::may_end(thread.inner),
-            _ => Place::unpack(thread.inner).is_between(),
-        };
-        if !is_between {
-            return None;
-        }
-        let like = self.resting((thread.part, thread.stack), thread.extra, x);
-        (like != cursor).then_some(like)
     }
 
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
@@ -629,55 +669,21 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         depth: usize,
         horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
-    ) -> bool {
-        let before = out.len();
-        out.push(x.config(cursor).len() as u32);
-        let reach = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
-        let left = |limit: u32, used: u32| limit.saturating_sub(used).min(reach);
-        for at in 0..x.config(cursor).len() {
-            let thread = x.config(cursor)[at];
-            let part = self.part(thread.part);
-            let extra = match &part.body {
-                Body::Free(free) => free.limit.map_or(0, |limit| left(limit, thread.extra)),
-                Body::Run(run) => run.max_chars.map_or(0, |limit| left(limit, thread.extra)),
-                _ => thread.extra,
-            };
-            // A walk is over one token.
-            let tokens = match &part.body {
-                Body::Run(run) => run
-                    .max_tokens
-                    .map_or(0, |most| most.saturating_sub(thread.tokens).min(1)),
-                _ => thread.tokens,
-            };
-            out.extend([thread.part, u32::from(thread.guard), extra, tokens]);
-            let mut stack = thread.stack;
-            while let Some(frame) = x.frames.get(stack) {
-                out.push(frame.after + 1);
-                stack = frame.below;
-            }
-            out.push(0);
-            let from = out.len();
-            match &part.body {
-                Body::Json(json) => {
-                    let scratch = &mut x.slots[thread.slot as usize].scratch;
-                    let inner = Cursor(thread.inner);
-                    if !json.automaton.mask_key(inner, depth, horizon, scratch, out) {
-                        out.truncate(before);
-                        return false;
-                    }
-                }
-                _ => out.push(thread.inner),
-            }
-            out.push((out.len() - from) as u32);
+    ) -> Option<KeyLanguage> {
+        match scope {
+            Scope::Index => self
+                .own_key(cursor, depth, horizon, x, out)
+                .then_some(KeyLanguage::OWN),
+            Scope::Vocabulary => self.solo_common_key(cursor, depth, horizon, x, out),
         }
-        !cursor.is_dead()
     }
 
     fn depth_used(&self, x: &Scratch) -> usize {

@@ -1,7 +1,10 @@
 //! Special tokens that may come: as structure, as tokens whatever they are, and as text that
 //! spells their names.
 
-use fsm_index::{ByteAutomaton, ClassId, Cursor, Horizon, JSON_TEXT, SpecialId};
+use fsm_index::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, SpecialId,
+    SpecialTokens,
+};
 
 use super::held::{Held, Inner, State};
 use super::machine::TagAutomaton;
@@ -23,15 +26,49 @@ const ALL: u32 = 1;
 /// So many bytes take longer to try than to ask whether any may come.
 const MANY_BYTES: usize = 8;
 
+impl SpecialTokens<State, Scratch> for TagAutomaton {
+    fn names(&self) -> &[Box<str>] {
+        &self.0.specials
+    }
+
+    fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
+        self.all_specials(state, out);
+    }
+
+    fn list(
+        &self,
+        state: &State,
+        cursor: Cursor,
+        x: &mut Scratch,
+        out: &mut Vec<SpecialId>,
+    ) -> Option<u32> {
+        self.numbered_specials(state, Some((cursor, x)), out)
+    }
+
+    fn advance(&self, state: &mut State, special: SpecialId) -> bool {
+        self.take_special(state, special)
+    }
+
+    fn heads(&self) -> Option<ByteSet> {
+        self.0.special_heads
+    }
+
+    fn completion(&self, state: &State) -> Option<SpecialId> {
+        let mut text = Vec::new();
+        let special = self.complete(state, MAX_COMPLETION, &mut text)?;
+        special.filter(|_| text.is_empty()).map(SpecialId)
+    }
+}
+
 impl TagAutomaton {
-    /// As [`ByteAutomaton::allowed_specials`].
+    /// As [`SpecialTokens::allowed`](fsm_index::SpecialTokens::allowed).
     pub(super) fn all_specials(&self, state: &State, out: &mut Vec<SpecialId>) {
         if self.numbered_specials(state, None, out) == Some(ALL) {
             out.extend(self.all_names());
         }
     }
 
-    /// As [`ByteAutomaton::list_specials`]; `entered` is a cursor of the state, if there is
+    /// As [`SpecialTokens::list`](fsm_index::SpecialTokens::list); `entered` is a cursor of the state, if there is
     /// one.
     pub(super) fn numbered_specials(
         &self,
@@ -82,7 +119,7 @@ impl TagAutomaton {
         }
     }
 
-    /// As [`ByteAutomaton::advance_special`].
+    /// As [`SpecialTokens::advance`](fsm_index::SpecialTokens::advance).
     pub(super) fn take_special(&self, state: &mut State, special: SpecialId) -> bool {
         let mut next = Vec::new();
         for held in &state.threads {
@@ -207,14 +244,12 @@ impl TagAutomaton {
     /// Whether any text of the characters of names may come at a cursor, as long as they are.
     fn is_free_of(&self, cursor: Cursor, x: &mut Scratch) -> bool {
         let longest = self.0.longest_name;
-        if let Some(text) = self.text_loop(cursor, Horizon::of_bytes(longest), x)
+        let horizon = Horizon::of_bytes(longest);
+        if let Some(text) = self.describe(cursor, horizon, x).text()
             && self.has_name_chars(text.class)
+            && (text.next == cursor || text.steady >= longest as u32)
         {
-            let longest = longest as u32;
-            let behind = |x: &mut Scratch| self.text_ahead(cursor, longest, x);
-            return text.next == cursor
-                || text.steady >= longest
-                || behind(x).is_some_and(|behind| !behind.is_dead());
+            return true;
         }
         // Names of members that are not declared.
         self.free_text(cursor, x)

@@ -9,14 +9,15 @@ use crate::cache::Generation;
 use crate::changed::Bits;
 use crate::part::Part;
 use crate::row::Row;
-use crate::{ByteAutomaton, Cursor, Error};
+use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
 
 impl<A: ByteAutomaton> Masks<'_, A> {
-    /// From the row of a cursor at which nearly the same may come.
+    /// From the row of a cursor at which nearly the same may come, apart from some texts if
+    /// these are known.
     pub(super) fn patch(
         &self,
         cursor: Cursor,
-        like: Cursor,
+        (like, apart): (Cursor, Option<Texts>),
         accepting: bool,
         work: &mut Work<A>,
         known: &Generation,
@@ -26,19 +27,28 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             Ok(row) => row,
             Err(depth) => {
                 let missed = Missed::at(depth);
-                let horizon = self.vocabulary.trie().horizon();
-                let text = self.automaton.text_loop(like, horizon, &mut work.scratch);
-                if self.tells_on_top(like, text, work) {
+                let description = self.describe(like, work);
+                if let Description::Top(text) = description
+                    && self.is_even(text, like)
+                {
                     let before = work.walker.visited();
                     let part = self.part_on_top(like, text, work, known, watch)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = known.pool(self.row_on_top(part.clone(), false, work));
                         self.keep((like, Thing::Likeness), &row, missed, work, known);
                     }
-                    return self.patch_on_top((cursor, like), part, accepting, work, known, watch);
+                    return self.patch_on_top(
+                        (cursor, like, apart),
+                        part,
+                        accepting,
+                        work,
+                        known,
+                        watch,
+                    );
                 }
                 // That one may in turn be patched from another.
-                let row = known.pool(self.compute(like, false, work, known, watch)?);
+                let row = self.make((like, description), false, work, known, watch)?;
+                let row = known.pool(row);
                 self.keep((like, Thing::Likeness), &row, missed, work, known);
                 row
             }
@@ -46,12 +56,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if let Row::Changed(changed) = &*row {
             work.changes.clone_from(changed.changes());
             let part = changed.part().clone();
-            return self.patch_on_top((cursor, like), part, accepting, work, known, watch);
+            return self.patch_on_top((cursor, like, apart), part, accepting, work, known, watch);
         }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
         row.lay_out(self.vocabulary, &mut words);
-        let visited = self.differ(cursor, like, work, known, watch, words.as_mut_slice());
+        let both = (cursor, like, apart);
+        let visited = self.differ(both, work, known, watch, words.as_mut_slice());
         work.words = words;
         watch.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
@@ -60,7 +71,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// From the part of `like` and its changes in the working memory.
     fn patch_on_top(
         &self,
-        (cursor, like): (Cursor, Cursor),
+        both: (Cursor, Cursor, Option<Texts>),
         part: Arc<Part>,
         accepting: bool,
         work: &mut Work<A>,
@@ -68,7 +79,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let mut changes = std::mem::take(&mut work.changes);
-        let visited = self.differ(cursor, like, work, known, watch, &mut changes);
+        let visited = self.differ(both, work, known, watch, &mut changes);
         work.changes = changes;
         watch.walked(visited)?;
         Ok(self.row_on_top(part, accepting, work))
@@ -78,6 +89,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     pub(super) fn spell(
         &self,
         cursor: Cursor,
+        texts: &Texts,
         accepting: bool,
         work: &mut Work<A>,
         known: &Generation,
@@ -87,14 +99,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             scratch,
             walker,
             changes,
-            differences,
             ..
         } = work;
         changes.clear();
         let both = (cursor, Cursor::DEAD);
         let trie = self.vocabulary.trie();
         let before = walker.visited();
-        walker.differ_behind(self.automaton, both, scratch, trie, differences, changes);
+        walker.differ_behind(self.automaton, both, scratch, trie, texts, changes);
         let mut changes = std::mem::take(&mut work.changes);
         self.differ_at_ends(work, known, &mut changes);
         work.changes = changes;
@@ -110,32 +121,26 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// Turns the bits of `like` into those of `cursor`; how many nodes that took.
     fn differ(
         &self,
-        cursor: Cursor,
-        like: Cursor,
+        (cursor, like, apart): (Cursor, Cursor, Option<Texts>),
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         let Work {
-            scratch,
-            walker,
-            differences,
-            ..
+            scratch, walker, ..
         } = work;
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
-        differences.clear();
         let before = walker.visited();
-        let horizon = trie.horizon();
-        if self
-            .automaton
-            .differences(cursor, horizon, scratch, differences)
-        {
-            walker.differ_behind(self.automaton, both, scratch, trie, differences, bits);
-            self.differ_at_ends(work, known, bits);
-        } else {
-            walker.difference(self.automaton, both, scratch, trie, watch, bits);
+        match apart {
+            Some(texts) => {
+                walker.differ_behind(self.automaton, both, scratch, trie, &texts, bits);
+                self.differ_at_ends(work, known, bits);
+            }
+            None => {
+                walker.difference(self.automaton, both, scratch, trie, watch, bits);
+            }
         }
         work.walker.visited() - before
     }

@@ -22,7 +22,8 @@ use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Differences, Error, Horizon, KeyLanguage, TextLoop, TextRuns, Vocabulary,
+    ByteAutomaton, Cursor, Description, Error, Horizon, KeyLanguage, Scope, TextLoop, TextRuns,
+    Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -68,7 +69,6 @@ pub(crate) struct Work<A: ByteAutomaton> {
     words: Vec<u32>,
     /// In what a row differs from the part that the topmost level tells.
     changes: Changes,
-    differences: Differences,
     /// How many levels of the stack were looked at for what was remembered and
     /// is now a part of something else.
     remembered: usize,
@@ -97,7 +97,6 @@ impl<A: ByteAutomaton> Work<A> {
             tokens: Vec::new(),
             words: Vec::new(),
             changes: Changes::default(),
-            differences: Differences::default(),
             remembered: 0,
             origin: Origin::Remembered,
         }
@@ -297,11 +296,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         key.clear();
         key.push((thing as u32) << 16 | depth as u32);
         self.automaton
-            .mask_key(cursor, depth, horizon, scratch, key)
+            .key(cursor, Scope::Index, depth, horizon, scratch, key)
+            .is_some()
     }
 
-    /// Appends a key in words that other automata use, too: see
-    /// [`ByteAutomaton::common_key`].
+    /// Appends a key that means the same in other automata, too.
     fn common_key(
         &self,
         cursor: Cursor,
@@ -310,11 +309,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         scratch: &mut A::Scratch,
         key: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        let automaton = self.automaton;
-        let key = || automaton.common_key(cursor, depth, horizon, scratch, key);
+        let scope = Scope::Vocabulary;
+        let key = || {
+            self.automaton
+                .key(cursor, scope, depth, horizon, scratch, key)
+        };
         self.shares.then(key).flatten()
     }
 
+    /// What the automaton knows of the texts that may come at a cursor.
+    fn describe(&self, cursor: Cursor, work: &mut Work<A>) -> Description {
+        let horizon = self.vocabulary.trie().horizon();
+        self.automaton.describe(cursor, horizon, &mut work.scratch)
+    }
+
+    /// The row at a cursor, computed.
     fn compute(
         &self,
         cursor: Cursor,
@@ -326,33 +335,50 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if let Some(dead_ends) = self.dead_ends {
             return self.walk_around(cursor, accepting, dead_ends, work, watch);
         }
-        if self.text_runs != TextRuns::Never {
-            let horizon = self.vocabulary.trie().horizon();
-            let text = self.automaton.text_loop(cursor, horizon, &mut work.scratch);
-            if self.tells_on_top(cursor, text, work) {
-                let part = self.part_on_top(cursor, text, work, known, watch)?;
-                return Ok(self.row_on_top(part, accepting, work));
-            }
-            if let Some(text) = text
-                && self.put_together(cursor, text, work, known, watch)?
-            {
-                return Ok(self.row_of_words(accepting, work));
-            }
-            work.differences.clear();
-            let Work {
-                scratch,
-                differences,
-                ..
-            } = work;
-            if self.automaton.spells(cursor, scratch, differences) {
-                return self.spell(cursor, accepting, work, known, watch);
-            }
-            if let Some(like) = self.automaton.resembles(cursor, &mut work.scratch) {
-                return self.patch(cursor, like, accepting, work, known, watch);
-            }
-            return self.walk(cursor, text, accepting, work, watch);
+        if self.text_runs == TextRuns::Never {
+            return self.walk(cursor, None, accepting, work, watch);
         }
-        self.walk(cursor, None, accepting, work, watch)
+        let description = self.describe(cursor, work);
+        self.make((cursor, description), accepting, work, known, watch)
+    }
+
+    /// The row at a cursor, by the way that its description names.
+    fn make(
+        &self,
+        (cursor, description): (Cursor, Description),
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+        watch: &mut impl Watch,
+    ) -> Result<Row, Error> {
+        match description {
+            Description::Top(text) if self.is_even(text, cursor) => {
+                let part = self.part_on_top(cursor, text, work, known, watch)?;
+                Ok(self.row_on_top(part, accepting, work))
+            }
+            Description::Top(Some(text)) | Description::Text(text) => {
+                if self.put_together(cursor, text, work, known, watch)? {
+                    return Ok(self.row_of_words(accepting, work));
+                }
+                // A loop into one that stays where it is resembles that.
+                let next = self.describe(text.next, work).text();
+                match next {
+                    Some(next) if next.next == text.next && text.next != cursor => {
+                        let like = (text.next, None);
+                        self.patch(cursor, like, accepting, work, known, watch)
+                    }
+                    _ => self.walk(cursor, Some(text), accepting, work, watch),
+                }
+            }
+            Description::Listed(texts) => self.spell(cursor, &texts, accepting, work, known, watch),
+            Description::Like {
+                cursor: like,
+                apart,
+            } => self.patch(cursor, (like, apart), accepting, work, known, watch),
+            Description::Top(None) | Description::Unknown => {
+                self.walk(cursor, None, accepting, work, watch)
+            }
+        }
     }
 
     fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {

@@ -44,18 +44,11 @@ pub(super) const WORTH_A_KEY: u32 = 100;
 const MUCH: u32 = 256;
 
 impl<A: ByteAutomaton> Masks<'_, A> {
-    /// Whether the topmost level tells most of the row at `cursor`, and `text`,
-    /// if any, is a loop that no token leaves by its length, or whose cursors are
-    /// alike.
-    pub(super) fn tells_on_top(
-        &self,
-        cursor: Cursor,
-        text: Option<TextLoop>,
-        work: &mut Work<A>,
-    ) -> bool {
+    /// Whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
+    /// are alike: then what the topmost level tells of it is the same for all of them.
+    pub(super) fn is_even(&self, text: Option<TextLoop>, cursor: Cursor) -> bool {
         let longest = self.vocabulary.trie().max_depth();
         text.is_none_or(|text| is_free(text, cursor, longest) || text.alike)
-            && self.automaton.top_tells(cursor, &mut work.scratch)
     }
 
     /// The part that the topmost level tells of the row at `cursor`; the rest of

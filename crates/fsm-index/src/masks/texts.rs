@@ -9,7 +9,7 @@ use crate::changed::Bits;
 use crate::part::HalfOnTop;
 use crate::suffixes::Known;
 use crate::vocabulary::Cut;
-use crate::{ByteAutomaton, ClassId, Cursor, Error, JSON_TEXT, TextLoop};
+use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, JSON_TEXT, TextLoop};
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// From the vocabulary cut by the class that is read in a loop at
@@ -84,15 +84,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let horizon = cut.rests().horizon();
         let mut at = cursor;
         let mut chars = 0;
-        // The last cursor with the loop, and how many characters lead on from there.
-        let mut last = None;
         while chars < cut.max_len() {
-            let text = self.automaton.text_loop(at, horizon, &mut work.scratch);
-            let Some(here) = text.filter(|text| text.class == class) else {
-                let ends = last.is_some_and(|(last, count)| {
-                    let ahead = self.automaton.text_ahead(last, count, &mut work.scratch);
-                    ahead == Some(Cursor::DEAD)
-                }) || !cut
+            let here = self.automaton.describe(at, horizon, &mut work.scratch);
+            let Some(here) = here.text().filter(|text| text.class == class) else {
+                let ends = !cut
                     .goes_on(|byte| !self.automaton.step(at, byte, &mut work.scratch).is_dead());
                 return Ok(ends.then_some(chars));
             };
@@ -113,7 +108,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 stretches.push((chars + 1, rests));
             }
             chars += same;
-            last = u32::try_from(same + 1).ok().map(|count| (at, count));
             if here.next != at {
                 at = self.go_along(here.next, same - 1, cut, work);
             }
@@ -123,10 +117,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The cursor behind so many characters of the class of a cut, of which any leads on.
     fn go_along(&self, from: Cursor, chars: usize, cut: &Cut, work: &mut Work<A>) -> Cursor {
-        let count = u32::try_from(chars).unwrap_or(u32::MAX);
-        if let Some(ahead) = self.automaton.text_ahead(from, count, &mut work.scratch) {
-            return ahead;
-        }
         let sample = (0..chars).flat_map(|_| cut.sample());
         sample.fold(from, |at, byte| {
             self.automaton.step(at, *byte, &mut work.scratch)
@@ -157,8 +147,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             }
             Err(depth) => depth,
         };
-        let rests = match self.automaton.top_tells(cursor, &mut work.scratch) {
-            true => {
+        let horizon = cut.rests().horizon();
+        let here = self.automaton.describe(cursor, horizon, &mut work.scratch);
+        let rests = match here {
+            Description::Top(_) => {
                 let on_top =
                     self.half_on_top(cursor, (Half::Rests, class), cut, work, known, watch)?;
                 let mut rests = on_top.sure.to_vec();
@@ -180,7 +172,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 watch.walked(visited)?;
                 rests
             }
-            false => {
+            _ => {
                 let mut rests = Vec::new();
                 let Work {
                     scratch, walker, ..

@@ -13,10 +13,12 @@ use crate::budget::{Unwatched, Watch};
 use crate::changed::Bits;
 use crate::completion::{Piece, pieces};
 use crate::masks::Work;
+use crate::specials;
 use crate::vocabulary::segment_ends;
 use crate::walk::Walker;
 use crate::{
-    ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, SpecialId, TokenId, Vocabulary,
+    ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, Scope, SpecialId, TokenId,
+    Vocabulary,
 };
 
 /// A search gives up behind so many nodes of the vocabulary's trie: then no token leads to
@@ -192,7 +194,7 @@ impl Search {
             visited += walker.walk(automaton, cursor, &mut scratch, trie, &mut Unwatched, hit);
             landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
             specials.clear();
-            automaton.allowed_specials(&state, &mut specials);
+            specials::allowed(automaton, &state, &mut specials);
             let tokens = landings.chunk_by(|a, b| a.0 == b.0).filter_map(|group| {
                 group.iter().find_map(|&(_, token)| {
                     let after = behind(automaton, vocabulary, &state, token, &mut scratch)?;
@@ -202,7 +204,7 @@ impl Search {
             let mut next: Vec<(A::State, Taken)> = tokens.collect();
             next.extend(specials.iter().filter_map(|&special| {
                 let mut after = state.clone();
-                let taken = automaton.advance_special(&mut after, special);
+                let taken = specials::advance(automaton, &mut after, special);
                 taken.then_some((after, Taken::Special(special)))
             }));
             for (after, taken) in next {
@@ -280,9 +282,8 @@ fn key<A: ByteAutomaton>(
     let mut key = vec![u32::from(automaton.is_accepting(state))];
     let cursor = automaton.enter(state, scratch);
     let any_token = Horizon::of_bytes(u32::MAX as usize / 4);
-    if !automaton.mask_key(cursor, usize::MAX, any_token, scratch, &mut key) {
-        return None;
-    }
+    let all = usize::MAX;
+    automaton.key(cursor, Scope::Index, all, any_token, scratch, &mut key)?;
     automaton.exceptions(state, &mut |exception| {
         let (tag, bytes) = match exception {
             Exception::Begins(text) => (1, text),
@@ -333,8 +334,7 @@ fn path<A: ByteAutomaton>(
             Taken::Token(token) => vocabulary
                 .token_bytes(TokenId::new(token))
                 .unwrap_or_default(),
-            Taken::Special(special) => automaton
-                .specials()
+            Taken::Special(special) => specials::names(automaton)
                 .get(special.0 as usize)
                 .map_or(&[], |name| name.as_bytes()),
         });

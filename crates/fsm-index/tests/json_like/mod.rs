@@ -11,7 +11,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ClassId, Cursor, Exception, Horizon, TextLoop};
+use fsm_index::{
+    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Scope, TextLoop,
+};
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
 /// The same in quotes.
@@ -489,6 +491,39 @@ impl Stack for WalkStack<'_> {
     }
 }
 
+impl JsonLike {
+    /// Where text of a class is read in a loop.
+    fn text_loop(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<TextLoop> {
+        let place = scratch.places[cursor.0 as usize];
+        let (class, at, steady) = match place.at {
+            At::Text(0, _) => return None,
+            At::Text(left, Utf8(0, ..)) => {
+                let steady = match left {
+                    u32::MAX => u32::MAX,
+                    left => left.saturating_sub(horizon.bytes() as u32 + 1),
+                };
+                (0, At::Text(less(left), Utf8::default()), steady)
+            }
+            At::Key(OTHER, Utf8(0, ..)) => (0, place.at, u32::MAX),
+            At::Code(true) => (1, place.at, u32::MAX),
+            At::Code(false) => (1, At::Code(true), 0),
+            _ => return None,
+        };
+        let next = scratch.place(Place { at, ..place });
+        Some(TextLoop {
+            class: ClassId(class),
+            next,
+            steady,
+            alike: matches!(place.at, At::Text(..)),
+        })
+    }
+}
+
 impl ByteAutomaton for JsonLike {
     type State = State;
     type Scratch = Scratch;
@@ -619,49 +654,27 @@ impl ByteAutomaton for JsonLike {
         }
     }
 
-    fn text_loop(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        scratch: &mut Scratch,
-    ) -> Option<TextLoop> {
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, scratch: &mut Scratch) -> Description {
+        let text = self.text_loop(cursor, horizon, scratch);
         let place = scratch.places[cursor.0 as usize];
-        let (class, at, steady) = match place.at {
-            At::Text(0, _) => return None,
-            At::Text(left, Utf8(0, ..)) => {
-                let steady = match left {
-                    u32::MAX => u32::MAX,
-                    left => left.saturating_sub(horizon.bytes() as u32 + 1),
-                };
-                (0, At::Text(less(left), Utf8::default()), steady)
+        match (place.at, text) {
+            (At::Blank(_) | At::Value(_) | At::Text(..) | At::Escape(_) | At::Number(_), text) => {
+                Description::Top(text)
             }
-            At::Key(OTHER, Utf8(0, ..)) => (0, place.at, u32::MAX),
-            At::Code(true) => (1, place.at, u32::MAX),
-            At::Code(false) => (1, At::Code(true), 0),
-            _ => return None,
-        };
-        let next = scratch.place(Place { at, ..place });
-        Some(TextLoop {
-            class: ClassId(class),
-            next,
-            steady,
-            alike: matches!(place.at, At::Text(..)),
-        })
+            (_, Some(text)) => Description::Text(text),
+            (At::Key(node, Utf8(0, ..)), None) if node != OTHER => Description::Like {
+                cursor: scratch.place(Place {
+                    at: At::Key(OTHER, Utf8::default()),
+                    ..place
+                }),
+                apart: None,
+            },
+            _ => Description::Unknown,
+        }
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
         &self.classes[class.0 as usize]
-    }
-
-    fn resembles(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
-        let place = scratch.places[cursor.0 as usize];
-        match place.at {
-            At::Key(node, Utf8(0, ..)) if node != OTHER => Some(scratch.place(Place {
-                at: At::Key(OTHER, Utf8::default()),
-                ..place
-            })),
-            _ => None,
-        }
     }
 
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
@@ -690,14 +703,18 @@ impl ByteAutomaton for JsonLike {
         }
     }
 
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         depth: usize,
         horizon: Horizon<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
-    ) -> bool {
+    ) -> Option<KeyLanguage> {
+        if scope == Scope::Vocabulary {
+            return None;
+        }
         let place = scratch.places[cursor.0 as usize];
         let clamp = |left: u32| left.min(horizon.bytes() as u32 + 2);
         let utf8 = |Utf8(left, from, to): Utf8| {
@@ -741,15 +758,7 @@ impl ByteAutomaton for JsonLike {
             }
             frame = scratch.frames[frame.below as usize];
         }
-        true
-    }
-
-    fn top_tells(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
-        let at = scratch.places[cursor.0 as usize].at;
-        matches!(
-            at,
-            At::Blank(_) | At::Value(_) | At::Text(..) | At::Escape(_) | At::Number(_)
-        )
+        Some(KeyLanguage::OWN)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {

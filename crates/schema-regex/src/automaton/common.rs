@@ -401,7 +401,7 @@ impl SchemaAutomaton {
     }
 
     /// Appends the key of the topmost levels in words that mean the same in every
-    /// schema, where they have one; see [`fsm_index::ByteAutomaton::common_key`].
+    /// schema, where they have one; see [`fsm_index::ByteAutomaton::key`].
     pub(super) fn common_at(
         &self,
         cursor: Cursor,

@@ -1,7 +1,7 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{ClassId, Cursor, Differences, FreeText, Horizon, TextLoop};
+use fsm_index::{ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
 
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
@@ -16,12 +16,38 @@ use crate::options::Escapes;
 const IN_ITEM: u32 = 33;
 
 impl SchemaAutomaton {
-    pub(super) fn loop_at(
+    pub(super) fn description(
         &self,
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-    ) -> Option<TextLoop> {
+    ) -> Description {
+        if cursor.is_dead() {
+            return Description::Unknown;
+        }
+        let text = self.loop_at(cursor, horizon, x);
+        if top_tells(x.configs.get(cursor.0)) {
+            return Description::Top(text);
+        }
+        if let Some(text) = text {
+            return Description::Text(text);
+        }
+        let mut texts = Texts::default();
+        if self.list_names(cursor, x, &mut texts) {
+            return Description::Listed(texts);
+        }
+        let Some(like) = self.like(cursor, x) else {
+            return Description::Unknown;
+        };
+        let mut apart = Texts::default();
+        let is_told = self.list_differences(cursor, horizon, x, &mut apart);
+        Description::Like {
+            cursor: like,
+            apart: is_told.then_some(apart),
+        }
+    }
+
+    fn loop_at(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
         if cursor.is_dead() {
             return None;
         }
@@ -68,29 +94,6 @@ impl SchemaAutomaton {
             return None;
         }
         self.loops.class(&keys.dfa, keys.loops, state)
-    }
-
-    /// The cursor behind so many characters of the class of a loop in a string, of which
-    /// nothing but the number counts.
-    pub(super) fn loop_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
-        if cursor.is_dead() {
-            return Some(cursor);
-        }
-        let config = *x.configs.get(cursor.0);
-        let Top::String { node, set, text } = config.top else {
-            return None;
-        };
-        let m = self.node(node).string.as_ref()?;
-        if is_kept(config.item) || text.partial != Partial::None || !text.words.is_none() {
-            return None;
-        }
-        let length = text.length.saturating_add(chars).min(m.cap);
-        let text = Str { length, ..text };
-        if !string_live(m, set, &text, x) {
-            return Some(Cursor::DEAD);
-        }
-        let top = Top::String { node, set, text };
-        Some(Cursor(x.configs.add(Config { top, ..config })))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -310,12 +313,12 @@ impl SchemaAutomaton {
 
     /// Where a name differs from one that nobody has declared or used, which is
     /// at its end, in any spelling of it: if a token reaches that far.
-    pub(super) fn list_differences(
+    fn list_differences(
         &self,
         cursor: Cursor,
         horizon: Horizon<'_>,
         x: &mut Scratch,
-        out: &mut Differences,
+        out: &mut Texts,
     ) -> bool {
         let config = *x.configs.get(cursor.0);
         if config.stack == 0 || is_kept(config.item) {
@@ -388,7 +391,7 @@ impl SchemaAutomaton {
 
     /// What may stand before a name up to its quotation mark, if that is not
     /// much; adds what may end the object instead.
-    fn openings(&self, gap: Gap, space: u32, out: &mut Differences) -> Option<Vec<Vec<u8>>> {
+    fn openings(&self, gap: Gap, space: u32, out: &mut Texts) -> Option<Vec<Vec<u8>>> {
         let mut before = self.space.few(space)?;
         for white in &mut before {
             if gap == Gap::ObjectStart {
@@ -400,12 +403,7 @@ impl SchemaAutomaton {
     }
 
     /// The names that may come, where no further ones may.
-    pub(super) fn list_names(
-        &self,
-        cursor: Cursor,
-        x: &mut Scratch,
-        out: &mut Differences,
-    ) -> bool {
+    fn list_names(&self, cursor: Cursor, x: &mut Scratch, out: &mut Texts) -> bool {
         let config = *x.configs.get(cursor.0);
         let (span, before) = match config.top {
             Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
@@ -493,7 +491,7 @@ impl SchemaAutomaton {
     }
 
     /// Appends what the mask at a cursor can depend on; see
-    /// [`fsm_index::ByteAutomaton::mask_key`].
+    /// [`fsm_index::ByteAutomaton::key`].
     pub(super) fn key_of(
         &self,
         cursor: Cursor,
@@ -656,6 +654,17 @@ impl SchemaAutomaton {
         }
         true
     }
+}
+
+/// Whether the topmost level alone says of most tokens whether they may come.
+fn top_tells(config: &Config) -> bool {
+    !is_kept(config.item)
+        && match config.top {
+            Top::Value { .. } | Top::Number { .. } | Top::String { .. } => true,
+            Top::Key(key) => key.is_further() && key.text == UNKNOWN,
+            Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
+            Top::Unit { .. } | Top::End => false,
+        }
 }
 
 /// How many bytes a name has at least that is written with an escape: one of two bytes

@@ -70,8 +70,8 @@ mod ways;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Differences, Exception, FreeText, Horizon,
-    KeyLanguage, MAX_COMPLETION, Place, ReadText, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
+    KeyLanguage, MAX_COMPLETION, Place, ReadText, Scope, TextAt,
 };
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ use crate::options::{Escapes, Options};
 use crate::print::Narrowed;
 use crate::shape::Signed;
 
-use scratch::{Gap, Top};
+use scratch::Top;
 use shape::{Kind, Shape};
 
 pub use scratch::Scratch;
@@ -282,6 +282,13 @@ impl SchemaAutomaton {
         matches!(state.top, Top::String { .. } | Top::Key(_))
     }
 
+    /// A cursor of the walk that `scratch` is in without the names and words that only single
+    /// texts reach: nearly the same may come there. For an automaton that has this one inside
+    /// and spells its texts in another way.
+    pub fn resembled(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Cursor> {
+        self.like(cursor, scratch)
+    }
+
     /// How many arrays and objects are open around what a walk reads at a cursor.
     pub fn levels_below(&self, cursor: Cursor, scratch: &Scratch) -> usize {
         if cursor.is_dead() {
@@ -397,12 +404,8 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn text_loop(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
-        self.loop_at(cursor, horizon, x)
-    }
-
-    fn text_ahead(&self, cursor: Cursor, chars: u32, x: &mut Scratch) -> Option<Cursor> {
-        self.loop_ahead(cursor, chars, x)
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
+        self.description(cursor, horizon, x)
     }
 
     fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
@@ -426,24 +429,6 @@ impl ByteAutomaton for SchemaAutomaton {
         self.behind_text(cursor, at, x)
     }
 
-    fn resembles(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
-        self.like(cursor, x)
-    }
-
-    fn differences(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Differences,
-    ) -> bool {
-        self.list_differences(cursor, horizon, x, out)
-    }
-
-    fn spells(&self, cursor: Cursor, x: &mut Scratch, out: &mut Differences) -> bool {
-        self.list_names(cursor, x, out)
-    }
-
     /// An item that must differ may become one of those before it, or the next
     /// ones may; and a name that is open may come again behind its own end, within one token:
     /// a walk does not know how they began.
@@ -464,26 +449,21 @@ impl ByteAutomaton for SchemaAutomaton {
         (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
     }
 
-    fn mask_key(
+    fn key(
         &self,
         cursor: Cursor,
+        scope: Scope,
         depth: usize,
         horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
-    ) -> bool {
-        self.key_of(cursor, depth, horizon, x, out)
-    }
-
-    fn top_tells(&self, cursor: Cursor, x: &mut Scratch) -> bool {
-        let config = x.configs.get(cursor.0);
-        !scratch::is_kept(config.item)
-            && match config.top {
-                Top::Value { .. } | Top::Number { .. } | Top::String { .. } => true,
-                Top::Key(key) => key.is_further() && key.text == scratch::UNKNOWN,
-                Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
-                Top::Unit { .. } | Top::End => false,
-            }
+    ) -> Option<KeyLanguage> {
+        match scope {
+            Scope::Index => self
+                .key_of(cursor, depth, horizon, x, out)
+                .then_some(KeyLanguage::OWN),
+            Scope::Vocabulary => self.common_at(cursor, depth, horizon, x, out),
+        }
     }
 
     fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
@@ -492,17 +472,6 @@ impl ByteAutomaton for SchemaAutomaton {
             0 => 1,
             _ => 2,
         }
-    }
-
-    fn common_key(
-        &self,
-        cursor: Cursor,
-        depth: usize,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Option<KeyLanguage> {
-        self.common_at(cursor, depth, horizon, x, out)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {

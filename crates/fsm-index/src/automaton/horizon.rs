@@ -1,0 +1,94 @@
+//! How far tokens reach.
+
+use crate::ByteSet;
+
+/// What no token of a vocabulary exceeds.
+#[derive(Clone, Copy, Debug)]
+pub struct Horizon<'v> {
+    bytes: usize,
+    reach: Option<&'v [Reach; 256]>,
+    name_heads: Option<&'v ByteSet>,
+}
+
+/// What no token exceeds that has a byte in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// How often the byte occurs in one token.
+    pub occurrences: u16,
+    /// How many bytes a token has from its first such byte on, that byte
+    /// included.
+    pub behind: u16,
+    /// How many bytes a token has before its last such byte.
+    pub before: u16,
+    /// How far the last such byte of a token is from its first.
+    pub apart: u16,
+}
+
+impl<'v> Horizon<'v> {
+    /// Tokens of at most so many bytes, whichever they are.
+    pub fn of_bytes(bytes: usize) -> Horizon<'v> {
+        Horizon {
+            bytes,
+            reach: None,
+            name_heads: None,
+        }
+    }
+
+    /// Tokens of at most `bytes` bytes that have each byte within its reach.
+    pub fn new(bytes: usize, reach: &'v [Reach; 256]) -> Horizon<'v> {
+        Horizon {
+            bytes,
+            reach: Some(reach),
+            name_heads: None,
+        }
+    }
+
+    /// These tokens, of which each that has a comma or an opening brace, white space and a
+    /// quotation mark in it ends there or goes on with one of `heads`, and has no quotation
+    /// mark with a colon, white space aside, behind that: see
+    /// [`name_heads`](Self::name_heads).
+    pub fn with_name_heads(self, heads: &'v ByteSet) -> Horizon<'v> {
+        Horizon {
+            name_heads: Some(heads),
+            ..self
+        }
+    }
+
+    /// The length of the longest token, in bytes.
+    pub fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// How often a byte occurs in one token, at most.
+    pub fn occurrences(self, byte: u8) -> usize {
+        self.reach.map_or(self.bytes, |reach| {
+            reach[usize::from(byte)].occurrences.into()
+        })
+    }
+
+    /// How many bytes a token has from its first `byte` on, at most; 0 if no
+    /// token has it.
+    pub fn behind(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].behind.into())
+    }
+
+    /// How many bytes a token has before its last `byte`, at most; 0 if no token has it.
+    pub fn before(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].before.into())
+    }
+
+    /// How far the last `byte` of a token is from its first, at most.
+    pub fn apart(self, byte: u8) -> usize {
+        self.reach
+            .map_or(self.bytes, |reach| reach[usize::from(byte)].apart.into())
+    }
+
+    /// With what a name in an object may begin, as far as a token tells that opens the
+    /// object or ends the member before: names that begin in other ways are alike to such
+    /// a token, and it ends none that a value follows. `None` if that is not known.
+    pub fn name_heads(self) -> Option<ByteSet> {
+        self.name_heads.copied()
+    }
+}
