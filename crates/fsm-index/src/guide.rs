@@ -760,7 +760,6 @@ fn refused(token: TokenId, offset: usize, why: &str) -> Error {
 /// Bytes as people write them, runs joined: `"0"-"9", "-"`.
 pub(crate) fn show_bytes(bytes: &[u8]) -> String {
     let one = |b: u8| match b {
-        b'"' => "`\"`".to_owned(),
         b' '..=b'~' => format!("`{}`", b as char),
         _ => format!("0x{b:02X}"),
     };

@@ -12,6 +12,7 @@ use crate::row::{Row, RowView};
 use crate::specials::{self, Specials};
 use crate::spelling::{Search, Spelling};
 use crate::vocabulary::{Cutter, Having};
+use crate::walk_on_top::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
@@ -90,6 +91,8 @@ impl Default for IndexConfig {
 pub struct Index<A: ByteAutomaton = ByteDfa> {
     automaton: A,
     vocabulary: Vocabulary,
+    /// How the automaton's texts are written.
+    language: Language,
     text_runs: TextRuns,
     sparse: usize,
     rows: Rows,
@@ -357,6 +360,7 @@ impl<A: ByteAutomaton> Index<A> {
             cutter,
             automaton: &self.automaton,
             vocabulary: &self.vocabulary,
+            language: &self.language,
             text_runs: self.text_runs,
             sparse: self.sparse,
             dead_ends: self.spelling.dead_ends(),
@@ -396,9 +400,15 @@ impl<A: ByteAutomaton> Index<A> {
             let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
             heads.map(|byte| vocabulary.token_of(&[byte])).collect()
         });
+        let lexicon = automaton.lexicon();
+        if let Some(names) = lexicon.names {
+            // What takes long the first time should not be part of some mask.
+            let _ = vocabulary.trie().name_heads(&names);
+        }
         Ok(Index {
             unsure,
             special_heads,
+            language: Language::new(&lexicon),
             automaton,
             vocabulary: vocabulary.clone(),
             text_runs: config.text_runs,

@@ -45,7 +45,8 @@ mod walk_on_top;
 
 pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText,
-    Horizon, KeyLanguage, Place, Reach, ReadText, Scope, TextAt, TextLoop, TextStep, Texts,
+    Horizon, KeyLanguage, Lexicon, NameMarks, Place, Reach, ReadText, Scope, TextAt, TextLoop,
+    TextStep, Texts,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;

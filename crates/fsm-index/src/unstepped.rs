@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::vocabulary::{AllBelow, Kinds};
-use crate::{Behind, FreeText, ReadText};
+use crate::{Behind, ByteSet, FreeText, ReadText};
 
 /// Text that is free at a node of a walk: subtrees below it need not be stepped through,
 /// as all their tokens may come, if all their characters are of these kinds.
@@ -27,13 +27,15 @@ pub(crate) struct Free {
 struct Dead {
     /// Characters of these kinds.
     kinds: Kinds,
-    /// Quotes, before so many bytes.
-    quotes: usize,
+    /// The end of the text, which is of this kind, before so many bytes.
+    end: Kinds,
+    least: usize,
 }
 
 const NOTHING_DEAD: Dead = Dead {
     kinds: Kinds::NONE,
-    quotes: 0,
+    end: Kinds::NONE,
+    least: 0,
 };
 
 /// Behind what such a subtree may be.
@@ -101,11 +103,13 @@ impl Free {
         }
     }
 
-    /// The same, where that is the text of a reader, which begins there.
-    pub(crate) fn read_by(self, reader: &dyn ReadText) -> Free {
+    /// The same, where that is the text of a reader, which begins there and ends with a
+    /// character of a kind.
+    pub(crate) fn read_by(self, reader: &dyn ReadText, end: Kinds) -> Free {
         let dead = Dead {
-            kinds: Kinds::without(reader.dead_class()),
-            quotes: reader.least_chars(),
+            kinds: Kinds::without(reader.dead_class()).less(end),
+            end,
+            least: reader.least_chars(),
         };
         Free { dead, ..self }
     }
@@ -119,13 +123,13 @@ impl Free {
         self.longest
     }
 
-    /// What is free behind one more byte.
+    /// What is free behind one more byte; `plain` are those of plain text.
     #[inline]
-    pub(crate) fn behind(self, byte: u8) -> Option<Free> {
+    pub(crate) fn behind(self, byte: u8, plain: &ByteSet) -> Option<Free> {
         if self.of_class && self.kinds.have(byte) {
             return Some(self);
         }
-        let may_be = self.from != From::ItsClass && Kinds::is_text(byte);
+        let may_be = self.from != From::ItsClass && plain.has(byte);
         may_be.then_some(Free {
             of_class: false,
             ..self
@@ -162,7 +166,7 @@ impl Free {
             kinds_below: below.kinds(),
             longest_below: below.longest(),
             kinds,
-            unquoted: (kinds.and(Kinds::QUOTE), dead.quotes),
+            unended: (kinds.and(dead.end), dead.least),
             longest: longest.unwrap_or(0),
             pass: longest.map_or(Pass::Read, |_| pass),
         }
@@ -178,7 +182,7 @@ pub(crate) struct FreeChildren<'a> {
     longest_below: &'a [u16],
     kinds: Kinds,
     /// The same of those with no longer tokens below them.
-    unquoted: (Kinds, usize),
+    unended: (Kinds, usize),
     /// Those with no longer tokens below them.
     longest: usize,
     /// What is to be done with them.
@@ -191,7 +195,7 @@ impl FreeChildren<'_> {
         kinds_below: &[],
         longest_below: &[],
         kinds: Kinds::NONE,
-        unquoted: (Kinds::NONE, 0),
+        unended: (Kinds::NONE, 0),
         longest: 0,
         pass: Pass::Read,
     };
@@ -219,7 +223,7 @@ impl FreeChildren<'_> {
             // Most children of large levels are of the kinds, and short.
             let is_free = longest <= self.longest
                 && (kinds.are_within(self.kinds)
-                    || (longest <= self.unquoted.1 && kinds.are_within(self.unquoted.0)));
+                    || (longest <= self.unended.1 && kinds.are_within(self.unended.0)));
             if is_free && self.pass == Pass::LeaveOut {
                 continue;
             }

@@ -8,7 +8,7 @@ use crate::reading::{PlaceId, Read, Readings, Text};
 use crate::unstepped::{Free, FreeChildren};
 use crate::vocabulary::{AllBelow, Child, Kinds, NO_TOKEN, Trie};
 use crate::walk::{Walker, fresh};
-use crate::{ByteAutomaton, ClassId, Cursor};
+use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
 
 /// To fewer children each step is taken.
 const WORTH_ASKING: usize = 2;
@@ -23,32 +23,46 @@ pub(crate) struct Ground<'a> {
     pub(crate) free: Option<Free>,
     /// Of subtrees of fewer nodes it is not asked which text is free.
     pub(crate) much: u32,
+    pub(crate) language: &'a Language,
+}
+
+/// How the texts of an automaton are written: its [`Lexicon`], as walks ask for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Language {
+    /// The byte with which a text begins and ends, and its kind.
+    quote: Option<u8>,
+    end: Kinds,
+    /// The bytes of plain text.
+    plain: ByteSet,
+}
+
+impl Language {
+    pub(crate) fn new(lexicon: &Lexicon) -> Language {
+        let quote = lexicon.quote;
+        Language {
+            quote,
+            end: quote.map_or(Kinds::NONE, |quote| Kinds::of(char::from(quote))),
+            plain: Kinds::bytes(lexicon.plain),
+        }
+    }
+
+    /// The kinds of which a class has all characters, that with which texts end aside: it is
+    /// no character of a text.
+    pub(crate) fn kinds(&self, class: &[(u32, u32)]) -> Kinds {
+        Kinds::within(class).less(self.end)
+    }
 }
 
 /// Most nodes have fewer children, and few nodes below them: they need not be looked at.
 const MANY_CHILDREN: u32 = 8;
 
-/// So many nodes are some.
-const SOME: u32 = 64;
-
 impl<'a> Ground<'a> {
     /// Whether so much is below a node that it pays to ask which text is free there.
     #[inline]
     fn has_much_below(&self, child: Child) -> bool {
-        self.has_below(child, self.much)
-    }
-
-    /// The same, where cursors are stepped from node to node, which takes longer.
-    #[inline]
-    fn has_some_below(&self, child: Child) -> bool {
-        self.has_below(child, self.much.min(SOME))
-    }
-
-    #[inline]
-    fn has_below(&self, child: Child, least: u32) -> bool {
-        child.children().len() as u32 >= least.min(MANY_CHILDREN) && {
+        child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
             let node = &self.trie.nodes()[child.node as usize];
-            node.end - child.node > least
+            node.end - child.node > self.much
         }
     }
 
@@ -79,13 +93,14 @@ impl Walker {
         next.0[0] = automaton.next_bytes_on_top(start, scratch);
         let (memo, readings) = (&mut self.memo, &mut self.readings);
         let horizon = trie.horizon();
-        let kinds = |class| Kinds::within(automaton.text_class(class));
+        let language = ground.language;
+        let kinds = |class| language.kinds(automaton.text_class(class));
         let mut open = Vec::new();
         let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
         let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
         if let Some(text) = &text {
             let free = match ground.free {
-                Some(free) => Some(free.read_by(text.reader())),
+                Some(free) => Some(free.read_by(text.reader(), language.end)),
                 None => text.ask(text.start, 0, kinds, readings),
             };
             root = root.at(Some(text.start)).with(free);
@@ -142,14 +157,9 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let mut free = free.and_then(|free| free.behind(byte));
-            if free.is_none() && text.is_none() && ground.has_some_below(child) {
-                let here = automaton.free_text(cursor, scratch);
-                let here = here.map(|free| Free::on_the_way(kinds(free.class), free, depth + 1));
-                free = here.filter(|free| free.kinds().count() > 0);
-            }
+            let free = free.and_then(|free| free.behind(byte, &ground.language.plain));
             let mut level = Level::of(children.clone()).with(free);
-            if text.is_none() && byte == b'"' {
+            if text.is_none() && language.quote == Some(byte) {
                 let here = (cursor, depth + 1);
                 text = Text::at(automaton, here, horizon, scratch, readings);
                 if let Some(text) = &text {
@@ -219,7 +229,8 @@ impl Text<'_> {
                         }
                         let children = child.children();
                         if !children.is_empty() {
-                            let mut free = free.and_then(|free| free.behind(byte));
+                            let mut free =
+                                free.and_then(|free| free.behind(byte, &ground.language.plain));
                             if ground.has_much_below(child)
                                 && free.is_none_or(|free| !free.applies(|| is_back(to, readings)))
                             {

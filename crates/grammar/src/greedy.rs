@@ -275,7 +275,7 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
     while next.len() < sets.len() {
         let set = sets[next.len()].clone();
         let mut row = vec![usize::MAX; width];
-        for class in 0..width {
+        for (class, place) in row.iter_mut().enumerate() {
             let steps = set.iter().map(|&state| lexer.step(state, class as u8));
             let mut to: Vec<u32> = steps.filter(|&state| state != 0).collect();
             if to.is_empty() {
@@ -284,7 +284,7 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
             to.sort_unstable();
             to.dedup();
             let number = sets.len();
-            row[class] = *ids.entry(to).or_insert_with_key(|to| {
+            *place = *ids.entry(to).or_insert_with_key(|to| {
                 sets.push(to.clone());
                 number
             });

@@ -31,6 +31,8 @@ pub(crate) struct Inner {
     pub(crate) checks_live: bool,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
+    // Boxed as a scratch holds them: what goes back and forth is a pointer.
+    #[allow(clippy::vec_box)]
     pool: Mutex<Vec<Box<Caches>>>,
     json_pool: Mutex<Vec<(u32, JsonScratch)>>,
     start: Option<Arc<Saved>>,

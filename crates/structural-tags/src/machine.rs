@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
-    JSON_TEXT, KeyLanguage, MAX_COMPLETION, ReadText, Scope, TextAt, TextLoop,
+    JSON_TEXT, KeyLanguage, Lexicon, MAX_COMPLETION, ReadText, Scope, TextAt, TextLoop,
 };
+
+use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::Place;
 use super::held::{Held, Inner, State};
@@ -568,6 +570,10 @@ impl ByteAutomaton for TagAutomaton {
         let cursor = self.cursor_of(&mut next, x);
         x.threads = next;
         cursor
+    }
+
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
     }
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {

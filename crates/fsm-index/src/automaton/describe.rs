@@ -137,8 +137,8 @@ pub struct FreeText {
 /// Behind what free text may come, from the cursor on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// Any text without quotes, backslashes and control characters that may come,
-    /// whether that is of the class or not.
+    /// Any text of [plain](crate::Lexicon::plain) characters that may come, whether these
+    /// are of the class or not.
     AnyText,
     /// Text of the class.
     ItsClass,

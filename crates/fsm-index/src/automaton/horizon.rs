@@ -1,13 +1,15 @@
 //! How far tokens reach.
 
-use crate::ByteSet;
+use crate::vocabulary::Trie;
+use crate::{ByteSet, NameMarks};
 
 /// What no token of a vocabulary exceeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Horizon<'v> {
     bytes: usize,
     reach: Option<&'v [Reach; 256]>,
-    name_heads: Option<&'v ByteSet>,
+    /// The tokens, where more can be asked of them.
+    trie: Option<&'v Trie>,
 }
 
 /// What no token exceeds that has a byte in it.
@@ -30,7 +32,7 @@ impl<'v> Horizon<'v> {
         Horizon {
             bytes,
             reach: None,
-            name_heads: None,
+            trie: None,
         }
     }
 
@@ -39,18 +41,15 @@ impl<'v> Horizon<'v> {
         Horizon {
             bytes,
             reach: Some(reach),
-            name_heads: None,
+            trie: None,
         }
     }
 
-    /// These tokens, of which each that has a comma or an opening brace, white space and a
-    /// quotation mark in it ends there or goes on with one of `heads`, and has no quotation
-    /// mark with a colon, white space aside, behind that: see
-    /// [`name_heads`](Self::name_heads).
-    pub fn with_name_heads(self, heads: &'v ByteSet) -> Horizon<'v> {
+    /// The tokens of a trie.
+    pub(crate) fn of_trie(trie: &'v Trie, bytes: usize, reach: &'v [Reach; 256]) -> Horizon<'v> {
         Horizon {
-            name_heads: Some(heads),
-            ..self
+            trie: Some(trie),
+            ..Horizon::new(bytes, reach)
         }
     }
 
@@ -88,7 +87,10 @@ impl<'v> Horizon<'v> {
     /// With what a name in an object may begin, as far as a token tells that opens the
     /// object or ends the member before: names that begin in other ways are alike to such
     /// a token, and it ends none that a value follows. `None` if that is not known.
-    pub fn name_heads(self) -> Option<ByteSet> {
-        self.name_heads.copied()
+    ///
+    /// That is known of the marks that were asked for first. O(bytes of the tokens) then, and
+    /// O(1) from then on.
+    pub fn name_heads(self, marks: &NameMarks) -> Option<ByteSet> {
+        self.trie?.name_heads(marks)
     }
 }

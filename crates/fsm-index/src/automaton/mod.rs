@@ -2,12 +2,14 @@
 
 mod describe;
 mod horizon;
+mod lexicon;
 
 pub use describe::{
     Behind, ClassId, Description, FreeText, KeyLanguage, ReadText, Scope, TextAt, TextLoop,
     TextStep, Texts,
 };
 pub use horizon::{Horizon, Reach};
+pub use lexicon::{Lexicon, NameMarks};
 
 use crate::SpecialTokens;
 
@@ -28,10 +30,91 @@ use crate::SpecialTokens;
 /// allowed as soon as its last byte leaves the cursor alive. The language may
 /// not be empty: the start can always be finished.
 ///
-/// The methods after [`step`](Self::step) that have a default are hints: the
-/// default is always right, and only slower. A hint that says too much makes
-/// masks wrong; [`contract::check`](crate::contract::check) compares them with
-/// plain stepping.
+/// Seven methods are to be written. All others have a default that is always right, and only
+/// slower: special tokens ([`specials`](Self::specials)), what makes masks fast
+/// ([`describe`](Self::describe), [`key`](Self::key), and what walks ask), what was said before
+/// ([`exceptions`](Self::exceptions)). Who says too much there makes masks wrong;
+/// [`contract::check`](crate::contract::check) compares them with plain stepping.
+///
+/// # Example
+///
+/// Brackets that are balanced. The eighth method, the key, lets an index remember its masks:
+/// brackets that are open beyond the reach of any token do not matter.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fsm_index::contract::{Effort, check};
+/// use fsm_index::{
+///     ByteAutomaton, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, Scope, TokenId,
+///     Vocabulary,
+/// };
+///
+/// #[derive(Clone)]
+/// struct Brackets;
+///
+/// impl ByteAutomaton for Brackets {
+///     /// How many are open.
+///     type State = u32;
+///     type Scratch = ();
+///
+///     fn scratch(&self) {}
+///     fn start(&self) -> u32 {
+///         0
+///     }
+///     fn is_accepting(&self, open: &u32) -> bool {
+///         *open == 0
+///     }
+///     fn advance(&self, open: &mut u32, bytes: &[u8], x: &mut ()) -> Result<(), usize> {
+///         let mut at = self.enter(open, x);
+///         for (offset, &byte) in bytes.iter().enumerate() {
+///             at = self.step(at, byte, x);
+///             if at.is_dead() {
+///                 return Err(offset);
+///             }
+///         }
+///         *open = at.0 - 1;
+///         Ok(())
+///     }
+///     fn completion(&self, open: &u32, out: &mut Vec<u8>) {
+///         out.resize(out.len() + *open as usize, b')');
+///     }
+///     fn enter(&self, open: &u32, _: &mut ()) -> Cursor {
+///         Cursor(open + 1)
+///     }
+///     fn step(&self, at: Cursor, byte: u8, _: &mut ()) -> Cursor {
+///         match (at.0, byte) {
+///             (1.., b'(') => Cursor(at.0 + 1),
+///             (2.., b')') => Cursor(at.0 - 1),
+///             _ => Cursor::DEAD,
+///         }
+///     }
+///     fn key(
+///         &self,
+///         at: Cursor,
+///         scope: Scope,
+///         _depth: usize,
+///         tokens: Horizon<'_>,
+///         _: &mut (),
+///         out: &mut Vec<u32>,
+///     ) -> Option<KeyLanguage> {
+///         if scope == Scope::Vocabulary {
+///             return None;
+///         }
+///         out.push(at.0.min(tokens.occurrences(b')') as u32 + 2));
+///         Some(KeyLanguage::OWN)
+///     }
+/// }
+///
+/// let tokens = ["(", ")", "()", "))", ")))", "(((", "x"];
+/// let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(7)])?;
+/// check(&Brackets, &vocabulary, &["(((((((("], Effort::default())?;
+/// let index = Arc::new(Index::lazy(Brackets, &vocabulary, &IndexConfig::default())?);
+/// let mut guide = Guide::new(index);
+/// guide.advance(TokenId::new(5))?;
+/// assert_eq!(guide.allowed_tokens()?, [0, 1, 2, 3, 4, 5].map(TokenId::new));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ByteAutomaton: Send + Sync {
     /// What a guide remembers. Cloned once a token, to be able to go back.
     type State: Clone + Send + Sync;
@@ -171,6 +254,11 @@ pub trait ByteAutomaton: Send + Sync {
     /// is always right.
     fn is_same(&self, _state: &Self::State, _other: &Self::State) -> bool {
         false
+    }
+
+    /// How the texts of its language are written: the same at every time.
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
     }
 
     /// What is known of the texts that may come at `cursor`, as far as tokens within

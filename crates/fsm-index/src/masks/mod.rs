@@ -21,6 +21,7 @@ use crate::row::Row;
 use crate::suffixes::{Known, MAX_DEPTH};
 use crate::vocabulary::Cutter;
 use crate::walk::Walker;
+use crate::walk_on_top::Language;
 use crate::{
     ByteAutomaton, Cursor, Description, Error, Horizon, KeyLanguage, Scope, TextLoop, TextRuns,
     Vocabulary,
@@ -30,6 +31,8 @@ use crate::{
 pub(crate) struct Masks<'a, A> {
     pub(crate) automaton: &'a A,
     pub(crate) vocabulary: &'a Vocabulary,
+    /// How the automaton's texts are written.
+    pub(crate) language: &'a Language,
     pub(crate) text_runs: TextRuns,
     /// Who makes cuts that pay.
     pub(crate) cutter: Cutter,

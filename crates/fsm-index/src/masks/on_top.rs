@@ -10,7 +10,7 @@ use crate::cache::Generation;
 use crate::changed::{Bits, Changes};
 use crate::part::{Open, OpenRest, Part};
 use crate::unstepped::Free;
-use crate::vocabulary::{CutRef, Kinds, Trie};
+use crate::vocabulary::{CutRef, Trie};
 use crate::walk_on_top::Ground;
 use crate::{ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop, TextRuns};
 
@@ -321,7 +321,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// What need not be stepped through, where text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
     fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
-        let kinds = |class| Kinds::within(self.automaton.text_class(class));
+        let kinds = |class| self.language.kinds(self.automaton.text_class(class));
         let text = text.map(|text| Free::in_loop(kinds(text.class)));
         let free = free.map(|free| Free::at_start(kinds(free.class), free));
         let both = text.into_iter().chain(free);
@@ -330,11 +330,12 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Where a walk goes that leaves out ranges of nodes.
-    pub(super) fn ground<'t>(&self, trie: &'t Trie, skip: &'t [(u32, u32)]) -> Ground<'t> {
+    pub(super) fn ground<'t>(&'t self, trie: &'t Trie, skip: &'t [(u32, u32)]) -> Ground<'t> {
         Ground {
             trie,
             skip,
             free: None,
+            language: self.language,
             much: match self.text_runs {
                 TextRuns::Always => 1,
                 _ => MUCH,

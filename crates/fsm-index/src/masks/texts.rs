@@ -9,7 +9,7 @@ use crate::changed::Bits;
 use crate::part::HalfOnTop;
 use crate::suffixes::Known;
 use crate::vocabulary::Cut;
-use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, JSON_TEXT, TextLoop};
+use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// From the vocabulary cut by the class that is read in a loop at
@@ -216,7 +216,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         // Numbers of classes mean something to one automaton alone.
         let mut common = vec![thing as u32];
         let mut language = None;
-        if self.automaton.text_class(class) == JSON_TEXT {
+        if self.automaton.text_class(class) == self.automaton.lexicon().plain {
             let scratch = &mut work.scratch;
             language = self.common_key(cursor, 1, horizon, scratch, &mut common);
         }

@@ -1,10 +1,10 @@
 //! How far tokens reach into a name of an object that they begin, or in which they end a
 //! member.
 
-use crate::ByteSet;
+use crate::{ByteSet, NameMarks};
 
-/// The bytes that come in some token behind a comma or a brace, white space and a quotation
-/// mark.
+/// The bytes that come in some token behind a mark before a name, white space and the
+/// quotation mark of the name.
 #[derive(Debug)]
 pub(super) struct NameHeads {
     heads: ByteSet,
@@ -23,31 +23,33 @@ impl Default for NameHeads {
 
 impl NameHeads {
     /// Sees to a token. O(bytes).
-    pub(super) fn note(&mut self, token: &[u8]) {
+    pub(super) fn note(&mut self, token: &[u8], marks: &NameMarks) {
         // Of the next byte that is no white space: itself, the one behind it, and whether
-        // a quotation mark with a colon comes behind it.
+        // a quotation mark with the mark behind a name comes behind it.
         let mut next: Option<(u8, Option<u8>, bool)> = None;
         let mut ends = false;
         for (at, &byte) in token.iter().enumerate().rev() {
             if byte.is_ascii_whitespace() {
                 continue;
             }
-            if let (b',' | b'{', Some((b'"', head, ends))) = (byte, next) {
+            if let Some((_, head, ends)) = next.filter(|next| next.0 == marks.quote)
+                && marks.before.contains(&byte)
+            {
                 let head = head.map_or(ByteSet::NONE, |head| ByteSet::of(&[head]));
                 self.heads = self.heads.or(head);
-                // Which quotation mark ends the name does not matter: few have a colon
+                // Which quotation mark ends the name does not matter: few have that mark
                 // behind any.
                 self.ends_none &= !ends;
             }
-            let is_end = byte == b'"' && matches!(next, Some((b':', ..)));
+            let is_end = byte == marks.quote && next.is_some_and(|next| next.0 == marks.behind);
             next = Some((byte, token.get(at + 1).copied(), ends));
             ends |= is_end;
         }
     }
 
     /// The bytes, if that is as far as tokens reach.
-    pub(super) fn get(&self) -> Option<&ByteSet> {
-        self.ends_none.then_some(&self.heads)
+    pub(super) fn get(&self) -> Option<ByteSet> {
+        self.ends_none.then_some(self.heads)
     }
 }
 
@@ -55,10 +57,18 @@ impl NameHeads {
 mod tests {
     use super::*;
 
+    const MARKS: NameMarks = NameMarks {
+        before: b",{",
+        quote: 0x22,
+        behind: b':',
+    };
+
     fn heads(tokens: &[&str]) -> Option<Vec<u8>> {
         let mut all = NameHeads::default();
-        tokens.iter().for_each(|token| all.note(token.as_bytes()));
-        let heads = *all.get()?;
+        for token in tokens {
+            all.note(token.as_bytes(), &MARKS);
+        }
+        let heads = all.get()?;
         Some((0..=u8::MAX).filter(|byte| heads.has(*byte)).collect())
     }
 
@@ -71,7 +81,23 @@ mod tests {
             heads(&["\",\"a", ", \n\"b", ",\"c,\"d"]),
             Some(b"abcd".to_vec())
         );
-        assert_eq!(heads(&["{ \"\"", ",,\"é"]), Some(vec![b'"', 0xC3]));
+        assert_eq!(heads(&["{ \"\"", ",,\"é"]), Some(vec![0x22, 0xC3]));
+    }
+
+    #[test]
+    fn marks_are_data() {
+        let marks = NameMarks {
+            before: b"<",
+            quote: b'\'',
+            behind: b'=',
+        };
+        let mut all = NameHeads::default();
+        for token in ["{\"a\":", "< 'b", "x<'c'"] {
+            all.note(token.as_bytes(), &marks);
+        }
+        assert_eq!(all.get(), Some(ByteSet::of(b"bc")));
+        all.note(b"<'d' =", &marks);
+        assert_eq!(all.get(), None);
     }
 
     #[test]

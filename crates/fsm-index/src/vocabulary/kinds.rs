@@ -2,6 +2,7 @@
 //! surely has, and what the tokens of a subtree have at most, compare at once.
 
 use super::trie::{Child, NO_TOKEN, Node};
+use crate::ByteSet;
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -17,15 +18,14 @@ const CUT: u64 = 1 << 62;
 /// Control characters: U+0000 to U+001F.
 const CONTROL: u64 = 1 << 61;
 
-const QUOTE: u64 = 1 << 60;
-
 /// So many characters at least begin with the same bytes but for the last one.
 const BEGIN_ALIKE: u32 = 64;
 
 /// The code points of each kind, ascending.
-const KINDS: [(u32, u32); 60] = [
+const KINDS: [(u32, u32); 61] = [
     (0x20, 0x20),
     (0x21, 0x21),
+    (0x22, 0x22),
     (0x23, 0x23),
     (0x24, 0x24),
     (0x25, 0x25),
@@ -88,15 +88,11 @@ const KINDS: [(u32, u32); 60] = [
 
 impl Kinds {
     pub(crate) const NONE: Kinds = Kinds(0);
-    pub(crate) const QUOTE: Kinds = Kinds(QUOTE);
 
     pub(crate) fn of(c: char) -> Kinds {
         let c = u32::from(c);
         if c < 0x20 {
             return Kinds(CONTROL);
-        }
-        if c == 0x22 {
-            return Kinds::QUOTE;
         }
         let at = KINDS.partition_point(|kind| kind.1 < c);
         match KINDS.get(at) {
@@ -153,9 +149,23 @@ impl Kinds {
         self.0.count_ones()
     }
 
-    /// Whether a byte is a character of JSON text, or belongs to one.
-    pub(crate) fn is_text(byte: u8) -> bool {
-        !matches!(byte, 0..=0x1F | b'"' | b'\\' | 0x7F)
+    /// The same kinds without others.
+    pub(crate) fn less(self, others: Kinds) -> Kinds {
+        Kinds(self.0 & !others.0)
+    }
+
+    /// The bytes of the characters of a class, and those of longer characters: of none where
+    /// the class has none. What has no kind of its own is left out.
+    pub(crate) fn bytes(class: &[(u32, u32)]) -> ByteSet {
+        if class.is_empty() {
+            return ByteSet::NONE;
+        }
+        let all = (0..0x80u8).filter(|byte| {
+            let c = u32::from(*byte);
+            ASCII[usize::from(*byte)] != OTHER && has_all(class, (c, c))
+        });
+        let longer = ByteSet::range(0x80, 0xFF);
+        all.fold(longer, |bytes, byte| bytes.or(ByteSet::of(&[byte])))
     }
 }
 
@@ -200,7 +210,6 @@ const ASCII: [u64; 128] = {
         kinds[c] = CONTROL;
         c += 1;
     }
-    kinds[0x22] = QUOTE;
     let mut at = 0;
     while at < KINDS.len() && KINDS[at].1 < 128 {
         let mut c = KINDS[at].0;
@@ -402,9 +411,14 @@ mod tests {
         for c in ['\\', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));
         }
-        assert_eq!(['"', '\n'].map(Kinds::of), [Kinds::QUOTE, Kinds(CONTROL)]);
+        assert_eq!(Kinds::of('\n'), Kinds(CONTROL));
         let all = Kinds::within(&[(0, 0x10_FFFF)]);
-        assert!(all.0 & (OTHER | CONTROL | QUOTE) == 0);
+        assert!(all.0 & (OTHER | CONTROL) == 0);
+        assert!(!Kinds::of('"').are_within(all.less(Kinds::of('"'))));
+        let bytes = Kinds::bytes(crate::JSON_TEXT);
+        let is_text = |byte: u8| !matches!(byte, 0..=0x1F | 0x22 | b'\\' | 0x7F);
+        assert!((0..=255).all(|byte| bytes.has(byte) == is_text(byte)));
+        assert_eq!(Kinds::bytes(&[]), ByteSet::NONE);
     }
 
     #[test]
@@ -438,7 +452,7 @@ mod tests {
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 9), [0, 1, 5]);
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 1), [5]);
         assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 3, 5]);
-        assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 5], "not of all");
+        assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 4, 5], "not of all");
         assert!(within(&[], 9).is_empty());
     }
 
@@ -487,7 +501,7 @@ mod tests {
         assert_eq!(kinds(b"b"), Kinds(Kinds::of('b').0 | CUT));
         assert_eq!(kinds(b"c").0 & OTHER, OTHER);
         assert!(
-            Kinds::QUOTE.are_within(kinds(b"d")) && Kinds(OTHER | CONTROL).0 & kinds(b"d").0 == 0
+            Kinds::of('"').are_within(kinds(b"d")) && Kinds(OTHER | CONTROL).0 & kinds(b"d").0 == 0
         );
         let inside = "aé".as_bytes();
         assert_eq!(kinds(inside), Kinds(Kinds::of('é').0 | OTHER));

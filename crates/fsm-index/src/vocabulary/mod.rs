@@ -87,7 +87,7 @@ struct Inner {
     fingerprint: u128,
     /// The place of each token in the order of the trie.
     ranks: Box<[u32]>,
-    /// For each of the [`MARKS`] the text tokens that have it, ascending.
+    /// For each [punctuation mark](MARKS) the text tokens that have it, ascending.
     marked: [Box<[u32]>; MARKS.len()],
     /// The tokens that have something in them, where that was asked for.
     having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
@@ -97,7 +97,7 @@ struct Inner {
     within: Mutex<Within>,
     /// What the topmost levels tell that many automata have.
     common: Mutex<Common<Part>>,
-    /// The same of the halves of the vocabulary cut by [`crate::JSON_TEXT`].
+    /// The same of the halves of the vocabulary cut by plain text.
     common_halves: Mutex<Common<HalfOnTop>>,
     /// Rows that many automata have.
     common_rows: Mutex<Common<Known<Arc<Row>>>>,
@@ -155,8 +155,20 @@ impl Having {
     }
 }
 
-/// Bytes that stand in few tokens, and in most of what is looked for in them.
-const MARKS: [u8; 8] = *b"\",:\\[]{}";
+/// ASCII's punctuation marks: they stand in few tokens, and in most of what is looked for in
+/// them.
+const MARKS: [u8; 32] = {
+    let mut marks = [0; 32];
+    let (mut byte, mut at) = (0u8, 0);
+    while byte < 0x80 {
+        if byte.is_ascii_punctuation() {
+            marks[at] = byte;
+            at += 1;
+        }
+        byte += 1;
+    }
+    marks
+};
 
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
@@ -654,7 +666,7 @@ impl Vocabulary {
     }
 
     /// As [`Vocabulary::common_part`], of the halves of the cut by
-    /// [`crate::JSON_TEXT`].
+    /// [plain](crate::Lexicon::plain) text.
     pub(crate) fn common_half(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<HalfOnTop>> {
         whole(&self.0.common_halves).get(language, key)
     }
@@ -789,9 +801,11 @@ impl VocabularyBuilder {
         let mut marked: [Vec<u32>; MARKS.len()] = Default::default();
         let texts = (0u32..).zip(self.tokens.iter().zip(&self.kinds));
         for (token, (bytes, _)) in texts.filter(|(_, (_, kind))| **kind == TokenKind::Text) {
-            for (mark, marked) in MARKS.iter().zip(&mut marked) {
-                if bytes.contains(mark) {
-                    marked.push(token);
+            for byte in bytes.iter().filter(|byte| byte.is_ascii_punctuation()) {
+                if let Ok(at) = MARKS.binary_search(byte)
+                    && marked[at].last() != Some(&token)
+                {
+                    marked[at].push(token);
                 }
             }
         }
@@ -901,9 +915,9 @@ mod tests {
             (in_order("[,"), vec![2]),
             (in_order("ab"), vec![1, 5, 8]),
             (in_order("\"b"), vec![8]),
-            (Having::Often(b'"', 1), vec![0, 6, 8]),
-            (Having::Often(b'"', 3), vec![6]),
-            (Having::Often(b'"', 0), (0..9).collect()),
+            (Having::Often(0x22, 1), vec![0, 6, 8]),
+            (Having::Often(0x22, 3), vec![6]),
+            (Having::Often(0x22, 0), (0..9).collect()),
             (Having::Often(b'n', 1), vec![4]),
         ] {
             assert_eq!(*vocabulary.having(what.clone()), *found, "{what:?}");

@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 
 use super::heads::NameHeads;
 use super::kinds::{AllBelow, ByKinds};
-use crate::{Horizon, Reach, TokenId};
+use crate::{ByteSet, Horizon, NameMarks, Reach, TokenId};
 
 /// No token ends at a node.
 pub(crate) const NO_TOKEN: u32 = u32::MAX;
@@ -33,7 +33,8 @@ pub(crate) struct Trie {
     order: Vec<u32>,
     max_depth: usize,
     reaches: Reaches,
-    name_heads: NameHeads,
+    /// With what names begin that are written so, once that was asked for.
+    name_heads: OnceLock<(NameMarks, NameHeads)>,
     /// By node, one more than its own number (the root is 0): where its children
     /// begin, and behind the last one where they end.
     child_starts: Vec<u32>,
@@ -92,7 +93,6 @@ impl Trie {
         let mut met = [(0, 0); 256];
         for (bytes, id) in tokens {
             trie.reaches.note(bytes, &mut met);
-            trie.name_heads.note(bytes);
             let shared = bytes
                 .iter()
                 .zip(previous)
@@ -190,11 +190,24 @@ impl Trie {
 
     /// What no token exceeds.
     pub(crate) fn horizon(&self) -> Horizon<'_> {
-        let horizon = Horizon::new(self.max_depth, &self.reaches.0);
-        match self.name_heads.get() {
-            Some(heads) => horizon.with_name_heads(heads),
-            None => horizon,
-        }
+        Horizon::of_trie(self, self.max_depth, &self.reaches.0)
+    }
+
+    /// With what names of members begin in tokens: see [`Horizon::name_heads`].
+    pub(crate) fn name_heads(&self, marks: &NameMarks) -> Option<ByteSet> {
+        let (known, heads) = self.name_heads.get_or_init(|| {
+            let mut heads = NameHeads::default();
+            let mut token = Vec::with_capacity(self.max_depth);
+            for node in &self.nodes {
+                token.truncate(usize::from(node.depth) - 1);
+                token.push(node.byte);
+                if node.token != NO_TOKEN {
+                    heads.note(&token, marks);
+                }
+            }
+            (*marks, heads)
+        });
+        (known == marks).then(|| heads.get()).flatten()
     }
 
     /// The children of a node, or of the root for `None`.

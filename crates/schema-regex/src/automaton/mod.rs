@@ -34,6 +34,7 @@ mod hints;
 mod leaves;
 mod lengths;
 mod levels;
+mod lexicon;
 mod listed;
 mod live;
 mod location;
@@ -71,7 +72,7 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
-    KeyLanguage, MAX_COMPLETION, Place, ReadText, Scope, TextAt,
+    KeyLanguage, Lexicon, MAX_COMPLETION, Place, ReadText, Scope, TextAt,
 };
 use serde_json::Value;
 
@@ -402,6 +403,10 @@ impl ByteAutomaton for SchemaAutomaton {
             Some(next) => Cursor(x.configs.add(next)),
             None => Cursor::DEAD,
         }
+    }
+
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
     }
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {

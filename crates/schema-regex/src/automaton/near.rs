@@ -7,6 +7,7 @@ use fsm_index::{ByteSet, Horizon};
 use super::SchemaAutomaton;
 use super::common::{MAX_NODES, Print, Printer};
 use super::hints::much_room;
+use super::lexicon::NAMES;
 use super::node::{EMPTY, Leaf, StringMachine};
 use super::scratch::Scratch;
 use super::standing::More;
@@ -47,7 +48,7 @@ impl SchemaAutomaton {
         horizon: Horizon<'_>,
         x: &Scratch,
     ) -> Option<Print> {
-        let heads = horizon.name_heads()?;
+        let heads = horizon.name_heads(&NAMES)?;
         let near = self.nodes.get(node as usize)?.near_print.get_or_init(|| {
             let mut near = Near {
                 automaton: self,

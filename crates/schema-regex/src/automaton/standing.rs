@@ -5,6 +5,7 @@
 use fsm_index::{ByteSet, Horizon};
 
 use super::SchemaAutomaton;
+use super::lexicon::NAMES;
 use super::node::ObjectMachine;
 use super::plain::Plain;
 use super::scratch::Scratch;
@@ -51,7 +52,8 @@ impl SchemaAutomaton {
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> bool {
-        let (Some(heads), Standing::Told(told)) = (horizon.name_heads(), self.standing(stack, x))
+        let (Some(heads), Standing::Told(told)) =
+            (horizon.name_heads(&NAMES), self.standing(stack, x))
         else {
             return false;
         };

@@ -1,0 +1,263 @@
+//! Every kind of description and key, right and wrong: what says too much is caught by
+//! `contract::check`.
+
+use fsm_index::contract::{Effort, check};
+use fsm_index::{
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
+    Scope, TextLoop, Texts, TokenId, Vocabulary,
+};
+
+/// What an automaton says that is not so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    None,
+    /// The loop is over more characters than it is.
+    Class,
+    /// A loop goes on for longer than it does.
+    Steady,
+    /// A text is missing in the list of those that may come.
+    Listed,
+    /// Where two cursors differ is not said.
+    Apart,
+    /// Text is free of which some may not come.
+    Free,
+    /// Two states have one key.
+    Key,
+    /// So they have in all indexes of the vocabulary.
+    CommonKey,
+    /// A byte may not come next that may.
+    NextBytes,
+    /// A character can be done without that cannot. (That only tells anything where a
+    /// vocabulary cannot spell it.)
+    Accepting,
+}
+
+/// `[a-z]*`, then `;` and `yes` or `no`, or `#` and `yes`, `no` or `ok`, or `<`, up to eight
+/// of `[a-z]` and `>`; then `!`.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    lie: Lie,
+    /// Whether loops are told as what the topmost level tells.
+    on_top: bool,
+}
+
+const START: u32 = 1;
+const WORD: u32 = 2;
+const WORD_OR_OK: u32 = 8;
+const END: u32 = 6;
+const ENDED: u32 = 7;
+/// With so many characters that may still come.
+const COUNTED: u32 = 20;
+const MOST: u32 = 8;
+
+fn next(at: u32, byte: u8) -> u32 {
+    match (at, byte) {
+        (START, b'a'..=b'z') => START,
+        (START, b';') => WORD,
+        (START, b'#') => WORD_OR_OK,
+        (START, b'<') => COUNTED + MOST,
+        (WORD | WORD_OR_OK, b'y') => 3,
+        (3, b'e') => 4,
+        (4, b's') | (5, b'o') | (9, b'k') => END,
+        (WORD | WORD_OR_OK, b'n') => 5,
+        (WORD_OR_OK, b'o') => 9,
+        (END, b'!') => ENDED,
+        (COUNTED.., b'>') => END,
+        (at, b'a'..=b'z') if at > COUNTED => at - 1,
+        _ => 0,
+    }
+}
+
+impl ByteAutomaton for Sample {
+    type State = Cursor;
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn start(&self) -> Cursor {
+        Cursor(START)
+    }
+
+    fn is_accepting(&self, state: &Cursor) -> bool {
+        state.0 == ENDED
+    }
+
+    fn advance(&self, state: &mut Cursor, bytes: &[u8], x: &mut ()) -> Result<(), usize> {
+        let mut at = *state;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            at = self.step(at, byte, x);
+            if at.is_dead() {
+                return Err(offset);
+            }
+        }
+        *state = at;
+        Ok(())
+    }
+
+    fn completion(&self, state: &Cursor, out: &mut Vec<u8>) {
+        out.extend_from_slice(match state.0 {
+            START => b";no!",
+            WORD | WORD_OR_OK => b"no!",
+            3 => b"es!",
+            4 => b"s!",
+            5 => b"o!",
+            9 => b"k!",
+            END => b"!",
+            ENDED => b"",
+            _ => b">!",
+        });
+    }
+
+    fn enter(&self, state: &Cursor, (): &mut ()) -> Cursor {
+        *state
+    }
+
+    fn step(&self, cursor: Cursor, byte: u8, (): &mut ()) -> Cursor {
+        Cursor(next(cursor.0, byte))
+    }
+
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, (): &mut ()) -> Description {
+        let texts = |texts: &[&[u8]]| {
+            let mut list = Texts::default();
+            for text in texts {
+                list.add(&[&text[..text.len() - 1]], text[text.len() - 1]);
+            }
+            list
+        };
+        let told = |text| match self.on_top {
+            true => Description::Top(Some(text)),
+            false => Description::Text(text),
+        };
+        match cursor.0 {
+            START => told(TextLoop {
+                class: ClassId(0),
+                next: cursor,
+                steady: u32::MAX,
+                alike: true,
+            }),
+            WORD if self.lie == Lie::Listed => Description::Listed(texts(&[b"yes"])),
+            WORD => Description::Listed(texts(&[b"no", b"yes"])),
+            WORD_OR_OK => Description::Like {
+                cursor: Cursor(WORD),
+                apart: match self.lie {
+                    Lie::Apart => Some(Texts::default()),
+                    _ if self.on_top => Some(texts(&[b"o"])),
+                    _ => None,
+                },
+            },
+            at if at > COUNTED => told(TextLoop {
+                class: ClassId(0),
+                next: Cursor(at - 1),
+                steady: match self.lie {
+                    Lie::Steady => u32::MAX,
+                    _ => (at - COUNTED).saturating_sub(horizon.bytes() as u32 + 1),
+                },
+                alike: true,
+            }),
+            _ => Description::Unknown,
+        }
+    }
+
+    fn text_class(&self, _: ClassId) -> &[(u32, u32)] {
+        match self.lie {
+            Lie::Class => &[(0x30, 0x39), (0x61, 0x7A)],
+            _ => &[(0x61, 0x7A)],
+        }
+    }
+
+    fn free_text(&self, cursor: Cursor, (): &mut ()) -> Option<FreeText> {
+        let chars = match (cursor.0, self.lie) {
+            (START, _) => usize::MAX,
+            (at, Lie::Free) if at > COUNTED => usize::MAX,
+            (at, _) if at > COUNTED => (at - COUNTED) as usize,
+            _ => return None,
+        };
+        Some(FreeText {
+            class: ClassId(0),
+            chars,
+            behind: Behind::ItsClass,
+            ends: false,
+        })
+    }
+
+    fn key(
+        &self,
+        cursor: Cursor,
+        scope: Scope,
+        _: usize,
+        _: Horizon<'_>,
+        (): &mut (),
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        let lie = match scope {
+            Scope::Index => Lie::Key,
+            Scope::Vocabulary => Lie::CommonKey,
+        };
+        if scope == Scope::Vocabulary && self.is_accepting(&cursor) {
+            return None;
+        }
+        out.push(match cursor.0 {
+            WORD_OR_OK if self.lie == lie => WORD,
+            at => at,
+        });
+        Some(KeyLanguage {
+            name: "descriptions",
+            dialect: self.lie as u32,
+        })
+    }
+
+    fn next_bytes(&self, cursor: Cursor, (): &mut ()) -> ByteSet {
+        match (cursor.0, self.lie) {
+            (WORD_OR_OK, Lie::NextBytes) => ByteSet::of(b"yn"),
+            (WORD_OR_OK, _) => ByteSet::of(b"yno"),
+            _ => ByteSet::ALL,
+        }
+    }
+
+    fn is_same(&self, one: &Cursor, other: &Cursor) -> bool {
+        one == other || (self.lie == Lie::Accepting && other.0 == ENDED)
+    }
+}
+
+/// All bytes, and texts of all kinds.
+fn vocabulary() -> Vocabulary {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let words = "ab abc abcdefgh a1 1a ye yes no no! ok ok! o k! ;y ;no #o #ok a#ok <a a<b ab> abcd>! \
+                 abcde>! bcdefghi s! !! zz zzz zzzz zzzzz zzzzzz xyz> <>! é";
+    let words = words.split(' ').map(|word| word.as_bytes().to_vec());
+    let ids = (0..).map(TokenId::new);
+    Vocabulary::new(bytes.chain(words).zip(ids), [TokenId::new(400)]).unwrap()
+}
+
+fn told(lie: Lie, on_top: bool) -> Result<(), String> {
+    let beginnings = ["", "ab;", "ab#", "#o", "<", "<ab", "<abcdef", ";no", ";no!"];
+    let effort = Effort {
+        walks: 60,
+        ..Effort::default()
+    };
+    check(&Sample { lie, on_top }, &vocabulary(), &beginnings, effort)
+}
+
+#[test]
+fn what_is_right_passes() {
+    assert_eq!(told(Lie::None, false), Ok(()));
+    assert_eq!(told(Lie::None, true), Ok(()));
+}
+
+#[test]
+fn what_says_too_much_is_caught() {
+    let either = |lie| told(lie, false).and(told(lie, true));
+    for lie in [
+        Lie::Class,
+        Lie::Steady,
+        Lie::Listed,
+        Lie::Apart,
+        Lie::Free,
+        Lie::Key,
+        Lie::CommonKey,
+        Lie::NextBytes,
+        Lie::Accepting,
+    ] {
+        assert!(either(lie).is_err(), "{lie:?} is not caught");
+    }
+}
