@@ -106,7 +106,10 @@ pub fn run(cases: &[Case], mut show: impl FnMut(String)) -> (Tally, Texts) {
                 continue;
             }
             Ok(_) if case.is_error => {
-                show(format!("{}: taken, though its own reader refuses it", case.id));
+                show(format!(
+                    "{}: taken, though its own reader refuses it",
+                    case.id
+                ));
                 tally.count(false);
                 continue;
             }
@@ -154,7 +157,10 @@ fn answers(
         let said = if taken { "taken" } else { "refused" };
         let disputed = if text.disputed { " (disputed)" } else { "" };
         let shown: String = text.text.chars().take(120).collect();
-        show(format!("{}: {shown:?} is {said}, {} disagrees{disputed}", case.id, text.by));
+        show(format!(
+            "{}: {shown:?} is {said}, {} disagrees{disputed}",
+            case.id, text.by
+        ));
     }
     passes
 }

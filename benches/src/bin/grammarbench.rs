@@ -90,8 +90,7 @@ type Compile<'a> = Box<dyn Fn(&Case) -> Result<Box<dyn Fn() -> Box<dyn Session>>
 fn engine<'a>(name: &str, setup: &'a Setup) -> Result<Compile<'a>, String> {
     match name {
         "tokenmold" => Ok(Box::new(|case| {
-            let compiled =
-                grammars::Compiled::new(&case.grammar, case.dialect, &setup.vocabulary)?;
+            let compiled = grammars::Compiled::new(&case.grammar, case.dialect, &setup.vocabulary)?;
             Ok(Box::new(move || compiled.session()) as Box<dyn Fn() -> Box<dyn Session>>)
         })),
         #[cfg(feature = "peers")]
@@ -124,8 +123,10 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     });
     for case in &cases {
         let texts = spelt(case, &speller, arguments.tokens);
-        let measured: Vec<Option<Times>> =
-            engines.iter().map(|compile| measure(case, compile, &texts, &setup)).collect();
+        let measured: Vec<Option<Times>> = engines
+            .iter()
+            .map(|compile| measure(case, compile, &texts, &setup))
+            .collect();
         // Only what every engine takes is compared.
         if measured.iter().any(Option::is_none) {
             continue;
@@ -145,7 +146,10 @@ fn run(arguments: &Arguments) -> Result<(), String> {
 
 /// The accepted texts as tokens, the longest first, up to so many tokens together.
 fn spelt(case: &Case, speller: &Speller, most: usize) -> Vec<Vec<u32>> {
-    let accepted = case.texts.iter().filter(|text| text.accept && !text.disputed);
+    let accepted = case
+        .texts
+        .iter()
+        .filter(|text| text.accept && !text.disputed);
     let mut texts: Vec<&str> = accepted.map(|text| text.text.as_str()).collect();
     texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
     let mut left = most;

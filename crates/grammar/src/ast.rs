@@ -50,7 +50,10 @@ pub(crate) enum Expr {
         at: usize,
     },
     /// A regular expression of `regex-syntax`.
-    Regex { pattern: String, at: usize },
+    Regex {
+        pattern: String,
+        at: usize,
+    },
     /// A class of code points: inclusive ranges, ascending. Without any, it takes nothing.
     Class(Vec<(char, char)>),
     Name {
@@ -69,13 +72,25 @@ pub(crate) enum Expr {
     /// What it does not take, of all UTF-8 text.
     Not(Box<Expr>),
     /// A JSON value that a schema takes.
-    Json { schema: Value, at: usize },
+    Json {
+        schema: Value,
+        at: usize,
+    },
     /// A grammar of its own.
-    Nested { tree: Box<Tree>, at: usize },
+    Nested {
+        tree: Box<Tree>,
+        at: usize,
+    },
     /// Any run of consecutive chunks, or none.
-    Substring { chunks: Vec<String>, at: usize },
+    Substring {
+        chunks: Vec<String>,
+        at: usize,
+    },
     /// A special token, by its name in the vocabulary.
-    Special { name: String, at: usize },
+    Special {
+        name: String,
+        at: usize,
+    },
     /// Free text in which each of these texts begins its rule.
     Dispatch {
         tags: Vec<(String, String)>,

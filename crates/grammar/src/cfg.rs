@@ -142,7 +142,9 @@ impl Cfg {
             let message = "no text is in the language: every way from the start needs itself, \
                            or something that takes no text";
             let known = self.rules.iter().zip(&is_productive);
-            let first = known.filter(|rule| !rule.1 && !rule.0.name.is_empty()).map(|rule| rule.0);
+            let first = known
+                .filter(|rule| !rule.1 && !rule.0.name.is_empty())
+                .map(|rule| rule.0);
             let error = Error::new(ErrorKind::EmptyLanguage, message);
             return Err(match first.min_by_key(|rule| rule.at) {
                 Some(rule) => error.in_rule(&rule.name),
@@ -152,9 +154,18 @@ impl Cfg {
         let start = self.productions[self.start].clone();
         self.productions.retain(|production| {
             let mut right = production.right.iter();
-            right.all(|symbol| symbol.split().err().is_none_or(|rule| is_productive[rule as usize]))
+            right.all(|symbol| {
+                symbol
+                    .split()
+                    .err()
+                    .is_none_or(|rule| is_productive[rule as usize])
+            })
         });
-        self.start = self.productions.iter().position(|p| *p == start).unwrap_or(0);
+        self.start = self
+            .productions
+            .iter()
+            .position(|p| *p == start)
+            .unwrap_or(0);
         Ok(())
     }
 
@@ -224,10 +235,13 @@ impl Cfg {
             }
         }
         let mut seen = std::collections::HashSet::new();
-        self.productions.retain(|p| {
-            reached[p.left as usize] && seen.insert((p.left, p.right.clone()))
-        });
-        self.start = self.productions.iter().position(|p| *p == start).unwrap_or(0);
+        self.productions
+            .retain(|p| reached[p.left as usize] && seen.insert((p.left, p.right.clone())));
+        self.start = self
+            .productions
+            .iter()
+            .position(|p| *p == start)
+            .unwrap_or(0);
     }
 
     fn cut_long(&mut self) {
@@ -242,7 +256,10 @@ impl Cfg {
                 let mut rest = vec![Symbol::rule(number)];
                 rest.extend(&right[MAX_RIGHT..]);
                 self.productions[at].right = rest.into();
-                self.productions.push(Production { left: number, right: head });
+                self.productions.push(Production {
+                    left: number,
+                    right: head,
+                });
                 continue;
             }
             at += 1;

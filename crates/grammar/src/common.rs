@@ -2,7 +2,10 @@
 
 /// A terminal's pattern.
 pub(crate) fn terminal(name: &str) -> Option<&'static str> {
-    TERMINALS.iter().find(|known| known.0 == name).map(|known| known.1)
+    TERMINALS
+        .iter()
+        .find(|known| known.0 == name)
+        .map(|known| known.1)
 }
 
 /// All names, for messages.
@@ -47,10 +50,6 @@ const TERMINALS: [(&str, &str); 25] = [
     ("NEWLINE", r"(?:\r?\n)+"),
     ("SH_COMMENT", r"#[^\n]*"),
     ("CPP_COMMENT", r"//[^\n]*"),
-    (
-        "C_COMMENT",
-        r"/\*(?s:[^*]|\*+[^*/])*\*+/",
-    ),
+    ("C_COMMENT", r"/\*(?s:[^*]|\*+[^*/])*\*+/"),
     ("SQL_COMMENT", r"--[^\n]*"),
 ];
-

@@ -38,9 +38,8 @@ impl Parser<'_> {
     /// Blanks and comments, with newlines where these may come.
     pub(crate) fn space(&mut self, newlines: bool) {
         loop {
-            self.r.take_while(|c| {
-                matches!(c, ' ' | '\t') || newlines && matches!(c, '\n' | '\r')
-            });
+            self.r
+                .take_while(|c| matches!(c, ' ' | '\t') || newlines && matches!(c, '\n' | '\r'));
             if self.r.peek() != Some('#') {
                 return;
             }
@@ -273,7 +272,9 @@ impl Parser<'_> {
                     return Err(self.r.error(format!("expected `}}`, found {found}")));
                 }
                 if max.is_some_and(|max| max < min) {
-                    return Err(self.r.error_at(at, "a repetition's upper bound is less than its lower one"));
+                    return Err(self
+                        .r
+                        .error_at(at, "a repetition's upper bound is less than its lower one"));
                 }
                 let product = u64::from(min.max(max.unwrap_or(0)).max(1)).saturating_mul(count);
                 if self.is_gbnf() && product > MAX_GBNF_COUNT {
@@ -371,7 +372,9 @@ impl Parser<'_> {
         let at = self.r.at;
         if !self.r.take("\"") {
             let found = self.r.found();
-            return Err(self.r.error(format!("expected a string in quotes, found {found}")));
+            return Err(self
+                .r
+                .error(format!("expected a string in quotes, found {found}")));
         }
         let mut text = String::new();
         loop {
@@ -379,7 +382,9 @@ impl Parser<'_> {
                 None => return Err(self.r.error_at(at, "a string has no end")),
                 Some('"') => return Ok(text),
                 Some('\n' | '\r') if !self.is_gbnf() => {
-                    return Err(self.r.error_at(at, "a string has a line break: write `\\n`"));
+                    return Err(self
+                        .r
+                        .error_at(at, "a string has a line break: write `\\n`"));
                 }
                 Some('\\') => text.push(self.escape(false)?),
                 Some(c) => text.push(c),

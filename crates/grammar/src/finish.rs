@@ -84,12 +84,18 @@ impl Caches {
             };
             match self.json_of(thread.place) {
                 Some((terminal, state)) => {
-                    let Matter::Json(automaton) = &inner.cfg.terminals[*terminal as usize].matter else {
+                    let Matter::Json(automaton) = &inner.cfg.terminals[*terminal as usize].matter
+                    else {
                         continue;
                     };
                     let mut text = Vec::new();
                     automaton.completion(state, &mut text);
-                    shift(*terminal, text.len() as u32, From::Json(thread.place), &mut open);
+                    shift(
+                        *terminal,
+                        text.len() as u32,
+                        From::Json(thread.place),
+                        &mut open,
+                    );
                 }
                 None => {
                     for &state in &self.lexes[thread.place as usize].members {
@@ -192,7 +198,9 @@ impl Caches {
                 Ok(terminal) => match &inner.cfg.terminals[terminal as usize].matter {
                     Matter::Table(_) => {
                         let mut text = Vec::new();
-                        inner.lexer.finish(inner.lexer.starts[terminal as usize], &mut text);
+                        inner
+                            .lexer
+                            .finish(inner.lexer.starts[terminal as usize], &mut text);
                         say(text, out);
                     }
                     Matter::Json(automaton) => {

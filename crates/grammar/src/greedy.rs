@@ -65,7 +65,11 @@ impl Caches {
             if looked_at > MAX_SEARCH || self.configs[at as usize].live == STUCK {
                 continue;
             }
-            let bytes = inner.lexer.bytes.iter().map(|&byte| Said::Bytes(vec![byte]));
+            let bytes = inner
+                .lexer
+                .bytes
+                .iter()
+                .map(|&byte| Said::Bytes(vec![byte]));
             let specials = (0..inner.cfg.specials.len() as u32).map(Said::Special);
             for said in bytes.chain(specials) {
                 let next = match &said {
@@ -113,7 +117,8 @@ impl Caches {
         }
         let ends = self.is_accepting(at, inner);
         if ends {
-            on.iter().for_each(|&config| self.configs[config as usize].live = LIVE);
+            on.iter()
+                .for_each(|&config| self.configs[config as usize].live = LIVE);
         }
         ends
     }
@@ -179,7 +184,12 @@ fn followers(cfg: &Cfg) -> Vec<Bits> {
     let nullable = cfg.nullable();
     let mut first = vec![Bits::new(count); cfg.rules.len()];
     let mut last = first.clone();
-    let is_empty = |symbol: &Symbol| symbol.split().err().is_some_and(|rule| nullable[rule as usize]);
+    let is_empty = |symbol: &Symbol| {
+        symbol
+            .split()
+            .err()
+            .is_some_and(|rule| nullable[rule as usize])
+    };
     let edge = |sets: &mut Vec<Bits>, left: u32, symbol: &Symbol| match symbol.split() {
         Ok(terminal) => {
             let changed = !sets[left as usize].has(terminal);
@@ -245,18 +255,27 @@ fn followers(cfg: &Cfg) -> Vec<Bits> {
 /// which was begun takes, or with ignored text between them.
 pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
     let tables = |t: &crate::cfg::Terminal| matches!(t.matter, Matter::Table(_)) && !t.is_lazy;
-    if !cfg.terminals.iter().all(|t| tables(t) || matches!(t.matter, Matter::Special(_))) {
+    if !cfg
+        .terminals
+        .iter()
+        .all(|t| tables(t) || matches!(t.matter, Matter::Special(_)))
+    {
         return Some(None);
     }
     let width = lexer.width();
-    let all: Vec<u32> = lexer.starts.iter().copied().filter(|&start| start != 0).collect();
+    let all: Vec<u32> = lexer
+        .starts
+        .iter()
+        .copied()
+        .filter(|&start| start != 0)
+        .collect();
     let mut ids: HashMap<Vec<u32>, usize> = HashMap::from([(all.clone(), 0)]);
     let mut sets = vec![all];
     let mut next: Vec<Vec<usize>> = Vec::new();
     while next.len() < sets.len() {
         let set = sets[next.len()].clone();
         let mut row = vec![usize::MAX; width];
-        for class in 0..width {
+        for (class, entry) in row.iter_mut().enumerate() {
             let steps = set.iter().map(|&state| lexer.step(state, class as u8));
             let mut to: Vec<u32> = steps.filter(|&state| state != 0).collect();
             if to.is_empty() {
@@ -265,7 +284,7 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
             to.sort_unstable();
             to.dedup();
             let number = sets.len();
-            row[class] = *ids.entry(to).or_insert_with_key(|to| {
+            *entry = *ids.entry(to).or_insert_with_key(|to| {
                 sets.push(to.clone());
                 number
             });
@@ -284,7 +303,9 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
         start == 0 || (0..width).any(|class| takes(start, class) && next[set][class] == usize::MAX)
     };
     let ends = |set: usize, terminal: u32| {
-        sets[set].iter().any(|&s| lexer.accepting[s as usize] && lexer.terminal[s as usize] == terminal)
+        sets[set]
+            .iter()
+            .any(|&s| lexer.accepting[s as usize] && lexer.terminal[s as usize] == terminal)
     };
     // By a lexeme: the classes with which ignored text begins that it may follow.
     let mut bridges: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -293,8 +314,12 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
             let first = lexer.terminal[state as usize];
             let is_ignored = cfg.ignored.contains(&Some(first));
             let seconds: Vec<u32> = match is_ignored {
-                true => (0..cfg.terminals.len() as u32).filter(|&t| ignored(t) == Some(first) && t != first).collect(),
-                false => (0..cfg.terminals.len() as u32).filter(|&t| follow[first as usize].has(t)).collect(),
+                true => (0..cfg.terminals.len() as u32)
+                    .filter(|&t| ignored(t) == Some(first) && t != first)
+                    .collect(),
+                false => (0..cfg.terminals.len() as u32)
+                    .filter(|&t| follow[first as usize].has(t))
+                    .collect(),
             };
             for second in seconds {
                 if begins(second, number) {
@@ -320,7 +345,10 @@ pub(crate) fn conflict(cfg: &Cfg, lexer: &Lexer) -> Option<Option<Conflict>> {
                     };
                     classes.filter(leads).collect()
                 });
-                if !classes.iter().any(|&class| next[number][class] == usize::MAX) {
+                if !classes
+                    .iter()
+                    .any(|&class| next[number][class] == usize::MAX)
+                {
                     return Some(Some(Conflict { first, second }));
                 }
             }

@@ -17,9 +17,16 @@ impl Caches {
     /// Begins to count how far down a walk looks.
     pub(crate) fn begin_walk(&mut self, config: u32) {
         let own = &self.configs[config as usize];
-        let fronts = own.threads.iter().map(|thread| thread.front).chain([own.fresh]);
+        let fronts = own
+            .threads
+            .iter()
+            .map(|thread| thread.front)
+            .chain([own.fresh]);
         let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
-        self.top = nodes.map(|&node| self.nodes.get(node).height).max().unwrap_or(0);
+        self.top = nodes
+            .map(|&node| self.nodes.get(node).height)
+            .max()
+            .unwrap_or(0);
         self.least = self.top;
     }
 
@@ -32,11 +39,20 @@ impl Caches {
     /// stacks, and places in JSON have no names.
     pub(crate) fn top_tells(&self, config: u32, inner: &Inner) -> bool {
         let threads = &self.configs[config as usize].threads;
-        !inner.checks_live && threads.iter().all(|thread| self.json_of(thread.place).is_none())
+        !inner.checks_live
+            && threads
+                .iter()
+                .all(|thread| self.json_of(thread.place).is_none())
     }
 
     /// Appends a key of so many levels.
-    pub(crate) fn key(&mut self, config: u32, depth: usize, inner: &Inner, out: &mut Vec<u32>) -> bool {
+    pub(crate) fn key(
+        &mut self,
+        config: u32,
+        depth: usize,
+        inner: &Inner,
+        out: &mut Vec<u32>,
+    ) -> bool {
         if config == 0 || !self.top_tells(config, inner) {
             return false;
         }
@@ -84,7 +100,9 @@ impl Caches {
         for group in nodes.chunk_by(|&a, &b| self.nodes.get(a).state == self.nodes.get(b).state) {
             out.push(self.nodes.get(group[0]).state);
             if depth > 1 {
-                let below = group.iter().flat_map(|&node| self.nodes.get(node).parents.iter());
+                let below = group
+                    .iter()
+                    .flat_map(|&node| self.nodes.get(node).parents.iter());
                 if !self.write_ways(below.copied().collect(), depth - 1, out) {
                     return false;
                 }

@@ -37,7 +37,8 @@ fn is_name(c: char) -> bool {
 
 /// Whether a name is a terminal's.
 pub(crate) fn is_terminal(name: &str) -> bool {
-    name.trim_start_matches('_').starts_with(|c: char| c.is_ascii_uppercase())
+    name.trim_start_matches('_')
+        .starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 impl Parser<'_> {
@@ -48,9 +49,8 @@ impl Parser<'_> {
     /// Blanks and comments.
     fn space(&mut self, newlines: bool) {
         loop {
-            self.r.take_while(|c| {
-                matches!(c, ' ' | '\t' | '\r' | '\x0C') || newlines && c == '\n'
-            });
+            self.r
+                .take_while(|c| matches!(c, ' ' | '\t' | '\r' | '\x0C') || newlines && c == '\n');
             let is_comment = self.r.rest().starts_with("//") || self.r.peek() == Some('#');
             if !is_comment {
                 return;
@@ -94,7 +94,10 @@ impl Parser<'_> {
     fn directive(&mut self) -> Result<(), Error> {
         let at = self.r.at;
         self.r.next();
-        let name = self.r.take_while(|c| c.is_ascii_alphabetic() || c == '_').to_owned();
+        let name = self
+            .r
+            .take_while(|c| c.is_ascii_alphabetic() || c == '_')
+            .to_owned();
         self.space(false);
         match name.as_str() {
             "import" => self.import(at),
@@ -105,9 +108,10 @@ impl Parser<'_> {
                 self.end_of_line()
             }
             "llguidance" | "grammar_options" => self.options(&name, at),
-            "declare" | "override" | "extend" => {
-                Err(self.r.unsupported(at, format!("`%{name}` is not supported: define the terminal here")))
-            }
+            "declare" | "override" | "extend" => Err(self.r.unsupported(
+                at,
+                format!("`%{name}` is not supported: define the terminal here"),
+            )),
             _ => Err(self.r.error_at(at, format!("unknown directive `%{name}`"))),
         }
     }
@@ -115,11 +119,16 @@ impl Parser<'_> {
     fn options(&mut self, directive: &str, at: usize) -> Result<(), Error> {
         let value = self.json(directive, at)?;
         let Value::Object(options) = value else {
-            return Err(self.r.error_at(at, format!("`%{directive}` takes an object")));
+            return Err(self
+                .r
+                .error_at(at, format!("`%{directive}` takes an object")));
         };
         for (name, value) in options {
             let Value::Bool(is) = value else {
-                return Err(self.r.error_at(at, format!("the option `{name}` of `%{directive}` must be true or false")));
+                return Err(self.r.error_at(
+                    at,
+                    format!("the option `{name}` of `%{directive}` must be true or false"),
+                ));
             };
             let is_ours = directive == "llguidance";
             match name.as_str() {
@@ -128,10 +137,18 @@ impl Parser<'_> {
                 "no_forcing" if is_ours => {}
                 "allow_invalid_utf8" if is_ours => {
                     if is {
-                        return Err(self.r.unsupported(at, "the option `allow_invalid_utf8` is not supported: texts are UTF-8"));
+                        return Err(self.r.unsupported(
+                            at,
+                            "the option `allow_invalid_utf8` is not supported: texts are UTF-8",
+                        ));
                     }
                 }
-                _ => return Err(self.r.unsupported(at, format!("the option `{name}` of `%{directive}` is not supported"))),
+                _ => {
+                    return Err(self.r.unsupported(
+                        at,
+                        format!("the option `{name}` of `%{directive}` is not supported"),
+                    ));
+                }
             }
         }
         Ok(())
@@ -146,7 +163,10 @@ impl Parser<'_> {
         if module != "common" {
             return Err(self.r.unsupported(
                 at,
-                format!("`%import {path}`: only `common` can be imported from: {}", common::names()),
+                format!(
+                    "`%import {path}`: only `common` can be imported from: {}",
+                    common::names()
+                ),
             ));
         }
         let mut names = Vec::new();
@@ -164,14 +184,19 @@ impl Parser<'_> {
                 self.space(false);
                 if self.r.take("->") {
                     self.space(false);
-                    alias = Some(self.name().ok_or_else(|| self.r.error("expected a name behind `->`"))?);
+                    alias = Some(
+                        self.name()
+                            .ok_or_else(|| self.r.error("expected a name behind `->`"))?,
+                    );
                 }
                 names.push((one.to_owned(), alias));
             }
             None => {
                 self.space(false);
                 if !self.r.take("(") {
-                    return Err(self.r.error("expected `.` and a name, or names in parentheses"));
+                    return Err(self
+                        .r
+                        .error("expected `.` and a name, or names in parentheses"));
                 }
                 loop {
                     self.space(true);
@@ -200,7 +225,10 @@ impl Parser<'_> {
             let rule = Rule {
                 name: alias.unwrap_or(name),
                 at,
-                body: Expr::Regex { pattern: own.unwrap_or(pattern).to_owned(), at },
+                body: Expr::Regex {
+                    pattern: own.unwrap_or(pattern).to_owned(),
+                    at,
+                },
                 kind: RuleKind::Terminal,
             };
             self.define(rule)?;
@@ -215,7 +243,9 @@ impl Parser<'_> {
             Some('}') if self.trees.len() > 1 => Ok(()),
             Some(_) => {
                 let found = self.r.found();
-                Err(self.r.error(format!("expected the end of the line, found {found}")))
+                Err(self
+                    .r
+                    .error(format!("expected the end of the line, found {found}")))
             }
         }
     }
@@ -236,14 +266,19 @@ impl Parser<'_> {
         while self.r.take("!") || self.r.take("?") {}
         let Some(name) = self.name() else {
             let found = self.r.found();
-            return Err(self.r.error(format!("expected a rule, a terminal or a directive, found {found}")));
+            return Err(self.r.error(format!(
+                "expected a rule, a terminal or a directive, found {found}"
+            )));
         };
         self.r.rule.clone_from(&name);
         let is_terminal = is_terminal(&name);
         let here = self.r.at;
         match self.r.peek() {
             Some('{') => {
-                return Err(self.r.unsupported(here, "templates are not supported: write the rule out for each argument"));
+                return Err(self.r.unsupported(
+                    here,
+                    "templates are not supported: write the rule out for each argument",
+                ));
             }
             Some('.') => {
                 self.r.next();
@@ -259,7 +294,9 @@ impl Parser<'_> {
         let mut options = Options::default();
         if self.r.take("[") {
             if is_terminal {
-                return Err(self.r.error_at(here, "options are for rules, not for terminals"));
+                return Err(self
+                    .r
+                    .error_at(here, "options are for rules, not for terminals"));
             }
             options = self.attributes()?;
             self.space(false);
@@ -282,7 +319,12 @@ impl Parser<'_> {
             (None, false) if is_terminal => RuleKind::Terminal,
             (None, false) => RuleKind::Rule,
         };
-        self.define(Rule { name, at, body, kind })
+        self.define(Rule {
+            name,
+            at,
+            body,
+            kind,
+        })
     }
 
     /// A rule's options, behind the bracket.
@@ -294,7 +336,9 @@ impl Parser<'_> {
             let at = self.r.at;
             let name = self.name().unwrap_or_default();
             if seen.contains(&name) {
-                return Err(self.r.error_at(at, format!("the option `{name}` is given twice")));
+                return Err(self
+                    .r
+                    .error_at(at, format!("the option `{name}` is given twice")));
             }
             self.space(true);
             let has_value = self.r.take("=");
@@ -308,31 +352,46 @@ impl Parser<'_> {
                         return Err(self.r.error_at(at, format!("`{name}` takes a string")));
                     };
                     if text.is_empty() {
-                        return Err(self.r.error_at(at, "the name of a capture must not be empty"));
+                        return Err(self
+                            .r
+                            .error_at(at, "the name of a capture must not be empty"));
                     }
                     if !text.chars().all(|c| is_name(c) || c == '.') {
-                        return Err(self.r.error_at(at, "the name of a capture has letters, digits, `_`, `-` and `.`"));
+                        return Err(self.r.error_at(
+                            at,
+                            "the name of a capture has letters, digits, `_`, `-` and `.`",
+                        ));
                     }
                 }
                 ("suffix", true) if seen.iter().any(|name| name == "stop") => {
-                    return Err(self.r.error_at(at, "`stop` and `suffix` cannot be combined"));
+                    return Err(self
+                        .r
+                        .error_at(at, "`stop` and `suffix` cannot be combined"));
                 }
                 ("suffix", true) => options.suffix = Some(self.marker(at)?),
                 // XGrammar keeps the marker, and hides it from captures alone.
                 ("stop", true) if self.reading == Reading::Ascii => {
                     if seen.iter().any(|name| name == "suffix") {
-                        return Err(self.r.error_at(at, "`stop` and `suffix` cannot be combined"));
+                        return Err(self
+                            .r
+                            .error_at(at, "`stop` and `suffix` cannot be combined"));
                     }
                     options.suffix = Some(self.marker(at)?);
                 }
                 ("stop", true) => {
-                    return Err(self.r.unsupported(at, "`stop` is not supported: it takes text back; use `suffix`, which keeps it"));
+                    return Err(self.r.unsupported(
+                        at,
+                        "`stop` is not supported: it takes text back; use `suffix`, which keeps it",
+                    ));
                 }
                 ("max_tokens", true) => {
                     return Err(self.r.unsupported(at, "`max_tokens` is not supported: bound the rule by a repetition such as `{0,100}`"));
                 }
                 ("temperature", true) => {
-                    return Err(self.r.unsupported(at, "`temperature` is not supported: it is the sampler's, and no constraint"));
+                    return Err(self.r.unsupported(
+                        at,
+                        "`temperature` is not supported: it is the sampler's, and no constraint",
+                    ));
                 }
                 _ => return Err(self.r.error_at(at, format!("unknown option `{name}`"))),
             }
@@ -360,7 +419,12 @@ impl Parser<'_> {
             Some('/') => self.regex()?,
             _ => match self.name() {
                 Some(name) if is_terminal(&name) => Expr::Name { name, at: here },
-                _ => return Err(self.r.error_at(here, "`suffix` takes a string, a regular expression or a terminal")),
+                _ => {
+                    return Err(self.r.error_at(
+                        here,
+                        "`suffix` takes a string, a regular expression or a terminal",
+                    ));
+                }
             },
         };
         match &marker {
@@ -412,14 +476,20 @@ impl Parser<'_> {
                     continue;
                 }
                 Some('%') if self.r.rest().starts_with("%if") => {
-                    return Err(self.r.unsupported(at, "conditions `%if` are not supported: write each case out, or use `%json`"));
+                    return Err(self.r.unsupported(
+                        at,
+                        "conditions `%if` are not supported: write each case out, or use `%json`",
+                    ));
                 }
                 Some(':') => {
                     return Err(self.r.unsupported(at, "parametric rules `::` are not supported: write each case out, or use `%json`"));
                 }
                 Some('&') => {
                     if !in_terminal {
-                        return Err(self.r.unsupported(at, "`&` is for terminals alone: give the rule a name in capitals"));
+                        return Err(self.r.unsupported(
+                            at,
+                            "`&` is for terminals alone: give the rule a name in capitals",
+                        ));
                     }
                     self.r.next();
                     and.push(Expr::seq(std::mem::take(&mut parts)));
@@ -442,7 +512,10 @@ impl Parser<'_> {
         let at = self.r.at;
         if self.r.take("~") {
             if !in_terminal {
-                return Err(self.r.unsupported(at, "`~` is for terminals alone: give the rule a name in capitals"));
+                return Err(self.r.unsupported(
+                    at,
+                    "`~` is for terminals alone: give the rule a name in capitals",
+                ));
             }
             self.space(false);
             self.r.enter()?;
@@ -524,7 +597,9 @@ impl Parser<'_> {
 
     fn bounded(&self, of: Expr, at: usize, min: u32, max: Option<u32>) -> Result<Expr, Error> {
         if max.is_some_and(|max| max < min) {
-            return Err(self.r.error_at(at, "a repetition's upper bound is less than its lower one"));
+            return Err(self
+                .r
+                .error_at(at, "a repetition's upper bound is less than its lower one"));
         }
         Ok(of.repeat(min, max))
     }
@@ -606,18 +681,31 @@ impl Parser<'_> {
             match self.r.next() {
                 None => return Err(self.r.error_at(at, "a string has no end")),
                 Some('"') => break,
-                Some('\n' | '\r') => return Err(self.r.error_at(at, "a string has a line break: write `\\n`")),
+                Some('\n' | '\r') => {
+                    return Err(self
+                        .r
+                        .error_at(at, "a string has a line break: write `\\n`"));
+                }
                 Some('\\') => text.push(self.escape()?),
                 Some(c) => text.push(c),
             }
         }
         let ignore_case = self.r.take("i");
-        Ok(Expr::Text { text, ignore_case, at })
+        Ok(Expr::Text {
+            text,
+            ignore_case,
+            at,
+        })
     }
 
     fn escape(&mut self) -> Result<char, Error> {
         let at = self.r.at - 1;
-        let wrong = |this: &Self| Err(this.r.error_at(at, "the escape is no character: JSON's are known, as `\\n` and `\\u00e9`"));
+        let wrong = |this: &Self| {
+            Err(this.r.error_at(
+                at,
+                "the escape is no character: JSON's are known, as `\\n` and `\\u00e9`",
+            ))
+        };
         let code = match self.r.next() {
             Some('"') => 34,
             Some('\\') => 92,
@@ -674,7 +762,9 @@ impl Parser<'_> {
         let to = loop {
             let here = self.r.at;
             match self.r.next() {
-                None | Some('\n') => return Err(self.r.error_at(at, "a regular expression has no end `/`")),
+                None | Some('\n') => {
+                    return Err(self.r.error_at(at, "a regular expression has no end `/`"));
+                }
                 Some('/') => break here,
                 Some('\\') => {
                     self.r.next();
@@ -688,7 +778,10 @@ impl Parser<'_> {
             _ => "imsux",
         };
         if let Some(flag) = flags.chars().find(|&c| !known.contains(c)) {
-            return Err(self.r.unsupported(at, format!("the flag `{flag}` of a regular expression is not supported")));
+            return Err(self.r.unsupported(
+                at,
+                format!("the flag `{flag}` of a regular expression is not supported"),
+            ));
         }
         let pattern = translate(&self.r.text[from..to], flags, self.reading)
             .map_err(|error| self.r.place(error, at))?;
@@ -702,10 +795,15 @@ impl Parser<'_> {
             return Err(self.r.error_at(at, "a special token `<..>` has no end"));
         }
         if in_terminal {
-            return Err(self.r.error_at(at, "special tokens cannot stand in terminals: name them in a rule"));
+            return Err(self.r.error_at(
+                at,
+                "special tokens cannot stand in terminals: name them in a rule",
+            ));
         }
         if name.contains(char::is_whitespace) {
-            return Err(self.r.error_at(at, "a special token has no blanks in its name"));
+            return Err(self
+                .r
+                .error_at(at, "a special token has no blanks in its name"));
         }
         if name.starts_with("<[") {
             return Err(self.r.unsupported(at, "tokens by their numbers are not supported: name the special token, as in `<|im_end|>`"));
@@ -721,9 +819,9 @@ impl Parser<'_> {
                 self.r.at += values.byte_offset();
                 Ok(value)
             }
-            Some(Err(error)) => {
-                Err(self.r.error_at(at, format!("`%{directive}` takes JSON: {error}")))
-            }
+            Some(Err(error)) => Err(self
+                .r
+                .error_at(at, format!("`%{directive}` takes JSON: {error}"))),
             None => Err(self.r.error_at(at, format!("`%{directive}` takes JSON"))),
         }
     }
@@ -732,12 +830,21 @@ impl Parser<'_> {
     fn value(&mut self, in_terminal: bool) -> Result<Expr, Error> {
         let at = self.r.at;
         self.r.next();
-        let name = self.r.take_while(|c| c.is_ascii_alphabetic() || c == '_').to_owned();
+        let name = self
+            .r
+            .take_while(|c| c.is_ascii_alphabetic() || c == '_')
+            .to_owned();
         if in_terminal && name != "regex" {
-            return Err(self.r.error_at(at, format!("`%{name}` cannot stand in a terminal: name it in a rule")));
+            return Err(self.r.error_at(
+                at,
+                format!("`%{name}` cannot stand in a terminal: name it in a rule"),
+            ));
         }
         match name.as_str() {
-            "json" => Ok(Expr::Json { schema: self.json(&name, at)?, at }),
+            "json" => Ok(Expr::Json {
+                schema: self.json(&name, at)?,
+                at,
+            }),
             "regex" => {
                 let value = self.json(&name, at)?;
                 self.substring(&value, at)
@@ -779,8 +886,12 @@ impl Parser<'_> {
             }
             ("substring_chars", Value::String(text)) => text.chars().map(String::from).collect(),
             ("substring_words", Value::String(text)) => words(text),
-            ("substring_chunks", _) => return wrong("`substring_chunks` takes an array of strings"),
-            ("substring_chars" | "substring_words", _) => return wrong(&format!("`{name}` takes a string")),
+            ("substring_chunks", _) => {
+                return wrong("`substring_chunks` takes an array of strings");
+            }
+            ("substring_chars" | "substring_words", _) => {
+                return wrong(&format!("`{name}` takes a string"));
+            }
             _ => return wrong(&format!("has no `{name}`")),
         };
         Ok(Expr::Substring { chunks, at })

@@ -68,7 +68,12 @@ impl Lexer {
             }
             lexer.classes = class_of;
         }
-        let count = lexer.classes.iter().map(|&class| usize::from(class) + 1).max().unwrap_or(1);
+        let count = lexer
+            .classes
+            .iter()
+            .map(|&class| usize::from(class) + 1)
+            .max()
+            .unwrap_or(1);
         lexer.bytes = vec![0; count];
         for byte in (0..=255u8).rev() {
             lexer.bytes[usize::from(lexer.classes[usize::from(byte)])] = byte;
@@ -109,7 +114,8 @@ impl Lexer {
         let states = 1..self.terminal.len() as u32;
         let mut open: Vec<u32> = states.filter(|&s| self.accepting[s as usize]).collect();
         self.distance = vec![u32::MAX; self.terminal.len()];
-        open.iter().for_each(|&state| self.distance[state as usize] = 0);
+        open.iter()
+            .for_each(|&state| self.distance[state as usize] = 0);
         let mut far = 0;
         while !open.is_empty() {
             far += 1;

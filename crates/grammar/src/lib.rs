@@ -93,10 +93,15 @@ impl FromStr for Dialect {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Dialect, Error> {
-        let known = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
+        let known = Dialect::ALL
+            .into_iter()
+            .find(|dialect| dialect.name() == name);
         known.ok_or_else(|| {
             let names = Dialect::ALL.map(Dialect::name).join(", ");
-            Error::new(ErrorKind::Name, format!("no dialect `{name}`: there are {names}"))
+            Error::new(
+                ErrorKind::Name,
+                format!("no dialect `{name}`: there are {names}"),
+            )
         })
     }
 }
@@ -159,9 +164,17 @@ impl Grammar {
     ///
     /// The text is malformed, names what is not defined, uses what is not supported, has no
     /// text in its language, or exceeds a limit. Errors say where.
-    pub fn compile(text: &str, dialect: Dialect, config: &Config) -> Result<GrammarAutomaton, Error> {
+    pub fn compile(
+        text: &str,
+        dialect: Dialect,
+        config: &Config,
+    ) -> Result<GrammarAutomaton, Error> {
         if text.len() > config.max_text_bytes {
-            return Err(Error::limit("max_text_bytes", "bytes of text", config.max_text_bytes));
+            return Err(Error::limit(
+                "max_text_bytes",
+                "bytes of text",
+                config.max_text_bytes,
+            ));
         }
         let splits = Meaning {
             reading: Reading::Splits,

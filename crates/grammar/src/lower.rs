@@ -34,7 +34,12 @@ const COLLAPSED: TableLimits = TableLimits {
 /// The longest pattern that is put together, in bytes.
 const COLLAPSED_SIZE: usize = 100_000;
 
-pub(crate) fn lower(tree: &Tree, text: &str, meaning: Meaning, config: &Config) -> Result<Cfg, Error> {
+pub(crate) fn lower(
+    tree: &Tree,
+    text: &str,
+    meaning: Meaning,
+    config: &Config,
+) -> Result<Cfg, Error> {
     let mut lowering = Lowering {
         text,
         meaning,
@@ -139,7 +144,10 @@ impl<'a> Lowering<'a> {
             return Err(self.fail(
                 ErrorKind::Name,
                 at,
-                format!("the grammar has no rule `{}`, with which it begins", self.meaning.start),
+                format!(
+                    "the grammar has no rule `{}`, with which it begins",
+                    self.meaning.start
+                ),
             ));
         };
         let is_lazy = |kind: &RuleKind| matches!(kind, RuleKind::Lazy | RuleKind::Suffix(_));
@@ -159,15 +167,27 @@ impl<'a> Lowering<'a> {
             let mut all = Vec::new();
             for expr in &tree.ignore {
                 let re = self.regular(number, expr)?.ok_or_else(|| {
-                    Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone").in_rule("%ignore")
+                    Error::new(ErrorKind::Syntax, "`%ignore` takes terminals alone")
+                        .in_rule("%ignore")
                 })?;
                 all.push(re);
             }
-            let symbol = self.terminal(&Re::Alt(all.into()), false, number, "%ignore", at, self.limits())?;
+            let symbol = self.terminal(
+                &Re::Alt(all.into()),
+                false,
+                number,
+                "%ignore",
+                at,
+                self.limits(),
+            )?;
             // Ignored text that may be empty is none: what is not empty counts.
             let symbol = match symbol.map(Symbol::split) {
                 Some(Err(optional)) => {
-                    let own = self.cfg.productions.iter().find(|p| p.left == optional && !p.right.is_empty());
+                    let own = self
+                        .cfg
+                        .productions
+                        .iter()
+                        .find(|p| p.left == optional && !p.right.is_empty());
                     own.map(|p| p.right[0])
                 }
                 _ => symbol,
@@ -204,23 +224,33 @@ impl<'a> Lowering<'a> {
         for group in self.groups(scope, &roots)? {
             let is_self = |rule: usize| {
                 let own = &tree.rules[rule];
-                rule_names(own).iter().any(|name| tree.by_name.get(name.0) == Some(&rule))
+                rule_names(own)
+                    .iter()
+                    .any(|name| tree.by_name.get(name.0) == Some(&rule))
             };
             let rule = &tree.rules[group[0]];
             let is_recursive = group.len() > 1 || is_self(group[0]);
-            if let Some(terminal) = group.iter().find(|&&r| tree.rules[r].kind != RuleKind::Rule)
+            if let Some(terminal) = group
+                .iter()
+                .find(|&&r| tree.rules[r].kind != RuleKind::Rule)
                 && is_recursive
             {
                 let rule = &tree.rules[*terminal];
                 let message = format!("the terminal `{}` refers to itself", rule.name);
-                return Err(self.fail(ErrorKind::Name, rule.at, message).in_rule(&rule.name));
+                return Err(self
+                    .fail(ErrorKind::Name, rule.at, message)
+                    .in_rule(&rule.name));
             }
             if rule.kind != RuleKind::Rule && self.meaning.start == "start" {
                 let is_rule = |name: &&(&str, usize)| {
-                    tree.by_name.get(name.0).is_some_and(|&r| tree.rules[r].kind != RuleKind::Terminal)
+                    tree.by_name
+                        .get(name.0)
+                        .is_some_and(|&r| tree.rules[r].kind != RuleKind::Terminal)
                 };
                 if let Some((name, at)) = rule_names(rule).iter().find(is_rule) {
-                    let message = format!("a terminal cannot refer to the rule `{name}`: give that a name in capitals");
+                    let message = format!(
+                        "a terminal cannot refer to the rule `{name}`: give that a name in capitals"
+                    );
                     return Err(self.fail(ErrorKind::Name, *at, message).in_rule(&rule.name));
                 }
             }
@@ -249,8 +279,15 @@ impl<'a> Lowering<'a> {
             };
             let is_rule = rule.kind == RuleKind::Rule;
             let re = re.filter(|re| !is_rule || re.size() <= COLLAPSED_SIZE);
-            if re.as_ref().is_some_and(|re| re.size() > self.config.max_work) {
-                return Err(placed(Error::limit("max_work", "steps", self.config.max_work)));
+            if re
+                .as_ref()
+                .is_some_and(|re| re.size() > self.config.max_work)
+            {
+                return Err(placed(Error::limit(
+                    "max_work",
+                    "steps",
+                    self.config.max_work,
+                )));
             }
             self.scopes[scope].regular[group[0]] = re;
         }
@@ -259,9 +296,10 @@ impl<'a> Lowering<'a> {
 
     fn lookup(&self, scope: usize, name: &str, at: usize) -> Result<usize, Error> {
         let tree = self.scopes[scope].tree;
-        tree.by_name.get(name).copied().ok_or_else(|| {
-            self.fail(ErrorKind::Name, at, format!("`{name}` is not defined"))
-        })
+        tree.by_name
+            .get(name)
+            .copied()
+            .ok_or_else(|| self.fail(ErrorKind::Name, at, format!("`{name}` is not defined")))
     }
 
     /// Rules that need each other, those first that others need.
@@ -284,7 +322,8 @@ impl<'a> Lowering<'a> {
                     on_stack[rule] = true;
                     let own = &tree.rules[rule];
                     let named = rule_names(own).into_iter().map(|(name, at)| {
-                        self.lookup(scope, name, at).map_err(|error| error.in_rule(&own.name))
+                        self.lookup(scope, name, at)
+                            .map_err(|error| error.in_rule(&own.name))
                     });
                     path.push((rule, named.collect::<Result<_, _>>()?, 0));
                 }
@@ -375,7 +414,9 @@ impl<'a> Lowering<'a> {
         };
         Ok(match expr {
             Expr::Empty => Some(Re::Empty),
-            Expr::Text { text, ignore_case, .. } => Some(match text.is_empty() {
+            Expr::Text {
+                text, ignore_case, ..
+            } => Some(match text.is_empty() {
                 true => Re::Empty,
                 false => Re::pattern(patterns::literal(text, *ignore_case, self.meaning.reading)),
             }),
@@ -392,11 +433,14 @@ impl<'a> Lowering<'a> {
             Expr::Alt(parts) => all(parts)?.map(|parts| Re::Alt(parts.into())),
             Expr::And(parts) => all(parts)?.map(|parts| Re::And(parts.into())),
             Expr::Not(of) => self.regular(scope, of)?.map(|of| Re::Not(of.into())),
-            Expr::Repeat { of, min, max } => {
-                self.regular(scope, of)?.map(|of| Re::Repeat(of.into(), *min, *max))
-            }
+            Expr::Repeat { of, min, max } => self
+                .regular(scope, of)?
+                .map(|of| Re::Repeat(of.into(), *min, *max)),
             Expr::Substring { chunks, .. } => Some(Re::Substring(chunks.as_slice().into())),
-            Expr::Json { .. } | Expr::Nested { .. } | Expr::Special { .. } | Expr::Dispatch { .. } => None,
+            Expr::Json { .. }
+            | Expr::Nested { .. }
+            | Expr::Special { .. }
+            | Expr::Dispatch { .. } => None,
         })
     }
 
@@ -450,7 +494,11 @@ impl<'a> Lowering<'a> {
         let (table, is_nullable) = without_empty(table);
         self.states += table.next.len();
         if self.states > self.config.max_states {
-            return Err(Error::limit("max_states", "states in all terminals", self.config.max_states));
+            return Err(Error::limit(
+                "max_states",
+                "states in all terminals",
+                self.config.max_states,
+            ));
         }
         let symbol = if table.is_nothing() && is_nullable {
             None
@@ -467,7 +515,14 @@ impl<'a> Lowering<'a> {
         Ok(symbol)
     }
 
-    fn add(&mut self, matter: Matter, is_lazy: bool, scope: usize, name: &str, at: usize) -> Symbol {
+    fn add(
+        &mut self,
+        matter: Matter,
+        is_lazy: bool,
+        scope: usize,
+        name: &str,
+        at: usize,
+    ) -> Symbol {
         self.cfg.terminals.push(Terminal {
             matter,
             is_lazy,
@@ -538,7 +593,12 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn symbols(&mut self, scope: usize, expr: &'a Expr, out: &mut Vec<Symbol>) -> Result<(), Error> {
+    fn symbols(
+        &mut self,
+        scope: usize,
+        expr: &'a Expr,
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
         if self.scopes[scope].collapses
             && let Some(re) = self.regular(scope, expr)?
             && let Some(symbols) = self.collapsed(scope, &re)?
@@ -550,7 +610,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// As [`Lowering::symbols`], of the parts of an expression that is no terminal as a whole.
-    fn structure(&mut self, scope: usize, expr: &'a Expr, out: &mut Vec<Symbol>) -> Result<(), Error> {
+    fn structure(
+        &mut self,
+        scope: usize,
+        expr: &'a Expr,
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
         match expr {
             Expr::Empty => {}
             Expr::Text { at, .. } | Expr::Regex { at, .. } | Expr::Substring { at, .. } => {
@@ -612,14 +677,24 @@ impl<'a> Lowering<'a> {
                 let matter = Matter::Special(number as u32);
                 out.push(self.add(matter, false, scope, name, *at));
             }
-            Expr::Dispatch { tags, loops, excludes, at } => {
+            Expr::Dispatch {
+                tags,
+                loops,
+                excludes,
+                at,
+            } => {
                 self.dispatch(scope, (tags, excludes), *loops, *at, out)?;
             }
         }
         Ok(())
     }
 
-    fn sequence(&mut self, scope: usize, parts: &'a [Expr], out: &mut Vec<Symbol>) -> Result<(), Error> {
+    fn sequence(
+        &mut self,
+        scope: usize,
+        parts: &'a [Expr],
+        out: &mut Vec<Symbol>,
+    ) -> Result<(), Error> {
         let mut together: Vec<(Re, &'a Expr)> = Vec::new();
         for part in parts {
             if self.scopes[scope].collapses
@@ -659,13 +734,23 @@ impl<'a> Lowering<'a> {
 
     /// `min` to `max` times: a count is a chain of nonterminals that grows to the left, so
     /// that one stack stands for each number.
-    fn repeat(&mut self, scope: usize, of: &'a Expr, min: u32, max: Option<u32>) -> Result<Option<Symbol>, Error> {
+    fn repeat(
+        &mut self,
+        scope: usize,
+        of: &'a Expr,
+        min: u32,
+        max: Option<u32>,
+    ) -> Result<Option<Symbol>, Error> {
         if max == Some(0) {
             return Ok(None);
         }
         let counts = max.unwrap_or(min).max(1) as usize;
         if counts > self.config.max_count {
-            return Err(Error::limit("max_count", "repetitions of one rule", self.config.max_count));
+            return Err(Error::limit(
+                "max_count",
+                "repetitions of one rule",
+                self.config.max_count,
+            ));
         }
         let mut item = Vec::new();
         self.symbols(scope, of, &mut item)?;

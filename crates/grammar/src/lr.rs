@@ -87,7 +87,9 @@ impl Tables {
     }
 
     fn cost_of(&self, symbols: &[Symbol]) -> u32 {
-        symbols.iter().fold(0, |sum: u32, &symbol| sum.saturating_add(self.cost(symbol)))
+        symbols
+            .iter()
+            .fold(0, |sum: u32, &symbol| sum.saturating_add(self.cost(symbol)))
     }
 }
 
@@ -117,15 +119,31 @@ pub(crate) fn build(
     for (number, production) in cfg.productions.iter().enumerate() {
         by_left[production.left as usize].push(number as u32);
     }
-    let is_empty = |symbol: Symbol| symbol.split().err().is_some_and(|rule| nullable[rule as usize]);
+    let is_empty = |symbol: Symbol| {
+        symbol
+            .split()
+            .err()
+            .is_some_and(|rule| nullable[rule as usize])
+    };
     // What each nonterminal may begin with, directly: symbols with the items behind them.
     let begins: Vec<Vec<(Symbol, Item)>> = by_left
         .iter()
         .map(|productions| {
             let mut out = Vec::new();
             for &production in productions {
-                for (dot, &symbol) in cfg.productions[production as usize].right.iter().enumerate() {
-                    out.push((symbol, Item { production, dot: dot as u16 + 1, held: 1 }));
+                for (dot, &symbol) in cfg.productions[production as usize]
+                    .right
+                    .iter()
+                    .enumerate()
+                {
+                    out.push((
+                        symbol,
+                        Item {
+                            production,
+                            dot: dot as u16 + 1,
+                            held: 1,
+                        },
+                    ));
                     if !is_empty(symbol) {
                         break;
                     }
@@ -135,7 +153,11 @@ pub(crate) fn build(
         })
         .collect();
     let mut ids: HashMap<Vec<Item>, u32, FixedState> = HashMap::default();
-    let first = vec![Item { production: cfg.start as u32, dot: 0, held: 0 }];
+    let first = vec![Item {
+        production: cfg.start as u32,
+        dot: 0,
+        held: 0,
+    }];
     ids.insert(first.clone(), 0);
     let mut kernels = vec![first];
     let mut work = 0usize;
@@ -160,7 +182,14 @@ pub(crate) fn build(
             let mut ends = true;
             for (ahead, &symbol) in rest.iter().enumerate() {
                 let dot = item.dot + ahead as u16 + 1;
-                steps.push((symbol, Item { production: item.production, dot, held: item.held + 1 }));
+                steps.push((
+                    symbol,
+                    Item {
+                        production: item.production,
+                        dot,
+                        held: item.held + 1,
+                    },
+                ));
                 if !is_empty(symbol) {
                     ends = false;
                     break;
@@ -169,7 +198,10 @@ pub(crate) fn build(
             if ends && production.left == tables.whole {
                 accepts = true;
             } else if ends && item.held > 0 {
-                reduces.push(Reduce { rule: production.left, held: item.held });
+                reduces.push(Reduce {
+                    rule: production.left,
+                    held: item.held,
+                });
             }
         }
         // The closure: nonterminals that may begin here.
@@ -192,7 +224,11 @@ pub(crate) fn build(
         let mut from = 0;
         while from < steps.len() {
             let symbol = steps[from].0;
-            let to = from + steps[from..].iter().take_while(|step| step.0 == symbol).count();
+            let to = from
+                + steps[from..]
+                    .iter()
+                    .take_while(|step| step.0 == symbol)
+                    .count();
             let next: Vec<Item> = steps[from..to].iter().map(|step| step.1).collect();
             from = to;
             let id = match ids.get(&next) {
@@ -200,7 +236,11 @@ pub(crate) fn build(
                 None => {
                     let id = kernels.len() as u32;
                     if kernels.len() >= max_states {
-                        return Err(Error::limit("max_parser_states", "states of the parser", max_states));
+                        return Err(Error::limit(
+                            "max_parser_states",
+                            "states of the parser",
+                            max_states,
+                        ));
                     }
                     ids.insert(next.clone(), id);
                     kernels.push(next);
@@ -276,4 +316,3 @@ fn least(cfg: &Cfg, least_terminal: &[u32]) -> (Vec<u32>, Vec<u32>) {
     }
     (best, least)
 }
-

@@ -28,6 +28,7 @@ pub(crate) struct Inner {
     pub(crate) checks_live: bool,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
+    #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
     pool: Mutex<Vec<Box<Caches>>>,
     json_pool: Mutex<Vec<(u32, JsonScratch)>>,
     start: Option<Arc<Saved>>,
@@ -55,7 +56,11 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Some(caches) = self.caches.take() {
-            let mut pool = self.home.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pool = self
+                .home
+                .pool
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             if pool.len() < MAX_POOL {
                 pool.push(caches);
             }
@@ -65,7 +70,10 @@ impl Drop for Scratch {
 
 impl Inner {
     pub(crate) fn json_scratch(&self, terminal: u32) -> JsonScratch {
-        let mut pool = self.json_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .json_pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         match pool.iter().position(|known| known.0 == terminal) {
             Some(at) => pool.swap_remove(at).1,
             None => match &self.cfg.terminals[terminal as usize].matter {
@@ -76,7 +84,10 @@ impl Inner {
     }
 
     pub(crate) fn give_json_scratch(&self, terminal: u32, scratch: JsonScratch) {
-        let mut pool = self.json_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .json_pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if pool.len() < 4 * MAX_POOL {
             pool.push((terminal, scratch));
         }
@@ -106,11 +117,13 @@ impl GrammarAutomaton {
         let begin = caches.begin(&inner);
         if inner.checks_live && !caches.is_live(begin, &inner) {
             let (mut message, mut at) = (
-                "no text can be finished: the longest match always takes what must come next".to_owned(),
+                "no text can be finished: the longest match always takes what must come next"
+                    .to_owned(),
                 None,
             );
             if let Some(conflict) = conflict.flatten() {
-                let [first, second] = [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
+                let [first, second] =
+                    [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
                 message.push_str(&format!(
                     ": {} takes every byte with which {} can begin; exclude it, or make the former a `[lazy]` rule",
                     first.name, second.name
@@ -132,7 +145,9 @@ impl GrammarAutomaton {
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let mut scratch = self.scratch();
         let mut state = self.start();
-        self.advance(&mut state, text.as_ref(), &mut scratch).is_ok() && self.is_accepting(&state)
+        self.advance(&mut state, text.as_ref(), &mut scratch)
+            .is_ok()
+            && self.is_accepting(&state)
     }
 
     /// How many states the parser has.
@@ -159,7 +174,9 @@ impl GrammarAutomaton {
             true => caches.greedy_way(config, &self.0),
             // Where nothing is forbidden that must come, a way can still be: another is.
             false => match caches.way(config, &self.0) {
-                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => Some(way),
+                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => {
+                    Some(way)
+                }
                 _ => caches.greedy_way(config, &self.0),
             },
         };
@@ -268,11 +285,17 @@ impl ByteAutomaton for GrammarAutomaton {
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
-        scratch.caches().step_on_top(cursor.0, byte, &self.0).map(Cursor)
+        scratch
+            .caches()
+            .step_on_top(cursor.0, byte, &self.0)
+            .map(Cursor)
     }
 
     fn depth_used(&self, scratch: &Scratch) -> usize {
-        scratch.caches.as_ref().map_or(1, |caches| caches.depth_used())
+        scratch
+            .caches
+            .as_ref()
+            .map_or(1, |caches| caches.depth_used())
     }
 
     fn place(&self, _state: &State) -> Option<Place> {
@@ -287,7 +310,10 @@ impl ByteAutomaton for GrammarAutomaton {
 impl fmt::Debug for GrammarAutomaton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (terminals, states) = (self.terminals(), self.parser_states());
-        write!(f, "GrammarAutomaton({terminals} terminals, {states} states of its parser)")
+        write!(
+            f,
+            "GrammarAutomaton({terminals} terminals, {states} states of its parser)"
+        )
     }
 }
 

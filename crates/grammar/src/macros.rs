@@ -121,7 +121,9 @@ impl Parser<'_> {
                 _ => {
                     return Err(self.r.error_at(
                         at,
-                        format!("`Regex` takes `flags=\"..\"` and `json_string=true`, not `{name}`"),
+                        format!(
+                            "`Regex` takes `flags=\"..\"` and `json_string=true`, not `{name}`"
+                        ),
                     ));
                 }
             }
@@ -129,10 +131,12 @@ impl Parser<'_> {
         // Without flags a dot takes a line break, too.
         let flags = flags.unwrap_or_else(|| "s".to_owned());
         if let Some(flag) = flags.chars().find(|&c| !"isu".contains(c)) {
-            return Err(self.r.error_at(at, format!("unknown flag `{flag}` of a regular expression")));
+            return Err(self
+                .r
+                .error_at(at, format!("unknown flag `{flag}` of a regular expression")));
         }
-        let pattern = translate(pattern, &flags, Reading::Ascii)
-            .map_err(|error| self.r.place(error, at))?;
+        let pattern =
+            translate(pattern, &flags, Reading::Ascii).map_err(|error| self.r.place(error, at))?;
         let regex = Expr::Regex { pattern, at };
         Ok(match in_json {
             // What may stand in a JSON string as it is.

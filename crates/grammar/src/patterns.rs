@@ -71,7 +71,11 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                         _ => r"[^ \t\n\r\f\v\xA0]",
                     });
                 }
-                Some((_, d @ ('"' | '\'' | '`' | ',' | ':' | ';' | '=' | '<' | '>' | '@' | '!' | '%' | '_' | ' '))) => {
+                Some((
+                    _,
+                    d @ ('"' | '\'' | '`' | ',' | ':' | ';' | '=' | '<' | '>' | '@' | '!' | '%'
+                    | '_' | ' '),
+                )) => {
                     if d == ' ' {
                         out.push_str(r"\x20");
                     } else {
@@ -81,7 +85,10 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 // A control character by its letter.
                 Some((_, 'c')) => {
                     let letter = chars.next().map_or('@', |c| c.1);
-                    out.push_str(&format!(r"\x{:02X}", u32::from(letter.to_ascii_uppercase()) & 31));
+                    out.push_str(&format!(
+                        r"\x{:02X}",
+                        u32::from(letter.to_ascii_uppercase()) & 31
+                    ));
                 }
                 Some((_, 'x')) if folds && hex_letter(&inner[at + 2..]).is_some() => {
                     let letter = hex_letter(&inner[at + 2..]).unwrap_or('x');
@@ -146,7 +153,8 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             }
             '(' if inner[at..].starts_with("(?") => {
                 let rest = &inner[at + 2..];
-                if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!") {
+                if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!")
+                {
                     return unsupported("a look-around, which is not supported");
                 }
                 if rest.starts_with("P=") || rest.starts_with('(') {
@@ -180,8 +188,11 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                     && counts.starts_with(|c: char| c.is_ascii_digit() || c == ',')
                     && counts.len() > usize::from(counts.starts_with(','))
                     && counts.chars().all(|c| c.is_ascii_digit() || c == ',');
-                let is_named = out.ends_with(r"\p") || out.ends_with(r"\P")
-                    || out.ends_with(r"\u") || out.ends_with(r"\x") || out.ends_with(r"\U");
+                let is_named = out.ends_with(r"\p")
+                    || out.ends_with(r"\P")
+                    || out.ends_with(r"\u")
+                    || out.ends_with(r"\x")
+                    || out.ends_with(r"\U");
                 if is_count && !is_named {
                     out.push('{');
                     if counts.starts_with(',') {
@@ -212,7 +223,11 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
             _ => out.push(c),
         }
     }
-    let flags = if folds { flags.replace('i', "") } else { flags.to_owned() };
+    let flags = if folds {
+        flags.replace('i', "")
+    } else {
+        flags.to_owned()
+    };
     let mut on: String = flags.chars().filter(|c| "imsx".contains(*c)).collect();
     if on.contains('x') {
         // The end of a comment must not be the end of the group.
@@ -225,7 +240,11 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
         on.push_str("?:");
     }
     let pattern = format!("({on}{out})");
-    let parsed = regex_syntax::ParserBuilder::new().nest_limit(500).utf8(true).build().parse(&pattern);
+    let parsed = regex_syntax::ParserBuilder::new()
+        .nest_limit(500)
+        .utf8(true)
+        .build()
+        .parse(&pattern);
     match parsed {
         Ok(_) => Ok(pattern),
         Err(error) => {
@@ -254,7 +273,9 @@ fn fold_range(from: char, to: char, out: &mut String) {
         true => c.to_ascii_uppercase(),
         false => c.to_ascii_lowercase(),
     };
-    let letters = ('A'..='Z').chain('a'..='z').filter(|c| (from..=to).contains(c));
+    let letters = ('A'..='Z')
+        .chain('a'..='z')
+        .filter(|c| (from..=to).contains(c));
     out.extend(letters.map(folded));
 }
 
@@ -282,7 +303,12 @@ pub(crate) fn class(ranges: &[(char, char)]) -> String {
     use std::fmt::Write as _;
     let mut out = "[".to_owned();
     for &(first, last) in ranges {
-        let _ = write!(out, r"\x{{{:X}}}-\x{{{:X}}}", u32::from(first), u32::from(last));
+        let _ = write!(
+            out,
+            r"\x{{{:X}}}-\x{{{:X}}}",
+            u32::from(first),
+            u32::from(last)
+        );
     }
     out.push(']');
     out

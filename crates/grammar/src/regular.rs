@@ -199,7 +199,10 @@ pub(crate) fn text_until(all: &[String], tag: Option<&str>) -> Result<Re, Error>
     if all.iter().any(String::is_empty) {
         return Err(Error::new(ErrorKind::Syntax, "a tag is empty"));
     }
-    let texts = all.iter().map(|text| Re::pattern(regex_syntax::escape(text))).collect();
+    let texts = all
+        .iter()
+        .map(|text| Re::pattern(regex_syntax::escape(text)))
+        .collect();
     let any = Re::pattern("(?s:.*)");
     let with = Re::Seq([any.clone(), Re::Alt(texts)].into());
     Ok(match tag {

@@ -163,7 +163,9 @@ impl Caches {
             return id;
         }
         let lexer = &inner.lexer;
-        let ends = members.iter().filter(|&&state| lexer.accepting[state as usize]);
+        let ends = members
+            .iter()
+            .filter(|&&state| lexer.accepting[state as usize]);
         let mut accepts: Vec<u32> = ends.map(|&state| lexer.terminal[state as usize]).collect();
         accepts.sort_unstable();
         accepts.dedup();
@@ -276,7 +278,8 @@ impl Caches {
             let place = match self.json_starts.get(&terminal) {
                 Some(&place) => place,
                 None => {
-                    let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter else {
+                    let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter
+                    else {
                         continue;
                     };
                     let place = self.json_place(terminal, automaton.start());
@@ -406,7 +409,9 @@ impl Caches {
         for &node in &self.fronts[front as usize].nodes {
             if is_ignored {
                 closing.add_node(node);
-            } else if let Some(to) = inner.tables.states[self.nodes.get(node).state as usize].shift(terminal) {
+            } else if let Some(to) =
+                inner.tables.states[self.nodes.get(node).state as usize].shift(terminal)
+            {
                 closing.add(to, node);
             }
         }
@@ -447,7 +452,10 @@ impl Caches {
                 let next = self.json_step(place, byte, inner);
                 if next != 0 {
                     threads.push(Thread { place: next, front });
-                    ends.extend(self.json_accepts(next, inner).map(|terminal| (front, terminal)));
+                    ends.extend(
+                        self.json_accepts(next, inner)
+                            .map(|terminal| (front, terminal)),
+                    );
                     only = Some((0, 0));
                 }
                 continue;
@@ -514,7 +522,8 @@ impl Caches {
             }
             if !self.lexes[next as usize].lazy.is_empty() {
                 let lazy = self.lexes[next as usize].lazy.clone();
-                let ends: Vec<(u32, u32)> = lazy.iter().map(|&terminal| (front, terminal)).collect();
+                let ends: Vec<(u32, u32)> =
+                    lazy.iter().map(|&terminal| (front, terminal)).collect();
                 let fresh = self.behind(&ends, inner);
                 return self.between(fresh, inner);
             }
@@ -548,14 +557,21 @@ impl Caches {
         let mut ends = Vec::new();
         for &Thread { place, front } in &own.threads {
             if place & JSON != 0 {
-                ends.extend(self.json_accepts(place, inner).map(|terminal| (front, terminal)));
+                ends.extend(
+                    self.json_accepts(place, inner)
+                        .map(|terminal| (front, terminal)),
+                );
             } else {
                 let accepts = self.lexes[place as usize].accepts.iter();
                 ends.extend(accepts.map(|&terminal| (front, terminal)));
             }
         }
         let before = std::mem::replace(&mut self.looked, u32::MAX);
-        let front = if ends.is_empty() { 0 } else { self.behind(&ends, inner) };
+        let front = if ends.is_empty() {
+            0
+        } else {
+            self.behind(&ends, inner)
+        };
         self.configs[config as usize].ended = front;
         self.configs[config as usize].ended_least = self.looked;
         self.looked = self.looked.min(before);
@@ -579,9 +595,7 @@ impl Caches {
     /// Behind a special token; 0 if it may not come.
     pub(crate) fn step_special(&mut self, config: u32, special: u32, inner: &Inner) -> u32 {
         let front = self.standing(config, inner);
-        let named = |terminal: &&u32| {
-            matches!(inner.cfg.terminals[**terminal as usize].matter, Matter::Special(s) if s == special)
-        };
+        let named = |terminal: &&u32| matches!(inner.cfg.terminals[**terminal as usize].matter, Matter::Special(s) if s == special);
         let terminals = self.fronts[front as usize].specials.iter().filter(named);
         let ends: Vec<(u32, u32)> = terminals.map(|&terminal| (front, terminal)).collect();
         if ends.is_empty() {

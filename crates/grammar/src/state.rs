@@ -95,7 +95,8 @@ impl Caches {
                 continue;
             }
             let parents = at.parents.iter();
-            let known = parents.map(|parent| self.node_of.get(&(Arc::as_ptr(parent) as usize)).copied());
+            let known =
+                parents.map(|parent| self.node_of.get(&(Arc::as_ptr(parent) as usize)).copied());
             match known.collect::<Option<Vec<u32>>>() {
                 Some(mut parents) => {
                     parents.sort_unstable();
@@ -105,7 +106,9 @@ impl Caches {
                 }
                 None => {
                     let unknown = at.parents.iter();
-                    open.extend(unknown.filter(|p| !self.node_of.contains_key(&(Arc::as_ptr(p) as usize))));
+                    open.extend(
+                        unknown.filter(|p| !self.node_of.contains_key(&(Arc::as_ptr(p) as usize))),
+                    );
                 }
             }
         }
@@ -130,7 +133,10 @@ impl Caches {
                 continue;
             }
             let own = self.nodes.get(at);
-            let parents = own.parents.iter().map(|parent| self.saved_nodes.get(parent).cloned());
+            let parents = own
+                .parents
+                .iter()
+                .map(|parent| self.saved_nodes.get(parent).cloned());
             match parents.collect::<Option<Box<[_]>>>() {
                 Some(parents) => {
                     let saved = Arc::new(NodeRef {
@@ -140,7 +146,11 @@ impl Caches {
                     self.keep_node(at, &saved);
                     open.pop();
                 }
-                None => open.extend(own.parents.iter().filter(|parent| !self.saved_nodes.contains_key(parent))),
+                None => open.extend(
+                    own.parents
+                        .iter()
+                        .filter(|parent| !self.saved_nodes.contains_key(parent)),
+                ),
             }
         }
         self.saved_nodes[&node].clone()
@@ -153,12 +163,16 @@ impl Caches {
         }
         let standing = self.standing(config, inner);
         let accepting = self.fronts[standing as usize].accepts;
-        let mut specials: Vec<u32> = self.fronts[standing as usize].specials.iter().filter_map(|&terminal| {
-            match inner.cfg.terminals[terminal as usize].matter {
-                crate::cfg::Matter::Special(special) => Some(special),
-                _ => None,
-            }
-        }).collect();
+        let mut specials: Vec<u32> = self.fronts[standing as usize]
+            .specials
+            .iter()
+            .filter_map(
+                |&terminal| match inner.cfg.terminals[terminal as usize].matter {
+                    crate::cfg::Matter::Special(special) => Some(special),
+                    _ => None,
+                },
+            )
+            .collect();
         specials.sort_unstable();
         specials.dedup();
         let own = &self.configs[config as usize];

@@ -69,25 +69,40 @@ impl Table {
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
-        explore(dfa.start(), limits, |&at: &Cursor, byte| {
-            let next = dfa.step(at, byte, &mut ());
-            (!next.is_dead()).then_some(next)
-        }, |at| dfa.is_accepting(at))
+        explore(
+            dfa.start(),
+            limits,
+            |&at: &Cursor, byte| {
+                let next = dfa.step(at, byte, &mut ());
+                (!next.is_dead()).then_some(next)
+            },
+            |at| dfa.is_accepting(at),
+        )
     }
 
     /// What both take, or what the first takes and the second does not.
-    pub(crate) fn product(&self, other: &Table, minus: bool, limits: TableLimits) -> Result<Table, Error> {
+    pub(crate) fn product(
+        &self,
+        other: &Table,
+        minus: bool,
+        limits: TableLimits,
+    ) -> Result<Table, Error> {
         if self.is_nothing() {
             return Ok(Table::nothing());
         }
         let accepting = |at: &(u32, u32)| {
             self.accepting[at.0 as usize] && self.accepts_in(other, at.1) != minus
         };
-        let table = explore((self.start, other.start), limits, |at, byte| {
-            let first = self.next[at.0 as usize][usize::from(byte)];
-            let second = other.next[at.1 as usize][usize::from(byte)];
-            (first != 0 && (minus || second != 0)).then_some((first, second))
-        }, accepting)?;
+        let table = explore(
+            (self.start, other.start),
+            limits,
+            |at, byte| {
+                let first = self.next[at.0 as usize][usize::from(byte)];
+                let second = other.next[at.1 as usize][usize::from(byte)];
+                (first != 0 && (minus || second != 0)).then_some((first, second))
+            },
+            accepting,
+        )?;
         Ok(table.trimmed())
     }
 
@@ -171,7 +186,10 @@ impl Table {
             let mut ids: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
             let mut refined = Vec::with_capacity(states);
             for state in 0..states {
-                let row = self.next[state].iter().map(|&to| class[to as usize]).collect();
+                let row = self.next[state]
+                    .iter()
+                    .map(|&to| class[to as usize])
+                    .collect();
                 let id = ids.len() as u32;
                 refined.push(*ids.entry((class[state], row)).or_insert(id));
             }
@@ -292,7 +310,12 @@ impl Nfa {
 
     /// The smallest deterministic automaton of what leads from one state to another, which
     /// nothing leaves.
-    pub(crate) fn determinize(&self, from: u32, to: u32, limits: TableLimits) -> Result<Table, Error> {
+    pub(crate) fn determinize(
+        &self,
+        from: u32,
+        to: u32,
+        limits: TableLimits,
+    ) -> Result<Table, Error> {
         let mut start = vec![from];
         self.close(&mut start);
         let step = |set: &Vec<u32>, byte: u8| {

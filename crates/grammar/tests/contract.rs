@@ -7,8 +7,9 @@ use grammar::{Config, Dialect, Grammar};
 /// All bytes, these texts, a special token, and an end.
 fn vocabulary() -> Vocabulary {
     let texts = [
-        "  ", " a", "ab", "abc", "if", " if", "ifx", "return", "1+", "+1", "))", ");", "()", "(1", "{}", "{\"", "\":",
-        "\", \"", "\"}", "]}", "é", "日本", "\n\n", "\n}", "=\"", "==", "<t>", "</t>", "<t", "foo", " = 1;\n", "a b", "aaaa",
+        "  ", " a", "ab", "abc", "if", " if", "ifx", "return", "1+", "+1", "))", ");", "()", "(1",
+        "{}", "{\"", "\":", "\", \"", "\"}", "]}", "é", "日本", "\n\n", "\n}", "=\"", "==", "<t>",
+        "</t>", "<t", "foo", " = 1;\n", "a b", "aaaa",
     ];
     let mut builder = VocabularyBuilder::new();
     let mut id = 0..;
@@ -52,20 +53,68 @@ fn automata_keep_their_promises() {
     let vocabulary = vocabulary();
     let cases: &[(Dialect, &str, &[&str])] = &[
         (Dialect::Gbnf, JSON, &["{\"a", "[1, {\"b\": [", "\"é"]),
-        (Dialect::Gbnf, "root ::= root \"+\" root | \"(\" root \")\" | [0-9]+", &["1+(", "((1"]),
-        (Dialect::Gbnf, "root ::= a a? b{2,5} | root root\na ::= \"a\" | \"ab\" | b*\nb ::= [b-é]", &["ab"]),
-        (Dialect::Gbnf, "root ::= \"a\" root \"b\" | \"a\" root \"a\" | \"\"", &["aaa"]),
-        (Dialect::Lark, CODE, &["if (a", "return ", "foo = \"", "foo // a"]),
+        (
+            Dialect::Gbnf,
+            "root ::= root \"+\" root | \"(\" root \")\" | [0-9]+",
+            &["1+(", "((1"],
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= a a? b{2,5} | root root\na ::= \"a\" | \"ab\" | b*\nb ::= [b-é]",
+            &["ab"],
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= \"a\" root \"b\" | \"a\" root \"a\" | \"\"",
+            &["aaa"],
+        ),
+        (
+            Dialect::Lark,
+            CODE,
+            &["if (a", "return ", "foo = \"", "foo // a"],
+        ),
         (Dialect::LarkSplits, CODE, &["if (a", "return ", " foo"]),
         // What is begun here cannot always be finished by the longest match alone.
-        (Dialect::Lark, "start: A B | C\nA: /a+/\nB: /ab?/\nC: /a+c/ | /aaab/", &["a", "aa"]),
-        (Dialect::Lark, "start: x+ \"!\"\nx: \"if\" NAME | \"return\" | NAME \"=\"\nNAME: /[a-z]+/", &["if", "ret"]),
-        (Dialect::Lark, "start: head \"x\" tail\nhead[lazy]: /(.|\\n)*<t>/\ntail[suffix=\"</t>\"]: /(.|\\n)*/", &["abc<", "<t>x"]),
-        (Dialect::Lark, "start: \"a\" <|call|> \"b\" | \"ab\" <|call|>* \"c\"", &["a"]),
-        (Dialect::Lark, "start: \"(\" value (\",\" value)* \")\"\nvalue: %json {\"type\":[\"integer\",\"string\",\"array\"],\"items\":{\"type\":\"integer\"}}", &["(1", "(\"a"]),
-        (Dialect::LarkAscii, "start: value \"1\"* | \"[\" start\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{},\"a\":{\"type\":\"integer\"}}}", &["{\"a", "[[{"]),
-        (Dialect::Ebnf, "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"", &["ab<t", "<t>1"]),
-        (Dialect::Lark, "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"\n".trim(), &[]),
+        (
+            Dialect::Lark,
+            "start: A B | C\nA: /a+/\nB: /ab?/\nC: /a+c/ | /aaab/",
+            &["a", "aa"],
+        ),
+        (
+            Dialect::Lark,
+            "start: x+ \"!\"\nx: \"if\" NAME | \"return\" | NAME \"=\"\nNAME: /[a-z]+/",
+            &["if", "ret"],
+        ),
+        (
+            Dialect::Lark,
+            "start: head \"x\" tail\nhead[lazy]: /(.|\\n)*<t>/\ntail[suffix=\"</t>\"]: /(.|\\n)*/",
+            &["abc<", "<t>x"],
+        ),
+        (
+            Dialect::Lark,
+            "start: \"a\" <|call|> \"b\" | \"ab\" <|call|>* \"c\"",
+            &["a"],
+        ),
+        (
+            Dialect::Lark,
+            "start: \"(\" value (\",\" value)* \")\"\nvalue: %json {\"type\":[\"integer\",\"string\",\"array\"],\"items\":{\"type\":\"integer\"}}",
+            &["(1", "(\"a"],
+        ),
+        (
+            Dialect::LarkAscii,
+            "start: value \"1\"* | \"[\" start\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{},\"a\":{\"type\":\"integer\"}}}",
+            &["{\"a", "[[{"],
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"",
+            &["ab<t", "<t>1"],
+        ),
+        (
+            Dialect::Lark,
+            "start: (A & ~B) \"!\"\nA: /[a-c]+/\nB: /a+/ | \"abc\"\n".trim(),
+            &[],
+        ),
     ];
     for (dialect, text, beginnings) in cases {
         let automaton = match Grammar::compile(text, *dialect, &Config::default()) {

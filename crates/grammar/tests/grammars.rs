@@ -7,7 +7,8 @@ use fsm_index::ByteAutomaton;
 use grammar::{Config, Dialect, ErrorKind, Grammar, GrammarAutomaton};
 
 fn compile(dialect: Dialect, text: &str) -> GrammarAutomaton {
-    Grammar::compile(text, dialect, &Config::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Grammar::compile(text, dialect, &Config::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn error(dialect: Dialect, text: &str) -> grammar::Error {
@@ -29,23 +30,68 @@ fn takes(dialect: Dialect, grammar: &str, right: &[&str], wrong: &[&str]) {
 
 #[test]
 fn gbnf_means_what_llama_cpp_has_it_mean() {
-    takes(Dialect::Gbnf, "root ::= \"a\" | | \"b\"", &["a", "", "b"], &["ab"]);
-    takes(Dialect::Gbnf, "root ::= \"ab\"* # so\n", &["", "abab"], &["aba"]);
-    takes(Dialect::Gbnf, "root ::= (\n \"a\"\n \"b\" )", &["ab"], &["a"]);
-    takes(Dialect::Gbnf, "root ::= \"\\x41b\" [^a]", &["Ab\n", "Abé"], &["Aba"]);
-    takes(Dialect::Gbnf, "root ::= x\nx ::= \"a\"\nx ::= \"b\"", &["b"], &["a"]);
+    takes(
+        Dialect::Gbnf,
+        "root ::= \"a\" | | \"b\"",
+        &["a", "", "b"],
+        &["ab"],
+    );
+    takes(
+        Dialect::Gbnf,
+        "root ::= \"ab\"* # so\n",
+        &["", "abab"],
+        &["aba"],
+    );
+    takes(
+        Dialect::Gbnf,
+        "root ::= (\n \"a\"\n \"b\" )",
+        &["ab"],
+        &["a"],
+    );
+    takes(
+        Dialect::Gbnf,
+        "root ::= \"\\x41b\" [^a]",
+        &["Ab\n", "Abé"],
+        &["Aba"],
+    );
+    takes(
+        Dialect::Gbnf,
+        "root ::= x\nx ::= \"a\"\nx ::= \"b\"",
+        &["b"],
+        &["a"],
+    );
     takes(Dialect::Gbnf, "root ::= [] [a-]", &["a", "-"], &["b"]);
-    takes(Dialect::Gbnf, "root ::= [\\x00-\\x1f] .", &["\0\n", "\ré"], &["a\n"]);
-    takes(Dialect::Gbnf, "root ::= root \"a\" | \"b\" | r2\nr2 ::= r2? root", &["b", "baa"], &["a"]);
+    takes(
+        Dialect::Gbnf,
+        "root ::= [\\x00-\\x1f] .",
+        &["\0\n", "\ré"],
+        &["a\n"],
+    );
+    takes(
+        Dialect::Gbnf,
+        "root ::= root \"a\" | \"b\" | r2\nr2 ::= r2? root",
+        &["b", "baa"],
+        &["a"],
+    );
 }
 
 #[test]
 fn ebnf_means_what_xgrammar_has_it_mean() {
-    takes(Dialect::Ebnf, "root ::= a_b.c\n a_b.c\na_b.c ::= \"x\"", &["xx"], &["x"]);
+    takes(
+        Dialect::Ebnf,
+        "root ::= a_b.c\n a_b.c\na_b.c ::= \"x\"",
+        &["xx"],
+        &["x"],
+    );
     takes(Dialect::Ebnf, "root ::= \"\\x41b\"", &["\u{41B}"], &["Ab"]);
     takes(Dialect::Ebnf, "root ::= [^] []?", &["é"], &[""]);
     takes(Dialect::Ebnf, "root ::= Regex(\"\\\\d+\")", &["12"], &["٣"]);
-    takes(Dialect::Ebnf, "root ::= Substring(\"ab\", \"c\", \"d\")", &["", "abc", "cd"], &["b", "abd"]);
+    takes(
+        Dialect::Ebnf,
+        "root ::= Substring(\"ab\", \"c\", \"d\")",
+        &["", "abc", "cd"],
+        &["b", "abd"],
+    );
     takes(
         Dialect::Ebnf,
         "root ::= TagDispatch((\"<t>\", t), loop_after_dispatch=false)\nt ::= \"x\"",
@@ -56,16 +102,66 @@ fn ebnf_means_what_xgrammar_has_it_mean() {
 
 #[test]
 fn lark_lexes_greedily() {
-    takes(Dialect::Lark, "start: (\"ab\" \"c\" | A \"bd\")\nA: \"a\"", &["abc"], &["abd"]);
-    takes(Dialect::Lark, "start: KW \"!\" | ID \"?\"\nKW: \"foo\"\nID: /[a-z]+/", &["foo!", "foo?"], &["fo!"]);
-    takes(Dialect::Lark, "start: \"A\" \"!\"\n%ignore \" \"", &["A  !"], &["A! ", " A!"]);
-    takes(Dialect::Lark, "start: \"a\" \"b\"?\n%ignore \" \"", &["a ", "a b"], &["a b "]);
-    takes(Dialect::Lark, "%llguidance {\"allow_initial_skip\": true}\nstart: \"a\"\n%ignore \" \"", &[" a"], &["a "]);
-    takes(Dialect::Lark, "start: head \"x\"\nhead[lazy]: /.*<end>/", &["a<end>x"], &["<end><end>x"]);
-    takes(Dialect::Lark, "start: WORD\nWORD: /[a-z]+/ & ~(/.*x.*/ | \"no\")", &["a", "nono"], &["axe", "no"]);
-    takes(Dialect::Lark, "%import common (INT, WS)\n%import common.CNAME -> NAME\nstart: NAME \"=\" INT\n%ignore WS", &["a = 1"], &["1 = a"]);
-    takes(Dialect::Lark, "start: \"Straße\"i /k/i", &["STRAßEK", "STRAẞE\u{212A}"], &["x"]);
-    takes(Dialect::Lark, "start: /(.*)/ /\\n/ /(.*)/", &["\n", "a\nb"], &["a", "a\n\n"]);
+    takes(
+        Dialect::Lark,
+        "start: (\"ab\" \"c\" | A \"bd\")\nA: \"a\"",
+        &["abc"],
+        &["abd"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: KW \"!\" | ID \"?\"\nKW: \"foo\"\nID: /[a-z]+/",
+        &["foo!", "foo?"],
+        &["fo!"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: \"A\" \"!\"\n%ignore \" \"",
+        &["A  !"],
+        &["A! ", " A!"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: \"a\" \"b\"?\n%ignore \" \"",
+        &["a ", "a b"],
+        &["a b "],
+    );
+    takes(
+        Dialect::Lark,
+        "%llguidance {\"allow_initial_skip\": true}\nstart: \"a\"\n%ignore \" \"",
+        &[" a"],
+        &["a "],
+    );
+    takes(
+        Dialect::Lark,
+        "start: head \"x\"\nhead[lazy]: /.*<end>/",
+        &["a<end>x"],
+        &["<end><end>x"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: WORD\nWORD: /[a-z]+/ & ~(/.*x.*/ | \"no\")",
+        &["a", "nono"],
+        &["axe", "no"],
+    );
+    takes(
+        Dialect::Lark,
+        "%import common (INT, WS)\n%import common.CNAME -> NAME\nstart: NAME \"=\" INT\n%ignore WS",
+        &["a = 1"],
+        &["1 = a"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: \"Straße\"i /k/i",
+        &["STRAßEK", "STRAẞE\u{212A}"],
+        &["x"],
+    );
+    takes(
+        Dialect::Lark,
+        "start: /(.*)/ /\\n/ /(.*)/",
+        &["\n", "a\nb"],
+        &["a", "a\n\n"],
+    );
     takes(
         Dialect::Lark,
         "start: \"<\" %lark { start: \"a\" | start \"b\"\n %ignore \"_\" } \">\"\n%ignore \" \"",
@@ -77,36 +173,216 @@ fn lark_lexes_greedily() {
 #[test]
 fn errors_say_where_and_what() {
     let cases = [
-        (Dialect::Gbnf, "root ::= \"a\" \"b\n", ErrorKind::Syntax, 1, "a string has no end"),
-        (Dialect::Gbnf, "root ::= a_b", ErrorKind::Syntax, 1, "expected an element"),
-        (Dialect::Gbnf, "root ::= a )", ErrorKind::Syntax, 1, "expected a new line"),
-        (Dialect::Gbnf, "root ::= x\n", ErrorKind::Name, 1, "`x` is not defined"),
-        (Dialect::Gbnf, "x ::= \"a\"", ErrorKind::Name, 1, "no rule `root`"),
-        (Dialect::Gbnf, "\nroot ::= \"a\"{3,2}", ErrorKind::Syntax, 2, "upper bound"),
-        (Dialect::Gbnf, "root ::= \"a\"{2001}", ErrorKind::LimitExceeded, 1, "2000"),
-        (Dialect::Gbnf, "root ::= x\nx ::= \"a\" x", ErrorKind::EmptyLanguage, 0, "no text"),
-        (Dialect::Gbnf, "root ::= <[12]>", ErrorKind::Unsupported, 1, "by its number"),
-        (Dialect::Ebnf, "root ::= \"a\" |", ErrorKind::Syntax, 1, "an alternative is empty"),
-        (Dialect::Ebnf, "root ::= \"a\"\nroot ::= \"b\"", ErrorKind::Name, 2, "defined twice"),
-        (Dialect::Ebnf, "root ::= \"a\" (= \"b\")", ErrorKind::Unsupported, 1, "look-ahead"),
-        (Dialect::Ebnf, "root[max_tokens=3] ::= \"a\"", ErrorKind::Unsupported, 1, "max_tokens"),
-        (Dialect::Lark, "start: /a*?b/", ErrorKind::Unsupported, 1, "lazy quantifier"),
-        (Dialect::Lark, "start: A\nA: /a(?=b)/", ErrorKind::Unsupported, 2, "look-around"),
-        (Dialect::Lark, "start: A\nA: /a\\b/", ErrorKind::Unsupported, 2, "word boundary"),
-        (Dialect::Lark, "start: A\nA.2: \"a\"", ErrorKind::Unsupported, 2, "priorities"),
-        (Dialect::Lark, "start: x{A}\nx{y}: y", ErrorKind::Unsupported, 1, "templates"),
-        (Dialect::Lark, "start::_ : \"a\"", ErrorKind::Unsupported, 1, "parametric"),
-        (Dialect::Lark, "start: x\nx[stop=\"a\"]: /b*/", ErrorKind::Unsupported, 2, "`suffix`"),
-        (Dialect::Lark, "start: x\nx[temperature=0.5]: /b*/", ErrorKind::Unsupported, 2, "sampler"),
-        (Dialect::Lark, "start: A\nA: B\nB: A", ErrorKind::Name, 2, "refers to itself"),
-        (Dialect::Lark, "start: A\nA: b\nb: \"x\"", ErrorKind::Name, 2, "cannot refer to the rule"),
-        (Dialect::Lark, "%import python.NAME\nstart: NAME", ErrorKind::Unsupported, 1, "`common`"),
-        (Dialect::Lark, "%declare X\nstart: X", ErrorKind::Unsupported, 1, "%declare"),
-        (Dialect::Lark, "start: @x", ErrorKind::Unsupported, 1, "%lark"),
-        (Dialect::Lark, "start: <[1-2]>", ErrorKind::Unsupported, 1, "by their numbers"),
-        (Dialect::Lark, "start: A & B\nA: \"a\"\nB: \"b\"", ErrorKind::Unsupported, 1, "capitals"),
-        (Dialect::Lark, "start: A A\nA: \"a\"+", ErrorKind::EmptyLanguage, 2, "the longest match"),
-        (Dialect::Lark, "start: %json {\"type\": \"strin\"}", ErrorKind::Unsupported, 1, "%json"),
+        (
+            Dialect::Gbnf,
+            "root ::= \"a\" \"b\n",
+            ErrorKind::Syntax,
+            1,
+            "a string has no end",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= a_b",
+            ErrorKind::Syntax,
+            1,
+            "expected an element",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= a )",
+            ErrorKind::Syntax,
+            1,
+            "expected a new line",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= x\n",
+            ErrorKind::Name,
+            1,
+            "`x` is not defined",
+        ),
+        (
+            Dialect::Gbnf,
+            "x ::= \"a\"",
+            ErrorKind::Name,
+            1,
+            "no rule `root`",
+        ),
+        (
+            Dialect::Gbnf,
+            "\nroot ::= \"a\"{3,2}",
+            ErrorKind::Syntax,
+            2,
+            "upper bound",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= \"a\"{2001}",
+            ErrorKind::LimitExceeded,
+            1,
+            "2000",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= x\nx ::= \"a\" x",
+            ErrorKind::EmptyLanguage,
+            0,
+            "no text",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= <[12]>",
+            ErrorKind::Unsupported,
+            1,
+            "by its number",
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"a\" |",
+            ErrorKind::Syntax,
+            1,
+            "an alternative is empty",
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"a\"\nroot ::= \"b\"",
+            ErrorKind::Name,
+            2,
+            "defined twice",
+        ),
+        (
+            Dialect::Ebnf,
+            "root ::= \"a\" (= \"b\")",
+            ErrorKind::Unsupported,
+            1,
+            "look-ahead",
+        ),
+        (
+            Dialect::Ebnf,
+            "root[max_tokens=3] ::= \"a\"",
+            ErrorKind::Unsupported,
+            1,
+            "max_tokens",
+        ),
+        (
+            Dialect::Lark,
+            "start: /a*?b/",
+            ErrorKind::Unsupported,
+            1,
+            "lazy quantifier",
+        ),
+        (
+            Dialect::Lark,
+            "start: A\nA: /a(?=b)/",
+            ErrorKind::Unsupported,
+            2,
+            "look-around",
+        ),
+        (
+            Dialect::Lark,
+            "start: A\nA: /a\\b/",
+            ErrorKind::Unsupported,
+            2,
+            "word boundary",
+        ),
+        (
+            Dialect::Lark,
+            "start: A\nA.2: \"a\"",
+            ErrorKind::Unsupported,
+            2,
+            "priorities",
+        ),
+        (
+            Dialect::Lark,
+            "start: x{A}\nx{y}: y",
+            ErrorKind::Unsupported,
+            1,
+            "templates",
+        ),
+        (
+            Dialect::Lark,
+            "start::_ : \"a\"",
+            ErrorKind::Unsupported,
+            1,
+            "parametric",
+        ),
+        (
+            Dialect::Lark,
+            "start: x\nx[stop=\"a\"]: /b*/",
+            ErrorKind::Unsupported,
+            2,
+            "`suffix`",
+        ),
+        (
+            Dialect::Lark,
+            "start: x\nx[temperature=0.5]: /b*/",
+            ErrorKind::Unsupported,
+            2,
+            "sampler",
+        ),
+        (
+            Dialect::Lark,
+            "start: A\nA: B\nB: A",
+            ErrorKind::Name,
+            2,
+            "refers to itself",
+        ),
+        (
+            Dialect::Lark,
+            "start: A\nA: b\nb: \"x\"",
+            ErrorKind::Name,
+            2,
+            "cannot refer to the rule",
+        ),
+        (
+            Dialect::Lark,
+            "%import python.NAME\nstart: NAME",
+            ErrorKind::Unsupported,
+            1,
+            "`common`",
+        ),
+        (
+            Dialect::Lark,
+            "%declare X\nstart: X",
+            ErrorKind::Unsupported,
+            1,
+            "%declare",
+        ),
+        (
+            Dialect::Lark,
+            "start: @x",
+            ErrorKind::Unsupported,
+            1,
+            "%lark",
+        ),
+        (
+            Dialect::Lark,
+            "start: <[1-2]>",
+            ErrorKind::Unsupported,
+            1,
+            "by their numbers",
+        ),
+        (
+            Dialect::Lark,
+            "start: A & B\nA: \"a\"\nB: \"b\"",
+            ErrorKind::Unsupported,
+            1,
+            "capitals",
+        ),
+        (
+            Dialect::Lark,
+            "start: A A\nA: \"a\"+",
+            ErrorKind::EmptyLanguage,
+            2,
+            "the longest match",
+        ),
+        (
+            Dialect::Lark,
+            "start: %json {\"type\": \"strin\"}",
+            ErrorKind::Unsupported,
+            1,
+            "%json",
+        ),
     ];
     for (dialect, text, kind, line, part) in cases {
         let error = error(dialect, text);
@@ -129,13 +405,41 @@ fn limits_have_errors_of_their_own() {
         ..Config::default()
     };
     let cases = [
-        (Dialect::Gbnf, format!("root ::= {}\"a\"{}", "(".repeat(30), ")".repeat(30)), "max_depth"),
-        (Dialect::Gbnf, format!("root ::= \"{}\"", "a".repeat(2_000)), "max_text_bytes"),
-        (Dialect::Lark, "start: /a{100}/".to_owned(), "max_terminal_states"),
-        (Dialect::Lark, "start: /a+b{,200}/".to_owned(), "max_terminal_states"),
-        (Dialect::Lark, "start: /a{40}/ /b{40}/".to_owned(), "max_states"),
-        (Dialect::Lark, "start: start2{30}\nstart2: \"a\" | \"b\" start2 \"c\"".to_owned(), "max_count"),
-        (Dialect::Lark, "start: \"a\" start \"b\" \"c\" start \"d\" | \"x\"".to_owned(), "max_parser_states"),
+        (
+            Dialect::Gbnf,
+            format!("root ::= {}\"a\"{}", "(".repeat(30), ")".repeat(30)),
+            "max_depth",
+        ),
+        (
+            Dialect::Gbnf,
+            format!("root ::= \"{}\"", "a".repeat(2_000)),
+            "max_text_bytes",
+        ),
+        (
+            Dialect::Lark,
+            "start: /a{100}/".to_owned(),
+            "max_terminal_states",
+        ),
+        (
+            Dialect::Lark,
+            "start: /a+b{,200}/".to_owned(),
+            "max_terminal_states",
+        ),
+        (
+            Dialect::Lark,
+            "start: /a{40}/ /b{40}/".to_owned(),
+            "max_states",
+        ),
+        (
+            Dialect::Lark,
+            "start: start2{30}\nstart2: \"a\" | \"b\" start2 \"c\"".to_owned(),
+            "max_count",
+        ),
+        (
+            Dialect::Lark,
+            "start: \"a\" start \"b\" \"c\" start \"d\" | \"x\"".to_owned(),
+            "max_parser_states",
+        ),
     ];
     for (dialect, text, name) in cases {
         let error = Grammar::compile(&text, dialect, &small).unwrap_err();
@@ -147,12 +451,21 @@ fn limits_have_errors_of_their_own() {
 /// Each took far longer, or all memory, in one peer or another.
 #[test]
 fn large_and_hostile_grammars_stay_bounded() {
-    let alternatives: String = (0..10_000).fold("start: word (\",\" word)*\nword: ".to_owned(), |mut text, i| {
-        let _ = write!(text, "{}\"w{i}\"", if i == 0 { "" } else { " | " });
-        text
-    });
+    let alternatives: String = (0..10_000).fold(
+        "start: word (\",\" word)*\nword: ".to_owned(),
+        |mut text, i| {
+            let _ = write!(text, "{}\"w{i}\"", if i == 0 { "" } else { " | " });
+            text
+        },
+    );
     let rules: String = (0..2_000).fold("root ::= r0\n".to_owned(), |mut text, i| {
-        let _ = writeln!(text, "r{i} ::= \"k{i}\" \"(\" r{} \")\" | \"x{i}\" | r{} \"+\" r{}", (i + 1) % 2_000, (i * 7 + 3) % 2_000, i);
+        let _ = writeln!(
+            text,
+            "r{i} ::= \"k{i}\" \"(\" r{} \")\" | \"x{i}\" | r{} \"+\" r{}",
+            (i + 1) % 2_000,
+            (i * 7 + 3) % 2_000,
+            i
+        );
         text
     });
     let doubled: String = (0..40).fold("root ::= r0\n".to_owned(), |mut text, i| {
@@ -163,16 +476,32 @@ fn large_and_hostile_grammars_stay_bounded() {
         (Dialect::Lark, alternatives, "w1,w9999,w12"),
         (Dialect::Gbnf, rules, "k0(x1)"),
         (Dialect::Gbnf, doubled, "aaa"),
-        (Dialect::Gbnf, "root ::= root root | root? root | \"a\" | \"\"".to_owned(), "aaaaaaaaaa"),
-        (Dialect::Gbnf, "root ::= a b\na ::= b\nb ::= a | c\nc ::= a | \"x\"".to_owned(), "xx"),
-        (Dialect::Gbnf, "root ::= ((\"a\"? ){0,100}){0,20} \"b\"".to_owned(), "aab"),
+        (
+            Dialect::Gbnf,
+            "root ::= root root | root? root | \"a\" | \"\"".to_owned(),
+            "aaaaaaaaaa",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= a b\na ::= b\nb ::= a | c\nc ::= a | \"x\"".to_owned(),
+            "xx",
+        ),
+        (
+            Dialect::Gbnf,
+            "root ::= ((\"a\"? ){0,100}){0,20} \"b\"".to_owned(),
+            "aab",
+        ),
     ];
     for (dialect, text, accepted) in cases {
         let begin = Instant::now();
         let automaton = compile(dialect, &text);
         assert!(automaton.accepts(accepted), "{accepted}");
         // Not a measurement: a bound that only an explosion exceeds.
-        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", &text[..50]);
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "{:?}",
+            &text[..50]
+        );
     }
 }
 
@@ -184,7 +513,9 @@ fn deep_texts_are_read() {
     let text = "(".repeat(depth);
     let mut scratch = automaton.scratch();
     let mut state = automaton.start();
-    automaton.advance(&mut state, text.as_bytes(), &mut scratch).unwrap();
+    automaton
+        .advance(&mut state, text.as_bytes(), &mut scratch)
+        .unwrap();
     let mut end = Vec::new();
     automaton.completion(&state, &mut end);
     assert_eq!(end.len(), depth);
@@ -198,18 +529,27 @@ fn states_outlive_what_scratches_remember() {
         max_cache_bytes: 2_000,
         ..Config::default()
     };
-    let automaton = Grammar::compile("root ::= \"[\" (root (\",\" root)*)? \"]\"", Dialect::Gbnf, &config).unwrap();
+    let automaton = Grammar::compile(
+        "root ::= \"[\" (root (\",\" root)*)? \"]\"",
+        Dialect::Gbnf,
+        &config,
+    )
+    .unwrap();
     let mut scratch = automaton.scratch();
     let mut state = automaton.start();
     let mut early = None;
     for (at, byte) in "[[[],[[]]],[[],[],[[[]]]]]".bytes().enumerate() {
-        automaton.advance(&mut state, &[byte], &mut scratch).unwrap();
+        automaton
+            .advance(&mut state, &[byte], &mut scratch)
+            .unwrap();
         if at == 5 {
             early = Some(state.clone());
         }
     }
     assert!(automaton.is_accepting(&state));
     let mut early = early.unwrap();
-    automaton.advance(&mut early, b"[]]]]", &mut scratch).unwrap();
+    automaton
+        .advance(&mut early, b"[]]]]", &mut scratch)
+        .unwrap();
     assert!(automaton.is_accepting(&early));
 }

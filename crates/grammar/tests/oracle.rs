@@ -63,9 +63,14 @@ impl Expr {
             Expr::Any => (at < text.len()).then_some(at + 1).into_iter().collect(),
             Expr::Rule(rule) => known.get(&(*rule, at)).cloned().unwrap_or_default(),
             Expr::Seq(all) => all.iter().fold([at].into(), |from: BTreeSet<usize>, expr| {
-                from.iter().flat_map(|&at| expr.ends(text, at, known)).collect()
+                from.iter()
+                    .flat_map(|&at| expr.ends(text, at, known))
+                    .collect()
             }),
-            Expr::Alt(all) => all.iter().flat_map(|expr| expr.ends(text, at, known)).collect(),
+            Expr::Alt(all) => all
+                .iter()
+                .flat_map(|expr| expr.ends(text, at, known))
+                .collect(),
             Expr::Repeat(of, min, max) => {
                 let mut from: BTreeSet<usize> = [at].into();
                 let mut out = BTreeSet::new();
@@ -74,7 +79,10 @@ impl Expr {
                     if count >= *min {
                         out.extend(&from);
                     }
-                    from = from.iter().flat_map(|&at| of.ends(text, at, known)).collect();
+                    from = from
+                        .iter()
+                        .flat_map(|&at| of.ends(text, at, known))
+                        .collect();
                 }
                 out
             }
@@ -144,7 +152,12 @@ fn texts(chars: &[u8], most: usize) -> Vec<Vec<u8>> {
 }
 
 /// What may be begun can be finished, by its completion, and what is accepted was alive.
-fn compare(automaton: &GrammarAutomaton, rules: &[Expr], texts: &[Vec<u8>], meant: impl Fn(&[u8]) -> Vec<u8>) -> Result<(), TestCaseError> {
+fn compare(
+    automaton: &GrammarAutomaton,
+    rules: &[Expr],
+    texts: &[Vec<u8>],
+    meant: impl Fn(&[u8]) -> Vec<u8>,
+) -> Result<(), TestCaseError> {
     let mut scratch = automaton.scratch();
     for text in texts {
         let expected = takes(rules, &meant(text));
@@ -154,11 +167,28 @@ fn compare(automaton: &GrammarAutomaton, rules: &[Expr], texts: &[Vec<u8>], mean
         if automaton.advance(&mut state, text, &mut scratch).is_ok() {
             let mut whole = text.clone();
             automaton.completion(&state, &mut whole);
-            prop_assert!(automaton.accepts(&whole), "{:?} completed to {:?}", shown, whole);
-            prop_assert!(takes(rules, &meant(&whole)), "{:?} completed to {:?}", shown, whole);
-            let shorter = texts.iter().filter(|other| other.starts_with(text) && other.len() < whole.len());
+            prop_assert!(
+                automaton.accepts(&whole),
+                "{:?} completed to {:?}",
+                shown,
+                whole
+            );
+            prop_assert!(
+                takes(rules, &meant(&whole)),
+                "{:?} completed to {:?}",
+                shown,
+                whole
+            );
+            let shorter = texts
+                .iter()
+                .filter(|other| other.starts_with(text) && other.len() < whole.len());
             for other in shorter {
-                prop_assert!(!takes(rules, &meant(other)), "{:?} is shorter than {:?}", other, whole);
+                prop_assert!(
+                    !takes(rules, &meant(other)),
+                    "{:?} is shorter than {:?}",
+                    other,
+                    whole
+                );
             }
         }
     }
@@ -254,7 +284,9 @@ impl Slow<'_> {
         let mut state = self.parser.start();
         let mut text = read.to_vec();
         text.push(letter);
-        self.parser.advance(&mut state, &text, &mut self.parser.scratch()).is_ok()
+        self.parser
+            .advance(&mut state, &text, &mut self.parser.scratch())
+            .is_ok()
     }
 
     /// Whether a terminal can still match after `lexeme`, and whether it matches it.
@@ -288,7 +320,11 @@ impl Slow<'_> {
             while end < text.len() && allowed.iter().any(|&t| self.reads(t, &text[at..=end]).0) {
                 end += 1;
             }
-            let ends: Vec<usize> = allowed.iter().copied().filter(|&t| self.reads(t, &text[at..end]).1).collect();
+            let ends: Vec<usize> = allowed
+                .iter()
+                .copied()
+                .filter(|&t| self.reads(t, &text[at..end]).1)
+                .collect();
             if end == at || ends.is_empty() {
                 return false;
             }
