@@ -31,8 +31,7 @@ pub(crate) struct Inner {
     pub(crate) checks_live: bool,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
-    // Boxed as a scratch holds them: what goes back and forth is a pointer.
-    #[allow(clippy::vec_box)]
+    #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
     pool: Mutex<Vec<Box<Caches>>>,
     json_pool: Mutex<Vec<(u32, JsonScratch)>>,
     start: Option<Arc<Saved>>,
