@@ -18,12 +18,13 @@ from transformers import AutoTokenizer
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.parser.parser_manager import ParserManager
+from vllm.reasoning import ReasoningParserManager
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers import ToolParserManager
 
 from tokenmold import Compiler, Constraint, Vocabulary
 from tokenmold.integrations.vllm import register
-from tokenmold.integrations.vllm_parsers import TemplateToolParser
+from tokenmold.integrations.vllm_parsers import TemplateReasoningParser, TemplateToolParser
 
 register()
 
@@ -210,3 +211,73 @@ def test_a_tokenizer_without_template_is_told() -> None:
     plain = AutoTokenizer.from_pretrained(FOLDER)
     with pytest.raises(TypeError, match="response_template"):
         ParserManager.get_parser("tokenmold", None, enable_auto_tools=True, tokenizer=plain)
+
+
+@pytest.fixture(scope="module")
+def thinking() -> Any:
+    made = AutoTokenizer.from_pretrained(FOLDER)
+    made.add_special_tokens({"additional_special_tokens": ["<think>", "</think>"]})
+    made.response_template = TEMPLATE
+    return made
+
+
+THOUGHT = "<think>So, Ulm.</think>" + ANSWER.removesuffix("<|im_end|>")
+
+
+def test_thoughts_of_a_whole_answer(thinking: Any) -> None:
+    assert ReasoningParserManager.get_reasoning_parser("tokenmold") is TemplateReasoningParser
+    parser = TemplateReasoningParser(thinking)
+    request = parser.adjust_request(ChatCompletionRequest(model="m", messages=[{"role": "user", "content": "hi"}]))
+    assert request.skip_special_tokens is False
+    assert parser.extract_reasoning("<think>So.</think>Well.", request) == ("So.", "Well.")
+    assert parser.extract_reasoning("So.</think>Well.", request) == ("So.", "Well.")
+    assert parser.extract_reasoning("<think>So, cut", request) == ("So, cut", None)
+    assert parser.extract_reasoning("<think></think>Well.", request) == (None, "Well.")
+    assert parser.extract_reasoning("Well.", request) == (None, "Well.")
+    parser.adjust_initial_state_from_prompt(thinking.encode("Hi.<think>"))
+    assert parser.extract_reasoning("So, cut", request) == ("So, cut", None)
+    ids = thinking.encode(THOUGHT, add_special_tokens=False)
+    close = ids.index(parser.end_token_id)
+    assert not parser.is_reasoning_end(ids[:close]) and parser.is_reasoning_end(ids[: close + 1])
+    assert parser.extract_content_ids(ids) == ids[close + 1 :]
+
+
+def test_thoughts_that_the_chat_template_opens(thinking: Any) -> None:
+    template = thinking.chat_template
+    try:
+        thinking.chat_template = "{{ messages[0].content }}{% if not quick %}<think>{% endif %}"
+        assert TemplateReasoningParser(thinking).extract_reasoning("So, cut", None) == ("So, cut", None)  # type: ignore[arg-type]
+        quick = TemplateReasoningParser(thinking, chat_template_kwargs={"quick": True})
+        assert quick.extract_reasoning("Well.", None) == (None, "Well.")  # type: ignore[arg-type]
+    finally:
+        thinking.chat_template = template
+
+
+@pytest.mark.parametrize("step", [1, 3, 1000])
+@pytest.mark.parametrize("begun", [False, True])
+def test_thoughts_that_arrive(thinking: Any, step: int, begun: bool) -> None:
+    request = asked(thinking)
+    parser_type = ParserManager.get_parser(
+        "tokenmold", "tokenmold", enable_auto_tools=True, tokenizer=thinking
+    )
+    parser = parser_type(thinking, request.tools)
+    text = THOUGHT.removeprefix("<think>") if begun else THOUGHT
+    prompt = thinking.encode("Hi.<think>" if begun else "Hi.", add_special_tokens=False)
+    ids = thinking.encode(text, add_special_tokens=False)
+    pieces = [ids[at : at + step] for at in range(0, len(ids), step)]
+    reasoning = content = ""
+    calls: list[str] = []
+    for number, piece in enumerate(pieces):
+        delta = parser.parse_delta(
+            thinking.decode(piece), piece, request, prompt_token_ids=prompt, finished=number == len(pieces) - 1
+        )
+        sent = delta.model_dump(exclude_unset=True) if delta else {}
+        reasoning += sent.get("reasoning") or ""
+        content += sent.get("content") or ""
+        calls += [one["function"]["name"] for one in sent.get("tool_calls") or ()]
+    assert (reasoning, content, calls) == ("So, Ulm.", "Let me see.", ["weather", "tides"])
+
+
+def test_marks_that_are_no_tokens_are_told(tokenizer: Any) -> None:
+    with pytest.raises(ValueError, match="field `thinking`.*<think>"):
+        TemplateReasoningParser(tokenizer)

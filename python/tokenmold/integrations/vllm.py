@@ -17,7 +17,7 @@ Everything that a request can ask for is taken: ``json``, ``json_object``, ``reg
 ``whitespace_pattern`` are refused by name, as is whatever cannot be compiled: a request is answered with
 HTTP 400 before it reaches the engine.
 
-The tool parser ``tokenmold`` is :mod:`tokenmold.integrations.vllm_parsers`.
+The tool and reasoning parsers ``tokenmold`` are in :mod:`tokenmold.integrations.vllm_parsers`.
 
 vLLM has no registry of backends. :func:`register` changes the places that name them: the
 configuration, the validation of requests, the manager of an engine, and the beam search of ``LLM``.
@@ -35,6 +35,7 @@ from vllm.config import structured_outputs as _configuration
 from vllm.entrypoints.generate.beam_search.offline import BeamSearchOfflineMixin
 from vllm.exceptions import VLLMValidationError
 from vllm.logger import init_logger
+from vllm.reasoning import ReasoningParserManager
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.tool_parsers import ToolParserManager
 from vllm.v1.structured_output import StructuredOutputManager
@@ -245,7 +246,9 @@ def register() -> None:
     if missing:
         raise UnsupportedEngine(f"vLLM {vllm.__version__} has no {', '.join(missing)}: nothing was changed")
     _widen(config)
-    ToolParserManager.register_lazy_module(NAME, "tokenmold.integrations.vllm_parsers", "TemplateToolParser")
+    parsers = "tokenmold.integrations.vllm_parsers"
+    ToolParserManager.register_lazy_module(NAME, parsers, "TemplateToolParser")
+    ReasoningParserManager.register_lazy_module(NAME, parsers, "TemplateReasoningParser")
     for owner, name, around in places:
         setattr(owner, name, around(getattr(owner, name)))
 

@@ -8,7 +8,8 @@
 The tokenizer's ``response_template`` says how the model writes calls. The same template becomes a
 constraint where a request asks for a guarantee: a tool that is ``strict``, ``tool_choice`` ``required`` or
 a name, ``parallel_tool_calls`` false. vLLM's own parser of templates, ``hf``, refuses such requests.
-It goes with any of vLLM's reasoning parsers; what a template calls ``thinking`` is left to them.
+What a template calls ``thinking`` is left to a reasoning parser: any of vLLM's, or with
+``--reasoning-parser tokenmold`` the template's own marks.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from vllm.entrypoints.generate.base.protocol import (
     ToolCall,
 )
 from vllm.exceptions import VLLMValidationError
+from vllm.reasoning.basic_parsers import BaseThinkingReasoningParser
 from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
@@ -34,7 +36,7 @@ from tokenmold import ResponseStream, ResponseTemplate, TokenmoldError
 
 from .vllm import RESPONSE_FORMAT
 
-__all__ = ["TemplateToolParser"]
+__all__ = ["TemplateReasoningParser", "TemplateToolParser"]
 
 
 class TemplateToolParser(ToolParser):
@@ -47,14 +49,7 @@ class TemplateToolParser(ToolParser):
 
     def __init__(self, tokenizer: Any, tools: list[Any] | None = None) -> None:
         super().__init__(tokenizer, tools)
-        template = getattr(tokenizer, "response_template", None)
-        if not isinstance(template, dict):
-            template = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
-        if not isinstance(template, dict):
-            raise ValueError(
-                "the tool parser 'tokenmold' needs a `response_template` in the tokenizer's configuration"
-            )
-        self._source = template
+        template = self._source = _template(tokenizer, "tool")
         self._template = ResponseTemplate(template)
         self._described = [_described(tool) for tool in self.tools]
         self._stream: ResponseStream | None = None
@@ -157,6 +152,90 @@ class TemplateToolParser(ToolParser):
         # What is not set when it is made is not sent.
         parts = {name: part for name, part in (("content", content), ("tool_calls", calls)) if part}
         return DeltaMessage(**parts) if parts else None
+
+
+class TemplateReasoningParser(BaseThinkingReasoningParser):
+    """Tells thoughts from the answer by the marks of the template's field ``thinking``.
+
+    Both marks are single tokens. Where the chat template has opened the thoughts in the prompt already,
+    an answer begins with them.
+    """
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        field = _template(tokenizer, "reasoning").get("fields", {}).get("thinking") or {}
+        self._start, self._end = (field.get(name) for name in ("open", "close"))
+        vocabulary = tokenizer.get_vocab()
+        for mark in (self._start, self._end):
+            if not isinstance(mark, str) or mark not in vocabulary:
+                raise ValueError(
+                    "the reasoning parser 'tokenmold' needs a `response_template` whose field `thinking` "
+                    f"opens and closes with a token of the tokenizer each, not with {mark!r}"
+                )
+        super().__init__(tokenizer, *args, **kwargs)
+        self._begun = self._opens_in_prompt(kwargs.get("chat_template_kwargs") or {})
+
+    @property
+    def start_token(self) -> str:
+        return self._start
+
+    @property
+    def end_token(self) -> str:
+        return self._end
+
+    def _opens_in_prompt(self, options: dict[str, Any]) -> bool:
+        if not getattr(self.model_tokenizer, "chat_template", None):
+            return False
+        chat = [{"role": "user", "content": ""}]
+        options = {**options, "tokenize": False, "add_generation_prompt": True}
+        prompt = str(self.model_tokenizer.apply_chat_template(chat, **options))
+        return prompt.rfind(self._start) > prompt.rfind(self._end)
+
+    def adjust_request(self, request: Any) -> Any:
+        # The marks may be special tokens.
+        request.skip_special_tokens = False
+        return request
+
+    def adjust_initial_state_from_prompt(self, prompt_token_ids: Sequence[int]) -> None:
+        marks = [one for one in prompt_token_ids if one in (self.start_token_id, self.end_token_id)]
+        self._begun = bool(marks) and marks[-1] == self.start_token_id
+
+    def extract_reasoning(self, model_output: str, request: Any) -> tuple[str | None, str | None]:
+        before, opened, rest = model_output.partition(self._start)
+        if not opened:
+            if not self._begun and self._end not in model_output:
+                return None, model_output
+            before, rest = "", model_output
+        reasoning, _, content = rest.partition(self._end)
+        return reasoning or None, (before.strip() + content) or None
+
+    def extract_reasoning_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+    ) -> DeltaMessage | None:
+        if self.end_token_id in previous_token_ids:
+            return DeltaMessage(content=delta_text) if delta_text else None
+        begun = self._begun or self.start_token_id in current_token_ids
+        if not begun and self.end_token_id not in delta_token_ids:
+            return DeltaMessage(content=delta_text) if delta_text else None
+        reasoning, _, content = delta_text.replace(self._start, "", 1).partition(self._end)
+        parts = {name: part for name, part in (("reasoning", reasoning), ("content", content)) if part}
+        return DeltaMessage(**parts) if parts else None
+
+
+def _template(tokenizer: Any, parser: str) -> dict[str, Any]:
+    template = getattr(tokenizer, "response_template", None)
+    if not isinstance(template, dict):
+        template = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
+    if not isinstance(template, dict):
+        raise ValueError(
+            f"the {parser} parser 'tokenmold' needs a `response_template` in the tokenizer's configuration"
+        )
+    return template
 
 
 def _described(tool: Any) -> dict[str, Any]:
