@@ -163,14 +163,18 @@ class TemplateReasoningParser(BaseThinkingReasoningParser):
 
     def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
         field = _template(tokenizer, "reasoning").get("fields", {}).get("thinking") or {}
-        self._start, self._end = (field.get(name) for name in ("open", "close"))
         vocabulary = tokenizer.get_vocab()
-        for mark in (self._start, self._end):
-            if not isinstance(mark, str) or mark not in vocabulary:
-                raise ValueError(
-                    "the reasoning parser 'tokenmold' needs a `response_template` whose field `thinking` "
-                    f"opens and closes with a token of the tokenizer each, not with {mark!r}"
-                )
+
+        def token(name: str) -> str:
+            mark = field.get(name)
+            if isinstance(mark, str) and mark in vocabulary:
+                return mark
+            raise ValueError(
+                "the reasoning parser 'tokenmold' needs a `response_template` whose field `thinking` "
+                f"opens and closes with a token of the tokenizer each, not with {mark!r}"
+            )
+
+        self._start, self._end = token("open"), token("close")
         super().__init__(tokenizer, *args, **kwargs)
         self._begun = self._opens_in_prompt(kwargs.get("chat_template_kwargs") or {})
 
