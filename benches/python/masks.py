@@ -16,7 +16,6 @@ import pathlib
 import random
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np

@@ -37,14 +37,7 @@ impl Parser<'_> {
 
     /// Blanks and comments, with newlines where these may come.
     pub(crate) fn space(&mut self, newlines: bool) {
-        loop {
-            self.r
-                .take_while(|c| matches!(c, ' ' | '\t') || newlines && matches!(c, '\n' | '\r'));
-            if self.r.peek() != Some('#') {
-                return;
-            }
-            self.r.skip_line();
-        }
+        space(&mut self.r, newlines);
     }
 
     fn is_name(&self, c: char) -> bool {
@@ -257,25 +250,8 @@ impl Parser<'_> {
                 self.r.next();
                 self.space(true);
                 let min = self.r.count()?;
-                self.space(true);
-                let mut max = Some(min);
-                if self.r.take(",") {
-                    self.space(true);
-                    max = match self.r.peek() {
-                        Some('}') => None,
-                        _ => Some(self.r.count()?),
-                    };
-                    self.space(true);
-                }
-                if self.r.peek() != Some('}') {
-                    let found = self.r.found();
-                    return Err(self.r.error(format!("expected `}}`, found {found}")));
-                }
-                if max.is_some_and(|max| max < min) {
-                    return Err(self
-                        .r
-                        .error_at(at, "a repetition's upper bound is less than its lower one"));
-                }
+                let max = self.r.upper_bound(min, |r| space(r, true))?;
+                self.r.check_bounds(at, min, max)?;
                 let product = u64::from(min.max(max.unwrap_or(0)).max(1)).saturating_mul(count);
                 if self.is_gbnf() && product > MAX_GBNF_COUNT {
                     let message = format!(
@@ -478,5 +454,16 @@ impl Parser<'_> {
             true => negated(&ranges),
             false => ranges,
         }))
+    }
+}
+
+/// Skips blanks and comments, and ends of lines where those mean nothing.
+fn space(r: &mut Reader<'_>, newlines: bool) {
+    loop {
+        r.take_while(|c| matches!(c, ' ' | '\t') || newlines && matches!(c, '\n' | '\r'));
+        if r.peek() != Some('#') {
+            return;
+        }
+        r.skip_line();
     }
 }

@@ -48,15 +48,7 @@ impl Parser<'_> {
 
     /// Blanks and comments.
     fn space(&mut self, newlines: bool) {
-        loop {
-            self.r
-                .take_while(|c| matches!(c, ' ' | '\t' | '\r' | '\x0C') || newlines && c == '\n');
-            let is_comment = self.r.rest().starts_with("//") || self.r.peek() == Some('#');
-            if !is_comment {
-                return;
-            }
-            self.r.skip_line();
-        }
+        space(&mut self.r, newlines);
     }
 
     fn name(&mut self) -> Option<String> {
@@ -556,20 +548,7 @@ impl Parser<'_> {
                     Some(',') => 0,
                     _ => self.r.count()?,
                 };
-                self.space(true);
-                let mut max = Some(min);
-                if self.r.take(",") {
-                    self.space(true);
-                    max = match self.r.peek() {
-                        Some('}') => None,
-                        _ => Some(self.r.count()?),
-                    };
-                    self.space(true);
-                }
-                if self.r.peek() != Some('}') {
-                    let found = self.r.found();
-                    return Err(self.r.error(format!("expected `}}`, found {found}")));
-                }
+                let max = self.r.upper_bound(min, |r| space(r, true))?;
                 (min, max)
             }
             Some('~') => {
@@ -596,11 +575,7 @@ impl Parser<'_> {
     }
 
     fn bounded(&self, of: Expr, at: usize, min: u32, max: Option<u32>) -> Result<Expr, Error> {
-        if max.is_some_and(|max| max < min) {
-            return Err(self
-                .r
-                .error_at(at, "a repetition's upper bound is less than its lower one"));
-        }
+        self.r.check_bounds(at, min, max)?;
         Ok(of.repeat(min, max))
     }
 
@@ -915,4 +890,16 @@ fn words(text: &str) -> Vec<String> {
         last = Some(kind(c));
     }
     out
+}
+
+/// Skips blanks and comments, and ends of lines where those mean nothing.
+fn space(r: &mut Reader<'_>, newlines: bool) {
+    loop {
+        r.take_while(|c| matches!(c, ' ' | '\t' | '\r' | '\x0C') || newlines && c == '\n');
+        let is_comment = r.rest().starts_with("//") || r.peek() == Some('#');
+        if !is_comment {
+            return;
+        }
+        r.skip_line();
+    }
 }

@@ -113,6 +113,40 @@ impl<'t> Reader<'t> {
             .map_err(|_| self.error_at(at, format!("the count {digits} is too large")))
     }
 
+    /// The upper bound of `{min,max}`, read from behind `min` up to the brace. `space` skips what
+    /// may stand between.
+    pub(crate) fn upper_bound(
+        &mut self,
+        min: u32,
+        space: fn(&mut Self),
+    ) -> Result<Option<u32>, Error> {
+        space(self);
+        let mut max = Some(min);
+        if self.take(",") {
+            space(self);
+            max = match self.peek() {
+                Some('}') => None,
+                _ => Some(self.count()?),
+            };
+            space(self);
+        }
+        if self.peek() != Some('}') {
+            let found = self.found();
+            return Err(self.error(format!("expected `}}`, found {found}")));
+        }
+        Ok(max)
+    }
+
+    /// Whether the bounds of the repetition at `at` admit a count.
+    pub(crate) fn check_bounds(&self, at: usize, min: u32, max: Option<u32>) -> Result<(), Error> {
+        match max {
+            Some(max) if max < min => {
+                Err(self.error_at(at, "a repetition's upper bound is less than its lower one"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// So many hexadecimal digits, at most, and one at least.
     pub(crate) fn hex(&mut self, most: usize) -> Option<u32> {
         let digits = self.rest().bytes();
