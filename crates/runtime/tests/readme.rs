@@ -99,7 +99,31 @@ fn files(folder: &Path) {
             "content": {"type": "string", "x-regex": "^(.*)$"}
         }
     });
+    let chat = json!([{"role": "user", "content": "Mail Ada"}]);
+    let commands = json!([{
+        "name": "convert",
+        "description": "Converts.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "amount": {"type": "integer", "minimum": 1, "maximum": 99},
+                "unit": {"enum": ["metres", "miles"]}
+            },
+            "required": ["amount", "unit"],
+            "additionalProperties": false
+        },
+        "command": ["echo", "{amount} {unit}"]
+    }]);
+    let answer = json!({
+        "type": "object",
+        "properties": {"number": {"type": "integer", "minimum": 0, "maximum": 99}},
+        "required": ["number"],
+        "additionalProperties": false
+    });
     for (name, value) in [
+        ("chat.json", chat),
+        ("commands.json", commands),
+        ("answer.json", answer),
         ("person.json", person),
         ("tools.json", mail),
         ("get_weather.json", weather),
@@ -109,6 +133,8 @@ fn files(folder: &Path) {
     }
     fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
     fs::write(folder.join("output.txt"), "It rains.").unwrap();
+    let people = "{\"prompt\": \"Ada, 36\"}\n{\"prompt\": \"Zoe, 12\"}\n";
+    fs::write(folder.join("people.jsonl"), people).unwrap();
     let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
     symlink(tokenizer, folder.join("tokenizer.json")).unwrap();
     symlink(env!("CARGO_BIN_EXE_tokenmold"), folder.join("tokenmold")).unwrap();
@@ -198,6 +224,33 @@ fn every_command_of_the_readmes_runs() {
         }
     }
     assert!(count > 10, "only {count} commands were found");
+}
+
+/// The block of the README that shows what the program prints without a command, line by
+/// line, as far as it says so: times are not of it.
+#[test]
+fn the_output_of_the_readme_is_the_programs() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let block = blocks(&text).into_iter().find(|block| {
+        block.language == "text" && block.lines.iter().any(|l| l.starts_with("request: "))
+    });
+    let shown = block.unwrap().lines;
+    assert!(shown.len() > 4, "{shown:?}");
+    let ran = Command::new(env!("CARGO_BIN_EXE_tokenmold"))
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(ran.stdout).unwrap();
+    let printed: Vec<&str> = printed.lines().collect();
+    let first = printed
+        .iter()
+        .position(|line| line.starts_with("request: "));
+    let printed = &printed[first.unwrap()..];
+    assert_eq!(
+        shown,
+        printed[..shown.len()],
+        "the README shows something else"
+    );
 }
 
 #[test]
