@@ -192,7 +192,7 @@ fn every_command_of_the_readmes_runs() {
             match block.language.as_str() {
                 "console" => {}
                 // What a command prints, and drawings.
-                "text" => continue,
+                "text" | "toml" => continue,
                 // Crates' pages are the documentation of their libraries, whose examples run.
                 "rust" if !page.is_empty() => continue,
                 other => {

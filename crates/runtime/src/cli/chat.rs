@@ -12,7 +12,7 @@ use tokenmold::tools::{ToolCall, read_response};
 
 use super::generate::{Compiled, figures};
 use super::lines::{Interrupt, Line, Lines};
-use super::model::{ModelArgs, SamplingArgs, write_chat};
+use super::model::{ModelArgs, SamplingArgs};
 use super::schema::{Rule, SchemaOptions, read_rule};
 use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
@@ -342,7 +342,9 @@ impl Conversation<'_> {
             let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
             return written.map_err(|error| Failure::new(error.to_string()));
         }
-        let written = write_chat(self.templates, &[], system.as_deref(), &self.messages);
+        let written = self
+            .templates
+            .prompt(system.as_deref(), &[], &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
     }
 

@@ -19,7 +19,7 @@ use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
 
-use super::model::{ModelArgs, SamplingArgs, write_chat};
+use super::model::{ModelArgs, SamplingArgs};
 use super::parse::read_schema;
 use super::schema::{Rule, SchemaOptions, read_rule};
 use super::screen::{Marks, Screen};
@@ -263,7 +263,7 @@ impl Args {
                 };
                 let (system, turns) = with_own_system(system, messages);
                 let written = match tools.is_empty() {
-                    true => write_chat(&loaded.chat, &[], system.as_deref(), turns),
+                    true => loaded.chat.prompt(system.as_deref(), &[], turns),
                     false => write_chat_with_tools(&loaded.chat, tools, system.as_deref(), turns),
                 };
                 Prompt::Chat(

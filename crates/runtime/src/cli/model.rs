@@ -1,16 +1,13 @@
-//! The arguments that name a model and how it is drawn from, and the writing
-//! of chats for it.
+//! The arguments that name a model and how it is drawn from.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
-use tokenmold::chat::{Chat, ChatTemplates, Ending};
+use tokenmold::Error;
 use tokenmold::gpu::DeviceChoice;
 use tokenmold::model::{self, Dtype, LoadOptions, LoadedModel};
 use tokenmold::sampling::{Sampler, SamplingConfig};
-use tokenmold::{Error, ErrorKind};
 
 use super::{Failure, Notes};
 
@@ -185,42 +182,4 @@ fn load_from_hub(name: &str, _: LoadOptions, _: Notes) -> Result<LoadedModel, Fa
         "{name}: this build cannot download models; build it with `--features hub`, \
          or give a downloaded model by `--model`"
     )))
-}
-
-/// A chat in the model's own way of writing it, up to the opening of the
-/// model's answer.
-pub(crate) fn write_chat(
-    templates: &ChatTemplates,
-    tools: &[Value],
-    system: Option<&str>,
-    turns: &[Value],
-) -> Result<String, Error> {
-    let write = |messages: &[Value]| {
-        let mut chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
-        if !tools.is_empty() {
-            // An empty list counts as tools where there are several templates.
-            chat = chat.with_tools(tools);
-        }
-        Ok(templates.apply(&chat)?.text)
-    };
-    let Some(system) = system else {
-        return write(turns);
-    };
-    let first = json!({"role": "system", "content": system});
-    let messages: Vec<Value> = std::iter::once(first)
-        .chain(turns.iter().cloned())
-        .collect();
-    let written = write(&messages);
-    match (&written, turns.split_first()) {
-        // Some models know no system's turn; what it says goes before the
-        // first request then.
-        (Err(error), Some((first, rest))) if error.kind() == ErrorKind::TemplateRaised => {
-            let said = first["content"].as_str().unwrap_or_default();
-            let mut first = first.clone();
-            first["content"] = format!("{system}\n\n{said}").into();
-            let messages: Vec<Value> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-            write(&messages)
-        }
-        _ => written,
-    }
 }

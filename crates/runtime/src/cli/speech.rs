@@ -10,7 +10,6 @@ use tokenmold::response_parser::{Format, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{self, Content, ResponseFormat};
 
-use super::model::write_chat;
 use super::parse::template_in;
 use super::schema::{Rule, SchemaOptions};
 use super::{Failure, read_json};
@@ -152,7 +151,7 @@ pub(crate) fn write_chat_with_tools(
     });
     let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
     let system = (!system.is_empty()).then(|| system.join("\n"));
-    write_chat(templates, tools, system.as_deref(), messages)
+    templates.prompt(system.as_deref(), tools, messages)
 }
 
 /// Whether the template writes tools and calls itself.
