@@ -253,6 +253,74 @@ fn the_output_of_the_readme_is_the_programs() {
     );
 }
 
+/// A line of a manifest: the crate, its version, its features.
+fn dependency(line: &str) -> (String, String, Vec<String>) {
+    let line = line.split(" #").next().unwrap_or(line);
+    let (name, rest) = line.split_once(" = ").unwrap();
+    let texts = |text: &str| -> Vec<String> {
+        let quoted = text.split('"').skip(1).step_by(2);
+        quoted.map(str::to_owned).collect()
+    };
+    let (version, features) = match rest.split_once("features") {
+        Some((version, features)) => (version, texts(features)),
+        None => (rest, Vec::new()),
+    };
+    let version = texts(version).first().cloned();
+    (name.to_owned(), version.unwrap_or_default(), features)
+}
+
+/// What a crate's page says is to be written into a manifest: the crate in the version of
+/// the workspace with features that there are, and all crates that the examples use.
+#[test]
+fn the_pages_of_crates_show_what_their_examples_depend_on() {
+    let mut pages = 0;
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let Ok(page) = fs::read_to_string(folder.join("README.md")) else {
+            continue;
+        };
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let own = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "));
+        let own = own.unwrap().trim_matches('"');
+        let blocks = blocks(&page);
+        let shown = blocks.iter().find(|block| block.language == "toml");
+        let shown = shown.unwrap_or_else(|| panic!("{own}: no page shows its dependency"));
+        let shown: Vec<_> = shown
+            .lines
+            .iter()
+            .filter(|line| line.contains(" = "))
+            .map(|line| dependency(line))
+            .collect();
+        let (_, version, features) = shown.iter().find(|(name, ..)| name == own).unwrap();
+        assert!(
+            env!("CARGO_PKG_VERSION").starts_with(version),
+            "{own}: {version}"
+        );
+        for feature in features {
+            assert!(
+                manifest.contains(&format!("\n{feature} = [")),
+                "{own}: {feature}"
+            );
+        }
+        let rust = blocks.iter().filter(|block| block.language == "rust");
+        for line in rust.flat_map(|block| &block.lines) {
+            let used = line.trim().strip_prefix("use ");
+            let used = used.and_then(|path| path.split("::").next());
+            let Some(used) = used.filter(|used| *used != "std") else {
+                continue;
+            };
+            let known = shown
+                .iter()
+                .any(|(name, ..)| name.replace('-', "_") == used);
+            assert!(known, "{own}: the examples use {used}");
+        }
+        pages += 1;
+    }
+    assert!(pages >= 8, "{pages}");
+}
+
 #[test]
 fn blocks_and_options_are_read() {
     let page = "a\n```console\nx [--y] [--z DIR] \\\n 'a[0-9]' [--w 1]  # why\n```\n<!-- not run by the tests: too long to wait for -->\n```console\nsleep 9\n```\n";
