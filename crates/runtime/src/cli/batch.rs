@@ -263,7 +263,7 @@ fn prepare<'c>(
     let system = line.system.as_deref().or(args.system.as_deref());
     // The rule of a line stands in the place of the common one while it is made ready.
     let common = match own {
-        Some(own) => Some(std::mem::replace(&mut means.rule, Some(own))),
+        Some(own) => Some(means.rule.replace(own)),
         None => None,
     };
     let ready = args.ready(loaded, means, &line.messages, system, known.as_ref());
