@@ -830,3 +830,36 @@ fn an_interrupt_stops_the_answer_and_not_the_chat() {
     assert!(rest[0].len() < 446, "{rest:?}");
     assert_eq!(rest.last().unwrap(), "done");
 }
+
+#[test]
+fn tokens_that_look_alike_are_told_apart() {
+    let table = [
+        "generate",
+        "--prompt",
+        "Zoe, 12",
+        "--show-probabilities",
+        "40",
+        "--max-tokens",
+        "3",
+    ];
+    let ran = run(&table, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut tables = 0;
+    for table in ran.out.split("chosen ").skip(1) {
+        // The column before the mask.
+        let cells = table
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split('%').nth(1));
+        let cells: Vec<&str> = cells
+            .map(|cell| cell.get(..20).unwrap_or(cell).trim())
+            .collect();
+        let mut apart = cells.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!(apart.len(), cells.len(), "{table}");
+        assert!(cells.iter().all(|cell| !cell.is_empty()), "{table}");
+        tables += cells.len();
+    }
+    assert!(tables >= 40, "{}", ran.out);
+}

@@ -1,6 +1,7 @@
 //! Tokens on a terminal, as they come.
 
 use serde_json::{Value, json};
+use tokenmold::fsm_index::TokenId;
 use tokenmold::generate::{Event, Flow, Probabilities};
 use tokenmold::sampling::Probability;
 use tokenmold::tokenizer::Tokenizer;
@@ -82,6 +83,18 @@ impl<'t> Screen<'t> {
         if let Some(explanation) = &token.explanation {
             let completion = explanation.completion.as_deref();
             step["allowed"] = json!(explanation.allowed);
+            let kinds = &explanation.kinds;
+            if explanation.allowed.is_some() {
+                step["kinds"] = json!({
+                    "letters": kinds.letters,
+                    "digits": kinds.digits,
+                    "marks": kinds.marks,
+                    "blanks": kinds.blanks,
+                    "mixed": kinds.mixed,
+                    "specials": kinds.specials,
+                    "ends": kinds.ends,
+                });
+            }
             step["fitting"] = json!(explanation.fitting);
             step["of"] = json!(explanation.width);
             step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
@@ -95,9 +108,7 @@ impl<'t> Screen<'t> {
         let shown = match (&token.probabilities, token.forced) {
             (Some(probabilities), _) if self.tables => self.table(token.token, probabilities),
             (None, true) if self.tables => {
-                let text = self
-                    .style
-                    .paint(Paint::Forced, self.tokenizer.describe(token.token));
+                let text = self.style.paint(Paint::Forced, self.label(token.token));
                 format!("forced {text}\n")
             }
             (_, true) => self.style.paint(Paint::Forced, token.text),
@@ -128,6 +139,7 @@ impl<'t> Screen<'t> {
             json!({
                 "token": p.token,
                 "text": self.tokenizer.describe(p.token),
+                "label": self.label(p.token),
                 "logit": p.logit,
                 "probability": p.probability,
             })
@@ -135,16 +147,52 @@ impl<'t> Screen<'t> {
         tokens.iter().map(one).collect()
     }
 
+    /// A token with all that cannot be seen made visible: blanks, control characters,
+    /// bytes that are no whole character.
+    fn label(&self, token: u32) -> String {
+        let id = TokenId::new(token);
+        let bytes = self.tokenizer.vocabulary().token_bytes(id);
+        let Some(bytes) = bytes else {
+            return self.tokenizer.describe(token);
+        };
+        let mut label = String::new();
+        for part in bytes.utf8_chunks() {
+            for c in part.valid().chars() {
+                match c {
+                    ' ' => label.push('␣'),
+                    '\n' => label.push('⏎'),
+                    c if c.is_control() || c.is_whitespace() => {
+                        label.extend(c.escape_default());
+                    }
+                    c => label.push(c),
+                }
+            }
+            for byte in part.invalid() {
+                label += &format!("\\x{byte:02X}");
+            }
+        }
+        label
+    }
+
     /// The most probable tokens of a step, side by side.
     fn table(&self, chosen: u32, probabilities: &Probabilities) -> String {
+        let all = probabilities.before.iter().chain(&probabilities.after);
+        let listed: Vec<(u32, String)> = all.map(|p| (p.token, self.label(p.token))).collect();
         let cell = |p: Option<&Probability>| match p {
             Some(p) => {
-                let text = self.tokenizer.describe(p.token);
-                format!("{:>6.1}%  {:<18}", p.probability * 100.0, cut(&text, 18))
+                let mut text = cut(&self.label(p.token), 18);
+                let looks =
+                    |(token, other): &(u32, String)| *token != p.token && cut(other, 18) == text;
+                // Tokens with the same text, or the same beginning, are told apart by number.
+                if listed.iter().any(looks) {
+                    let number = format!(" #{}", p.token);
+                    text = cut(&text, 18 - number.len().min(17)) + &number;
+                }
+                format!("{:>6.1}%  {text:<18}", p.probability * 100.0)
             }
             None => " ".repeat(27),
         };
-        let chosen = cut(&self.tokenizer.describe(chosen), 40);
+        let chosen = cut(&self.label(chosen), 40);
         let heading = format!("chosen {chosen:<20}    before the mask              after the mask");
         let mut table = format!("{}\n", self.style.paint(Paint::Heading, heading));
         let rows = probabilities.before.len().max(probabilities.after.len());
