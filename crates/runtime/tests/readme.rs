@@ -169,9 +169,13 @@ fn every_command_of_the_readmes_runs() {
     files(folder.path());
     const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
     let model = std::env::var_os("TOKENMOLD_MODEL");
+    // A `tokenizer.json` beside a GGUF file would stand in the place of its own.
+    let beside_model = tempfile::tempdir().unwrap();
+    files(beside_model.path());
+    fs::remove_file(beside_model.path().join("tokenizer.json")).unwrap();
     if let Some(model) = &model {
         let model = fs::canonicalize(model).unwrap();
-        symlink(model, folder.path().join(MODEL)).unwrap();
+        symlink(model, beside_model.path().join(MODEL)).unwrap();
     }
     let pages = [
         "",
@@ -210,9 +214,13 @@ fn every_command_of_the_readmes_runs() {
                     None => command,
                 };
                 let path = std::env::var("PATH").unwrap_or_default();
+                let place = match command.contains(MODEL) {
+                    true => &beside_model,
+                    false => &folder,
+                };
                 let ran = Command::new("sh")
                     .args(["-c", &command])
-                    .current_dir(&folder)
+                    .current_dir(place)
                     .env("PATH", format!("{}:{path}", folder.path().display()))
                     .stdin(Stdio::null())
                     .output()

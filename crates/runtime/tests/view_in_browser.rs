@@ -245,6 +245,79 @@ fn a_trace_can_be_stepped_through() {
     );
 }
 
+/// Reads the page of `tokenmold explain --html` as a person would.
+const READER: &str = r##"<script>
+const read = [...document.querySelectorAll("#schema b")].map((name) => {
+  name.dispatchEvent(new Event("focus"));
+  return {pointer: name.dataset.pointer, status: name.dataset.status, slip: "slip" in name.dataset, why: document.getElementById("why").textContent,
+          colour: getComputedStyle(name).color};
+});
+const result = document.createElement("pre");
+result.id = "seen";
+result.textContent = btoa(unescape(encodeURIComponent(JSON.stringify({
+  read, schema: document.getElementById("schema").textContent, verdict: document.getElementById("verdict").textContent,
+}))));
+document.body.append(result);
+</script>
+</html>"##;
+
+#[test]
+fn a_schema_is_shown_with_what_becomes_of_its_keywords() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no browser is here; install Chromium, or set TOKENMOLD_BROWSER");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str| folder.path().join(name).display().to_string();
+    let schema = json!({
+        "title": "</script><b>",
+        "type": "object",
+        "properties": {"a/b": {"type": "string", "format": "friendly", "max_length": 3}},
+        "additionalProperties": false,
+    });
+    std::fs::write(put("schema.json"), schema.to_string()).unwrap();
+    tokenmold(&[
+        "explain",
+        "--schema",
+        &put("schema.json"),
+        "--html",
+        &put("page.html"),
+    ]);
+    let page = std::fs::read_to_string(put("page.html")).unwrap();
+    std::fs::write(put("read.html"), page.replace("</html>", READER)).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let document = open(&browser, Path::new(&put("read.html")), profile.path());
+    let (_, result) = document
+        .split_once("<pre id=\"seen\">")
+        .expect("the scripts ran through");
+    let result = decode_base64(result.split_once("</pre>").unwrap().0);
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    let shown: Value = serde_json::from_str(result["schema"].as_str().unwrap()).unwrap();
+    assert_eq!(shown, schema);
+    assert_eq!(result["verdict"], "The schema is accepted.");
+    let read = result["read"].as_array().unwrap();
+    let of = |pointer: &str| {
+        read.iter()
+            .find(|entry| entry["pointer"] == pointer)
+            .unwrap()
+    };
+    assert_eq!(of("/type")["status"], "enforced");
+    assert_eq!(of("/title")["status"], "annotation");
+    assert_ne!(of("/type")["colour"], of("/title")["colour"]);
+    let slip = of("/properties/a~1b/max_length");
+    assert_eq!(
+        (&slip["slip"], &of("/title")["slip"]),
+        (&json!(true), &json!(false))
+    );
+    assert!(
+        slip["why"]
+            .as_str()
+            .unwrap()
+            .contains("did you mean maxLength?"),
+        "{slip}"
+    );
+}
+
 /// The bars and kinds of a step are those of the trace, a row for each token.
 fn see_odds(view: &Value, step: &Value) {
     let rows = view["odds"].as_array().unwrap();
