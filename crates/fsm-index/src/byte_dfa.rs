@@ -5,7 +5,8 @@ use crate::decoder::{Decoder, Entry};
 use crate::horizon;
 use crate::vocabulary::CharRanges;
 use crate::{
-    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Place, Scope, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Lexicon, Place, PlainText,
+    Scope, TextLoop,
 };
 
 /// A deterministic automaton over bytes: what an index over a vocabulary is
@@ -461,7 +462,8 @@ impl ByteAutomaton for ByteDfa {
         Ok(())
     }
 
-    fn completion(&self, state: &Cursor, out: &mut Vec<u8>) {
+    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
         let distances = self.distances.get_or_init(|| self.measure());
         let mut at = *state;
         while !self.is_accepting(&at) {
@@ -470,15 +472,17 @@ impl ByteAutomaton for ByteDfa {
                 false => self.shortest_symbol(at, &distances.states),
             };
             let Some((text, next)) = shortest else {
-                return; // Only the dead state has no way on.
+                out.truncate(before);
+                return false; // Only the dead state has no way on.
             };
             out.extend_from_slice(&text);
+            if out.len() - before > max_bytes {
+                out.truncate(before);
+                return false;
+            }
             at = next;
         }
-    }
-
-    fn is_same(&self, state: &Cursor, other: &Cursor) -> bool {
-        state == other
+        true
     }
 
     fn enter(&self, state: &Cursor, _: &mut ()) -> Cursor {
@@ -512,11 +516,8 @@ impl ByteAutomaton for ByteDfa {
         })
     }
 
-    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        let hints = self.hints.as_ref();
-        hints
-            .and_then(|hints| hints.classes.get(class.0 as usize))
-            .map_or(&[], |ranges| ranges)
+    fn plain_text(&self) -> Option<&dyn PlainText<()>> {
+        Some(self)
     }
 
     fn key(
@@ -533,6 +534,20 @@ impl ByteAutomaton for ByteDfa {
         }
         out.push(self.row_cursor(cursor).0);
         Some(KeyLanguage::OWN)
+    }
+}
+
+impl PlainText<()> for ByteDfa {
+    /// Nothing is the same in all regular expressions.
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        let hints = self.hints.as_ref();
+        hints
+            .and_then(|hints| hints.classes.get(class.0 as usize))
+            .map_or(&[], |ranges| ranges)
     }
 }
 

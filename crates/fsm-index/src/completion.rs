@@ -33,7 +33,7 @@ pub(crate) fn pieces<'a, A: ByteAutomaton>(
     let mut out = Vec::new();
     let mut text = Vec::new();
     let fits = |state: &A::State, left, text: &mut Vec<u8>| {
-        automaton.completion_within(state, left, text).then_some(())
+        automaton.completion(state, left, text).then_some(())
     };
     fits(state, max_bytes, &mut text)?;
     let Some(specials) = automaton.specials() else {

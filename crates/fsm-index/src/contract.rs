@@ -1,6 +1,8 @@
 //! What a [`ByteAutomaton`] promises, checked: for the tests of those who write
 //! one.
 
+use crate::automaton::Parts;
+use crate::completion::MAX_COMPLETION;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -263,7 +265,10 @@ fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), St
     let mut after = state.clone();
     for _ in 0..MAX_SPECIALS {
         let mut text = Vec::new();
-        automaton.completion(&after, &mut text);
+        let is_found = automaton.completion(&after, MAX_COMPLETION, &mut text);
+        if !is_found {
+            return Err("there is no completion".to_owned());
+        }
         let shown = String::from_utf8_lossy(&text);
         if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
             return Err(format!(

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use crate::automaton::Parts;
 use crate::budget::Budget;
 use crate::cache::Generation;
 use crate::completion::{MAX_COMPLETION, Piece, pieces};
@@ -272,7 +273,7 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         let mut after = self.state.clone();
         let ends = self.step(&mut after, token)?;
-        let same = !ends && self.index.automaton().is_same(&self.state, &after);
+        let same = !ends && self.state == after;
         let before = std::mem::replace(&mut self.state, after);
         self.history.push(before);
         self.ended_at = ends.then(|| self.history.len());

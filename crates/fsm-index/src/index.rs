@@ -1,3 +1,4 @@
+use crate::automaton::Parts;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

@@ -45,8 +45,8 @@ mod walk_on_top;
 
 pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText,
-    Horizon, KeyLanguage, Lexicon, NameMarks, Place, Reach, ReadText, Scope, TextAt, TextLoop,
-    TextStep, Texts,
+    Horizon, KeyLanguage, Lexicon, NameMarks, Overlay, Place, PlainText, Reach, ReadText, Scope,
+    Stack, TextAt, TextLoop, TextStep, Texts, TopText,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;

@@ -1,5 +1,6 @@
 //! Steps of an automaton that one walk takes oftener than once.
 
+use crate::automaton::Parts;
 use crate::{ByteAutomaton, Cursor};
 
 /// Steps of the automaton that were taken since it was last entered: a table

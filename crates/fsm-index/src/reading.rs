@@ -1,6 +1,7 @@
 //! Text on the way of a walk, read without cursors: by a [`ReadText`], of which a
 //! table keeps the steps, as a lazy automaton does.
 
+use crate::automaton::Parts;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;

@@ -1,6 +1,7 @@
 //! Walks as far as the topmost level of an automaton's stack tells. Most of what they
 //! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
 
+use crate::automaton::Parts;
 use crate::budget::Watch;
 use crate::levels::{Descent, Level};
 use crate::part::Open;

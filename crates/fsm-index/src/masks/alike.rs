@@ -28,11 +28,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             Err(depth) => {
                 let missed = Missed::at(depth);
                 let description = self.describe(like, work);
-                if let Description::Top(text) = description
-                    && self.is_even(text, like)
+                if let Description::Top(top) = description
+                    && self.is_even(top.text, like)
                 {
                     let before = work.walker.visited();
-                    let part = self.part_on_top(like, text, work, known, watch)?;
+                    let part = self.part_on_top(like, top, work, known, watch)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = known.pool(self.row_on_top(part.clone(), false, work));
                         self.keep((like, Thing::Likeness), &row, missed, work, known);

@@ -15,7 +15,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, usize> {
-        let (row, depth) = self.look_up(cursor, work, |depth, work| {
+        let (row, depth) = self.look_up(work, |depth, work| {
             let language = self.common_row_key(cursor, depth, work)?;
             Some(self.vocabulary.common_row(language, &work.key))
         })?;

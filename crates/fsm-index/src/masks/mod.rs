@@ -9,6 +9,7 @@ mod met;
 mod on_top;
 mod texts;
 
+use crate::automaton::Parts;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use crate::walk::Walker;
 use crate::walk_on_top::Language;
 use crate::{
     ByteAutomaton, Cursor, Description, Error, Horizon, KeyLanguage, Scope, TextLoop, TextRuns,
-    Vocabulary,
+    TopText, Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -200,7 +201,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
         known: &Generation,
     ) -> Result<Arc<Row>, usize> {
-        let (row, depth) = self.look_up(cursor, work, |depth, work| {
+        let (row, depth) = self.look_up(work, |depth, work| {
             let keyed = self.key(cursor, thing, depth, work);
             keyed.then(|| known.rows.get(&work.key))
         })?;
@@ -224,16 +225,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         });
     }
 
-    /// What a table holds by ever deeper keys of a cursor, and how many levels of its stack
+    /// What a table holds by ever deeper keys of one cursor, and how many levels of its stack
     /// it depends on; or the depth of the first key of which nothing is known. `get` says
     /// what is known of the key of a depth, if there is one.
     fn look_up<V>(
         &self,
-        cursor: Cursor,
         work: &mut Work<A>,
         get: impl Fn(usize, &mut Work<A>) -> Option<Known<V>>,
     ) -> Result<(V, usize), usize> {
-        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
+        let mut depth = 1;
         while depth <= MAX_DEPTH {
             match get(depth, work) {
                 Some(Known::Value(value)) => return Ok((value, depth)),
@@ -355,11 +355,14 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         match description {
-            Description::Top(text) if self.is_even(text, cursor) => {
-                let part = self.part_on_top(cursor, text, work, known, watch)?;
+            Description::Top(top) if self.is_even(top.text, cursor) => {
+                let part = self.part_on_top(cursor, top, work, known, watch)?;
                 Ok(self.row_on_top(part, accepting, work))
             }
-            Description::Top(Some(text)) | Description::Text(text) => {
+            Description::Top(TopText {
+                text: Some(text), ..
+            })
+            | Description::Text(text) => {
                 if self.put_together(cursor, text, work, known, watch)? {
                     return Ok(self.row_of_words(accepting, work));
                 }
@@ -378,7 +381,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 cursor: like,
                 apart,
             } => self.patch(cursor, (like, apart), accepting, work, known, watch),
-            Description::Top(None) | Description::Unknown => {
+            Description::Top(_) | Description::Unknown => {
                 self.walk(cursor, None, accepting, work, watch)
             }
         }

@@ -1,5 +1,6 @@
 //! What the topmost level of the stack tells of a row, and what it leaves open.
 
+use crate::automaton::Parts;
 use std::sync::Arc;
 
 use super::met::{All, Met};
@@ -12,7 +13,7 @@ use crate::part::{Open, OpenRest, Part};
 use crate::unstepped::Free;
 use crate::vocabulary::{CutRef, Trie};
 use crate::walk_on_top::Ground;
-use crate::{ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop, TextRuns};
+use crate::{ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
 
 /// Which trie a subtree is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,25 +57,28 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     pub(super) fn part_on_top(
         &self,
         cursor: Cursor,
-        text: Option<TextLoop>,
+        top: TopText,
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let part = if !self.key(cursor, Thing::Part, 1, work) {
-            self.fresh_part(cursor, text, work, known, watch)?
+            self.fresh_part(cursor, top, work, known, watch)?
         } else if let Some(part) = known.part(&work.key) {
             part
         } else {
             let key = work.key.clone();
-            let part = self.fresh_part(cursor, text, work, known, watch)?;
+            let part = self.fresh_part(cursor, top, work, known, watch)?;
             known.add_part(&key, part.clone());
             part
         };
         work.changes.clear();
         let before = work.walker.visited();
         let all = self.vocabulary.trie();
-        let half = |half| text.map_or(TrieId::Unnamed, |text| TrieId::Half(half, text.class));
+        let half = |half| {
+            top.text
+                .map_or(TrieId::Unnamed, |text| TrieId::Half(half, text.class))
+        };
         let own = match &part.open_rests {
             Some((cut, _)) => (half(Half::Others), cut.others(all).0),
             None => (TrieId::Own, all),
@@ -159,7 +163,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let counted = self.automaton.count_depth(cursor, &mut work.scratch);
         let mut missed = None;
         if let Some(before) = counted {
-            match self.look_up(cursor, work, get) {
+            match self.look_up(work, get) {
                 Ok((tokens, depth)) => {
                     self.automaton.count_on(before, depth, &mut work.scratch);
                     return tokens;
@@ -195,7 +199,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     fn fresh_part(
         &self,
         cursor: Cursor,
-        text: Option<TextLoop>,
+        top: TopText,
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
@@ -204,13 +208,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let Work { scratch, key, .. } = work;
         key.clear();
         let Some(language) = self.common_key(cursor, 1, horizon, scratch, key) else {
-            return Ok(Arc::new(self.part(cursor, text, work, known, watch)?));
+            return Ok(Arc::new(self.part(cursor, top, work, known, watch)?));
         };
         if let Some(part) = self.vocabulary.common_part(language, key) {
             return Ok(part);
         }
         let key = key.clone();
-        let part = Arc::new(self.part(cursor, text, work, known, watch)?);
+        let part = Arc::new(self.part(cursor, top, work, known, watch)?);
         self.vocabulary
             .add_common_part(language, &key, part.clone());
         Ok(part)
@@ -222,21 +226,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     fn part(
         &self,
         cursor: Cursor,
-        text: Option<TextLoop>,
+        top: TopText,
         work: &mut Work<A>,
         known: &Generation,
         watch: &mut impl Watch,
     ) -> Result<Part, Error> {
+        let TopText { text, free } = top;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
             if let Some(cut) = self.vocabulary.cut(class, self.text_runs, self.cutter) {
-                return self.cut_part(cursor, text, cut, work, known, watch);
+                return self.cut_part(cursor, (top, text), cut, work, known, watch);
             }
         }
         // Where the loop is no help yet, free text may be.
         let longest = self.vocabulary.trie().max_depth();
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
-        let free = self.automaton.free_text(cursor, &mut work.scratch);
         let unstepped = self.unstepped(of_loop, free);
         let Work {
             scratch,
@@ -271,7 +275,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     fn cut_part(
         &self,
         cursor: Cursor,
-        text: TextLoop,
+        (top, text): (TopText, TextLoop),
         cut: CutRef,
         work: &mut Work<A>,
         known: &Generation,
@@ -283,7 +287,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
-            return self.part(cursor, None, work, known, watch);
+            let top = TopText { text: None, ..top };
+            return self.part(cursor, top, work, known, watch);
         };
         let half = (Half::Others, text.class);
         let others = self.half_on_top(cursor, half, &cut, work, known, watch)?;

@@ -1,5 +1,6 @@
 //! Rows inside text: from the vocabulary cut by a class of characters.
 
+use crate::automaton::Parts;
 use std::sync::Arc;
 
 use super::{Masks, Missed, Thing, Work};
@@ -140,7 +141,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             keyed
         };
         let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
-        let missed = match self.look_up(cursor, work, get) {
+        let missed = match self.look_up(work, get) {
             Ok((rests, depth)) => {
                 work.remembered = work.remembered.max(depth);
                 return Ok(rests);

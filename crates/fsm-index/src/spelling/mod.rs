@@ -11,6 +11,7 @@
 mod dead_ends;
 mod search;
 
+use crate::automaton::Parts;
 use std::collections::HashSet;
 
 pub(crate) use dead_ends::dead_ends;

@@ -5,13 +5,14 @@
 //! cut into tokens, which most states' can. So whatever is allowed has a text of tokens
 //! that finishes it, and the first token of that text is allowed, too.
 
+use crate::automaton::Parts;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
 use crate::budget::{Unwatched, Watch};
 use crate::changed::Bits;
-use crate::completion::{Piece, pieces};
+use crate::completion::{MAX_COMPLETION, Piece, pieces};
 use crate::masks::Work;
 use crate::specials;
 use crate::vocabulary::segment_ends;
@@ -348,7 +349,7 @@ fn path<A: ByteAutomaton>(
 #[cold]
 fn nothing_left<A: ByteAutomaton>(automaton: &A, vocabulary: &Vocabulary) -> Error {
     let mut text = Vec::new();
-    automaton.completion(&automaton.start(), &mut text);
+    automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
     let ends = segment_ends(vocabulary.trie(), &text);
     let at = ends.iter().rposition(|&is| is).unwrap_or(0);
     let missing = vocabulary.missing_bytes();

@@ -1,7 +1,7 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts};
+use fsm_index::{ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText};
 
 use super::SchemaAutomaton;
 use super::dfa::DEAD;
@@ -27,7 +27,8 @@ impl SchemaAutomaton {
         }
         let text = self.loop_at(cursor, horizon, x);
         if top_tells(x.configs.get(cursor.0)) {
-            return Description::Top(text);
+            let free = self.free_text(cursor, x);
+            return Description::Top(TopText { text, free });
         }
         if let Some(text) = text {
             return Description::Text(text);
@@ -186,7 +187,7 @@ impl SchemaAutomaton {
     }
 
     /// The class of which any text may come, wherever that leads.
-    pub(super) fn free_at(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+    pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {
             return None;

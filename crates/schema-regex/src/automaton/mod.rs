@@ -71,8 +71,8 @@ mod ways;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexicon, MAX_COMPLETION, Place, ReadText, Scope, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, Horizon, KeyLanguage,
+    Lexicon, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 use serde_json::Value;
 
@@ -360,11 +360,7 @@ impl ByteAutomaton for SchemaAutomaton {
         Ok(())
     }
 
-    fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        let _ = self.completion_within(state, MAX_COMPLETION, out);
-    }
-
-    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         let mut x = Scratch::new();
         let config = self.load(state, &mut x, Load::Text);
@@ -375,16 +371,8 @@ impl ByteAutomaton for SchemaAutomaton {
         is_found
     }
 
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.is_fine_without(chars)
-    }
-
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.location(state))
-    }
-
-    fn is_same(&self, state: &State, other: &State) -> bool {
-        state.is_same(other)
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
@@ -405,53 +393,8 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
         self.description(cursor, horizon, x)
-    }
-
-    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.loops.ranges(class)
-    }
-
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        self.free_at(cursor, x)
-    }
-
-    fn text_reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.reader_at(cursor, horizon, x)
-    }
-
-    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.behind_text(cursor, at, x)
-    }
-
-    /// An item that must differ may become one of those before it, or the next
-    /// ones may; and a name that is open may come again behind its own end, within one token:
-    /// a walk does not know how they began.
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.is_in_name() {
-            // Its end, and the name between its quotes.
-            each(Exception::Often {
-                byte: b'"',
-                times: 3,
-            });
-        }
-        if state.item().is_some() {
-            self.item_exceptions(state, each);
-        }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
     }
 
     fn key(
@@ -471,24 +414,82 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        // A token can end what is on top of most arrays and objects.
-        match x.configs.get(cursor.0).stack {
-            0 => 1,
-            _ => 2,
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.bytes_at(cursor, x)
+    }
+
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        Some(self)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+}
+
+impl Overlay<State> for SchemaAutomaton {
+    /// An item that must differ may become one of those before it, or the next
+    /// ones may; and a name that is open may come again behind its own end, within one token:
+    /// a walk does not know how they began.
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        if state.is_in_name() {
+            // Its end, and the name between its quotes.
+            each(Exception::Often {
+                byte: b'"',
+                times: 3,
+            });
+        }
+        if state.item().is_some() {
+            self.item_exceptions(state, each);
         }
     }
 
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
+    }
+}
+
+impl PlainText<Scratch> for SchemaAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.loops.ranges(class)
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.reader_at(cursor, horizon, x)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.behind_text(cursor, at, x)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.is_fine_without(chars)
+    }
+}
+
+impl Stack<Scratch> for SchemaAutomaton {
+    fn depth_used(&self, x: &Scratch) -> usize {
+        (x.base_depth - x.least_depth) as usize + 1
+    }
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         let least = std::mem::replace(&mut x.least_depth, x.base_depth);
         let to = self.step(cursor, byte, x);
         let on_top = x.least_depth == x.base_depth;
         x.least_depth = least;
         on_top.then_some(to)
-    }
-
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.bytes_at(cursor, x)
     }
 
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
@@ -517,9 +518,5 @@ impl ByteAutomaton for SchemaAutomaton {
         let least = (x.base_depth + 1).saturating_sub(used);
         x.base_depth = before.base;
         x.least_depth = before.least.min(least);
-    }
-
-    fn depth_used(&self, x: &Scratch) -> usize {
-        (x.base_depth - x.least_depth) as usize + 1
     }
 }
