@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::budget::{Budget, Meter, Unwatched, Watch};
-use crate::cache::Generation;
+use crate::budget::{Budget, Meter};
+use crate::key::Thing;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
 use crate::{
@@ -46,10 +46,7 @@ impl Built {
             .into_iter()
             .filter(|cursor| masks.dead_ends.is_none_or(|dead| !dead.contains(cursor)))
             .collect();
-        let rows = match budget.is_unlimited() {
-            true => compute(masks, &cursors, max_bytes, || Unwatched)?,
-            false => compute(masks, &cursors, max_bytes, || Meter::new(budget))?,
-        };
+        let rows = compute(masks, &cursors, max_bytes, budget)?;
         let cursors = cursors.iter().map(|cursor| cursor.0).collect();
         Ok(Built::from_rows(cursors, &rows, masks.vocabulary))
     }
@@ -126,20 +123,12 @@ impl Built {
         cursor: Cursor,
         work: &mut Work<A>,
     ) -> u32 {
-        let mut key = std::mem::take(&mut work.key);
-        key.clear();
         let horizon = Horizon::of_bytes(usize::MAX);
-        automaton.key(
-            cursor,
-            Scope::Index,
-            1,
-            horizon,
-            &mut work.scratch,
-            &mut key,
-        );
+        let Work { key, scratch, .. } = work;
+        let words = key.begin(Thing::Row, 1);
+        automaton.key(cursor, Scope::Index, 1, horizon, scratch, words);
         // Every state that a guide can come to has a row.
-        let at = key.first().map(|row| self.cursors.binary_search(row));
-        work.key = key;
+        let at = words.get(1).map(|row| self.cursors.binary_search(row));
         match at {
             Some(Ok(at)) => self.places.get(at),
             _ => u32::MAX,
@@ -221,22 +210,25 @@ impl Places {
 const WORTH_THREADS: usize = 64;
 
 /// The rows at `cursors`, in their order.
-fn compute<W: Watch>(
+fn compute(
     masks: &Masks<'_, ByteDfa>,
     cursors: &[Cursor],
     max_bytes: usize,
-    watch: impl Fn() -> W + Sync,
+    budget: &Budget,
 ) -> Result<Vec<Arc<Row>>, Error> {
-    let known = Generation::default();
-    let row = |(work, watch): &mut (Work<ByteDfa>, W), &cursor: &Cursor| {
+    let row = |work: &mut Work<ByteDfa>, &cursor: &Cursor| {
         let accepting = masks.automaton.is_accepting(&cursor);
-        let row = masks.row(cursor, accepting, work, &known, watch)?;
-        match known.memory() > max_bytes {
+        let row = masks.row(cursor, accepting, work)?;
+        match masks.known.memory() > max_bytes {
             true => Err(too_large(max_bytes, cursors.len())),
             false => Ok(row),
         }
     };
-    let fresh = || (Work::new(masks.automaton), watch());
+    let fresh = || {
+        let mut work = Work::new(masks.automaton);
+        work.meter = Meter::new(budget);
+        work
+    };
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::masks::Origin;
 use crate::part::{HalfOnTop, Part};
 use crate::row::{Row, RowPool};
-use crate::suffixes::{Known, Suffixes};
+use crate::suffixes::Suffixes;
 
 /// The generations of an index, one after another.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(crate) struct Cache {
     max_bytes: usize,
     /// Nodes that were visited for rows, of all generations.
     visited: AtomicU64,
-    /// How often a row was found with the vocabulary.
-    common: AtomicU64,
+    /// How often a row was one that another index had.
+    shared: AtomicU64,
     /// How often a row was computed.
     computed: AtomicU64,
 }
@@ -34,9 +34,9 @@ pub(crate) struct Generation {
     number: usize,
     pub(crate) rows: Suffixes<Arc<Row>>,
     pub(crate) rests: Suffixes<Arc<[u32]>>,
-    parts: Suffixes<Arc<Part>>,
+    pub(crate) parts: Suffixes<Arc<Part>>,
     /// What the topmost level tells of the halves of cuts.
-    pub(crate) halves_on_top: Suffixes<Arc<HalfOnTop>>,
+    pub(crate) halves: Suffixes<Arc<HalfOnTop>>,
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
@@ -51,7 +51,7 @@ impl Cache {
             number: AtomicUsize::new(0),
             max_bytes,
             visited: AtomicU64::new(0),
-            common: AtomicU64::new(0),
+            shared: AtomicU64::new(0),
             computed: AtomicU64::new(0),
         }
     }
@@ -62,14 +62,24 @@ impl Cache {
         // A panic elsewhere leaves the generation whole: it is replaced at once.
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.memory() > self.max_bytes {
-            let number = newest.number + 1;
-            *newest = Arc::new(Generation {
-                number,
-                ..Generation::default()
-            });
-            self.number.store(number, Ordering::Release);
+            self.begin_anew(&mut newest);
         }
         newest.clone()
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        self.begin_anew(&mut newest);
+    }
+
+    fn begin_anew(&self, newest: &mut Arc<Generation>) {
+        let number = newest.number + 1;
+        *newest = Arc::new(Generation {
+            number,
+            ..Generation::default()
+        });
+        self.number.store(number, Ordering::Release);
     }
 
     /// Notes nodes that were visited for a row.
@@ -86,15 +96,15 @@ impl Cache {
     pub(crate) fn count(&self, origin: Origin) {
         match origin {
             Origin::Remembered => return,
-            Origin::Common => &self.common,
+            Origin::Shared => &self.shared,
             Origin::Computed => &self.computed,
         }
         .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often a row was found with the vocabulary so far.
-    pub(crate) fn common(&self) -> u64 {
-        self.common.load(Ordering::Relaxed)
+    /// How often a row was one that another index had, so far.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared.load(Ordering::Relaxed)
     }
 
     /// How often a row was computed so far.
@@ -130,22 +140,19 @@ impl Generation {
         rests
     }
 
-    /// The part of a row by its key.
-    pub(crate) fn part(&self, key: &[u32]) -> Option<Arc<Part>> {
-        match self.parts.get(key) {
-            Known::Value(part) => Some(part),
-            Known::Deeper(_) | Known::Nothing => None,
-        }
-    }
-
     pub(crate) fn add_part(&self, key: &[u32], part: Arc<Part>) {
         self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
         self.parts.add(key, part);
     }
 
-    pub(crate) fn add_half_on_top(&self, key: &[u32], half: Arc<HalfOnTop>) {
+    pub(crate) fn add_half(&self, key: &[u32], half: Arc<HalfOnTop>) {
         self.bytes.fetch_add(half.memory(), Ordering::Relaxed);
-        self.halves_on_top.add(key, half);
+        self.halves.add(key, half);
+    }
+
+    /// Notes bytes that a row holds beside its own.
+    pub(crate) fn charge(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How many different rows there are.
@@ -159,7 +166,7 @@ impl Generation {
             + self.rows.memory()
             + self.rests.memory()
             + self.parts.memory()
-            + self.halves_on_top.memory()
+            + self.halves.memory()
     }
 }
 

@@ -185,7 +185,7 @@ fn same_key<A: ByteAutomaton>(
     let mut specials = Vec::new();
     specials::allowed(automaton, state, &mut specials);
     let unsure = Having::OneOf(automaton.unsure_texts().into());
-    if exceptional || !specials.is_empty() || !vocabulary.having(unsure).is_empty() {
+    if exceptional || !specials.is_empty() || !vocabulary.find_having(&unsure).is_empty() {
         return Ok(());
     }
     let mut scratch = automaton.scratch();
@@ -193,13 +193,13 @@ fn same_key<A: ByteAutomaton>(
     let trie = vocabulary.trie();
     let mut walker = Walker::default();
     walker.begin::<A>();
-    let watch = &mut crate::budget::Unwatched;
+    let meter = &mut crate::budget::Meter::default();
     walker.walk(
         automaton,
         cursor,
         &mut scratch,
         (trie, &[]),
-        watch,
+        meter,
         |_, _| {},
     );
     let depth = automaton.depth_used(&scratch).max(1);

@@ -581,7 +581,8 @@ fn refused_tokens<A: ByteAutomaton>(
             Exception::Often { byte, times } => Having::Often(byte, times),
         };
         lists += 1;
-        suspects.extend(vocabulary.having(what).iter().filter(|&&token| {
+        let having = vocabulary.shared_rows().having(vocabulary, what);
+        suspects.extend(having.iter().filter(|&&token| {
             let bytes = || vocabulary.token_bytes(TokenId::new(token));
             mask.allows(TokenId::new(token))
                 && automaton.is_suspect(state, bytes().unwrap_or_default())

@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::budget::{Budget, Meter, Unwatched, Watch};
+use crate::budget::{Budget, Meter};
 use crate::built::Built;
 use crate::cache::{Cache, Generation};
 use crate::changed::Bits;
 use crate::masks::{Masks, Work};
 use crate::row::{Row, RowView};
+use crate::shared_rows::Cutter;
 use crate::specials::{self, Specials};
 use crate::spelling::{Search, Spelling};
-use crate::vocabulary::{Cutter, Having};
+use crate::vocabulary::Having;
 use crate::walk_on_top::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
@@ -211,7 +212,7 @@ impl<A: ByteAutomaton> Index<A> {
                     row_bytes: newest.memory(),
                     nodes_visited: cache.visited(),
                     rows_computed: cache.computed(),
-                    rows_common: cache.common(),
+                    rows_common: cache.shared(),
                 }
             }
         }
@@ -243,10 +244,8 @@ impl<A: ByteAutomaton> Index<A> {
         let known = generation.get_or_insert_with(|| cache.newest());
         let accepting = self.automaton.is_accepting(state);
         let at = (state, cursor, accepting);
-        let row = match budget.is_unlimited() {
-            true => self.row(at, work, known, &mut Unwatched),
-            false => self.row(at, work, known, &mut Meter::new(budget)),
-        };
+        work.meter = Meter::new(budget);
+        let row = self.row(at, work, known);
         match work.take_visited() {
             0 => {}
             nodes => cache.visit(nodes),
@@ -284,16 +283,15 @@ impl<A: ByteAutomaton> Index<A> {
         (state, cursor, accepting): (&A::State, Cursor, bool),
         work: &mut Work<A>,
         known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<Row>, Error> {
-        let masks = self.masks(Cutter::Other);
+        let masks = self.masks(Cutter::Other, known);
         let Spelling::Searched(search) = &self.spelling else {
-            return masks.row(cursor, accepting, work, known, watch);
+            return masks.row(cursor, accepting, work);
         };
         let of = (&self.automaton, &self.vocabulary);
         let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
-        if !search.allowed(of, (state, cursor), work, watch, &mut words)? {
-            let row = masks.row(cursor, accepting, work, known, watch)?;
+        if !search.allowed(of, (state, cursor), work, &mut words)? {
+            let row = masks.row(cursor, accepting, work)?;
             row.lay_out(&self.vocabulary, &mut words);
             let gone = search.forbidden(of, state, |token| {
                 words[token as usize / 32] >> (token % 32) & 1 != 0
@@ -356,11 +354,13 @@ impl<A: ByteAutomaton> Index<A> {
         })
     }
 
-    fn masks(&self, cutter: Cutter) -> Masks<'_, A> {
+    fn masks<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> Masks<'a, A> {
         Masks {
+            known,
             cutter,
             automaton: &self.automaton,
             vocabulary: &self.vocabulary,
+            shared: self.vocabulary.shared_rows(),
             language: &self.language,
             text_runs: self.text_runs,
             sparse: self.sparse,
@@ -394,7 +394,9 @@ impl<A: ByteAutomaton> Index<A> {
         }
         let unsure = match automaton.unsure_texts() {
             [] => Arc::default(),
-            texts => vocabulary.having(Having::OneOf(texts.into())),
+            texts => vocabulary
+                .shared_rows()
+                .having(vocabulary, Having::OneOf(texts.into())),
         };
         let heads = automaton.specials().and_then(|specials| specials.heads());
         let special_heads = heads.and_then(|heads| {
@@ -492,9 +494,11 @@ impl Index {
     pub(crate) fn built(&self) -> Result<Built, Error> {
         match &self.rows {
             Rows::Built(built) => Ok(built.clone()),
-            Rows::Kept(_) => {
-                Built::new(&self.masks(Cutter::Caller), usize::MAX, &Budget::default())
-            }
+            Rows::Kept(_) => Built::new(
+                &self.masks(Cutter::Caller, &Generation::default()),
+                usize::MAX,
+                &Budget::default(),
+            ),
         }
     }
 
@@ -527,7 +531,7 @@ impl Index {
     /// Computes every row.
     fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
         let built = Built::new(
-            &self.masks(Cutter::Caller),
+            &self.masks(Cutter::Caller, &Generation::default()),
             config.max_row_bytes,
             &config.budget,
         )?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::budget::Unwatched;
+use crate::budget::Meter;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, Error, Guide, TokenId};
 
@@ -42,7 +42,7 @@ impl<A: ByteAutomaton> Guide<A> {
             start,
             &mut scratch,
             (trie, &[]),
-            &mut Unwatched,
+            &mut Meter::default(),
             |token, cursor| {
                 if !mask.allows(TokenId::new(token)) {
                     return;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::budget::{ASK_EVERY, Watch};
+use crate::budget::{ASK_EVERY, Meter};
 use crate::reading::PlaceId;
 use crate::unstepped::{Free, FreeChildren, Pass};
 use crate::vocabulary::{Child, Siblings, Trie};
@@ -96,13 +96,13 @@ impl<'a> Descent<'a> {
 
     /// The next child of the current level by whose byte the walk `lives`, and that byte:
     /// those that are free are told to `hit`, or left out. None at the end of the level,
-    /// and where `watch` ends the walk.
+    /// and where `meter` ends the walk.
     #[inline]
     pub(crate) fn next(
         &mut self,
         free: &FreeChildren<'_>,
         lives: impl Fn(u8) -> bool,
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         hit: &mut impl FnMut(u32),
     ) -> Option<(Child, u8)> {
         let level = &mut self.levels[self.depth];
@@ -123,7 +123,7 @@ impl<'a> Descent<'a> {
                 continue;
             }
             if self.depth == 0 || self.visited >= self.ask_at {
-                if !watch.go_on(self.visited) {
+                if !meter.go_on(self.visited) {
                     // The levels above ask again, and end as well.
                     self.ask_at = 0;
                     level.next = level.end;

@@ -23,6 +23,7 @@ mod guide;
 mod history;
 mod horizon;
 mod index;
+mod key;
 mod landings;
 mod levels;
 mod mask;
@@ -33,6 +34,7 @@ mod nfa;
 mod part;
 mod reading;
 mod row;
+mod shared_rows;
 mod specials;
 mod spelling;
 mod suffixes;
@@ -44,9 +46,9 @@ mod walk;
 mod walk_on_top;
 
 pub use automaton::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText,
-    Horizon, KeyLanguage, Lexicon, NameMarks, Overlay, Place, PlainText, Reach, ReadText, Scope,
-    Stack, TextAt, TextLoop, TextStep, Texts, TopText,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
+    KeyLanguage, Lexicon, NameMarks, Overlay, Place, PlainText, Reach, ReadText, Scope, Stack,
+    TextAt, TextLoop, TextStep, Texts, TopText,
 };
 pub use budget::Budget;
 pub use buffer::MaskBuffer;
@@ -58,6 +60,7 @@ pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats};
 pub use mask::{Iter, TokenMask};
+pub use shared_rows::{SharedRows, SharedStats};
 pub use specials::SpecialTokens;
 pub use tables::{PackedRow, Tables};
 pub use token::{SpecialId, TokenId};

@@ -9,7 +9,7 @@
 //! Models", 2024, section 3.1.)
 
 use crate::changed::Bits;
-use crate::vocabulary::CutRef;
+use crate::shared_rows::CutRef;
 
 /// What the topmost level decides, and what it leaves open.
 #[derive(Debug)]

@@ -86,15 +86,6 @@ impl<V: Clone> Suffixes<V> {
         self.insert(key, None, depth);
     }
 
-    /// Adds what is known of a key.
-    pub(crate) fn put(&self, key: &[u32], known: Known<V>) {
-        match known {
-            Known::Value(value) => self.add(key, value),
-            Known::Deeper(depth) => self.add_deeper(key, depth),
-            Known::Nothing => {}
-        }
-    }
-
     fn insert(&self, key: &[u32], value: Option<V>, least: usize) {
         let hash = self.hasher.hash_one(key);
         let mut node = Box::new(Node {

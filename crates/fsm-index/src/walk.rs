@@ -1,7 +1,7 @@
 //! From an automaton's state to the tokens it allows: a depth-first walk over
 //! the vocabulary's trie that leaves a subtree out as soon as its bytes die.
 
-use crate::budget::{ASK_EVERY, Unwatched, Watch};
+use crate::budget::{ASK_EVERY, Meter};
 use crate::changed::Bits;
 use crate::levels::{Levels, Skips};
 use crate::memo::Memo;
@@ -82,19 +82,19 @@ impl Walker {
     /// Calls `hit` with each token that may come at `start`, tokens with the
     /// same bytes once, and the cursor behind it. The nodes in the ranges
     /// `skip` (ascending, whole subtrees) are left out. How many nodes were
-    /// visited; the walk ends early where `watch` says so.
+    /// visited; the walk ends early where `meter` says so.
     pub(crate) fn walk<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         start: Cursor,
         scratch: &mut A::Scratch,
         (trie, skip): (&Trie, &[(u32, u32)]),
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         hit: impl FnMut(u32, Cursor),
     ) -> u64 {
         fresh(&mut self.path, trie, start);
         self.next.fresh(trie).0[0] = automaton.next_bytes(start, scratch);
-        self.go_down(automaton, scratch, (trie, None, skip), watch, hit)
+        self.go_down(automaton, scratch, (trie, None, skip), meter, hit)
     }
 
     /// The cursor behind some bytes.
@@ -133,7 +133,7 @@ impl Walker {
         self.visited += 1;
         let below = (trie, Some(node), &[][..]);
         let hit = |token, _| hit(token);
-        1 + self.go_down(automaton, scratch, below, &mut Unwatched, hit)
+        1 + self.go_down(automaton, scratch, below, &mut Meter::default(), hit)
     }
 
     /// Walks through what is below a node, or the whole trie for `None`, whose cursor and
@@ -143,7 +143,7 @@ impl Walker {
         automaton: &A,
         scratch: &mut A::Scratch,
         (trie, top, skip): (&Trie, Option<usize>, &[(u32, u32)]),
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         mut hit: impl FnMut(u32, Cursor),
     ) -> u64 {
         let Walker {
@@ -164,7 +164,7 @@ impl Walker {
             }
             let mut at = siblings.child(child).node as usize;
             let end = nodes[at].end as usize;
-            if above == 0 && !watch.go_on(visited) {
+            if above == 0 && !meter.go_on(visited) {
                 break;
             }
             // Where most nodes lead on, those of a subtree are best met one after the other.
@@ -177,7 +177,7 @@ impl Walker {
                 let depth = usize::from(node.depth);
                 visited += 1;
                 if visited >= ask_at {
-                    if !watch.go_on(visited) {
+                    if !meter.go_on(visited) {
                         break 'walk;
                     }
                     ask_at = visited + ASK_EVERY;
@@ -215,7 +215,7 @@ impl Walker {
         (cursor, known): (Cursor, Cursor),
         scratch: &mut A::Scratch,
         trie: &Trie,
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         fresh(&mut self.path, trie, cursor);
@@ -223,7 +223,7 @@ impl Walker {
         let mut visited = 0;
         let mut at = 0;
         while let Some(node) = trie.nodes().get(at) {
-            if !watch.go_on(visited) {
+            if !meter.go_on(visited) {
                 break;
             }
             let end = node.end as usize;

@@ -2,7 +2,7 @@
 //! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
 
 use crate::automaton::Parts;
-use crate::budget::Watch;
+use crate::budget::Meter;
 use crate::levels::{Descent, Level};
 use crate::part::Open;
 use crate::reading::{PlaceId, Read, Readings, Text};
@@ -83,7 +83,7 @@ impl Walker {
         start: Cursor,
         scratch: &mut A::Scratch,
         ground: Ground<'_>,
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         mut hit: impl FnMut(u32),
     ) -> (u64, Vec<Open>) {
         // Steps that looked deeper may be remembered.
@@ -111,7 +111,7 @@ impl Walker {
             let Level { place, free, .. } = descent.level();
             let met = match (&text, place) {
                 (Some(text), Some(_)) => {
-                    text.read_on(&mut descent, (ground, kinds), readings, watch, &mut hit)
+                    text.read_on(&mut descent, (ground, kinds), readings, meter, &mut hit)
                 }
                 _ => {
                     let depth = descent.depth;
@@ -119,7 +119,7 @@ impl Walker {
                         free.among(ground.below(), || path[depth] == start)
                     });
                     let bytes = next.0[depth];
-                    descent.next(&free, |byte| bytes.has(byte), watch, &mut hit)
+                    descent.next(&free, |byte| bytes.has(byte), meter, &mut hit)
                 }
             };
             let Some((child, byte)) = met else {
@@ -203,7 +203,7 @@ impl Text<'_> {
         descent: &mut Descent<'_>,
         (ground, kinds): (Ground<'_>, impl Fn(ClassId) -> Kinds + Copy),
         readings: &mut Readings,
-        watch: &mut impl Watch,
+        meter: &mut Meter,
         hit: &mut impl FnMut(u32),
     ) -> Option<(Child, u8)> {
         loop {
@@ -217,7 +217,7 @@ impl Text<'_> {
             let below = loop {
                 let row = readings.row(place);
                 let lives = |byte| row.is_none_or(|row| !row.is_dead(byte));
-                let Some((child, byte)) = descent.next(&free_children, lives, watch, hit) else {
+                let Some((child, byte)) = descent.next(&free_children, lives, meter, hit) else {
                     break None;
                 };
                 let step = row.and_then(|row| row.step(byte));

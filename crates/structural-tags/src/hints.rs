@@ -3,7 +3,7 @@
 //! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, FreeText, Horizon, KeyLanguage,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
     PlainText, ReadText, Scope, Stack, TextAt, TextLoop, TopText,
 };
 
@@ -245,21 +245,6 @@ impl TagAutomaton {
             }
         }
         set
-    }
-
-    pub(super) fn solo_count(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        let (thread, json) = self.solo(cursor, x)?;
-        x.counted.push(thread.slot);
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        json.automaton.count_depth(Cursor(thread.inner), scratch)
-    }
-
-    pub(super) fn solo_count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        let Some(slot) = x.counted.pop() else { return };
-        let slot = &mut x.slots[slot as usize];
-        if let Body::Json(json) = &self.part(slot.part).body {
-            json.automaton.count_on(before, used, &mut slot.scratch);
-        }
     }
 
     pub(super) fn is_of_tokens(&self, held: &Held) -> bool {

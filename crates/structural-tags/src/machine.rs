@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, Horizon, JSON_TEXT,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, JSON_TEXT,
     KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
 };
 
@@ -693,14 +693,6 @@ impl Stack<Scratch> for TagAutomaton {
 
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
         self.solo_next_bytes(cursor, true, x)
-    }
-
-    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        self.solo_count(cursor, x)
-    }
-
-    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        self.solo_count_on(before, used, x);
     }
 }
 

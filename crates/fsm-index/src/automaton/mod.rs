@@ -19,7 +19,7 @@ pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use horizon::{Horizon, Reach};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
-pub use stack::{Depth, Stack};
+pub use stack::Stack;
 pub use text::{
     Behind, ClassId, FreeText, Lexicon, NameMarks, PlainText, ReadText, TextAt, TextStep,
 };

@@ -1,7 +1,7 @@
 //! The parts of an automaton, and what holds where it has none.
 
 use super::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Exception, Horizon, Lexicon, ReadText, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Exception, Horizon, Lexicon, ReadText, TextAt,
 };
 
 /// What the engine asks of an automaton's parts.
@@ -66,16 +66,6 @@ pub(crate) trait Parts: ByteAutomaton {
         match self.stack() {
             Some(stack) => stack.next_bytes_on_top(cursor, scratch),
             None => self.next_bytes(cursor, scratch),
-        }
-    }
-
-    fn count_depth(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> Option<Depth> {
-        self.stack()?.count_depth(cursor, scratch)
-    }
-
-    fn count_on(&self, before: Depth, used: usize, scratch: &mut Self::Scratch) {
-        if let Some(stack) = self.stack() {
-            stack.count_on(before, used, scratch);
         }
     }
 }

@@ -24,24 +24,4 @@ pub trait Stack<X> {
     fn next_bytes_on_top(&self, _cursor: Cursor, _scratch: &mut X) -> ByteSet {
         ByteSet::ALL
     }
-
-    /// Begins to count anew how many levels are looked at, from `cursor` on:
-    /// [`depth_used`](Self::depth_used) then speaks of the levels of its stack. `None`
-    /// if that cannot be counted.
-    fn count_depth(&self, _cursor: Cursor, _scratch: &mut X) -> Option<Depth> {
-        None
-    }
-
-    /// Goes on counting where [`count_depth`](Self::count_depth) left off, with `used`
-    /// levels of the stack of its cursor looked at.
-    fn count_on(&self, _before: Depth, _used: usize, _scratch: &mut X) {}
-}
-
-/// How deep has been looked into a stack; see [`Stack::count_depth`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Depth {
-    /// The depth of the stack where the count began.
-    pub base: u32,
-    /// The least depth that was looked at.
-    pub least: u32,
 }

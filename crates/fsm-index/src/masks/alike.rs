@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use super::on_top::{TrieId, WORTH_A_KEY};
 use super::{Masks, Missed, Thing, WORTH_A_ROW, Work, clear};
-use crate::budget::Watch;
-use crate::cache::Generation;
 use crate::changed::Bits;
 use crate::part::Part;
 use crate::row::Row;
@@ -20,10 +17,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         (like, apart): (Cursor, Option<Texts>),
         accepting: bool,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
-        let row = match self.find(like, Thing::Likeness, work, known) {
+        let row = match self.find(like, Thing::Likeness, work) {
             Ok(row) => row,
             Err(depth) => {
                 let missed = Missed::at(depth);
@@ -32,39 +27,32 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                     && self.is_even(top.text, like)
                 {
                     let before = work.walker.visited();
-                    let part = self.part_on_top(like, top, work, known, watch)?;
+                    let part = self.part_on_top(like, top, work)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
-                        let row = known.pool(self.row_on_top(part.clone(), false, work));
-                        self.keep((like, Thing::Likeness), &row, missed, work, known);
+                        let row = self.known.pool(self.row_on_top(part.clone(), false, work));
+                        self.keep((like, Thing::Likeness), &row, missed, work);
                     }
-                    return self.patch_on_top(
-                        (cursor, like, apart),
-                        part,
-                        accepting,
-                        work,
-                        known,
-                        watch,
-                    );
+                    return self.patch_on_top((cursor, like, apart), part, accepting, work);
                 }
                 // That one may in turn be patched from another.
-                let row = self.make((like, description), false, work, known, watch)?;
-                let row = known.pool(row);
-                self.keep((like, Thing::Likeness), &row, missed, work, known);
+                let row = self.make((like, description), false, work)?;
+                let row = self.known.pool(row);
+                self.keep((like, Thing::Likeness), &row, missed, work);
                 row
             }
         };
         if let Row::Changed(changed) = &*row {
             work.changes.clone_from(changed.changes());
             let part = changed.part().clone();
-            return self.patch_on_top((cursor, like, apart), part, accepting, work, known, watch);
+            return self.patch_on_top((cursor, like, apart), part, accepting, work);
         }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
         row.lay_out(self.vocabulary, &mut words);
         let both = (cursor, like, apart);
-        let visited = self.differ(both, work, known, watch, words.as_mut_slice());
+        let visited = self.differ(both, work, words.as_mut_slice());
         work.words = words;
-        watch.walked(visited)?;
+        work.meter.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
     }
 
@@ -75,13 +63,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         part: Arc<Part>,
         accepting: bool,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let mut changes = std::mem::take(&mut work.changes);
-        let visited = self.differ(both, work, known, watch, &mut changes);
+        let visited = self.differ(both, work, &mut changes);
         work.changes = changes;
-        watch.walked(visited)?;
+        work.meter.walked(visited)?;
         Ok(self.row_on_top(part, accepting, work))
     }
 
@@ -92,8 +78,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         texts: &Texts,
         accepting: bool,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let Work {
             scratch,
@@ -107,9 +91,9 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let before = walker.visited();
         walker.differ_behind(self.automaton, both, scratch, trie, texts, changes);
         let mut changes = std::mem::take(&mut work.changes);
-        self.differ_at_ends(work, known, &mut changes);
+        self.differ_at_ends(work, &mut changes);
         work.changes = changes;
-        watch.walked(work.walker.visited() - before)?;
+        work.meter.walked(work.walker.visited() - before)?;
         if let Some(row) = self.row_of_few(&[], accepting, work) {
             return Ok(row);
         }
@@ -123,12 +107,13 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         &self,
         (cursor, like, apart): (Cursor, Cursor, Option<Texts>),
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
         let Work {
-            scratch, walker, ..
+            meter,
+            scratch,
+            walker,
+            ..
         } = work;
         let trie = self.vocabulary.trie();
         let both = (cursor, like);
@@ -136,10 +121,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         match apart {
             Some(texts) => {
                 walker.differ_behind(self.automaton, both, scratch, trie, &texts, bits);
-                self.differ_at_ends(work, known, bits);
+                self.differ_at_ends(work, bits);
             }
             None => {
-                walker.difference(self.automaton, both, scratch, trie, watch, bits);
+                walker.difference(self.automaton, both, scratch, trie, meter, bits);
             }
         }
         work.walker.visited() - before
@@ -147,41 +132,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
 
     /// The differences behind the texts of a list, as many as end at a node of the
     /// trie.
-    fn differ_at_ends(
-        &self,
-        work: &mut Work<A>,
-        known: &Generation,
-        bits: &mut (impl Bits + ?Sized),
-    ) {
+    fn differ_at_ends(&self, work: &mut Work<A>, bits: &mut (impl Bits + ?Sized)) {
         let trie = self.vocabulary.trie();
-        let ends = work.walker.take_ends();
+        let Work {
+            scratch, walker, ..
+        } = work;
+        let ends = walker.take_ends();
         for end in &ends {
-            let Work {
-                scratch, walker, ..
-            } = work;
-            let first = end.node as u32;
-            if trie.nodes()[end.node].end - first < WORTH_A_KEY {
-                walker.difference_at(self.automaton, end, scratch, trie, bits);
-                continue;
-            }
-            let [tokens, before] = end.cursors.map(|cursor| match cursor.is_dead() {
-                true => Arc::default(),
-                false => self.below((TrieId::Own, trie), first, cursor, work, known),
-            });
-            // Both are in the order of the trie.
-            let ranks = self.vocabulary.ranks();
-            let mut tokens = tokens.iter().copied().peekable();
-            for &other in before.iter() {
-                let rank = ranks[other as usize];
-                while let Some(token) = tokens.next_if(|&t| ranks[t as usize] < rank) {
-                    bits.allow(token);
-                }
-                if tokens.next_if_eq(&other).is_none() {
-                    bits.forbid(other);
-                }
-            }
-            tokens.for_each(|token| bits.allow(token));
+            walker.difference_at(self.automaton, end, scratch, trie, bits);
         }
-        work.walker.put_back(ends);
+        walker.put_back(ends);
     }
 }

@@ -4,9 +4,9 @@
 //! by a walk.
 
 mod alike;
-mod common;
 mod met;
 mod on_top;
+mod shared;
 mod texts;
 
 use crate::automaton::Parts;
@@ -14,18 +14,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::met::{All, Met};
-use crate::budget::Watch;
+use crate::budget::Meter;
 use crate::cache::Generation;
 use crate::changed::{Bits, Changed, Changes};
+use crate::key::{Key, Thing};
 use crate::part::Part;
 use crate::row::Row;
-use crate::suffixes::{Known, MAX_DEPTH};
-use crate::vocabulary::Cutter;
+use crate::shared_rows::{Cutter, SharedRows};
+use crate::suffixes::{Known, MAX_DEPTH, Suffixes};
 use crate::walk::Walker;
 use crate::walk_on_top::Language;
 use crate::{
-    ByteAutomaton, Cursor, Description, Error, Horizon, KeyLanguage, Scope, TextLoop, TextRuns,
-    TopText, Vocabulary,
+    ByteAutomaton, Cursor, Description, Error, Horizon, Scope, TextLoop, TextRuns, TopText,
+    Vocabulary,
 };
 
 /// Everything that rows are computed from.
@@ -37,6 +38,10 @@ pub(crate) struct Masks<'a, A> {
     pub(crate) text_runs: TextRuns,
     /// Who makes cuts that pay.
     pub(crate) cutter: Cutter,
+    /// What the index remembers.
+    pub(crate) known: &'a Generation,
+    /// What all indexes of the vocabulary remember.
+    pub(crate) shared: &'a SharedRows,
     /// Rows of at most so many tokens are packed.
     pub(crate) sparse: usize,
     /// Cursors from which the vocabulary cannot spell any way on.
@@ -47,28 +52,32 @@ pub(crate) struct Masks<'a, A> {
 
 /// Where a look-up ended.
 #[derive(Clone, Copy)]
-struct Missed<K> {
+struct Missed {
     /// Of the key of which nothing is known.
     depth: usize,
-    /// What came of making that key, if it stands in the working memory when something is
-    /// to be put under it.
-    key: Option<K>,
+    /// Whether that key stands in the working memory when something is to be put under it.
+    stands: bool,
 }
 
-impl<K> Missed<K> {
+impl Missed {
     /// With another key in the working memory.
-    fn at(depth: usize) -> Missed<K> {
-        Missed { depth, key: None }
+    fn at(depth: usize) -> Missed {
+        Missed {
+            depth,
+            stands: false,
+        }
     }
 }
 
 /// Working memory of one thread.
 pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) scratch: A::Scratch,
+    /// What the current mask may still cost.
+    pub(crate) meter: Meter,
     walker: Walker,
-    pub(crate) key: Vec<u32>,
+    pub(crate) key: Key,
     /// That of a row which is computed.
-    row_key: Vec<u32>,
+    row_key: Key,
     tokens: Vec<u32>,
     words: Vec<u32>,
     /// In what a row differs from the part that the topmost level tells.
@@ -85,8 +94,8 @@ pub(crate) struct Work<A: ByteAutomaton> {
 pub(crate) enum Origin {
     /// The index remembered it.
     Remembered,
-    /// The vocabulary keeps it for all its indexes.
-    Common,
+    /// Some index of the vocabulary had it.
+    Shared,
     /// It was computed.
     Computed,
 }
@@ -95,9 +104,10 @@ impl<A: ByteAutomaton> Work<A> {
     pub(crate) fn new(automaton: &A) -> Work<A> {
         Work {
             scratch: automaton.scratch(),
+            meter: Meter::default(),
             walker: Walker::default(),
-            key: Vec::new(),
-            row_key: Vec::new(),
+            key: Key::default(),
+            row_key: Key::default(),
             tokens: Vec::new(),
             words: Vec::new(),
             changes: Changes::default(),
@@ -107,8 +117,8 @@ impl<A: ByteAutomaton> Work<A> {
     }
 
     /// What a walk needs.
-    pub(crate) fn parts(&mut self) -> (&mut A::Scratch, &mut Walker) {
-        (&mut self.scratch, &mut self.walker)
+    pub(crate) fn parts(&mut self) -> (&mut A::Scratch, &mut Walker, &mut Meter) {
+        (&mut self.scratch, &mut self.walker, &mut self.meter)
     }
 
     /// Where the last row was from.
@@ -129,26 +139,6 @@ const MAX_CHANGES: usize = 2_048;
 /// visited behind its part.
 const WORTH_A_ROW: u64 = 200;
 
-/// What a key is the key of. Keys of different things never meet.
-#[derive(Clone, Copy)]
-enum Thing {
-    /// The row of a state.
-    Row = 0,
-    /// A row whose end tokens mean nothing, because it was computed for a
-    /// cursor that is no state's.
-    Likeness = 1,
-    /// The rests that may come, for a class.
-    Rests = 2,
-    /// What the topmost level says of a row.
-    Part = 3,
-    /// What the topmost level says of the rests of a cut.
-    RestsOnTop = 4,
-    /// The tokens of a subtree.
-    Below = 5,
-    /// What the topmost level says of the tokens that do not begin with the class of a cut.
-    OthersOnTop = 6,
-}
-
 impl<A: ByteAutomaton> Masks<'_, A> {
     /// The row at `cursor`, which the scratch has just entered: remembered, or
     /// computed and remembered.
@@ -157,10 +147,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         accepting: bool,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<Row>, Error> {
-        let depth = match self.find(cursor, Thing::Row, work, known) {
+        let depth = match self.find(cursor, Thing::Row, work) {
             Ok(row) => {
                 work.origin = Origin::Remembered;
                 return Ok(row);
@@ -170,41 +158,34 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         // The key under which the row is to be kept.
         std::mem::swap(&mut work.key, &mut work.row_key);
         work.remembered = 0;
-        let (row, common) = match self.find_common(cursor, work) {
-            Ok(row) => (known.pool(row), None),
+        let shared = self.shared.newest();
+        let (row, missed_at) = match self.find_shared(cursor, &shared, work) {
+            Ok(row) => (self.known.pool(row), None),
             Err(depth) => {
                 work.walker.begin::<A>();
-                let row = self.compute(cursor, accepting, work, known, watch)?;
-                (known.pool(row), Some(depth))
+                let row = self.compute(cursor, accepting, work)?;
+                (self.known.pool(row), Some(depth))
             }
         };
         std::mem::swap(&mut work.key, &mut work.row_key);
         let missed = Missed {
             depth,
-            key: Some(()),
+            stands: true,
         };
-        self.keep((cursor, Thing::Row), &row, missed, work, known);
-        work.origin = Origin::Common;
-        if let Some(depth) = common {
+        self.keep((cursor, Thing::Row), &row, missed, work);
+        work.origin = Origin::Shared;
+        if let Some(depth) = missed_at {
             work.origin = Origin::Computed;
-            self.keep_common(cursor, &row, depth, work);
+            self.keep_shared(cursor, &shared, &row, depth, work);
         }
         Ok(row)
     }
 
     /// A row that is remembered; or else the depth of the first key of which nothing is
     /// known, which stands in the working memory.
-    fn find(
-        &self,
-        cursor: Cursor,
-        thing: Thing,
-        work: &mut Work<A>,
-        known: &Generation,
-    ) -> Result<Arc<Row>, usize> {
-        let (row, depth) = self.look_up(work, |depth, work| {
-            let keyed = self.key(cursor, thing, depth, work);
-            keyed.then(|| known.rows.get(&work.key))
-        })?;
+    fn find(&self, cursor: Cursor, thing: Thing, work: &mut Work<A>) -> Result<Arc<Row>, usize> {
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
+        let (row, depth) = self.look_up(&self.known.rows, work, key)?;
         work.remembered = work.remembered.max(depth);
         Ok(row)
     }
@@ -214,32 +195,29 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         &self,
         (cursor, thing): (Cursor, Thing),
         row: &Arc<Row>,
-        missed: Missed<()>,
+        missed: Missed,
         work: &mut Work<A>,
-        known: &Generation,
     ) {
         let used = self.depth_used(work);
-        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work).then_some(());
-        self.remember(row, (used, missed), work, key, |(), row, key| {
-            known.rows.put(key, row);
-        });
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
+        self.remember((&self.known.rows, row), (used, missed), work, key);
     }
 
     /// What a table holds by ever deeper keys of one cursor, and how many levels of its stack
-    /// it depends on; or the depth of the first key of which nothing is known. `get` says
-    /// what is known of the key of a depth, if there is one.
-    fn look_up<V>(
+    /// it depends on; or the depth of the first key of which nothing is known. `key` puts the
+    /// key of a depth into the working memory, if there is one.
+    fn look_up<V: Clone>(
         &self,
+        table: &Suffixes<V>,
         work: &mut Work<A>,
-        get: impl Fn(usize, &mut Work<A>) -> Option<Known<V>>,
+        key: impl Fn(usize, &mut Work<A>) -> bool,
     ) -> Result<(V, usize), usize> {
         let mut depth = 1;
-        while depth <= MAX_DEPTH {
-            match get(depth, work) {
-                Some(Known::Value(value)) => return Ok((value, depth)),
-                Some(Known::Deeper(least)) => depth = least.max(depth + 1),
-                Some(Known::Nothing) => return Err(depth),
-                None => break,
+        while depth <= MAX_DEPTH && key(depth, work) {
+            match table.get(work.key.words()) {
+                Known::Value(value) => return Ok((value, depth)),
+                Known::Deeper(least) => depth = least.max(depth + 1),
+                Known::Nothing => return Err(depth),
             }
         }
         // By no other key it would be found.
@@ -247,30 +225,28 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// Puts what depends on so many levels of a cursor's stack where
-    /// [`look_up`](Masks::look_up), which missed it, finds it. `key` makes the key of a
-    /// depth, if there is one; `put` puts something under it.
-    fn remember<V: Clone, K>(
+    /// [`look_up`](Masks::look_up), which missed it, finds it.
+    fn remember<V: Clone>(
         &self,
-        value: &V,
-        (used, missed): (usize, Missed<K>),
+        (table, value): (&Suffixes<V>, &V),
+        (used, missed): (usize, Missed),
         work: &mut Work<A>,
-        key: impl Fn(usize, &mut Work<A>) -> Option<K>,
-        put: impl Fn(K, Known<V>, &[u32]),
+        key: impl Fn(usize, &mut Work<A>) -> bool,
     ) {
         let used = used.max(missed.depth);
         if used > MAX_DEPTH {
             return;
         }
-        let stands = missed.key.filter(|_| used == missed.depth);
+        let stands = missed.stands && used == missed.depth;
         // Where there is no key of so many levels, nothing would be found by fewer.
-        let Some(made) = stands.or_else(|| key(used, work)) else {
+        if !stands && !key(used, work) {
             return;
-        };
-        put(made, Known::Value(value.clone()), &work.key);
+        }
+        table.add(work.key.words(), value.clone());
         // What was met before that says already that more levels count.
         for depth in missed.depth..used {
-            if let Some(made) = key(depth, work) {
-                put(made, Known::Deeper(used), &work.key);
+            if key(depth, work) {
+                table.add_deeper(work.key.words(), used);
             }
         }
     }
@@ -296,28 +272,34 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         work: &mut Work<A>,
     ) -> bool {
         let Work { scratch, key, .. } = work;
-        key.clear();
-        key.push((thing as u32) << 16 | depth as u32);
+        let words = key.begin(thing, depth);
+        let scope = Scope::Index;
         self.automaton
-            .key(cursor, Scope::Index, depth, horizon, scratch, key)
+            .key(cursor, scope, depth, horizon, scratch, words)
             .is_some()
     }
 
-    /// Appends a key that means the same in other automata, too.
-    fn common_key(
+    /// Writes a key that means the same in other automata, if there is one.
+    fn shared_key(
         &self,
         cursor: Cursor,
-        depth: usize,
+        (thing, depth): (Thing, usize),
         horizon: Horizon<'_>,
         scratch: &mut A::Scratch,
-        key: &mut Vec<u32>,
-    ) -> Option<KeyLanguage> {
+        key: &mut Key,
+    ) -> bool {
+        let words = key.begin(thing, depth);
         let scope = Scope::Vocabulary;
-        let key = || {
-            self.automaton
-                .key(cursor, scope, depth, horizon, scratch, key)
+        let language = match self.shares {
+            true => self
+                .automaton
+                .key(cursor, scope, depth, horizon, scratch, words),
+            false => None,
         };
-        self.shares.then(key).flatten()
+        if let Some(language) = language {
+            key.end_in(language);
+        }
+        language.is_some()
     }
 
     /// What the automaton knows of the texts that may come at a cursor.
@@ -327,22 +309,15 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     }
 
     /// The row at a cursor, computed.
-    fn compute(
-        &self,
-        cursor: Cursor,
-        accepting: bool,
-        work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
-    ) -> Result<Row, Error> {
+    fn compute(&self, cursor: Cursor, accepting: bool, work: &mut Work<A>) -> Result<Row, Error> {
         if let Some(dead_ends) = self.dead_ends {
-            return self.walk_around(cursor, accepting, dead_ends, work, watch);
+            return self.walk_around(cursor, accepting, dead_ends, work);
         }
         if self.text_runs == TextRuns::Never {
-            return self.walk(cursor, None, accepting, work, watch);
+            return self.walk(cursor, None, accepting, work);
         }
         let description = self.describe(cursor, work);
-        self.make((cursor, description), accepting, work, known, watch)
+        self.make((cursor, description), accepting, work)
     }
 
     /// The row at a cursor, by the way that its description names.
@@ -351,19 +326,17 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         (cursor, description): (Cursor, Description),
         accepting: bool,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         match description {
             Description::Top(top) if self.is_even(top.text, cursor) => {
-                let part = self.part_on_top(cursor, top, work, known, watch)?;
+                let part = self.part_on_top(cursor, top, work)?;
                 Ok(self.row_on_top(part, accepting, work))
             }
             Description::Top(TopText {
                 text: Some(text), ..
             })
             | Description::Text(text) => {
-                if self.put_together(cursor, text, work, known, watch)? {
+                if self.put_together(cursor, text, work)? {
                     return Ok(self.row_of_words(accepting, work));
                 }
                 // A loop into one that stays where it is resembles that.
@@ -371,19 +344,17 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 match next {
                     Some(next) if next.next == text.next && text.next != cursor => {
                         let like = (text.next, None);
-                        self.patch(cursor, like, accepting, work, known, watch)
+                        self.patch(cursor, like, accepting, work)
                     }
-                    _ => self.walk(cursor, Some(text), accepting, work, watch),
+                    _ => self.walk(cursor, Some(text), accepting, work),
                 }
             }
-            Description::Listed(texts) => self.spell(cursor, &texts, accepting, work, known, watch),
+            Description::Listed(texts) => self.spell(cursor, &texts, accepting, work),
             Description::Like {
                 cursor: like,
                 apart,
-            } => self.patch(cursor, (like, apart), accepting, work, known, watch),
-            Description::Top(_) | Description::Unknown => {
-                self.walk(cursor, None, accepting, work, watch)
-            }
+            } => self.patch(cursor, (like, apart), accepting, work),
+            Description::Top(_) | Description::Unknown => self.walk(cursor, None, accepting, work),
         }
     }
 
@@ -432,9 +403,9 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         text: Option<TextLoop>,
         accepting: bool,
         work: &mut Work<A>,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let Work {
+            meter,
             scratch,
             walker,
             tokens,
@@ -445,11 +416,11 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let mut met = Met::none(tokens, words, limits);
         let trie = self.vocabulary.trie();
         let hit = |token: u32, _| met.put(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
-        watch.walked(visited)?;
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), meter, hit);
+        work.meter.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
-            self.vocabulary.spend(class, visited);
+            self.shared.spend(self.vocabulary, class, visited);
         }
         Ok(match met.all() {
             All::Many(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
@@ -465,9 +436,9 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         accepting: bool,
         dead_ends: &HashSet<Cursor>,
         work: &mut Work<A>,
-        watch: &mut impl Watch,
     ) -> Result<Row, Error> {
         let Work {
+            meter,
             scratch,
             walker,
             words,
@@ -480,8 +451,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                 words.allow(token);
             }
         };
-        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), watch, hit);
-        watch.walked(visited)?;
+        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), meter, hit);
+        work.meter.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
     }
 }

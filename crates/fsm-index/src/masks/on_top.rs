@@ -5,41 +5,16 @@ use std::sync::Arc;
 
 use super::met::{All, Met};
 use super::texts::{Half, stretched};
-use super::{Masks, Missed, Thing, Work, is_free};
-use crate::budget::Watch;
-use crate::cache::Generation;
+use super::{Masks, Work, is_free};
 use crate::changed::{Bits, Changes};
+use crate::key::Thing;
 use crate::part::{Open, OpenRest, Part};
+use crate::shared_rows::CutRef;
+use crate::suffixes::Known;
 use crate::unstepped::Free;
-use crate::vocabulary::{CutRef, Trie};
+use crate::vocabulary::Trie;
 use crate::walk_on_top::Ground;
-use crate::{ByteAutomaton, ClassId, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
-
-/// Which trie a subtree is in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum TrieId {
-    /// The vocabulary's own.
-    Own,
-    /// That of one half of the cut by a class.
-    Half(Half, ClassId),
-    /// One that has no name.
-    Unnamed,
-}
-
-impl TrieId {
-    /// The same as words of a key.
-    fn words(self) -> [u32; 2] {
-        match self {
-            TrieId::Own => [0, 0],
-            TrieId::Half(Half::Rests, class) => [1, class.0],
-            TrieId::Half(Half::Others, class) => [2, class.0],
-            TrieId::Unnamed => [3, 0],
-        }
-    }
-}
-
-/// Subtrees of fewer nodes are walked through each time.
-pub(super) const WORTH_A_KEY: u32 = 100;
+use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
 
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
@@ -59,51 +34,43 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         top: TopText,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let part = if !self.key(cursor, Thing::Part, 1, work) {
-            self.fresh_part(cursor, top, work, known, watch)?
-        } else if let Some(part) = known.part(&work.key) {
+            self.fresh_part(cursor, top, work)?
+        } else if let Known::Value(part) = self.known.parts.get(work.key.words()) {
             part
         } else {
             let key = work.key.clone();
-            let part = self.fresh_part(cursor, top, work, known, watch)?;
-            known.add_part(&key, part.clone());
+            let part = self.fresh_part(cursor, top, work)?;
+            self.known.add_part(key.words(), part.clone());
             part
         };
         work.changes.clear();
         let before = work.walker.visited();
         let all = self.vocabulary.trie();
-        let half = |half| {
-            top.text
-                .map_or(TrieId::Unnamed, |text| TrieId::Half(half, text.class))
-        };
         let own = match &part.open_rests {
-            Some((cut, _)) => (half(Half::Others), cut.others(all).0),
-            None => (TrieId::Own, all),
+            Some((cut, _)) => cut.others(all).0,
+            None => all,
         };
         let mut way = Way::new(cursor);
         for open in &part.open {
-            self.open_below(own, open, &mut way, work, known, |token, to| {
+            self.open_below(own, open, &mut way, work, |token, to| {
                 to.allow(token);
             });
         }
         if let Some((cut, rests)) = &part.open_rests {
-            let which = half(Half::Rests);
             for rest in rests {
                 let lead = (0..rest.lead).flat_map(|_| cut.sample().iter().copied());
                 let Work {
                     scratch, walker, ..
                 } = work;
                 let mut way = Way::new(walker.lead(self.automaton, cursor, scratch, lead));
-                let here = (which, cut.rests());
-                self.open_below(here, &rest.open, &mut way, work, known, |id, to| {
+                self.open_below(cut.rests(), &rest.open, &mut way, work, |id, to| {
                     cut.put_rest(id, rest.from, rest.to, to);
                 });
             }
         }
-        watch.walked(work.walker.visited() - before)?;
+        work.meter.walked(work.walker.visited() - before)?;
         Ok(part)
     }
 
@@ -111,11 +78,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
     /// changes of the working memory.
     fn open_below(
         &self,
-        (which, trie): (TrieId, &Trie),
+        trie: &Trie,
         open: &Open,
         way: &mut Way,
         work: &mut Work<A>,
-        known: &Generation,
         mut put: impl FnMut(u32, &mut Changes),
     ) {
         let first = &trie.nodes()[open.node as usize];
@@ -129,69 +95,10 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         if cursor.is_dead() {
             return;
         }
-        if which == TrieId::Unnamed || first.end - open.node < WORTH_A_KEY {
-            let here = (trie, open.node as usize);
-            let changes = &mut work.changes;
-            let hit = |token| put(token, changes);
-            walker.walk_below(self.automaton, cursor, scratch, here, hit);
-            return;
-        }
-        let tokens = self.below((which, trie), open.node, cursor, work, known);
-        tokens
-            .iter()
-            .for_each(|&token| put(token, &mut work.changes));
-    }
-
-    /// The tokens of a subtree that may come, of whose first node `cursor` is the one
-    /// behind its byte. They depend on the levels of that cursor's stack, whatever
-    /// the levels are where the walk began.
-    pub(super) fn below(
-        &self,
-        (which, trie): (TrieId, &Trie),
-        node: u32,
-        cursor: Cursor,
-        work: &mut Work<A>,
-        known: &Generation,
-    ) -> Arc<[u32]> {
-        let key = |depth, work: &mut Work<A>| {
-            let keyed = self.key(cursor, Thing::Below, depth, work);
-            work.key.extend(which.words());
-            work.key.push(node);
-            keyed
-        };
-        let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
-        let counted = self.automaton.count_depth(cursor, &mut work.scratch);
-        let mut missed = None;
-        if let Some(before) = counted {
-            match self.look_up(work, get) {
-                Ok((tokens, depth)) => {
-                    self.automaton.count_on(before, depth, &mut work.scratch);
-                    return tokens;
-                }
-                // Nothing but a walk comes between.
-                Err(depth) => {
-                    let key = Some(());
-                    missed = Some((before, Missed { depth, key }));
-                }
-            }
-        }
-        let mut tokens = Vec::new();
-        let Work {
-            scratch, walker, ..
-        } = work;
-        // Steps that are remembered would not tell how deep they looked.
-        walker.begin::<A>();
-        let hit = |token| tokens.push(token);
-        walker.walk_below(self.automaton, cursor, scratch, (trie, node as usize), hit);
-        let tokens = known.pool_rests(tokens);
-        if let Some((before, missed)) = missed {
-            let used = self.automaton.depth_used(scratch).max(1);
-            let key = |depth, work: &mut Work<A>| key(depth, work).then_some(());
-            let put = |(), rests, key: &[u32]| known.rests.put(key, rests);
-            self.remember(&tokens, (used, missed), work, key, put);
-            self.automaton.count_on(before, used, &mut work.scratch);
-        }
-        tokens
+        let here = (trie, open.node as usize);
+        let changes = &mut work.changes;
+        let hit = |token| put(token, changes);
+        walker.walk_below(self.automaton, cursor, scratch, here, hit);
     }
 
     /// The part at `cursor`, which is not known to this index yet: another one
@@ -201,41 +108,31 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         top: TopText,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<Part>, Error> {
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
-        key.clear();
-        let Some(language) = self.common_key(cursor, 1, horizon, scratch, key) else {
-            return Ok(Arc::new(self.part(cursor, top, work, known, watch)?));
-        };
-        if let Some(part) = self.vocabulary.common_part(language, key) {
+        if !self.shared_key(cursor, (Thing::Part, 1), horizon, scratch, key) {
+            return Ok(Arc::new(self.part(cursor, top, work)?));
+        }
+        let shared = self.shared.newest();
+        if let Known::Value(part) = shared.parts.get(key.words()) {
             return Ok(part);
         }
         let key = key.clone();
-        let part = Arc::new(self.part(cursor, top, work, known, watch)?);
-        self.vocabulary
-            .add_common_part(language, &key, part.clone());
+        let part = Arc::new(self.part(cursor, top, work)?);
+        shared.add_part(key.words(), part.clone());
         Ok(part)
     }
 
     /// The part of the row at `cursor` that the topmost level tells: from the
     /// vocabulary cut by a class of characters where text is read in a loop, or
     /// else by a walk.
-    fn part(
-        &self,
-        cursor: Cursor,
-        top: TopText,
-        work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
-    ) -> Result<Part, Error> {
+    fn part(&self, cursor: Cursor, top: TopText, work: &mut Work<A>) -> Result<Part, Error> {
         let TopText { text, free } = top;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
-            if let Some(cut) = self.vocabulary.cut(class, self.text_runs, self.cutter) {
-                return self.cut_part(cursor, (top, text), cut, work, known, watch);
+            if let Some(cut) = self.cut(class) {
+                return self.cut_part(cursor, (top, text), cut, work);
             }
         }
         // Where the loop is no help yet, free text may be.
@@ -243,6 +140,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
         let unstepped = self.unstepped(of_loop, free);
         let Work {
+            meter,
             scratch,
             walker,
             tokens,
@@ -251,18 +149,22 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         } = work;
         let mut met = Met::none(tokens, words, (self.vocabulary.width(), Part::FEW));
         if let Some(free) = &unstepped {
-            met = met.with(&self.vocabulary.within(free.kinds(), free.longest()));
+            met = met.with(
+                &self
+                    .shared
+                    .within(self.vocabulary, free.kinds(), free.longest()),
+            );
         }
         let all = Ground {
             free: unstepped,
             ..self.ground(self.vocabulary.trie(), &[])
         };
         let hit = |token| met.put(token);
-        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
-        watch.walked(visited)?;
+        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
+        work.meter.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
-            self.vocabulary.spend(class, visited);
+            self.shared.spend(self.vocabulary, class, visited);
         }
         Ok(match met.all() {
             All::Many(words) => Part::new(words, open, None),
@@ -278,20 +180,18 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         (top, text): (TopText, TextLoop),
         cut: CutRef,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Part, Error> {
         let mut stretches = Vec::new();
         let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
-            self.half_on_top(next, (Half::Rests, text.class), &cut, work, known, watch)
+            self.half_on_top(next, (Half::Rests, text.class), &cut, work)
         })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
             let top = TopText { text: None, ..top };
-            return self.part(cursor, top, work, known, watch);
+            return self.part(cursor, top, work);
         };
         let half = (Half::Others, text.class);
-        let others = self.half_on_top(cursor, half, &cut, work, known, watch)?;
+        let others = self.half_on_top(cursor, half, &cut, work)?;
         let words = &mut work.words;
         cut.put_plain(bound, words);
         let mut open_rests: Vec<OpenRest> = Vec::new();
@@ -321,6 +221,17 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             others.open.to_vec(),
             Some((cut, open_rests)),
         ))
+    }
+
+    /// The vocabulary cut by a class of characters, if it is, or should now be.
+    pub(super) fn cut(&self, class: &[(u32, u32)]) -> Option<CutRef> {
+        let Masks {
+            vocabulary,
+            text_runs,
+            cutter,
+            ..
+        } = *self;
+        self.shared.cut(vocabulary, class, text_runs, cutter)
     }
 
     /// What need not be stepped through, where text of the class of a loop or free

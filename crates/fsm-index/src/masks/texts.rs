@@ -3,10 +3,9 @@
 use crate::automaton::Parts;
 use std::sync::Arc;
 
-use super::{Masks, Missed, Thing, Work};
-use crate::budget::Watch;
-use crate::cache::Generation;
+use super::{Masks, Missed, Work};
 use crate::changed::Bits;
+use crate::key::{Key, Thing};
 use crate::part::HalfOnTop;
 use crate::suffixes::Known;
 use crate::vocabulary::Cut;
@@ -29,22 +28,21 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         cursor: Cursor,
         text: TextLoop,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<bool, Error> {
         let class = text.class;
         let ranges = self.automaton.text_class(class);
-        let Some(cut) = self.vocabulary.cut(ranges, self.text_runs, self.cutter) else {
+        let Some(cut) = self.cut(ranges) else {
             return Ok(false);
         };
         let mut stretches = Vec::new();
         let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
-            self.rests(next, class, &cut, work, known, watch)
+            self.rests(next, class, &cut, work)
         })?;
         let Some(bound) = bound else {
             return Ok(false);
         };
         let Work {
+            meter,
             scratch,
             walker,
             words,
@@ -58,8 +56,8 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         }
         let others = cut.others(self.vocabulary.trie());
         let hit = |token, _| words.allow(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, others, watch, hit);
-        watch.walked(visited)?;
+        let visited = walker.walk(self.automaton, cursor, scratch, others, meter, hit);
+        work.meter.walked(visited)?;
         Ok(true)
     }
 
@@ -131,8 +129,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         class: ClassId,
         cut: &Cut,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<[u32]>, Error> {
         let key = |depth, work: &mut Work<A>| {
             let horizon = cut.rests().horizon();
@@ -140,8 +136,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
             work.key.push(class.0);
             keyed
         };
-        let get = |depth, work: &mut Work<A>| key(depth, work).then(|| known.rests.get(&work.key));
-        let missed = match self.look_up(work, get) {
+        let missed = match self.look_up(&self.known.rests, work, key) {
             Ok((rests, depth)) => {
                 work.remembered = work.remembered.max(depth);
                 return Ok(rests);
@@ -152,8 +147,7 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let here = self.automaton.describe(cursor, horizon, &mut work.scratch);
         let rests = match here {
             Description::Top(_) => {
-                let on_top =
-                    self.half_on_top(cursor, (Half::Rests, class), cut, work, known, watch)?;
+                let on_top = self.half_on_top(cursor, (Half::Rests, class), cut, work)?;
                 let mut rests = on_top.sure.to_vec();
                 let mut visited = 0;
                 for open in &on_top.open {
@@ -170,26 +164,28 @@ impl<A: ByteAutomaton> Masks<'_, A> {
                         visited += walker.walk_below(self.automaton, behind, scratch, here, hit);
                     }
                 }
-                watch.walked(visited)?;
+                work.meter.walked(visited)?;
                 rests
             }
             _ => {
                 let mut rests = Vec::new();
                 let Work {
-                    scratch, walker, ..
+                    meter,
+                    scratch,
+                    walker,
+                    ..
                 } = work;
                 let all = (cut.rests(), &[][..]);
                 let hit = |rest, _| rests.push(rest);
-                let visited = walker.walk(self.automaton, cursor, scratch, all, watch, hit);
-                watch.walked(visited)?;
+                let visited = walker.walk(self.automaton, cursor, scratch, all, meter, hit);
+                work.meter.walked(visited)?;
                 rests
             }
         };
-        let rests = known.pool_rests(rests);
+        let rests = self.known.pool_rests(rests);
         let used = self.depth_used(work);
-        let key = |depth, work: &mut Work<A>| key(depth, work).then_some(());
-        let put = |(), rests, key: &[u32]| known.rests.put(key, rests);
-        self.remember(&rests, (used, Missed::at(missed)), work, key, put);
+        let table = (&self.known.rests, &rests);
+        self.remember(table, (used, Missed::at(missed)), work, key);
         Ok(rests)
     }
 
@@ -201,8 +197,6 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         (half, class): (Half, ClassId),
         cut: &Cut,
         work: &mut Work<A>,
-        known: &Generation,
-        watch: &mut impl Watch,
     ) -> Result<Arc<HalfOnTop>, Error> {
         let (thing, (trie, skip)) = match half {
             Half::Rests => (Thing::RestsOnTop, (cut.rests(), &[][..])),
@@ -211,42 +205,44 @@ impl<A: ByteAutomaton> Masks<'_, A> {
         let horizon = trie.horizon();
         let keyed = self.key_within(cursor, (thing, 1), horizon, work);
         work.key.push(class.0);
-        if keyed && let Known::Value(half) = known.halves_on_top.get(&work.key) {
+        if keyed && let Known::Value(half) = self.known.halves.get(work.key.words()) {
             return Ok(half);
         }
         // Numbers of classes mean something to one automaton alone.
-        let mut common = vec![thing as u32];
-        let mut language = None;
-        if self.automaton.text_class(class) == self.automaton.lexicon().plain {
+        let mut shared_key = Key::default();
+        let is_shared = self.automaton.text_class(class) == self.automaton.lexicon().plain && {
             let scratch = &mut work.scratch;
-            language = self.common_key(cursor, 1, horizon, scratch, &mut common);
-        }
-        if let Some(language) = language
-            && let Some(half) = self.vocabulary.common_half(language, &common)
+            self.shared_key(cursor, (thing, 1), horizon, scratch, &mut shared_key)
+        };
+        let shared = is_shared.then(|| self.shared.newest());
+        if let Some(shared) = &shared
+            && let Known::Value(half) = shared.halves.get(shared_key.words())
         {
             if keyed {
-                known.add_half_on_top(&work.key, half.clone());
+                self.known.add_half(work.key.words(), half.clone());
             }
             return Ok(half);
         }
         let mut sure = Vec::new();
         let Work {
-            scratch, walker, ..
+            meter,
+            scratch,
+            walker,
+            ..
         } = work;
         let all = self.ground(trie, skip);
         let hit = |token| sure.push(token);
-        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, watch, hit);
-        watch.walked(visited)?;
+        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
+        work.meter.walked(visited)?;
         let half = Arc::new(HalfOnTop {
             sure: sure.into(),
             open: open.into(),
         });
         if keyed {
-            known.add_half_on_top(&work.key, half.clone());
+            self.known.add_half(work.key.words(), half.clone());
         }
-        if let Some(language) = language {
-            self.vocabulary
-                .add_common_half(language, &common, half.clone());
+        if let Some(shared) = shared {
+            shared.add_half(shared_key.words(), half.clone());
         }
         Ok(half)
     }

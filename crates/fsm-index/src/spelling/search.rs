@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
-use crate::budget::{Unwatched, Watch};
+use crate::budget::Meter;
 use crate::changed::Bits;
 use crate::completion::{MAX_COMPLETION, Piece, pieces};
 use crate::masks::Work;
@@ -122,19 +122,18 @@ impl Search {
         (automaton, vocabulary): (&A, &Vocabulary),
         (state, cursor): (&A::State, Cursor),
         work: &mut Work<A>,
-        watch: &mut impl Watch,
         words: &mut [u32],
     ) -> Result<bool, Error> {
         if !self.every {
             return Ok(false);
         }
         let mut landings: Vec<(Cursor, u32)> = Vec::new();
-        let (scratch, walker) = work.parts();
+        let (scratch, walker, meter) = work.parts();
         walker.begin::<A>();
         let hit = |token, to| landings.push((to, token));
         let trie = (vocabulary.trie(), &[][..]);
-        let visited = walker.walk(automaton, cursor, scratch, trie, watch, hit);
-        watch.walked(visited)?;
+        let visited = walker.walk(automaton, cursor, scratch, trie, meter, hit);
+        meter.walked(visited)?;
         landings.sort_unstable();
         for group in landings.chunk_by(|a, b| a.0 == b.0) {
             // Tokens that the state's exceptions refuse are taken out elsewhere.
@@ -192,7 +191,14 @@ impl Search {
             walker.begin::<A>();
             let trie = (vocabulary.trie(), &[][..]);
             let hit = |token, to| landings.push((to, token));
-            visited += walker.walk(automaton, cursor, &mut scratch, trie, &mut Unwatched, hit);
+            visited += walker.walk(
+                automaton,
+                cursor,
+                &mut scratch,
+                trie,
+                &mut Meter::default(),
+                hit,
+            );
             landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
             specials.clear();
             specials::allowed(automaton, &state, &mut specials);

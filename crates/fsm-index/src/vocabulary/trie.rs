@@ -239,7 +239,7 @@ impl Trie {
     }
 
     /// Its tokens by their characters.
-    pub(super) fn by_kinds(&self) -> &ByKinds {
+    pub(crate) fn by_kinds(&self) -> &ByKinds {
         self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
     }
 

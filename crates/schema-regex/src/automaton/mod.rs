@@ -71,8 +71,8 @@ mod ways;
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, Horizon, KeyLanguage,
-    Lexicon, Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Lexicon,
+    Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 use serde_json::Value;
 
@@ -501,22 +501,5 @@ impl Stack<Scratch> for SchemaAutomaton {
             true => bytes,
             false => ByteSet::ALL,
         }
-    }
-
-    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        let before = Depth {
-            base: x.base_depth,
-            least: x.least_depth,
-        };
-        x.base_depth = x.depth(x.configs.get(cursor.0).stack);
-        x.least_depth = x.base_depth;
-        Some(before)
-    }
-
-    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        let used = u32::try_from(used).unwrap_or(u32::MAX);
-        let least = (x.base_depth + 1).saturating_sub(used);
-        x.base_depth = before.base;
-        x.least_depth = before.least.min(least);
     }
 }
