@@ -1,7 +1,8 @@
 //! The automaton itself.
 
-use super::{ByteSet, Description, Horizon, KeyLanguage, Overlay, PlainText, Scope, Stack};
-use crate::SpecialTokens;
+use super::{
+    ByteSet, Description, Horizon, KeyLanguage, Overlay, PlainText, Scope, SpecialTokens, Stack,
+};
 
 /// A deterministic machine over bytes: what every mask is computed from.
 ///

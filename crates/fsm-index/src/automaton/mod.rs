@@ -1,15 +1,17 @@
 //! What is asked of an automaton: how it reads bytes, and what it knows that makes masks fast.
 //!
 //! [`ByteAutomaton`] is all that must be written. What few automata have is in parts of its
-//! own: [`SpecialTokens`](crate::SpecialTokens), [`Overlay`] for what was said before,
+//! own: [`SpecialTokens`], [`Overlay`] for what was said before,
 //! [`Stack`] for what nests, [`PlainText`] for strings.
 
 mod bytes;
+pub mod contract;
 mod core;
 mod describe;
 mod horizon;
 mod overlay;
 mod parts;
+mod special_tokens;
 mod stack;
 mod text;
 
@@ -19,6 +21,7 @@ pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use horizon::{Horizon, Reach};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
+pub use special_tokens::SpecialTokens;
 pub use stack::Stack;
 pub use text::{
     Behind, ClassId, FreeText, Lexicon, NameMarks, PlainText, ReadText, TextAt, TextStep,

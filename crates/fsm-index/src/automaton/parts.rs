@@ -1,11 +1,30 @@
 //! The parts of an automaton, and what holds where it has none.
 
+use crate::SpecialId;
+
 use super::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Exception, Horizon, Lexicon, ReadText, TextAt,
 };
 
 /// What the engine asks of an automaton's parts.
 pub(crate) trait Parts: ByteAutomaton {
+    fn special_names(&self) -> &[Box<str>] {
+        self.specials().map_or(&[], |specials| specials.names())
+    }
+
+    /// Appends the special tokens that may come at a state.
+    fn allowed_specials(&self, state: &Self::State, out: &mut Vec<SpecialId>) {
+        if let Some(specials) = self.specials() {
+            specials.allowed(state, out);
+        }
+    }
+
+    /// Commits a special token, if it may come.
+    fn advance_special(&self, state: &mut Self::State, special: SpecialId) -> bool {
+        let specials = self.specials();
+        specials.is_some_and(|specials| specials.advance(state, special))
+    }
+
     fn exceptions(&self, state: &Self::State, each: &mut dyn FnMut(Exception<'_>)) {
         if let Some(overlay) = self.overlay() {
             overlay.exceptions(state, each);

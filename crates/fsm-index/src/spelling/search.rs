@@ -11,10 +11,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
 use crate::budget::Meter;
-use crate::changed::Bits;
-use crate::completion::{MAX_COMPLETION, Piece, pieces};
-use crate::masks::Work;
-use crate::specials;
+use crate::guide::{MAX_COMPLETION, Piece, pieces};
+use crate::plan::Work;
+use crate::rows::Bits;
 use crate::vocabulary::segment_ends;
 use crate::walk::Walker;
 use crate::{
@@ -201,7 +200,7 @@ impl Search {
             );
             landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
             specials.clear();
-            specials::allowed(automaton, &state, &mut specials);
+            automaton.allowed_specials(&state, &mut specials);
             let tokens = landings.chunk_by(|a, b| a.0 == b.0).filter_map(|group| {
                 group.iter().find_map(|&(_, token)| {
                     let after = behind(automaton, vocabulary, &state, token, &mut scratch)?;
@@ -211,7 +210,7 @@ impl Search {
             let mut next: Vec<(A::State, Taken)> = tokens.collect();
             next.extend(specials.iter().filter_map(|&special| {
                 let mut after = state.clone();
-                let taken = specials::advance(automaton, &mut after, special);
+                let taken = automaton.advance_special(&mut after, special);
                 taken.then_some((after, Taken::Special(special)))
             }));
             for (after, taken) in next {
@@ -341,7 +340,8 @@ fn path<A: ByteAutomaton>(
             Taken::Token(token) => vocabulary
                 .token_bytes(TokenId::new(token))
                 .unwrap_or_default(),
-            Taken::Special(special) => specials::names(automaton)
+            Taken::Special(special) => automaton
+                .special_names()
                 .get(special.0 as usize)
                 .map_or(&[], |name| name.as_bytes()),
         });

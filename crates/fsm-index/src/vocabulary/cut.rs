@@ -8,7 +8,7 @@
 //! distinct ones, and the tokens that do not begin with the class at all by a
 //! walk over a trie of their own, or over the vocabulary's that jumps over all others.
 
-use crate::changed::Bits;
+use crate::rows::Bits;
 use std::collections::HashMap;
 
 use super::Trie;

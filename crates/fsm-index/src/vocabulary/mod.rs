@@ -2,11 +2,12 @@
 
 mod cut;
 mod having;
-mod heads;
 mod kinds;
+mod name_heads;
 mod spellable;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
+mod token_id;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod tokens;
@@ -20,13 +21,14 @@ pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use having::Having;
 pub(crate) use kinds::{AllBelow, Kinds};
 pub(crate) use spellable::{Spellable, segment_ends};
+pub use token_id::{SpecialId, TokenId};
 pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
 
 use having::MARKS;
 use tokens::Tokens;
 
-use crate::shared_rows::{Cutter, SharedRows};
-use crate::{Error, ErrorKind, TokenId};
+use crate::cache::{Cutter, SharedRows};
+use crate::{Error, ErrorKind};
 
 /// The longest token that a vocabulary may have, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 60_000;

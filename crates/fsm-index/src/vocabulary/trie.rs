@@ -1,8 +1,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::heads::NameHeads;
 use super::kinds::{AllBelow, ByKinds};
+use super::name_heads::NameHeads;
 use crate::{ByteSet, Horizon, NameMarks, Reach, TokenId};
 
 /// No token ends at a node.
