@@ -53,7 +53,7 @@ pub(super) struct Graph {
     pub(super) names_look_like_json: bool,
     /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
-    /// See [`ByteAutomaton::unsure_texts`].
+    /// See [`Overlay::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
     /// Working memory for looking them up.
     pub(super) pool: Mutex<Vec<Scratch>>,

@@ -340,7 +340,7 @@ impl<A: ByteAutomaton> Index<A> {
         &self.specials
     }
 
-    /// The tokens of which no row tells anything: see [`ByteAutomaton::unsure_texts`].
+    /// The tokens of which no row tells anything: see [`Overlay::unsure_texts`](crate::Overlay::unsure_texts).
     pub(crate) fn unsure(&self) -> &[u32] {
         &self.unsure
     }

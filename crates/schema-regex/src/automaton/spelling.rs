@@ -21,7 +21,7 @@ impl SchemaAutomaton {
         self.is_fine(chars, &without(chars, escaped))
     }
 
-    /// As [`can_do_without`](fsm_index::ByteAutomaton::can_do_without), where no escape may
+    /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may
     /// stand for a character: for who spells strings as they are.
     pub fn can_do_without_unescaped(&self, chars: &[(u32, u32)]) -> bool {
         self.is_fine(chars, chars)
