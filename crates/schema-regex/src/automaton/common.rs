@@ -16,12 +16,12 @@ use super::digits::NumberDfa;
 use super::hints::{clamped, push_list, push_partial, push_span, push_state};
 use super::lengths::Lengths;
 use super::node::{
-    ArrayMachine, ExtraClass, KeyMachine, Member, Node, NumberMachine, ObjectMachine,
-    StringMachine, Words,
+    ArrayMachine, ArrayThread, Choice, Counter, ExtraClass, KeyMachine, Leaf, Member, Node,
+    NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
 };
+use super::object_summary::{More, ObjectSummary};
 use super::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::space::Space;
-use super::standing::{More, Standing};
 use crate::hash::pair;
 use crate::options::Escapes;
 
@@ -118,12 +118,13 @@ impl Printer {
     }
 
     fn number(&mut self, m: &NumberMachine) -> Option<()> {
+        let NumberMachine { leaves, dfas } = m;
         self.list(
-            m.leaves
+            leaves
                 .iter()
                 .map(|&(goal, dfa)| u64::from(goal) | u64::from(dfa) << 32),
         )?;
-        m.dfas.iter().try_for_each(|dfa| self.digits(dfa))
+        dfas.iter().try_for_each(|dfa| self.digits(dfa))
     }
 
     fn lengths(&mut self, lengths: &Lengths) {
@@ -134,99 +135,163 @@ impl Printer {
     }
 
     pub(super) fn string(&mut self, m: &StringMachine) -> Option<()> {
-        self.option(m.free.map(u64::from));
-        self.add(u64::from(m.cap));
-        self.add(m.leaves.len() as u64);
-        for leaf in &m.leaves {
-            self.add(u64::from(leaf.goal));
-            self.add(u64::from(leaf.listed) | u64::from(leaf.excludes) << 1);
-            self.option(leaf.dfa.map(u64::from));
-            self.add(leaf.min);
-            self.option(leaf.max);
-            self.add(u64::from(leaf.lengths.is_some()));
-            if let Some(lengths) = &leaf.lengths {
+        let StringMachine {
+            leaves,
+            dfas,
+            // Numbers of this schema.
+            loops: _,
+            words,
+            cap,
+            free,
+        } = m;
+        self.option(free.map(u64::from));
+        self.add(u64::from(*cap));
+        self.add(leaves.len() as u64);
+        for leaf in leaves {
+            let Leaf {
+                goal,
+                listed,
+                dfa,
+                min,
+                max,
+                lengths,
+                excludes,
+            } = leaf;
+            self.add(u64::from(*goal));
+            self.add(u64::from(*listed) | u64::from(*excludes) << 1);
+            self.option(dfa.map(u64::from));
+            self.add(*min);
+            self.option(*max);
+            self.add(u64::from(lengths.is_some()));
+            if let Some(lengths) = lengths {
                 self.lengths(lengths);
             }
         }
-        self.words(&m.words)?;
-        self.add(m.dfas.len() as u64);
-        m.dfas.iter().try_for_each(|dfa| self.chars(dfa))
+        self.words(words)?;
+        self.add(dfas.len() as u64);
+        dfas.iter().try_for_each(|dfa| self.chars(dfa))
     }
 
     fn member(&mut self, member: &Member) {
-        let choices = member.options.iter();
-        self.add(member.options.len() as u64);
-        for choice in choices {
-            self.add(u64::from(choice.thread) | u64::from(choice.goal) << 32);
-            self.add(u64::from(choice.take));
+        // What is asked of its value is told by the print of its node.
+        let Member { node: _, options } = member;
+        self.add(options.len() as u64);
+        for &Choice { thread, goal, take } in options {
+            self.add(u64::from(thread) | u64::from(goal) << 32);
+            self.add(u64::from(take));
         }
     }
 
     pub(super) fn array(&mut self, m: &ArrayMachine) -> Option<()> {
+        let ArrayMachine {
+            threads,
+            members,
+            cap,
+            unique,
+            catalog: _,
+        } = m;
         // The values of unique items are too much to tell.
-        if m.unique {
+        if *unique {
             return None;
         }
-        self.add(u64::from(m.cap));
-        self.add(m.threads.len() as u64);
-        for thread in &m.threads {
-            self.add(u64::from(thread.goal));
-            self.add(thread.min);
-            self.option(thread.max);
-            self.add(thread.counts.len() as u64);
-            for count in &thread.counts {
-                self.add(u64::from(count.min));
-                self.option(count.max.map(u64::from));
+        self.add(u64::from(*cap));
+        self.add(threads.len() as u64);
+        for thread in threads {
+            let ArrayThread {
+                goal,
+                min,
+                max,
+                counts,
+                // Of none, or the machine is.
+                unique: _,
+            } = thread;
+            self.add(u64::from(*goal));
+            self.add(*min);
+            self.option(*max);
+            self.add(counts.len() as u64);
+            for Counter { min, max } in counts {
+                self.add(u64::from(*min));
+                self.option(max.map(u64::from));
             }
         }
-        self.add(m.members.len() as u64);
-        m.members.iter().for_each(|member| self.member(member));
+        self.add(members.len() as u64);
+        members.iter().for_each(|member| self.member(member));
         Some(())
     }
 
     fn keys(&mut self, keys: Option<&KeyMachine>) -> Option<()> {
         self.add(u64::from(keys.is_some()));
         let Some(keys) = keys else { return Some(()) };
-        self.chars(&keys.dfa)?;
-        self.numbers(&keys.class)?;
-        for counts in &keys.counts {
+        let KeyMachine {
+            dfa,
+            // A number of this schema.
+            loops: _,
+            class,
+            counts,
+        } = keys;
+        self.chars(dfa)?;
+        self.numbers(class)?;
+        for counts in counts {
             self.list(counts.iter().map(|c| c.map_or(0, |n| n.saturating_add(1))))?;
         }
         Some(())
     }
 
     fn object(&mut self, m: &ObjectMachine) -> Option<()> {
-        self.add(u64::from(m.ordered));
-        self.add(u64::from(m.cap));
-        self.numbers(&m.tracked)?;
-        self.words(&m.names)?;
-        self.add(m.threads.len() as u64);
-        for thread in &m.threads {
-            self.add(u64::from(thread.goal));
-            self.numbers(&thread.ranks)?;
+        let ObjectMachine {
+            threads,
+            names,
+            declared,
+            ordered,
+            classes,
+            keys,
+            tracked,
+            cap,
+            // Told by the names.
+            heads: _,
+        } = m;
+        self.add(u64::from(*ordered));
+        self.add(u64::from(*cap));
+        self.numbers(tracked)?;
+        self.words(names)?;
+        self.add(threads.len() as u64);
+        for thread in threads {
+            let ObjectThread {
+                goal,
+                ranks,
+                required,
+                min,
+                max,
+                implies,
+                witnesses,
+                simple,
+                // Told by the ranks.
+                by_number: _,
+            } = thread;
+            self.add(u64::from(*goal));
+            self.numbers(ranks)?;
             self.list(
-                thread
-                    .required
+                required
                     .iter()
                     .map(|&(rank, name)| u64::from(rank) | u64::from(name) << 32),
             )?;
-            self.add(thread.min);
-            self.option(thread.max);
-            self.add(thread.implies.len() as u64);
-            for (name, others) in &thread.implies {
+            self.add(*min);
+            self.option(*max);
+            self.add(implies.len() as u64);
+            for (name, others) in implies {
                 self.add(u64::from(*name));
                 self.numbers(others)?;
             }
-            self.add(u64::from(thread.witnesses) | u64::from(thread.simple) << 32);
+            self.add(u64::from(*witnesses) | u64::from(*simple) << 32);
         }
-        self.keys(m.keys.as_ref())?;
-        self.add(m.classes.len() as u64);
-        for ExtraClass { member, count } in &m.classes {
+        self.keys(keys.as_ref())?;
+        self.add(classes.len() as u64);
+        for ExtraClass { member, count } in classes {
             self.option(*count);
             self.member(member);
         }
-        self.add(m.declared.len() as u64);
-        m.declared.iter().for_each(|member| self.member(member));
+        self.add(declared.len() as u64);
+        declared.iter().for_each(|member| self.member(member));
         Some(())
     }
 
@@ -490,9 +555,9 @@ impl SchemaAutomaton {
             match frame.is_object {
                 true => {
                     // Classes of names are those of one schema.
-                    let is_common = matches!(self.standing(at, x), Standing::Told(told)
+                    let is_common = matches!(self.object_summary(at, x), ObjectSummary::Told(told)
                         if told.more != More::OfClasses);
-                    (is_common && self.push_standing(at, horizon, x, out)).then_some(())?;
+                    (is_common && self.push_object_summary(at, horizon, x, out)).then_some(())?;
                 }
                 false => self.put_items(at, ended, horizon, x, out)?,
             }

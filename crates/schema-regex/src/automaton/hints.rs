@@ -7,7 +7,7 @@ use super::SchemaAutomaton;
 use super::dfa::DEAD;
 use super::loops::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use super::node::{Leaf, ObjectMachine, Span, StringMachine};
-use super::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
+use super::scratch::{Config, Frame, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use super::strings::{leaf_live, leaf_state, string_live};
 use super::text::Partial;
 use crate::options::Escapes;
@@ -505,16 +505,16 @@ impl SchemaAutomaton {
             return false;
         }
         let before = out.len();
-        let config = *x.configs.get(cursor.0);
-        if is_kept(config.item) {
+        let Config { top, stack, item } = *x.configs.get(cursor.0);
+        if is_kept(item) {
             return false;
         }
         let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
         // Where an item differs, what it opens is not compared.
-        if config.item == UNKNOWN_ITEM {
+        if item == UNKNOWN_ITEM {
             out.push(IN_ITEM);
         }
-        match config.top {
+        match top {
             Top::Value { node, set, space } => {
                 out.extend([1, self.node(node).alias, space]);
                 push_list(x, set, out);
@@ -523,9 +523,11 @@ impl SchemaAutomaton {
                 out.extend([2, u32::from(word), u32::from(at)]);
                 push_list(x, set, out);
             }
-            Top::Number { node, state, .. }
-                if depth == 1 && config.stack != 0 && self.common_number(node).is_some() =>
-            {
+            Top::Number {
+                node,
+                state,
+                set: _,
+            } if depth == 1 && stack != 0 && self.common_number(node).is_some() => {
                 // Before its end, one number without bounds is like the other.
                 let number = self.common_number(node).unwrap_or_default();
                 out.extend([11, number, state]);
@@ -544,56 +546,69 @@ impl SchemaAutomaton {
                 let Some(m) = self.node(node).string.as_ref() else {
                     return false;
                 };
+                let Str {
+                    state,
+                    words,
+                    length,
+                    partial,
+                } = text;
                 if depth == 1 && m.free.is_some() {
                     // Before its end, one free string is like the other.
                     out.push(0);
-                    push_partial(text.partial, out);
+                    push_partial(partial, out);
                 } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
                     // Likewise of strings that are only counted, how many
                     // characters are missing and how many may come.
                     out.extend([10, more, less]);
-                    push_partial(text.partial, out);
+                    push_partial(partial, out);
                 } else {
                     out.extend([4, self.node(node).alias]);
                     push_list(x, set, out);
-                    push_state(x, text.state, m.dfas.len() > 1, out);
-                    push_span(text.words, out);
-                    push_partial(text.partial, out);
-                    out.push(clamped(m, text.length, bytes));
+                    push_state(x, state, m.dfas.len() > 1, out);
+                    push_span(words, out);
+                    push_partial(partial, out);
+                    out.push(clamped(m, length, bytes));
                 }
             }
             Top::Key(key) => {
-                if key.text != UNKNOWN {
+                let Key {
+                    state,
+                    names,
+                    used,
+                    partial,
+                    text,
+                } = key;
+                if text != UNKNOWN {
                     return false;
                 }
-                out.extend([5, key.state]);
-                push_partial(key.partial, out);
+                out.extend([5, state]);
+                push_partial(partial, out);
                 if depth == 1 && key.is_further() {
-                    let usable = self.usable(config.stack, x);
-                    let node = x.peek(config.stack).frame.node;
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
                     // Without classes all further names are alike.
                     let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
                     out.push(if keys == Some(true) { node } else { u32::MAX });
                     push_values(x, usable.values, out);
                 } else {
-                    push_span(key.names, out);
-                    push_span(key.used, out);
+                    push_span(names, out);
+                    push_span(used, out);
                 }
             }
             Top::Gap { gap, space } => {
                 out.extend([6, gap as u32, space]);
                 if depth == 1 && gap == Gap::BeforeFurther {
-                    let usable = self.usable(config.stack, x);
-                    let node = x.peek(config.stack).frame.node;
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
                     let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
                     out.push(if keys == Some(true) { node } else { u32::MAX });
                     push_values(x, usable.values, out);
                 }
                 // Of an object whose member is open its frame may not be told.
                 if gap == Gap::Colon {
-                    let frame = x.peek(config.stack).frame;
+                    let frame = x.peek(stack).frame;
                     if let Some(m) = &self.node(frame.node).object {
-                        let goals = self.goals_of_member(config.stack, frame.member, x);
+                        let goals = self.goals_of_member(stack, frame.member, x);
                         out.push(self.node(m.member(frame.member).node).alias);
                         push_list(x, goals, out);
                     }
@@ -602,20 +617,20 @@ impl SchemaAutomaton {
             Top::End => out.push(7),
         }
         // What begins at the topmost level may open more.
-        let opens = depth > 1 || !matches!(config.top, Top::Number { .. } | Top::String { .. });
+        let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
         if !self.bounded && opens {
-            out.push(self.room_told(config.stack, self.tallest, horizon, x));
+            out.push(self.room_told(stack, self.tallest, horizon, x));
         }
         // Between names they are told apart from their first bytes on.
         let names = matches!(
-            config.top,
+            top,
             Top::Key(_)
                 | Top::Gap {
                     gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
                     ..
                 }
         );
-        if self.key_of_stack((config.stack, names), depth, horizon, x, out)
+        if self.key_of_stack((stack, names), depth, horizon, x, out)
             && out.len() - before <= MAX_KEY
         {
             return true;
@@ -642,7 +657,9 @@ impl SchemaAutomaton {
             }
             let below = x.peek(at).below;
             let in_names = names && at == stack;
-            if (in_names || !self.push_standing(at, horizon, x, out)) && !push_frame(at, x, out) {
+            if (in_names || !self.push_object_summary(at, horizon, x, out))
+                && !push_frame(at, x, out)
+            {
                 return false;
             }
             if out.len() - before > MAX_KEY {
@@ -683,11 +700,23 @@ pub(super) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
 
 /// Appends the whole frame on top of a stack, if a mask can be told by it.
 fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
-    let f = x.peek(stack).frame;
-    out.extend([8, f.node, f.pos, f.count, f.member]);
-    push_list(x, f.threads, out);
-    push_list(x, f.used, out);
-    let seen = x.seen.get(f.seen);
+    // A node is of an array or of an object; where an item began is for items alone, which
+    // have no key.
+    let Frame {
+        node,
+        is_object: _,
+        threads,
+        pos,
+        count,
+        used,
+        seen,
+        member,
+        start: _,
+    } = x.peek(stack).frame;
+    out.extend([8, node, pos, count, member]);
+    push_list(x, threads, out);
+    push_list(x, used, out);
+    let seen = x.seen.get(seen);
     out.push(seen.list.len() as u32);
     for name in seen.list.iter() {
         out.push(name.len() as u32);

@@ -11,8 +11,8 @@ use super::dfa::{CharDfa, DEAD};
 use super::digits::NumberDfa;
 use super::few::Few;
 use super::lengths::Lengths;
-use super::near::NearPrint;
 use super::room::Catalog;
+use super::value_summary::ValueSummary;
 use crate::ir::Name;
 
 /// The height of what no value satisfies.
@@ -38,7 +38,7 @@ pub(super) struct Node {
     /// What is asked of the value, once that was wanted.
     pub(super) print: OnceLock<Option<Box<Print>>>,
     /// The same as far as tokens reach into a value that they begin.
-    pub(super) near_print: OnceLock<Option<Box<NearPrint>>>,
+    pub(super) near_print: OnceLock<Option<Box<ValueSummary>>>,
     /// What is asked of the value, without what is asked of the values in it.
     pub(super) own_print: OnceLock<Option<Box<OwnPrint>>>,
     /// The same of what tells further names apart.

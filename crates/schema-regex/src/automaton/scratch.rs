@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::finish::{MAX_COMPARED, MAX_SEARCHED};
 use super::node::Span;
-use super::standing::Standing;
+use super::object_summary::ObjectSummary;
 use super::text::Partial;
 use super::unique::ItemChoices;
 use crate::hash::{Fx, FxMap, pair};
@@ -433,7 +433,7 @@ pub struct Scratch {
     /// By stack.
     pub(super) usable: Vec<Option<Arc<Usable>>>,
     /// By stack.
-    pub(super) standing: Vec<Standing>,
+    pub(super) object_summaries: Vec<ObjectSummary>,
     /// The upper part of a stack, while it is taken apart.
     pub(super) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
@@ -472,7 +472,7 @@ impl Scratch {
             configs: Configs::new(),
             texts: Texts::new(),
             usable: Vec::new(),
-            standing: Vec::new(),
+            object_summaries: Vec::new(),
             path: Vec::new(),
             fresh: FxMap::default(),
             item_choices: FxMap::default(),

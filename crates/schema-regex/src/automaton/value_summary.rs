@@ -9,12 +9,12 @@ use super::common::{MAX_NODES, Print, Printer};
 use super::hints::much_room;
 use super::lexicon::NAMES;
 use super::node::{EMPTY, Leaf, StringMachine};
+use super::object_summary::More;
 use super::scratch::Scratch;
-use super::standing::More;
 
 /// What is asked of a value, as far as tokens reach, and when that is all.
 #[derive(Debug)]
-pub(super) struct NearPrint {
+pub(super) struct ValueSummary {
     print: Print,
     /// With what the names in its objects begin: where a token goes on behind the
     /// quotation mark with one of these, it reaches further.
@@ -60,7 +60,7 @@ impl SchemaAutomaton {
                 far: usize::MAX,
             };
             near.node(node)?;
-            Some(Box::new(NearPrint {
+            Some(Box::new(ValueSummary {
                 print: near.printer.finish(near.tallest),
                 heads: near.heads,
                 far: near.far,

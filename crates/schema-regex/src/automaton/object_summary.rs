@@ -12,7 +12,7 @@ use super::scratch::Scratch;
 
 /// Where an object stands behind the value of a member.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Standing {
+pub(super) enum ObjectSummary {
     /// Nobody has asked.
     #[default]
     Unasked,
@@ -45,15 +45,15 @@ pub(super) enum More {
 impl SchemaAutomaton {
     /// Appends all that the object on top of a stack, with a member open or behind one,
     /// means for tokens within the horizon, if that is less than its whole frame.
-    pub(super) fn push_standing(
+    pub(super) fn push_object_summary(
         &self,
         stack: u32,
         horizon: Horizon<'_>,
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> bool {
-        let (Some(heads), Standing::Told(told)) =
-            (horizon.name_heads(&NAMES), self.standing(stack, x))
+        let (Some(heads), ObjectSummary::Told(told)) =
+            (horizon.name_heads(&NAMES), self.object_summary(stack, x))
         else {
             return false;
         };
@@ -77,21 +77,23 @@ impl SchemaAutomaton {
         true
     }
 
-    pub(super) fn standing(&self, stack: u32, x: &mut Scratch) -> Standing {
+    pub(super) fn object_summary(&self, stack: u32, x: &mut Scratch) -> ObjectSummary {
         let at = stack as usize;
-        if let Some(known @ (Standing::Told(_) | Standing::Untold)) = x.standing.get(at) {
+        if let Some(known @ (ObjectSummary::Told(_) | ObjectSummary::Untold)) =
+            x.object_summaries.get(at)
+        {
             return *known;
         }
-        let told = self.fresh_standing(stack, x);
-        let standing = told.map_or(Standing::Untold, Standing::Told);
-        if x.standing.len() <= at {
-            x.standing.resize(at + 1, Standing::Unasked);
+        let told = self.fresh_object_summary(stack, x);
+        let summary = told.map_or(ObjectSummary::Untold, ObjectSummary::Told);
+        if x.object_summaries.len() <= at {
+            x.object_summaries.resize(at + 1, ObjectSummary::Unasked);
         }
-        x.standing[at] = standing;
-        standing
+        x.object_summaries[at] = summary;
+        summary
     }
 
-    fn fresh_standing(&self, stack: u32, x: &Scratch) -> Option<Told> {
+    fn fresh_object_summary(&self, stack: u32, x: &Scratch) -> Option<Told> {
         let frame = x.peek(stack).frame;
         if !frame.is_object || x.seen.get(frame.seen).unknown {
             return None;
