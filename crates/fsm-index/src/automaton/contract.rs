@@ -6,7 +6,7 @@ use crate::guide::MAX_COMPLETION;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::vocabulary::Having;
+use crate::vocabulary::{Area, Having};
 use crate::walk::Walker;
 use crate::{
     ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,
@@ -197,7 +197,7 @@ fn same_key<A: ByteAutomaton>(
         automaton,
         cursor,
         &mut scratch,
-        (trie, &[]),
+        Area::all(trie),
         meter,
         |_, _| {},
     );

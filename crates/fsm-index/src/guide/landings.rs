@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::budget::Meter;
+use crate::vocabulary::Area;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, Cursor, Error, Guide, TokenId};
 
@@ -41,7 +42,7 @@ impl<A: ByteAutomaton> Guide<A> {
             automaton,
             start,
             &mut scratch,
-            (trie, &[]),
+            Area::all(trie),
             &mut Meter::default(),
             |token, cursor| {
                 if !mask.allows(TokenId::new(token)) {

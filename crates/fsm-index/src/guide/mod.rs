@@ -491,8 +491,10 @@ impl<A: ByteAutomaton> Guide<A> {
         }
         let budget = budget.unwrap_or(self.index.mask_budget());
         let generation = &mut self.generation;
-        let at = (&self.state, &mut self.specials);
-        let row = self.index.lend(at, &mut self.work, generation, budget)?;
+        let (state, specials) = (&self.state, &mut self.specials);
+        let row = self
+            .index
+            .lend(state, specials, &mut self.work, generation, budget)?;
         self.row = Some(row);
         Ok(())
     }

@@ -88,9 +88,11 @@ impl Specials {
     /// Finds those that may come at a state, which the scratch has entered at `cursor`.
     pub(crate) fn find<A: ByteAutomaton>(
         &mut self,
-        (automaton, vocabulary): (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         symbols: &[TokenId],
-        (state, cursor): (&A::State, Cursor),
+        state: &A::State,
+        cursor: Cursor,
         scratch: &mut A::Scratch,
     ) {
         let list = &mut self.list;

@@ -195,10 +195,12 @@ impl<A: ByteAutomaton> Index<A> {
 
     /// What completes a text and is spelt by tokens.
     pub(crate) fn spelt_completion(&self, state: &A::State) -> Option<Vec<u8>> {
-        let of = (&self.automaton, &self.vocabulary);
+        let (automaton, vocabulary) = (&self.automaton, &self.vocabulary);
         match &self.spelling {
-            Spelling::Searched(search) => search.completion(of, state),
-            Spelling::Whole | Spelling::DeadEnds(_) => Search::default().completion(of, state),
+            Spelling::Searched(search) => search.completion(automaton, vocabulary, state),
+            Spelling::Whole | Spelling::DeadEnds(_) => {
+                Search::default().completion(automaton, vocabulary, state)
+            }
         }
     }
 
@@ -230,7 +232,8 @@ impl<A: ByteAutomaton> Index<A> {
     /// is over.
     pub(crate) fn lend(
         &self,
-        (state, specials): (&A::State, &mut Specials),
+        state: &A::State,
+        specials: &mut Specials,
         work: &mut Work<A>,
         generation: &mut Option<Arc<Generation>>,
         budget: &Budget,
@@ -250,9 +253,8 @@ impl<A: ByteAutomaton> Index<A> {
         }
         let known = generation.get_or_insert_with(|| cache.newest());
         let accepting = self.automaton.is_accepting(state);
-        let at = (state, cursor, accepting);
         work.meter = Meter::new(budget);
-        let row = self.row(at, work, known);
+        let row = self.row(state, cursor, accepting, work, known);
         match work.take_visited() {
             0 => {}
             nodes => cache.visit(nodes),
@@ -264,8 +266,14 @@ impl<A: ByteAutomaton> Index<A> {
                 Spelling::Whole => cursor,
                 _ => self.automaton.enter(state, &mut work.scratch),
             };
-            let of = (&self.automaton, &self.vocabulary);
-            specials.find(of, &self.specials, (state, cursor), &mut work.scratch);
+            let Index {
+                automaton,
+                vocabulary,
+                specials: symbols,
+                ..
+            } = self;
+            let scratch = &mut work.scratch;
+            specials.find(automaton, vocabulary, symbols, state, cursor, scratch);
         } else {
             specials.forget();
         }
@@ -287,7 +295,9 @@ impl<A: ByteAutomaton> Index<A> {
     /// The row of a state, of what tokens can finish.
     fn row(
         &self,
-        (state, cursor, accepting): (&A::State, Cursor, bool),
+        state: &A::State,
+        cursor: Cursor,
+        accepting: bool,
         work: &mut Work<A>,
         known: &Generation,
     ) -> Result<Arc<Row>, Error> {
@@ -295,12 +305,16 @@ impl<A: ByteAutomaton> Index<A> {
         let Spelling::Searched(search) = &self.spelling else {
             return masks.row(cursor, accepting, work);
         };
-        let of = (&self.automaton, &self.vocabulary);
+        let Index {
+            automaton,
+            vocabulary,
+            ..
+        } = self;
         let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
-        if !search.allowed(of, (state, cursor), work, &mut words)? {
+        if !search.allowed(automaton, vocabulary, state, cursor, work, &mut words)? {
             let row = masks.row(cursor, accepting, work)?;
             row.lay_out(&self.vocabulary, &mut words);
-            let gone = search.forbidden(of, state, |token| {
+            let gone = search.forbidden(automaton, vocabulary, state, |token| {
                 words[token as usize / 32] >> (token % 32) & 1 != 0
             });
             if gone.is_empty() {
@@ -329,9 +343,7 @@ impl<A: ByteAutomaton> Index<A> {
                 let cursor = self.automaton.enter(state, &mut work.scratch);
                 !dead_ends.contains(&cursor)
             }
-            Spelling::Searched(search) => {
-                search.is_live((&self.automaton, &self.vocabulary), state)
-            }
+            Spelling::Searched(search) => search.is_live(&self.automaton, &self.vocabulary, state),
         }
     }
 

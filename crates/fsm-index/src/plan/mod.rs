@@ -10,6 +10,7 @@ mod token_sink;
 mod top_level;
 
 use crate::automaton::Parts;
+use crate::vocabulary::Area;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             depth,
             stands: true,
         };
-        self.keep((cursor, Thing::Row), &row, missed, work);
+        self.keep(cursor, Thing::Row, &row, missed, work);
         work.origin = Origin::Shared;
         if let Some(depth) = missed_at {
             work.origin = Origin::Computed;
@@ -193,14 +194,15 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// Remembers a row that was just computed, or found elsewhere.
     fn keep(
         &self,
-        (cursor, thing): (Cursor, Thing),
+        cursor: Cursor,
+        thing: Thing,
         row: &Arc<Row>,
         missed: Missed,
         work: &mut Work<A>,
     ) {
         let used = self.depth_used(work);
         let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
-        self.remember((&self.known.rows, row), (used, missed), work, key);
+        self.remember(&self.known.rows, row, used, missed, work, key);
     }
 
     /// What a table holds by ever deeper keys of one cursor, and how many levels of its stack
@@ -228,8 +230,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// [`look_up`](RowMaker::look_up), which missed it, finds it.
     fn remember<V: Clone>(
         &self,
-        (table, value): (&HashTrie<V>, &V),
-        (used, missed): (usize, Missed),
+        table: &HashTrie<V>,
+        value: &V,
+        used: usize,
+        missed: Missed,
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) {
@@ -260,14 +264,15 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// Puts the key of a thing into the working memory.
     fn key(&self, cursor: Cursor, thing: Thing, depth: usize, work: &mut Work<A>) -> bool {
         let horizon = self.vocabulary.trie().horizon();
-        self.key_within(cursor, (thing, depth), horizon, work)
+        self.key_within(cursor, thing, depth, horizon, work)
     }
 
     /// The same of a thing that depends on no longer tokens than those of a horizon.
     fn key_within(
         &self,
         cursor: Cursor,
-        (thing, depth): (Thing, usize),
+        thing: Thing,
+        depth: usize,
         horizon: Horizon<'_>,
         work: &mut Work<A>,
     ) -> bool {
@@ -283,7 +288,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn shared_key(
         &self,
         cursor: Cursor,
-        (thing, depth): (Thing, usize),
+        thing: Thing,
+        depth: usize,
         horizon: Horizon<'_>,
         scratch: &mut A::Scratch,
         key: &mut Key,
@@ -317,13 +323,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             return self.walk(cursor, None, accepting, work);
         }
         let description = self.describe(cursor, work);
-        self.make((cursor, description), accepting, work)
+        self.make(cursor, description, accepting, work)
     }
 
     /// The row at a cursor, by the way that its description names.
     fn make(
         &self,
-        (cursor, description): (Cursor, Description),
+        cursor: Cursor,
+        description: Description,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
@@ -343,8 +350,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 let next = self.describe(text.next, work).text();
                 match next {
                     Some(next) if next.next == text.next && text.next != cursor => {
-                        let like = (text.next, None);
-                        self.patch(cursor, like, accepting, work)
+                        self.patch(cursor, text.next, None, accepting, work)
                     }
                     _ => self.walk(cursor, Some(text), accepting, work),
                 }
@@ -353,7 +359,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             Description::Like {
                 cursor: like,
                 apart,
-            } => self.patch(cursor, (like, apart), accepting, work),
+            } => self.patch(cursor, like, apart, accepting, work),
             Description::Top(_) | Description::Unknown => self.walk(cursor, None, accepting, work),
         }
     }
@@ -412,11 +418,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             words,
             ..
         } = work;
-        let limits = (self.vocabulary.width(), self.sparse);
-        let mut met = TokenSink::none(tokens, words, limits);
+        let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), self.sparse);
         let trie = self.vocabulary.trie();
         let hit = |token: u32, _| met.put(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), meter, hit);
+        let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
         work.meter.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
@@ -451,7 +456,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 words.allow(token);
             }
         };
-        let visited = walker.walk(self.automaton, cursor, scratch, (trie, &[]), meter, hit);
+        let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
         work.meter.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
     }

@@ -14,7 +14,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     pub(super) fn patch(
         &self,
         cursor: Cursor,
-        (like, apart): (Cursor, Option<Texts>),
+        like: Cursor,
+        apart: Option<Texts>,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
@@ -30,27 +31,26 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     let part = self.part_on_top(like, top, work)?;
                     if work.walker.visited() - before > WORTH_A_ROW {
                         let row = self.known.pool(self.row_on_top(part.clone(), false, work));
-                        self.keep((like, Thing::Likeness), &row, missed, work);
+                        self.keep(like, Thing::Likeness, &row, missed, work);
                     }
-                    return self.patch_on_top((cursor, like, apart), part, accepting, work);
+                    return self.patch_on_top([cursor, like], apart, part, accepting, work);
                 }
                 // That one may in turn be patched from another.
-                let row = self.make((like, description), false, work)?;
+                let row = self.make(like, description, false, work)?;
                 let row = self.known.pool(row);
-                self.keep((like, Thing::Likeness), &row, missed, work);
+                self.keep(like, Thing::Likeness, &row, missed, work);
                 row
             }
         };
         if let Row::Delta(changed) = &*row {
             work.changes.clone_from(changed.changes());
             let part = changed.part().clone();
-            return self.patch_on_top((cursor, like, apart), part, accepting, work);
+            return self.patch_on_top([cursor, like], apart, part, accepting, work);
         }
         let mut words = std::mem::take(&mut work.words);
         words.resize(self.vocabulary.width().div_ceil(32), 0);
         row.lay_out(self.vocabulary, &mut words);
-        let both = (cursor, like, apart);
-        let visited = self.differ(both, work, words.as_mut_slice());
+        let visited = self.differ([cursor, like], apart, work, words.as_mut_slice());
         work.words = words;
         work.meter.walked(visited)?;
         Ok(self.row_of_words(accepting, work))
@@ -59,13 +59,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// From the part of `like` and its changes in the working memory.
     fn patch_on_top(
         &self,
-        both: (Cursor, Cursor, Option<Texts>),
+        both: [Cursor; 2],
+        apart: Option<Texts>,
         part: Arc<Part>,
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Row, Error> {
         let mut changes = std::mem::take(&mut work.changes);
-        let visited = self.differ(both, work, &mut changes);
+        let visited = self.differ(both, apart, work, &mut changes);
         work.changes = changes;
         work.meter.walked(visited)?;
         Ok(self.row_on_top(part, accepting, work))
@@ -86,13 +87,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         changes.clear();
-        let both = (cursor, Cursor::DEAD);
+        let both = [cursor, Cursor::DEAD];
         let trie = self.vocabulary.trie();
         let before = walker.visited();
         walker.differ_behind(self.automaton, both, scratch, trie, texts, changes);
-        let mut changes = std::mem::take(&mut work.changes);
-        self.differ_at_ends(work, &mut changes);
-        work.changes = changes;
         work.meter.walked(work.walker.visited() - before)?;
         if let Some(row) = self.row_of_few(&[], accepting, work) {
             return Ok(row);
@@ -102,10 +100,11 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         Ok(self.row_of_words(accepting, work))
     }
 
-    /// Turns the bits of `like` into those of `cursor`; how many nodes that took.
+    /// Turns the bits of the second cursor into those of the first; how many nodes that took.
     fn differ(
         &self,
-        (cursor, like, apart): (Cursor, Cursor, Option<Texts>),
+        both: [Cursor; 2],
+        apart: Option<Texts>,
         work: &mut Work<A>,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
@@ -116,31 +115,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         let trie = self.vocabulary.trie();
-        let both = (cursor, like);
-        let before = walker.visited();
         match apart {
-            Some(texts) => {
-                walker.differ_behind(self.automaton, both, scratch, trie, &texts, bits);
-                self.differ_at_ends(work, bits);
-            }
-            None => {
-                walker.difference(self.automaton, both, scratch, trie, meter, bits);
-            }
+            Some(texts) => walker.differ_behind(self.automaton, both, scratch, trie, &texts, bits),
+            None => walker.difference(self.automaton, both, scratch, trie, meter, bits),
         }
-        work.walker.visited() - before
-    }
-
-    /// The differences behind the texts of a list, as many as end at a node of the
-    /// trie.
-    fn differ_at_ends(&self, work: &mut Work<A>, bits: &mut (impl Bits + ?Sized)) {
-        let trie = self.vocabulary.trie();
-        let Work {
-            scratch, walker, ..
-        } = work;
-        let ends = walker.take_ends();
-        for end in &ends {
-            walker.difference_at(self.automaton, end, scratch, trie, bits);
-        }
-        walker.put_back(ends);
     }
 }

@@ -40,7 +40,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         // It may be the last to hold its part.
         shared.charge(row.part().map_or(0, Part::memory));
         let row = shared.pool(row.clone());
-        self.remember((&shared.rows, &row), (used, Missed::at(missed)), work, key);
+        self.remember(&shared.rows, &row, used, Missed::at(missed), work, key);
     }
 
     /// Puts the key of a row in words that other automata use, too, into the working
@@ -51,7 +51,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
-        let is_told = self.shared_key(cursor, (Thing::Row, depth), horizon, scratch, key);
+        let is_told = self.shared_key(cursor, Thing::Row, depth, horizon, scratch, key);
         key.push(u32::try_from(self.sparse).unwrap_or(u32::MAX));
         is_told
     }

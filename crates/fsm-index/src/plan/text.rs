@@ -8,7 +8,7 @@ use crate::cache::Known;
 use crate::cache::{Key, Thing};
 use crate::rows::Bits;
 use crate::rows::HalfOnTop;
-use crate::vocabulary::Cut;
+use crate::vocabulary::{Area, Cut};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {
@@ -132,7 +132,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) -> Result<Arc<[u32]>, Error> {
         let key = |depth, work: &mut Work<A>| {
             let horizon = cut.rests().horizon();
-            let keyed = self.key_within(cursor, (Thing::Rests, depth), horizon, work);
+            let keyed = self.key_within(cursor, Thing::Rests, depth, horizon, work);
             work.key.push(class.0);
             keyed
         };
@@ -147,7 +147,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let here = self.automaton.describe(cursor, horizon, &mut work.scratch);
         let rests = match here {
             Description::Top(_) => {
-                let on_top = self.half_on_top(cursor, (Half::Rests, class), cut, work)?;
+                let on_top = self.half_on_top(cursor, Half::Rests, class, cut, work)?;
                 let mut rests = on_top.sure.to_vec();
                 let mut visited = 0;
                 for open in &on_top.open {
@@ -160,8 +160,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     let behind = walker.lead(self.automaton, cursor, scratch, lead);
                     if !behind.is_dead() {
                         let hit = |rest| rests.push(rest);
-                        let here = (trie, first);
-                        visited += walker.walk_below(self.automaton, behind, scratch, here, hit);
+                        visited +=
+                            walker.walk_below(self.automaton, behind, scratch, trie, first, hit);
                     }
                 }
                 work.meter.walked(visited)?;
@@ -175,7 +175,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     walker,
                     ..
                 } = work;
-                let all = (cut.rests(), &[][..]);
+                let all = Area::all(cut.rests());
                 let hit = |rest, _| rests.push(rest);
                 let visited = walker.walk(self.automaton, cursor, scratch, all, meter, hit);
                 work.meter.walked(visited)?;
@@ -184,8 +184,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         };
         let rests = self.known.pool_rests(rests);
         let used = self.depth_used(work);
-        let table = (&self.known.rests, &rests);
-        self.remember(table, (used, Missed::at(missed)), work, key);
+        let missed = Missed::at(missed);
+        self.remember(&self.known.rests, &rests, used, missed, work, key);
         Ok(rests)
     }
 
@@ -194,16 +194,17 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     pub(super) fn half_on_top(
         &self,
         cursor: Cursor,
-        (half, class): (Half, ClassId),
+        half: Half,
+        class: ClassId,
         cut: &Cut,
         work: &mut Work<A>,
     ) -> Result<Arc<HalfOnTop>, Error> {
-        let (thing, (trie, skip)) = match half {
-            Half::Rests => (Thing::RestsOnTop, (cut.rests(), &[][..])),
+        let (thing, area) = match half {
+            Half::Rests => (Thing::RestsOnTop, Area::all(cut.rests())),
             Half::Others => (Thing::OthersOnTop, cut.others(self.vocabulary.trie())),
         };
-        let horizon = trie.horizon();
-        let keyed = self.key_within(cursor, (thing, 1), horizon, work);
+        let horizon = area.trie.horizon();
+        let keyed = self.key_within(cursor, thing, 1, horizon, work);
         work.key.push(class.0);
         if keyed && let Known::Value(half) = self.known.halves.get(work.key.words()) {
             return Ok(half);
@@ -212,7 +213,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let mut shared_key = Key::default();
         let is_shared = self.automaton.text_class(class) == self.automaton.lexicon().plain && {
             let scratch = &mut work.scratch;
-            self.shared_key(cursor, (thing, 1), horizon, scratch, &mut shared_key)
+            self.shared_key(cursor, thing, 1, horizon, scratch, &mut shared_key)
         };
         let shared = is_shared.then(|| self.shared.newest());
         if let Some(shared) = &shared
@@ -230,7 +231,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             walker,
             ..
         } = work;
-        let all = self.ground(trie, skip);
+        let all = self.ground(area);
         let hit = |token| sure.push(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
         work.meter.walked(visited)?;

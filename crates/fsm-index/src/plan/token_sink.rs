@@ -18,7 +18,8 @@ impl<'a> TokenSink<'a> {
     pub(super) fn none(
         tokens: &'a mut Vec<u32>,
         words: &'a mut Vec<u32>,
-        (width, few): (usize, usize),
+        width: usize,
+        few: usize,
     ) -> Self {
         tokens.clear();
         TokenSink {

@@ -11,7 +11,7 @@ use crate::cache::Known;
 use crate::cache::Thing;
 use crate::rows::{Bits, Changes};
 use crate::rows::{Open, OpenRest, Part};
-use crate::vocabulary::{Cut, Trie};
+use crate::vocabulary::{Area, Cut, Trie};
 use crate::walk::Free;
 use crate::walk::Ground;
 use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
@@ -49,7 +49,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let before = work.walker.visited();
         let all = self.vocabulary.trie();
         let own = match &part.open_rests {
-            Some((cut, _)) => cut.others(all).0,
+            Some((cut, _)) => cut.others(all).trie,
             None => all,
         };
         let mut way = Way::new(cursor);
@@ -95,10 +95,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         if cursor.is_dead() {
             return;
         }
-        let here = (trie, open.node as usize);
+        let node = open.node as usize;
         let changes = &mut work.changes;
         let hit = |token| put(token, changes);
-        walker.walk_below(self.automaton, cursor, scratch, here, hit);
+        walker.walk_below(self.automaton, cursor, scratch, trie, node, hit);
     }
 
     /// The part at `cursor`, which is not known to this index yet: another one
@@ -111,7 +111,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) -> Result<Arc<Part>, Error> {
         let horizon = self.vocabulary.trie().horizon();
         let Work { scratch, key, .. } = work;
-        if !self.shared_key(cursor, (Thing::Part, 1), horizon, scratch, key) {
+        if !self.shared_key(cursor, Thing::Part, 1, horizon, scratch, key) {
             return Ok(Arc::new(self.part(cursor, top, work)?));
         }
         let shared = self.shared.newest();
@@ -132,7 +132,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);
             if let Some(cut) = self.cut(class) {
-                return self.cut_part(cursor, (top, text), cut, work);
+                return self.cut_part(cursor, top, text, cut, work);
             }
         }
         // Where the loop is no help yet, free text may be.
@@ -147,7 +147,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             words,
             ..
         } = work;
-        let mut met = TokenSink::none(tokens, words, (self.vocabulary.width(), Part::FEW));
+        let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), Part::FEW);
         if let Some(free) = &unstepped {
             met = met.with(
                 &self
@@ -157,7 +157,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
         let all = Ground {
             free: unstepped,
-            ..self.ground(self.vocabulary.trie(), &[])
+            ..self.ground(Area::all(self.vocabulary.trie()))
         };
         let hit = |token| met.put(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
@@ -177,21 +177,21 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     fn cut_part(
         &self,
         cursor: Cursor,
-        (top, text): (TopText, TextLoop),
+        top: TopText,
+        text: TextLoop,
         cut: Arc<Cut>,
         work: &mut Work<A>,
     ) -> Result<Part, Error> {
         let mut stretches = Vec::new();
         let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
-            self.half_on_top(next, (Half::Rests, text.class), &cut, work)
+            self.half_on_top(next, Half::Rests, text.class, &cut, work)
         })?;
         let Some(bound) = bound else {
             // Some characters of the class go on in another way.
             let top = TopText { text: None, ..top };
             return self.part(cursor, top, work);
         };
-        let half = (Half::Others, text.class);
-        let others = self.half_on_top(cursor, half, &cut, work)?;
+        let others = self.half_on_top(cursor, Half::Others, text.class, &cut, work)?;
         let words = &mut work.words;
         cut.put_plain(bound, words);
         let mut open_rests: Vec<OpenRest> = Vec::new();
@@ -245,11 +245,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             .max_by_key(|free| free.kinds().count())
     }
 
-    /// Where a walk goes that leaves out ranges of nodes.
-    pub(super) fn ground<'t>(&'t self, trie: &'t Trie, skip: &'t [(u32, u32)]) -> Ground<'t> {
+    /// Where a walk goes.
+    pub(super) fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
         Ground {
-            trie,
-            skip,
+            area,
             free: None,
             language: self.language,
             much: match self.text_runs {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::budget::Meter;
+use crate::vocabulary::Area;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, Vocabulary};
 
@@ -46,7 +47,7 @@ pub(crate) fn dead_ends(
             automaton,
             at,
             &mut (),
-            (trie, &[]),
+            Area::all(trie),
             &mut Meter::default(),
             hit,
         );

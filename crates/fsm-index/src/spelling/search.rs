@@ -14,7 +14,7 @@ use crate::budget::Meter;
 use crate::guide::{MAX_COMPLETION, Piece, pieces};
 use crate::plan::Work;
 use crate::rows::Bits;
-use crate::vocabulary::segment_ends;
+use crate::vocabulary::{Area, segment_ends};
 use crate::walk::Walker;
 use crate::{
     ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, Scope, SpecialId, TokenId,
@@ -78,7 +78,7 @@ impl Search {
         vocabulary: &Vocabulary,
     ) -> Result<(), Error> {
         let start = automaton.start();
-        match self.search((automaton, vocabulary), &start) {
+        match self.search(automaton, vocabulary, &start) {
             Found::Text(_) => Ok(()),
             Found::Nothing => Err(nothing_left(automaton, vocabulary)),
             Found::GivenUp => Err(Error::new(
@@ -95,19 +95,21 @@ impl Search {
     /// Whether tokens can finish the text. What a search gave up counts as what they cannot.
     pub(crate) fn is_live<A: ByteAutomaton>(
         &self,
-        of: (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> bool {
-        matches!(self.search(of, state), Found::Text(_))
+        matches!(self.search(automaton, vocabulary, state), Found::Text(_))
     }
 
     /// A text that finishes this one and that tokens spell, if one is found.
     pub(crate) fn completion<A: ByteAutomaton>(
         &self,
-        of: (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> Option<Vec<u8>> {
-        match self.search(of, state) {
+        match self.search(automaton, vocabulary, state) {
             Found::Text(text) => Some(text),
             Found::Nothing | Found::GivenUp => None,
         }
@@ -118,8 +120,10 @@ impl Search {
     /// [`Search::forbidden`] tells enough.
     pub(crate) fn allowed<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
-        (state, cursor): (&A::State, Cursor),
+        automaton: &A,
+        vocabulary: &Vocabulary,
+        state: &A::State,
+        cursor: Cursor,
         work: &mut Work<A>,
         words: &mut [u32],
     ) -> Result<bool, Error> {
@@ -130,7 +134,7 @@ impl Search {
         let (scratch, walker, meter) = work.parts();
         walker.begin::<A>();
         let hit = |token, to| landings.push((to, token));
-        let trie = (vocabulary.trie(), &[][..]);
+        let trie = Area::all(vocabulary.trie());
         let visited = walker.walk(automaton, cursor, scratch, trie, meter, hit);
         meter.walked(visited)?;
         landings.sort_unstable();
@@ -139,7 +143,7 @@ impl Search {
             let mut tokens = group.iter().map(|&(_, token)| token);
             let landed =
                 tokens.find_map(|token| behind(automaton, vocabulary, state, token, scratch));
-            if landed.is_some_and(|after| self.is_live((automaton, vocabulary), &after)) {
+            if landed.is_some_and(|after| self.is_live(automaton, vocabulary, &after)) {
                 group.iter().for_each(|&(_, token)| words.allow(token));
             }
         }
@@ -149,7 +153,8 @@ impl Search {
     /// Of the tokens that end inside a character those that lead to where none leads on.
     pub(crate) fn forbidden<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
         mut is_allowed: impl FnMut(u32) -> bool,
     ) -> Vec<u32> {
@@ -158,14 +163,15 @@ impl Search {
         let tokens = tokens.filter(|&token| {
             is_allowed(token)
                 && behind(automaton, vocabulary, state, token, &mut scratch)
-                    .is_none_or(|after| !self.is_live((automaton, vocabulary), &after))
+                    .is_none_or(|after| !self.is_live(automaton, vocabulary, &after))
         });
         tokens.collect()
     }
 
     fn search<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> Found {
         let mut scratch = automaton.scratch();
@@ -188,7 +194,7 @@ impl Search {
             let cursor = automaton.enter(&state, &mut scratch);
             landings.clear();
             walker.begin::<A>();
-            let trie = (vocabulary.trie(), &[][..]);
+            let trie = Area::all(vocabulary.trie());
             let hit = |token, to| landings.push((to, token));
             visited += walker.walk(
                 automaton,

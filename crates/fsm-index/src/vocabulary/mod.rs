@@ -22,7 +22,7 @@ pub(crate) use having::Having;
 pub(crate) use kinds::{AllBelow, Kinds};
 pub(crate) use spellable::{Spellable, segment_ends};
 pub use token_id::{SpecialId, TokenId};
-pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
+pub(crate) use trie::{Area, Child, NO_TOKEN, Siblings, Trie};
 
 use having::MARKS;
 use tokens::Tokens;

@@ -79,6 +79,21 @@ impl Reaches {
     }
 }
 
+/// What of a trie is walked.
+#[derive(Clone, Copy)]
+pub(crate) struct Area<'a> {
+    pub(crate) trie: &'a Trie,
+    /// Ranges of nodes that are left out, ascending, whole subtrees.
+    pub(crate) skip: &'a [(u32, u32)],
+}
+
+impl<'a> Area<'a> {
+    /// All of it.
+    pub(crate) fn all(trie: &'a Trie) -> Area<'a> {
+        Area { trie, skip: &[] }
+    }
+}
+
 impl Trie {
     /// `tokens` need no order; tokens without bytes are left out.
     pub(crate) fn new<'a>(tokens: impl Iterator<Item = (TokenId, &'a [u8])>) -> Trie {

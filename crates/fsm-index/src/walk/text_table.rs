@@ -104,7 +104,8 @@ impl<'a> Text<'a> {
     /// that can be read.
     pub(crate) fn at<A: ByteAutomaton>(
         automaton: &'a A,
-        (cursor, depth): (Cursor, usize),
+        cursor: Cursor,
+        depth: usize,
         horizon: Horizon<'_>,
         scratch: &mut A::Scratch,
         readings: &mut TextTable,

@@ -8,7 +8,7 @@ use super::walker::{Walker, fresh};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::Open;
-use crate::vocabulary::{AllBelow, Child, Kinds, NO_TOKEN, Trie};
+use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
 
 /// To fewer children each step is taken.
@@ -17,9 +17,7 @@ const WORTH_ASKING: usize = 2;
 /// Where a walk goes.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    pub(crate) trie: &'a Trie,
-    /// Ranges of nodes that are left out, ascending, whole subtrees.
-    pub(crate) skip: &'a [(u32, u32)],
+    pub(crate) area: Area<'a>,
     /// What text is free where the walk begins.
     pub(crate) free: Option<Free>,
     /// Of subtrees of fewer nodes it is not asked which text is free.
@@ -62,13 +60,13 @@ impl<'a> Ground<'a> {
     #[inline]
     fn has_much_below(&self, child: Child) -> bool {
         child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
-            let node = &self.trie.nodes()[child.node as usize];
+            let node = &self.area.trie.nodes()[child.node as usize];
             node.end - child.node > self.much
         }
     }
 
     fn below(&self) -> &'a AllBelow {
-        self.trie.below()
+        self.area.trie.below()
     }
 }
 
@@ -88,7 +86,7 @@ impl Walker {
     ) -> (u64, Vec<Open>) {
         // Steps that looked deeper may be remembered.
         self.begin::<A>();
-        let trie = ground.trie;
+        let Area { trie, skip } = ground.area;
         let path = fresh(&mut self.path, trie, start);
         let next = self.next.fresh(trie);
         next.0[0] = automaton.next_bytes_on_top(start, scratch);
@@ -97,7 +95,7 @@ impl Walker {
         let language = ground.language;
         let kinds = |class| language.kinds(automaton.text_class(class));
         let mut open = Vec::new();
-        let mut text = Text::at(automaton, (start, 0), horizon, scratch, readings);
+        let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
         let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
         if let Some(text) = &text {
             let free = match ground.free {
@@ -106,12 +104,12 @@ impl Walker {
             };
             root = root.at(Some(text.start)).with(free);
         }
-        let mut descent = Descent::new(trie, &mut self.levels, root, ground.skip);
+        let mut descent = Descent::new(trie, &mut self.levels, root, skip);
         loop {
             let Level { place, free, .. } = descent.level();
             let met = match (&text, place) {
                 (Some(text), Some(_)) => {
-                    text.read_on(&mut descent, (ground, kinds), readings, meter, &mut hit)
+                    text.read_on(&mut descent, ground, kinds, readings, meter, &mut hit)
                 }
                 _ => {
                     let depth = descent.depth;
@@ -161,8 +159,7 @@ impl Walker {
             let free = free.and_then(|free| free.behind(byte, &ground.language.plain));
             let mut level = Level::of(children.clone()).with(free);
             if text.is_none() && language.quote == Some(byte) {
-                let here = (cursor, depth + 1);
-                text = Text::at(automaton, here, horizon, scratch, readings);
+                text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
                 if let Some(text) = &text {
                     level = level.at(Some(text.start));
                     if ground.has_much_below(child) {
@@ -201,7 +198,8 @@ impl Text<'_> {
     fn read_on(
         &self,
         descent: &mut Descent<'_>,
-        (ground, kinds): (Ground<'_>, impl Fn(ClassId) -> Kinds + Copy),
+        ground: Ground<'_>,
+        kinds: impl Fn(ClassId) -> Kinds + Copy,
         readings: &mut TextTable,
         meter: &mut Meter,
         hit: &mut impl FnMut(u32),

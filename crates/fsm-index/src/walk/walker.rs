@@ -7,7 +7,7 @@ use super::text_table::TextTable;
 use crate::automaton::Parts;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::rows::Bits;
-use crate::vocabulary::{Child, NO_TOKEN, Trie};
+use crate::vocabulary::{Area, Child, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, Cursor, Texts, TokenMask, Vocabulary};
 
 /// Working memory of walks; keep it between them.
@@ -22,8 +22,6 @@ pub(crate) struct Walker {
     pub(crate) levels: Levels,
     /// What texts on the way have read.
     pub(crate) readings: TextTable,
-    /// Where texts of a list ended.
-    ends: Vec<End>,
     /// Nodes of all walks that nobody has asked for yet.
     pub(crate) visited: u64,
 }
@@ -80,21 +78,20 @@ impl Walker {
     }
 
     /// Calls `hit` with each token that may come at `start`, tokens with the
-    /// same bytes once, and the cursor behind it. The nodes in the ranges
-    /// `skip` (ascending, whole subtrees) are left out. How many nodes were
+    /// same bytes once, and the cursor behind it. How many nodes were
     /// visited; the walk ends early where `meter` says so.
     pub(crate) fn walk<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         start: Cursor,
         scratch: &mut A::Scratch,
-        (trie, skip): (&Trie, &[(u32, u32)]),
+        area: Area<'_>,
         meter: &mut Meter,
         hit: impl FnMut(u32, Cursor),
     ) -> u64 {
-        fresh(&mut self.path, trie, start);
-        self.next.fresh(trie).0[0] = automaton.next_bytes(start, scratch);
-        self.go_down(automaton, scratch, (trie, None, skip), meter, hit)
+        fresh(&mut self.path, area.trie, start);
+        self.next.fresh(area.trie).0[0] = automaton.next_bytes(start, scratch);
+        self.go_down(automaton, scratch, area, None, meter, hit)
     }
 
     /// The cursor behind some bytes.
@@ -117,7 +114,8 @@ impl Walker {
         automaton: &A,
         cursor: Cursor,
         scratch: &mut A::Scratch,
-        (trie, node): (&Trie, usize),
+        trie: &Trie,
+        node: usize,
         mut hit: impl FnMut(u32),
     ) -> u64 {
         let path = fresh(&mut self.path, trie, Cursor::DEAD);
@@ -131,9 +129,9 @@ impl Walker {
             hit(first.token);
         }
         self.visited += 1;
-        let below = (trie, Some(node), &[][..]);
+        let (all, top) = (Area::all(trie), Some(node));
         let hit = |token, _| hit(token);
-        1 + self.go_down(automaton, scratch, below, &mut Meter::default(), hit)
+        1 + self.go_down(automaton, scratch, all, top, &mut Meter::default(), hit)
     }
 
     /// Walks through what is below a node, or the whole trie for `None`, whose cursor and
@@ -142,7 +140,8 @@ impl Walker {
         &mut self,
         automaton: &A,
         scratch: &mut A::Scratch,
-        (trie, top, skip): (&Trie, Option<usize>, &[(u32, u32)]),
+        Area { trie, skip }: Area<'_>,
+        top: Option<usize>,
         meter: &mut Meter,
         mut hit: impl FnMut(u32, Cursor),
     ) -> u64 {
@@ -212,7 +211,7 @@ impl Walker {
     pub(crate) fn difference<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        (cursor, known): (Cursor, Cursor),
+        [cursor, known]: [Cursor; 2],
         scratch: &mut A::Scratch,
         trie: &Trie,
         meter: &mut Meter,
@@ -235,19 +234,16 @@ impl Walker {
     }
 
     /// As [`Walker::difference`], where all differences lie behind the texts of
-    /// a list, or on the way to them if `known` is dead. The subtrees behind the last
-    /// bytes of the texts are left to the caller: see
-    /// [`Walker::take_ends`].
+    /// a list, or on the way to them if `known` is dead.
     pub(crate) fn differ_behind<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        (cursor, known): (Cursor, Cursor),
+        [cursor, known]: [Cursor; 2],
         scratch: &mut A::Scratch,
         trie: &Trie,
         texts: &Texts,
         bits: &mut (impl Bits + ?Sized),
     ) -> u64 {
-        self.ends.clear();
         fresh(&mut self.path, trie, cursor);
         // All that may come is listed: of another cursor nothing need be known.
         let listed = known.is_dead();
@@ -310,7 +306,6 @@ impl Walker {
                     visited += self.difference_in(automaton, scratch, trie, range, bits);
                 }
                 if let Some(child) = behind[1] {
-                    let node = child.node as usize;
                     let byte = text[depth];
                     let mut cursors = [self.path[depth], self.other[depth]];
                     for cursor in &mut cursors[..if listed { 1 } else { 2 }] {
@@ -318,7 +313,9 @@ impl Walker {
                     }
                     visited += 1;
                     if cursors[0] != cursors[1] {
-                        self.ends.push(End { node, cursors });
+                        let node = child.node as usize;
+                        visited +=
+                            self.difference_at(automaton, cursors, scratch, trie, node, bits);
                     }
                 }
                 match next {
@@ -333,42 +330,31 @@ impl Walker {
         visited
     }
 
-    /// Where the texts of the last list end, as far as that is in the trie; to be put
-    /// back afterwards.
-    pub(crate) fn take_ends(&mut self) -> Vec<End> {
-        std::mem::take(&mut self.ends)
-    }
-
-    pub(crate) fn put_back(&mut self, ends: Vec<End>) {
-        self.ends = ends;
-    }
-
-    /// The differences in a subtree at whose first node two texts end.
-    pub(crate) fn difference_at<A: ByteAutomaton>(
+    /// The differences in a subtree, of whose first node these are the cursors behind its
+    /// byte.
+    fn difference_at<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
-        end: &End,
+        [cursor, known]: [Cursor; 2],
         scratch: &mut A::Scratch,
         trie: &Trie,
+        node: usize,
         bits: &mut (impl Bits + ?Sized),
-    ) {
-        let first = &trie.nodes()[end.node];
-        let to = first.end as usize;
-        let [cursor, before] = end.cursors;
+    ) -> u64 {
+        let first = &trie.nodes()[node];
+        let end = first.end as usize;
         if cursor.is_dead() {
-            let nodes = trie.nodes()[end.node..to].iter();
+            let nodes = trie.nodes()[node..end].iter();
             let tokens = nodes.map(|node| node.token).filter(|&t| t != NO_TOKEN);
             tokens.for_each(|token| bits.forbid(token));
-            return;
+            return 0;
         }
-        fresh(&mut self.path, trie, Cursor::DEAD);
-        fresh(&mut self.other, trie, Cursor::DEAD);
         let depth = first.depth as usize;
-        (self.path[depth], self.other[depth]) = (cursor, before);
+        (self.path[depth], self.other[depth]) = (cursor, known);
         if first.token != NO_TOKEN {
             bits.allow(first.token);
         }
-        self.visited += self.difference_in(automaton, scratch, trie, end.node + 1..to, bits);
+        self.difference_in(automaton, scratch, trie, node + 1..end, bits)
     }
 
     /// The differences in a part of the trie; the cursors on the way to it are
@@ -432,14 +418,6 @@ impl Walker {
         }
         visited
     }
-}
-
-/// Where a text of a list ends: the node of its last byte, and the two cursors
-/// behind that.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    pub(crate) node: usize,
-    pub(crate) cursors: [Cursor; 2],
 }
 
 /// A path as long as the longest token, with its first cursor. What stands behind
