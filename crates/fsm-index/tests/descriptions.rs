@@ -3,11 +3,13 @@
 
 mod json_like;
 
+use std::sync::Arc;
+
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
-    Lexicon, PlainText, ReadText, Scope, TextAt, TextLoop, TextStep, Texts, TokenId, TopText,
-    Vocabulary,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Guide, Horizon, Index,
+    IndexConfig, KeyLanguage, Lexicon, PlainText, ReadText, Scope, TextAt, TextLoop, TextStep,
+    Texts, TokenId, TopText, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -347,4 +349,38 @@ fn a_walk_that_looks_deeper_than_it_says_is_caught() {
     };
     assert_eq!(told(false), Ok(()));
     assert!(told(true).is_err());
+}
+
+#[test]
+fn rows_are_shared_within_a_bound_until_they_are_cleared() {
+    let automaton = Sample {
+        lie: Lie::None,
+        on_top: true,
+    };
+    let masks = |vocabulary: &Vocabulary| {
+        let index = Index::lazy(automaton, vocabulary, &IndexConfig::default()).unwrap();
+        let index = Arc::new(index);
+        let mut guide = Guide::new(index.clone());
+        for byte in b"ab#o" {
+            guide.mask().unwrap();
+            guide.advance(TokenId::new((*byte).into())).unwrap();
+        }
+        index.stats()
+    };
+    let vocabulary = vocabulary();
+    assert_eq!(vocabulary.shared_rows().stats().bytes(), 0);
+    let first = masks(&vocabulary);
+    assert!(first.rows_computed > 0 && first.rows_common == 0);
+    let stats = vocabulary.shared_rows().stats();
+    assert!(stats.rows > 0 && stats.row_bytes > 0, "{stats:?}");
+    let second = masks(&vocabulary.clone());
+    assert!(second.rows_computed == 0 && second.rows_common > 0);
+    vocabulary.shared_rows().clear();
+    assert_eq!(vocabulary.shared_rows().stats().rows, 0);
+    assert!(masks(&vocabulary).rows_computed > 0);
+
+    let forgetful = vocabulary.with_shared_rows(0);
+    masks(&forgetful);
+    assert!(masks(&forgetful).rows_computed > 0);
+    assert!(masks(&vocabulary).rows_computed == 0, "the handles differ");
 }
