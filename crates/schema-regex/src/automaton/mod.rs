@@ -8,65 +8,13 @@
 //! gone. A thread that cannot be finished any more is dropped at once, so what
 //! is left is always live.
 
-mod after_names;
-mod alias;
-mod amounts;
-mod another;
-mod build;
-mod caps;
-mod catalog;
-mod common;
-mod compile;
-mod declared;
-mod demands;
-mod dfa;
-mod difference;
-mod different;
-mod digits;
-mod endless;
-mod equality;
-mod expand;
-mod few;
-mod finish;
-mod heights;
-mod hints;
-mod leaves;
-mod lengths;
-mod levels;
-mod lexicon;
-mod listed;
-mod live;
-mod location;
-mod loops;
-mod multiples;
-mod names;
-mod next_bytes;
-mod node;
-mod numbers;
-mod object_summary;
-mod objects;
-mod plain;
-mod plain_object;
-mod ranges;
-mod reader;
-mod room;
-mod rules;
-mod runs;
-mod scratch;
-mod shape;
-mod sources;
-mod space;
-mod spelling;
-mod state;
-mod step;
-mod strings;
-mod tagged;
-mod text;
-mod texts;
-mod unique;
-mod united;
-mod value_summary;
-mod ways;
+pub(crate) mod compile;
+pub(crate) mod completion;
+pub(crate) mod explain;
+pub(crate) mod hints;
+pub(crate) mod keys;
+pub(crate) mod machine;
+pub(crate) mod run;
 
 use std::sync::{Arc, OnceLock};
 
@@ -79,16 +27,16 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{NodeId, ROOT, Schema};
 use crate::ledger::Entry;
+use crate::normal::shape::Signed;
 use crate::options::{Escapes, Options};
-use crate::print::Narrowed;
-use crate::shape::Signed;
+use crate::regex::Narrowed;
 
-use scratch::Top;
-use shape::{Kind, Shape};
+use self::compile::alternative::{Kind, Shape};
+use self::run::scratch::Top;
 
-pub use scratch::Scratch;
-use state::Load;
-pub use state::State;
+pub use self::run::scratch::Scratch;
+use self::run::state::Load;
+pub use self::run::state::State;
 
 /// A schema as a [`ByteAutomaton`].
 ///
@@ -99,23 +47,23 @@ pub use state::State;
 /// Clones share everything.
 #[derive(Clone, Debug)]
 pub struct SchemaAutomaton {
-    nodes: Arc<[node::Node]>,
-    space: Arc<space::Space>,
+    nodes: Arc<[machine::node::Node]>,
+    space: Arc<machine::white_space::Space>,
     escapes: Escapes,
     /// How all values are written.
-    dialect: OnceLock<Option<common::Print>>,
+    dialect: OnceLock<Option<keys::common::Print>>,
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,
     /// Whether the schema itself bounds how deep values nest.
     bounded: bool,
-    loops: Arc<loops::Loops>,
+    loops: Arc<machine::loop_classes::Loops>,
     schema: Arc<Schema>,
     narrowed: Arc<Narrowed>,
     /// With what the schema overrides.
     options: Arc<Options>,
     /// What the goals of nodes stand for.
-    conjs: Arc<compile::Conjs>,
+    conjs: Arc<compile::compiler::Conjs>,
 }
 
 impl SchemaAutomaton {
@@ -150,7 +98,7 @@ impl SchemaAutomaton {
         let options = schema.options(options);
         let mut schema = schema;
         schema.annotate(&options);
-        let compiler = compile::Compiler::new(schema, options);
+        let compiler = compile::compiler::Compiler::new(schema, options);
         SchemaAutomaton::build(compiler, &[Signed::yes(ROOT)])
     }
 
@@ -161,21 +109,24 @@ impl SchemaAutomaton {
         options: Options,
         root: &[Signed],
     ) -> Result<SchemaAutomaton, Error> {
-        let mut compiler = compile::Compiler::new(schema, options);
+        let mut compiler = compile::compiler::Compiler::new(schema, options);
         compiler.as_enforced = true;
         SchemaAutomaton::build(compiler, root)
     }
 
-    fn build(mut compiler: compile::Compiler, root: &[Signed]) -> Result<SchemaAutomaton, Error> {
+    fn build(
+        mut compiler: compile::compiler::Compiler,
+        root: &[Signed],
+    ) -> Result<SchemaAutomaton, Error> {
         let options = compiler.options.clone();
-        let space = space::Space::new(&options)?;
+        let space = machine::white_space::Space::new(&options)?;
         compiler.refuse_cycles()?;
         let root = compiler.intern(root);
-        let mut builder = build::Builder::new(compiler);
+        let mut builder = compile::builder::Builder::new(compiler);
         builder.build(root)?;
         let mut nodes = builder.nodes;
-        heights::solve(&mut nodes);
-        alias::solve(&mut nodes);
+        compile::heights::solve(&mut nodes);
+        compile::same_nodes::solve(&mut nodes);
         let unique = unique_locations(&builder.compiler, &nodes);
         for pattern in &mut builder.compiler.schema.patterns {
             pattern.forget();
@@ -204,7 +155,7 @@ impl SchemaAutomaton {
         let height = self.nodes[0].heights[0];
         let limit = self.max_nesting;
         if height > limit {
-            let why = if height == node::EMPTY {
+            let why = if height == machine::node::EMPTY {
                 "no value satisfies the schema".to_owned()
             } else {
                 format!(
@@ -213,7 +164,7 @@ impl SchemaAutomaton {
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
-        let deepest = heights::deepest(&self.nodes);
+        let deepest = compile::heights::deepest(&self.nodes);
         // A schema that bounds the nesting by itself is not capped.
         if let (Some(cap), None) = (cap, deepest) {
             self.max_nesting = limit.min(cap.max(height));
@@ -226,7 +177,10 @@ impl SchemaAutomaton {
         }
         self.narrowed = Arc::new(narrowed);
         let heights = self.nodes.iter().flat_map(|n| n.heights.iter().copied());
-        self.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
+        self.tallest = heights
+            .filter(|h| *h != machine::node::EMPTY)
+            .max()
+            .unwrap_or(0);
         Ok(())
     }
 
@@ -307,7 +261,10 @@ impl SchemaAutomaton {
 }
 
 /// The nodes with arrays of different items, each with a location that says so.
-fn unique_locations(compiler: &compile::Compiler, nodes: &[node::Node]) -> Vec<(usize, NodeId)> {
+fn unique_locations(
+    compiler: &compile::compiler::Compiler,
+    nodes: &[machine::node::Node],
+) -> Vec<(usize, NodeId)> {
     let mut out = Vec::new();
     for (n, node) in nodes.iter().enumerate() {
         if !node.array.as_ref().is_some_and(|m| m.unique) {
