@@ -47,60 +47,38 @@ impl Budget {
 /// A walk asks whether to go on whenever it has visited so many nodes.
 pub(crate) const ASK_EVERY: u64 = 1_024;
 
-/// Watches over walks.
-pub(crate) trait Watch {
-    /// Whether to go on, in a walk that has visited so many nodes.
-    fn go_on(&mut self, visited: u64) -> bool;
-
-    /// Notes the nodes of a walk that has ended; an error if it was, or now is
-    /// to be, stopped.
-    fn walked(&mut self, visited: u64) -> Result<(), Error>;
-}
-
-/// Watches over nothing, and costs nothing.
-pub(crate) struct Unwatched;
-
-impl Watch for Unwatched {
-    #[inline]
-    fn go_on(&mut self, _: u64) -> bool {
-        true
-    }
-
-    #[inline]
-    fn walked(&mut self, _: u64) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
 /// Watches over a [`Budget`].
-pub(crate) struct Meter<'b> {
-    budget: &'b Budget,
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    budget: Budget,
     spent: u64,
     /// When it was asked first.
     began: Option<Instant>,
     stop: Option<Stop>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Stop {
     Steps,
     Time,
     Cancelled,
 }
 
-impl<'b> Meter<'b> {
-    pub(crate) fn new(budget: &'b Budget) -> Meter<'b> {
+impl Meter {
+    pub(crate) fn new(budget: &Budget) -> Meter {
         Meter {
-            budget,
-            spent: 0,
-            began: None,
-            stop: None,
+            budget: budget.clone(),
+            ..Meter::default()
         }
     }
-}
 
-impl Watch for Meter<'_> {
-    fn go_on(&mut self, visited: u64) -> bool {
+    /// Whether to go on, in a walk that has visited so many nodes.
+    #[inline]
+    pub(crate) fn go_on(&mut self, visited: u64) -> bool {
+        self.budget.is_unlimited() || self.is_within(visited)
+    }
+
+    fn is_within(&mut self, visited: u64) -> bool {
         if self.stop.is_some() {
             return false;
         }
@@ -123,7 +101,9 @@ impl Watch for Meter<'_> {
         self.stop.is_none()
     }
 
-    fn walked(&mut self, visited: u64) -> Result<(), Error> {
+    /// Notes the nodes of a walk that has ended; an error if it was, or now is
+    /// to be, stopped.
+    pub(crate) fn walked(&mut self, visited: u64) -> Result<(), Error> {
         self.spent += visited;
         let _ = self.go_on(0);
         let Some(stop) = self.stop else {

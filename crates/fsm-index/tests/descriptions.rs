@@ -1,10 +1,15 @@
 //! Every kind of description and key, right and wrong: what says too much is caught by
 //! `contract::check`.
 
+mod json_like;
+
+use std::sync::Arc;
+
 use fsm_index::contract::{Effort, check};
 use fsm_index::{
-    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
-    Scope, TextLoop, Texts, TokenId, Vocabulary,
+    Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Guide, Horizon, Index,
+    IndexConfig, KeyLanguage, Lexicon, PlainText, ReadText, Scope, TextAt, TextLoop, TextStep,
+    Texts, TokenId, TopText, Vocabulary,
 };
 
 /// What an automaton says that is not so.
@@ -27,9 +32,10 @@ enum Lie {
     CommonKey,
     /// A byte may not come next that may.
     NextBytes,
-    /// A character can be done without that cannot. (That only tells anything where a
-    /// vocabulary cannot spell it.)
-    Accepting,
+    /// The end equals any state.
+    Equal,
+    /// A text cannot go on with a byte with which it can.
+    Reader,
 }
 
 /// `[a-z]*`, then `;` and `yes` or `no`, or `#` and `yes`, `no` or `ok`, or `<`, up to eight
@@ -68,34 +74,115 @@ fn next(at: u32, byte: u8) -> u32 {
     }
 }
 
+impl PlainText<()> for Sample {
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
+    }
+
+    fn class(&self, _: ClassId) -> &[(u32, u32)] {
+        match self.lie {
+            Lie::Class => &[(0x30, 0x39), (0x61, 0x7A)],
+            _ => &[(0x61, 0x7A)],
+        }
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        _: Horizon<'_>,
+        (): &mut (),
+    ) -> Option<Box<dyn ReadText + '_>> {
+        let letters = Letters { lie: self.lie };
+        (cursor.0 == START).then(|| Box::new(letters) as Box<dyn ReadText>)
+    }
+}
+
+/// Reads `[a-z]*`.
+struct Letters {
+    lie: Lie,
+}
+
+impl ReadText for Letters {
+    fn start(&self) -> TextAt {
+        TextAt([0; 4])
+    }
+
+    fn step(&self, at: TextAt, byte: u8) -> TextStep {
+        match byte {
+            b'o' if self.lie == Lie::Reader => TextStep::Dead,
+            b'a'..=b'z' => TextStep::To(at),
+            _ => TextStep::Leaves,
+        }
+    }
+
+    fn is_back(&self, _: TextAt) -> bool {
+        true
+    }
+}
+
+impl Sample {
+    /// What is free at a cursor.
+    fn free_text(&self, cursor: Cursor) -> Option<FreeText> {
+        let chars = match (cursor.0, self.lie) {
+            (START, _) => usize::MAX,
+            (at, Lie::Free) if at > COUNTED => usize::MAX,
+            (at, _) if at > COUNTED => (at - COUNTED) as usize,
+            _ => return None,
+        };
+        Some(FreeText {
+            class: ClassId(0),
+            chars,
+            behind: Behind::ItsClass,
+            ends: false,
+        })
+    }
+}
+
+/// A state.
+#[derive(Clone, Copy)]
+struct At {
+    at: Cursor,
+    /// Whether it says that it equals the end.
+    lies: bool,
+}
+
+impl PartialEq for At {
+    fn eq(&self, other: &At) -> bool {
+        self.at == other.at || (self.lies && other.at.0 == ENDED)
+    }
+}
+
 impl ByteAutomaton for Sample {
-    type State = Cursor;
+    type State = At;
     type Scratch = ();
 
     fn scratch(&self) {}
 
-    fn start(&self) -> Cursor {
-        Cursor(START)
+    fn start(&self) -> At {
+        At {
+            at: Cursor(START),
+            lies: self.lie == Lie::Equal,
+        }
     }
 
-    fn is_accepting(&self, state: &Cursor) -> bool {
-        state.0 == ENDED
+    fn is_accepting(&self, state: &At) -> bool {
+        state.at.0 == ENDED
     }
 
-    fn advance(&self, state: &mut Cursor, bytes: &[u8], x: &mut ()) -> Result<(), usize> {
-        let mut at = *state;
+    fn advance(&self, state: &mut At, bytes: &[u8], x: &mut ()) -> Result<(), usize> {
+        let mut at = state.at;
         for (offset, &byte) in bytes.iter().enumerate() {
             at = self.step(at, byte, x);
             if at.is_dead() {
                 return Err(offset);
             }
         }
-        *state = at;
+        state.at = at;
         Ok(())
     }
 
-    fn completion(&self, state: &Cursor, out: &mut Vec<u8>) {
-        out.extend_from_slice(match state.0 {
+    fn completion(&self, state: &At, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let text: &[u8] = match state.at.0 {
             START => b";no!",
             WORD | WORD_OR_OK => b"no!",
             3 => b"es!",
@@ -105,11 +192,14 @@ impl ByteAutomaton for Sample {
             END => b"!",
             ENDED => b"",
             _ => b">!",
-        });
+        };
+        let fits = text.len() <= max_bytes;
+        out.extend_from_slice(if fits { text } else { b"" });
+        fits
     }
 
-    fn enter(&self, state: &Cursor, (): &mut ()) -> Cursor {
-        *state
+    fn enter(&self, state: &At, (): &mut ()) -> Cursor {
+        state.at
     }
 
     fn step(&self, cursor: Cursor, byte: u8, (): &mut ()) -> Cursor {
@@ -125,7 +215,10 @@ impl ByteAutomaton for Sample {
             list
         };
         let told = |text| match self.on_top {
-            true => Description::Top(Some(text)),
+            true => Description::Top(TopText {
+                text: Some(text),
+                free: self.free_text(cursor),
+            }),
             false => Description::Text(text),
         };
         match cursor.0 {
@@ -158,26 +251,8 @@ impl ByteAutomaton for Sample {
         }
     }
 
-    fn text_class(&self, _: ClassId) -> &[(u32, u32)] {
-        match self.lie {
-            Lie::Class => &[(0x30, 0x39), (0x61, 0x7A)],
-            _ => &[(0x61, 0x7A)],
-        }
-    }
-
-    fn free_text(&self, cursor: Cursor, (): &mut ()) -> Option<FreeText> {
-        let chars = match (cursor.0, self.lie) {
-            (START, _) => usize::MAX,
-            (at, Lie::Free) if at > COUNTED => usize::MAX,
-            (at, _) if at > COUNTED => (at - COUNTED) as usize,
-            _ => return None,
-        };
-        Some(FreeText {
-            class: ClassId(0),
-            chars,
-            behind: Behind::ItsClass,
-            ends: false,
-        })
+    fn plain_text(&self) -> Option<&dyn PlainText<()>> {
+        Some(self)
     }
 
     fn key(
@@ -193,7 +268,7 @@ impl ByteAutomaton for Sample {
             Scope::Index => Lie::Key,
             Scope::Vocabulary => Lie::CommonKey,
         };
-        if scope == Scope::Vocabulary && self.is_accepting(&cursor) {
+        if scope == Scope::Vocabulary && cursor.0 == ENDED {
             return None;
         }
         out.push(match cursor.0 {
@@ -213,16 +288,12 @@ impl ByteAutomaton for Sample {
             _ => ByteSet::ALL,
         }
     }
-
-    fn is_same(&self, one: &Cursor, other: &Cursor) -> bool {
-        one == other || (self.lie == Lie::Accepting && other.0 == ENDED)
-    }
 }
 
 /// All bytes, and texts of all kinds.
 fn vocabulary() -> Vocabulary {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let words = "ab abc abcdefgh a1 1a ye yes no no! ok ok! o k! ;y ;no #o #ok a#ok <a a<b ab> abcd>! \
+    let words = "ab abc abcdefgh zo; zo#o a1 1a ye yes no no! ok ok! o k! ;y ;no #o #ok a#ok <a a<b ab> abcd>! \
                  abcde>! bcdefghi s! !! zz zzz zzzz zzzzz zzzzzz xyz> <>! é";
     let words = words.split(' ').map(|word| word.as_bytes().to_vec());
     let ids = (0..).map(TokenId::new);
@@ -256,8 +327,60 @@ fn what_says_too_much_is_caught() {
         Lie::Key,
         Lie::CommonKey,
         Lie::NextBytes,
-        Lie::Accepting,
+        Lie::Equal,
+        Lie::Reader,
     ] {
         assert!(either(lie).is_err(), "{lie:?} is not caught");
     }
+}
+
+#[test]
+fn a_walk_that_looks_deeper_than_it_says_is_caught() {
+    let told = |is_shallow| {
+        let mut automaton = json_like::JsonLike::default();
+        automaton.is_shallow = is_shallow;
+        let bytes = (0..=255u8).map(|byte| vec![byte]);
+        let words = "]] }} ]} }] [] {} [{ \"], ]]] \"}";
+        let words = words.split(' ').map(|word| word.as_bytes().to_vec());
+        let ids = (0..).map(TokenId::new);
+        let vocabulary = Vocabulary::new(bytes.chain(words).zip(ids), [TokenId::new(400)]).unwrap();
+        let beginnings = ["[[[0", "[{\"count\":0", "[[{\"count\":0", "[[[[0"];
+        check(&automaton, &vocabulary, &beginnings, Effort::default())
+    };
+    assert_eq!(told(false), Ok(()));
+    assert!(told(true).is_err());
+}
+
+#[test]
+fn rows_are_shared_within_a_bound_until_they_are_cleared() {
+    let automaton = Sample {
+        lie: Lie::None,
+        on_top: true,
+    };
+    let masks = |vocabulary: &Vocabulary| {
+        let index = Index::lazy(automaton, vocabulary, &IndexConfig::default()).unwrap();
+        let index = Arc::new(index);
+        let mut guide = Guide::new(index.clone());
+        for byte in b"ab#o" {
+            guide.mask().unwrap();
+            guide.advance(TokenId::new((*byte).into())).unwrap();
+        }
+        index.stats()
+    };
+    let vocabulary = vocabulary();
+    assert_eq!(vocabulary.shared_rows().stats().bytes(), 0);
+    let first = masks(&vocabulary);
+    assert!(first.rows_computed > 0 && first.rows_common == 0);
+    let stats = vocabulary.shared_rows().stats();
+    assert!(stats.rows > 0 && stats.row_bytes > 0, "{stats:?}");
+    let second = masks(&vocabulary.clone());
+    assert!(second.rows_computed == 0 && second.rows_common > 0);
+    vocabulary.shared_rows().clear();
+    assert_eq!(vocabulary.shared_rows().stats().rows, 0);
+    assert!(masks(&vocabulary).rows_computed > 0);
+
+    let forgetful = vocabulary.with_shared_rows(0);
+    masks(&forgetful);
+    assert!(masks(&forgetful).rows_computed > 0);
+    assert!(masks(&vocabulary).rows_computed == 0, "the handles differ");
 }

@@ -290,10 +290,10 @@ impl ByteAutomaton for Marked {
         Ok(())
     }
 
-    fn completion(&self, state: &u32, out: &mut Vec<u8>) {
-        if *state == 1 {
-            out.push(b'z');
-        }
+    fn completion(&self, state: &u32, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let fits = *state == 2 || max_bytes > 0;
+        out.extend((*state == 1 && fits).then_some(b'z'));
+        fits
     }
 
     fn enter(&self, state: &u32, _: &mut ()) -> fsm_index::Cursor {

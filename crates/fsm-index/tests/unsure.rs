@@ -67,7 +67,9 @@ impl ByteAutomaton for Quiet {
         Ok(())
     }
 
-    fn completion(&self, _: &u32, _: &mut Vec<u8>) {}
+    fn completion(&self, _: &u32, _: usize, _: &mut Vec<u8>) -> bool {
+        true
+    }
 
     fn enter(&self, state: &u32, _: &mut ()) -> Cursor {
         Cursor(state + 1)
@@ -86,8 +88,8 @@ impl ByteAutomaton for Quiet {
         Some(self)
     }
 
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        &self.unsure
+    fn overlay(&self) -> Option<&dyn fsm_index::Overlay<u32>> {
+        Some(self)
     }
 
     fn key(
@@ -104,6 +106,12 @@ impl ByteAutomaton for Quiet {
         }
         out.push(cursor.0);
         Some(KeyLanguage::OWN)
+    }
+}
+
+impl fsm_index::Overlay<u32> for Quiet {
+    fn unsure_texts(&self) -> &[Box<[u8]>] {
+        &self.unsure
     }
 }
 

@@ -89,7 +89,7 @@ impl Caches {
                         continue;
                     };
                     let mut text = Vec::new();
-                    automaton.completion(state, &mut text);
+                    automaton.completion(state, fsm_index::MAX_COMPLETION, &mut text);
                     shift(
                         *terminal,
                         text.len() as u32,
@@ -174,7 +174,7 @@ impl Caches {
                     && let Matter::Json(automaton) = &inner.cfg.terminals[*terminal as usize].matter
                 {
                     let mut text = Vec::new();
-                    automaton.completion(state, &mut text);
+                    automaton.completion(state, fsm_index::MAX_COMPLETION, &mut text);
                     say(text, out);
                 }
             }
@@ -205,7 +205,11 @@ impl Caches {
                     }
                     Matter::Json(automaton) => {
                         let mut text = Vec::new();
-                        automaton.completion(&automaton.start(), &mut text);
+                        automaton.completion(
+                            &automaton.start(),
+                            fsm_index::MAX_COMPLETION,
+                            &mut text,
+                        );
                         say(text, out);
                     }
                     Matter::Special(special) => out.push(Said::Special(*special)),

@@ -155,7 +155,7 @@ impl Lexer {
                 Matter::Table(_) => self.distance[start as usize],
                 Matter::Json(automaton) => {
                     let mut text = Vec::new();
-                    automaton.completion(&automaton.start(), &mut text);
+                    automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut text);
                     text.len() as u32
                 }
                 Matter::Special(_) => 1,

@@ -2,8 +2,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, MAX_COMPLETION, Place, Scope,
-    SpecialId, SpecialTokens,
+    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, Scope, SpecialId, SpecialTokens,
+    Stack, TopText,
 };
 use schema_regex::automaton::Scratch as JsonScratch;
 
@@ -224,12 +224,14 @@ impl ByteAutomaton for GrammarAutomaton {
         Ok(())
     }
 
-    fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        if let Some(Said::Bytes(text)) = self.way(state).first()
-            && text.len() <= MAX_COMPLETION
-        {
-            out.extend_from_slice(text);
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        match self.way(state).first() {
+            Some(Said::Bytes(text)) if text.len() <= max_bytes => out.extend_from_slice(text),
+            Some(Said::Special(_)) => {}
+            Some(Said::Bytes(_)) => return false,
+            None => return state.0.accepting,
         }
+        true
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
@@ -269,9 +271,22 @@ impl ByteAutomaton for GrammarAutomaton {
         scratch: &mut Scratch,
     ) -> Description {
         match scratch.caches().top_tells(cursor.0, &self.0) {
-            true => Description::Top(None),
+            true => Description::Top(TopText::default()),
             false => Description::Unknown,
         }
+    }
+
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+}
+
+impl Stack<Scratch> for GrammarAutomaton {
+    fn depth_used(&self, scratch: &Scratch) -> usize {
+        scratch
+            .caches
+            .as_ref()
+            .map_or(1, |caches| caches.depth_used())
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
@@ -280,20 +295,11 @@ impl ByteAutomaton for GrammarAutomaton {
             .step_on_top(cursor.0, byte, &self.0)
             .map(Cursor)
     }
+}
 
-    fn depth_used(&self, scratch: &Scratch) -> usize {
-        scratch
-            .caches
-            .as_ref()
-            .map_or(1, |caches| caches.depth_used())
-    }
-
-    fn place(&self, _state: &State) -> Option<Place> {
-        None
-    }
-
-    fn is_same(&self, state: &State, other: &State) -> bool {
-        Arc::ptr_eq(&state.0, &other.0)
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

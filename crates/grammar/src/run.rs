@@ -318,7 +318,7 @@ impl Caches {
         inner.give_json_scratch(terminal, scratch);
         let next = match is_alive {
             false => 0,
-            true if automaton.is_same(state, &next) => place,
+            true if *state == next => place,
             true => self.json_place(terminal, next),
         };
         self.bytes += 40;

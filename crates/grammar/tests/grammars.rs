@@ -517,7 +517,7 @@ fn deep_texts_are_read() {
         .advance(&mut state, text.as_bytes(), &mut scratch)
         .unwrap();
     let mut end = Vec::new();
-    automaton.completion(&state, &mut end);
+    automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut end);
     assert_eq!(end.len(), depth);
     automaton.advance(&mut state, &end, &mut scratch).unwrap();
     assert!(automaton.is_accepting(&state));

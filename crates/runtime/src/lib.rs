@@ -4,6 +4,11 @@
     doc = "Structured generation: JSON Schema in, constrained decoding with a model, a parsed message out."
 )]
 
+/// The examples of the repository's first page.
+#[cfg(all(doctest, feature = "embedded", feature = "tools"))]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
+
 #[cfg(feature = "chat")]
 pub use chat_template;
 pub use fsm_index;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::strings::automaton::TooBig;
+use crate::language::dfa::TooBig;
 
 /// How many units of work are one step. A unit is about what looking up a number in a
 /// table takes; a step, at the default of `Options::max_steps`, about a microsecond.
@@ -90,7 +90,7 @@ impl<'b> Limit<'b> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Limit, STEP};
+    use crate::budget::{Budget, Limit, STEP};
 
     #[test]
     fn clones_and_limits_share_what_is_left() {

@@ -241,7 +241,7 @@ impl Ord for Decimal {
 
 #[cfg(test)]
 mod tests {
-    use super::Decimal;
+    use crate::decimal::Decimal;
 
     fn d(text: &str) -> Decimal {
         Decimal::parse(text).unwrap()

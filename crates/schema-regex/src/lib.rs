@@ -3,31 +3,24 @@
 #[cfg(feature = "automaton")]
 pub mod automaton;
 mod budget;
-mod conjunction;
 mod decimal;
 mod error;
-mod exact;
 mod hash;
 mod ir;
+mod language;
 pub mod ledger;
-mod named;
+mod normal;
 mod options;
-mod parse;
-mod pointer;
-mod print;
-mod refs;
+mod read;
+mod regex;
 mod settings;
-mod shape;
-mod strings;
-mod survey;
-mod text;
 mod validate;
 
-pub use error::{Error, ErrorKind};
-pub use ir::Schema;
-pub use options::{
+pub use crate::error::{Error, ErrorKind};
+pub use crate::ir::Schema;
+pub use crate::options::{
     AnyValue, Caps, Escapes, Formats, IntegerSpelling, OpenObjects, Options, ParseOptions,
     PropertyOrder, Recursion, Rounded, Settings, Whitespace,
 };
-pub use parse::{Draft, parse, parse_str, parse_str_with, parse_with};
-pub use print::to_regex;
+pub use crate::read::schema::{Draft, parse, parse_str, parse_str_with, parse_with};
+pub use crate::regex::to_regex;

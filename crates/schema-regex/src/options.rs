@@ -1,6 +1,6 @@
 //! What a caller can choose.
 
-use crate::parse::Draft;
+use crate::read::schema::Draft;
 
 /// Choices of [`crate::parse_with`].
 #[derive(Clone, Debug, PartialEq, Eq)]

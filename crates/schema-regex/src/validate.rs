@@ -9,14 +9,15 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::budget::Budget;
-use crate::conjunction::Reading;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
+use crate::language::dfa::Matcher;
+use crate::language::formats;
+use crate::language::formats::Format;
+use crate::normal::conjunction::Reading;
+use crate::normal::shape::{Conj, Shape, Signed, Strings};
 use crate::options::{Formats, OpenObjects, Options};
-use crate::shape::{Conj, Shape, Signed, Strings};
-use crate::strings::automaton::Matcher;
-use crate::strings::formats::{self, Format};
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -37,7 +38,7 @@ impl Schema {
     /// more than 400 deep, [`ErrorKind::TooManySteps`] where locations that lead to
     /// others are asked of more than 1,048,576 values, each location for itself.
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
-        if crate::survey::nests_deeper(value, MAX_DEPTH) {
+        if crate::read::survey::nests_deeper(value, MAX_DEPTH) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
                 "",
@@ -544,7 +545,7 @@ fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Resul
             }
             let budget = Budget::new(usize::MAX);
             let normaliser =
-                crate::conjunction::Normaliser::new(check.schema, check.options, budget);
+                crate::normal::conjunction::Normaliser::new(check.schema, check.options, budget);
             for (name, member) in map {
                 if !check.conj(&normaliser.member(o, name, Reading::AsOptions), member, 0)? {
                     return Ok(false);

@@ -178,7 +178,7 @@ fn the_expression_says_what_the_automaton_says() {
                     && let Ok(automaton) = SchemaAutomaton::compile(parsed, &options)
                 {
                     let mut some = Vec::new();
-                    automaton.completion(&automaton.start(), &mut some);
+                    automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut some);
                     let some = String::from_utf8_lossy(&some);
                     prop_assert!(false, "{} is not empty: {}", schema, some);
                 }
@@ -251,7 +251,7 @@ fn random_text(automaton: &SchemaAutomaton, c: &mut Chance) -> String {
         text.push(byte);
         automaton.advance(&mut state, &[byte], &mut x).unwrap();
     }
-    automaton.completion(&state, &mut text);
+    automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
     String::from_utf8(text).unwrap()
 }
 

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use fsm_index::contract::{Effort, check};
-use fsm_index::{ByteAutomaton as _, TokenId, Vocabulary, VocabularyBuilder};
+use fsm_index::{ByteAutomaton as _, Overlay as _, TokenId, Vocabulary, VocabularyBuilder};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use schema_regex::automaton::SchemaAutomaton;
@@ -311,7 +311,7 @@ fn walk(schema: &Value, automaton: &SchemaAutomaton, validator: &jsonschema::Val
             .unwrap_or_else(|_| panic!("{schema}: {}", String::from_utf8_lossy(&text)));
     }
     let mut rest = Vec::new();
-    automaton.completion(&state, &mut rest);
+    automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut rest);
     let begun = String::from_utf8_lossy(&text).into_owned();
     text.extend_from_slice(&rest);
     let shown = String::from_utf8_lossy(&text).into_owned();

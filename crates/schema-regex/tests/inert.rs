@@ -69,7 +69,7 @@ fn a_witness_may_need_an_item_that_differs() {
             .advance(&mut state, begun.as_bytes(), &mut scratch)
             .unwrap();
         let mut text = begun.as_bytes().to_vec();
-        automaton.completion(&state, &mut text);
+        automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
         assert!(
             automaton.is_match(&text),
             "{}",

@@ -205,7 +205,7 @@ fn goes_on(texts: &BTreeSet<String>, begun: &[u8]) -> bool {
 
 fn completion(automaton: &SchemaAutomaton, state: &State, begun: &[u8]) -> String {
     let mut text = begun.to_vec();
-    automaton.completion(state, &mut text);
+    automaton.completion(state, fsm_index::MAX_COMPLETION, &mut text);
     String::from_utf8(text).expect("it is UTF-8")
 }
 

@@ -163,7 +163,7 @@ pub(super) fn build(node: &Node, vocabulary: &Vocabulary) -> Result<TagAutomaton
 pub(super) fn shortest(node: &Node) -> Result<Vec<u8>, Error> {
     let automaton = build_among(node, Vec::new())?;
     let mut text = Vec::new();
-    automaton.completion(&automaton.start(), &mut text);
+    automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
     Ok(text)
 }
 
@@ -558,7 +558,7 @@ fn goes_on(automaton: &SchemaAutomaton) -> Result<bool, Error> {
         .any(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead());
     let mut end = start.clone();
     let mut text = Vec::new();
-    if !automaton.completion_within(&start, MAX_COMPLETION, &mut text) {
+    if !automaton.completion(&start, MAX_COMPLETION, &mut text) {
         return Err(constraint_error(format!(
             "the shortest value of a schema has more than {MAX_COMPLETION} bytes, and no text so \
              long is waited for"

@@ -12,13 +12,13 @@ use super::run::{At, Tokens};
 use super::walk::Scratch;
 
 /// Where a text under structural tags stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct State {
     pub(super) threads: Vec<Held>,
 }
 
 /// A thread that outlives walks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) part: u32,
     pub(super) guard: u16,
@@ -44,14 +44,6 @@ fn depth(stack: &Stack) -> u32 {
     stack.as_ref().map_or(0, |frame| frame.depth)
 }
 
-pub(super) fn is_same_stack(one: &Stack, other: &Stack) -> bool {
-    match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
-        _ => false,
-    }
-}
-
 /// The shortest way to the end from somewhere: the junction that the text leads to, and the
 /// rules that are open there.
 pub(super) struct Way {
@@ -64,6 +56,17 @@ pub(super) struct Way {
 pub(super) enum Inner {
     Number(u32),
     Json(Arc<schema::State>),
+}
+
+/// A quick look, as that of the states of schemas.
+impl PartialEq for Inner {
+    fn eq(&self, other: &Inner) -> bool {
+        match (self, other) {
+            (Inner::Number(one), Inner::Number(other)) => one == other,
+            (Inner::Json(one), Inner::Json(other)) => Arc::ptr_eq(one, other) || one == other,
+            _ => false,
+        }
+    }
 }
 
 impl TagAutomaton {
@@ -107,7 +110,7 @@ impl TagAutomaton {
 
     /// Adds a thread, if it is not there.
     fn add_held(&self, held: Held, threads: &mut Vec<Held>) {
-        let same = |other: &Held| self.is_same_held(other, &held);
+        let same = |other: &Held| *other == held;
         if !threads.iter().any(same) {
             threads.push(held);
         }
@@ -198,8 +201,7 @@ impl TagAutomaton {
         for at in 0..threads.len() {
             let after = self.part(threads[at].part).after;
             let stack = &threads[at].stack;
-            let is_known =
-                |known: &(u32, Stack)| known.0 == after && is_same_stack(&known.1, stack);
+            let is_known = |known: &(u32, Stack)| known.0 == after && known.1 == *stack;
             if !begun.iter().any(is_known) && self.may_end_held(&threads[at]) {
                 let stack = stack.clone();
                 self.begin_held(after, &stack, threads);

@@ -1,13 +1,13 @@
 //! What makes masks fast: where a text stands in JSON alone, what the automaton of the schema
 //! says of it holds. Markers that are kept out of it change nothing where none has begun,
-//! tokens aside that have one in them: those are [unsure](ByteAutomaton::unsure_texts).
+//! tokens aside that have one in them: those are [unsure](fsm_index::Overlay::unsure_texts).
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, FreeText, Horizon, KeyLanguage,
-    ReadText, Scope, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage,
+    PlainText, ReadText, Scope, Stack, TextAt, TextLoop, TopText,
 };
 
-use super::held::{Held, Inner};
+use super::held::Held;
 use super::machine::{CLASSES, OWN_CLASS, TagAutomaton};
 use super::markers::ROOT;
 use super::parts::{Body, Json, Thread};
@@ -135,9 +135,10 @@ impl TagAutomaton {
             .automaton
             .describe(Cursor(thread.inner), horizon, scratch);
         Some(match inner {
-            Description::Top(text) => {
-                Description::Top(text.and_then(|text| self.wrap_loop(thread, text, x)))
-            }
+            Description::Top(top) => Description::Top(TopText {
+                text: top.text.and_then(|text| self.wrap_loop(thread, text, x)),
+                free: top.free.and_then(|free| wrap_free(thread, free)),
+            }),
             Description::Text(text) => {
                 let text = self.wrap_loop(thread, text, x);
                 text.map_or(Description::Unknown, Description::Text)
@@ -163,10 +164,7 @@ impl TagAutomaton {
         let (thread, json) = self.solo(cursor, x)?;
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json.automaton.free_text(Cursor(thread.inner), scratch)?;
-        Some(FreeText {
-            class: class_of(thread.part, inner.class)?,
-            ..inner
-        })
+        wrap_free(thread, inner)
     }
 
     pub(super) fn solo_reader(
@@ -179,7 +177,7 @@ impl TagAutomaton {
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
-            .text_reader(Cursor(thread.inner), horizon, scratch)?;
+            .reader(Cursor(thread.inner), horizon, scratch)?;
         Some(Box::new(Reader {
             inner,
             part: thread.part,
@@ -191,18 +189,8 @@ impl TagAutomaton {
             return cursor;
         };
         let scratch = &mut x.slots[thread.slot as usize].scratch;
-        let inner = json
-            .automaton
-            .text_cursor(Cursor(thread.inner), at, scratch);
+        let inner = json.automaton.cursor_at(Cursor(thread.inner), at, scratch);
         self.wrap(thread, inner, x)
-    }
-
-    pub(super) fn solo_least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        let Some((thread, json)) = self.solo(cursor, x) else {
-            return 1;
-        };
-        let scratch = &x.slots[thread.slot as usize].scratch;
-        json.automaton.least_depth(Cursor(thread.inner), scratch)
     }
 
     /// Keys in common words tell what follows a value as if that were the whole text: where they
@@ -259,45 +247,17 @@ impl TagAutomaton {
         set
     }
 
-    pub(super) fn solo_count(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        let (thread, json) = self.solo(cursor, x)?;
-        x.counted.push(thread.slot);
-        let scratch = &mut x.slots[thread.slot as usize].scratch;
-        json.automaton.count_depth(Cursor(thread.inner), scratch)
-    }
-
-    pub(super) fn solo_count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        let Some(slot) = x.counted.pop() else { return };
-        let slot = &mut x.slots[slot as usize];
-        if let Body::Json(json) = &self.part(slot.part).body {
-            json.automaton.count_on(before, used, &mut slot.scratch);
-        }
-    }
-
-    /// Whether two states are plainly one.
-    pub(super) fn is_same_state(&self, one: &[Held], other: &[Held]) -> bool {
-        one.len() == other.len() && one.iter().zip(other).all(|(a, b)| self.is_same_held(a, b))
-    }
-
     pub(super) fn is_of_tokens(&self, held: &Held) -> bool {
         matches!(self.part(held.part).body, Body::Tokens(_))
     }
+}
 
-    /// Whether two threads are plainly one.
-    pub(super) fn is_same_held(&self, one: &Held, other: &Held) -> bool {
-        one.part == other.part
-            && one.guard == other.guard
-            && one.extra == other.extra
-            && one.tokens == other.tokens
-            && super::held::is_same_stack(&one.stack, &other.stack)
-            && match (&one.inner, &other.inner, &self.part(one.part).body) {
-                (Inner::Number(one), Inner::Number(other), _) => one == other,
-                (Inner::Json(one), Inner::Json(other), Body::Json(json)) => {
-                    std::sync::Arc::ptr_eq(one, other) || json.automaton.is_same(one, other)
-                }
-                _ => false,
-            }
-    }
+/// Free text of a thread's own automaton.
+fn wrap_free(thread: Thread, inner: FreeText) -> Option<FreeText> {
+    Some(FreeText {
+        class: class_of(thread.part, inner.class)?,
+        ..inner
+    })
 }
 
 /// Automata of schemas number classes from 0 on, and others from this number on.

@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
-    JSON_TEXT, KeyLanguage, Lexicon, MAX_COMPLETION, ReadText, Scope, TextAt, TextLoop,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, JSON_TEXT,
+    KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
 };
 
 use schema_regex::automaton::SchemaAutomaton;
@@ -53,7 +53,7 @@ pub(super) struct Graph {
     pub(super) names_look_like_json: bool,
     /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
-    /// See [`ByteAutomaton::unsure_texts`].
+    /// See [`Overlay::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
     /// Working memory for looking them up.
     pub(super) pool: Mutex<Vec<Scratch>>,
@@ -303,7 +303,7 @@ impl TagAutomaton {
         // characters that begin markers.
         let inner = inner
             .text()
-            .filter(|text| json.automaton.text_class(text.class) == JSON_TEXT)?;
+            .filter(|text| json.automaton.class(text.class) == JSON_TEXT)?;
         let mut next = vec![Thread {
             inner: inner.next.0,
             ..thread
@@ -490,11 +490,7 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
-    fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        let _ = self.completion_within(state, MAX_COMPLETION, out);
-    }
-
-    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
         let mut text = Vec::new();
         let is_found = self.complete(state, max_bytes, &mut text).is_some();
         let fits = is_found && text.len() <= max_bytes;
@@ -504,19 +500,8 @@ impl ByteAutomaton for TagAutomaton {
         fits
     }
 
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.0
-            .parts
-            .iter()
-            .all(|part| part.body.is_fine_without(chars))
-    }
-
     fn specials(&self) -> Option<&dyn fsm_index::SpecialTokens<State, Scratch>> {
         (!self.0.specials.is_empty()).then_some(self)
-    }
-
-    fn unsure_texts(&self) -> &[Box<[u8]>] {
-        &self.0.unsure
     }
 
     /// That of the only part, or that several may come.
@@ -572,10 +557,6 @@ impl ByteAutomaton for TagAutomaton {
         cursor
     }
 
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
         if let Some(description) = self.solo_description(cursor, horizon, x) {
             return description;
@@ -593,60 +574,41 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
-    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        let part = self.part(class.0 / CLASSES);
-        match &part.body {
-            Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
-            Body::Json(json) => json.automaton.text_class(inner_class(class)),
-            _ => &part.class,
-        }
-    }
-
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        self.solo_free(cursor, x)
-    }
-
-    fn text_reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.solo_reader(cursor, horizon, x)
-    }
-
-    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.solo_behind(cursor, at, x)
-    }
-
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        self.solo_least_depth(cursor, x)
-    }
-
-    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        self.step_solo_on_top(cursor, byte, x)
-    }
-
     fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
         self.solo_next_bytes(cursor, false, x)
     }
 
-    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.solo_next_bytes(cursor, true, x)
+    fn key(
+        &self,
+        cursor: Cursor,
+        scope: Scope,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        match scope {
+            Scope::Index => self
+                .own_key(cursor, depth, horizon, x, out)
+                .then_some(KeyLanguage::OWN),
+            Scope::Vocabulary => self.solo_common_key(cursor, depth, horizon, x, out),
+        }
     }
 
-    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        self.solo_count(cursor, x)
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        Some(self)
     }
 
-    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        self.solo_count_on(before, used, x);
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
     }
 
-    fn is_same(&self, state: &State, other: &State) -> bool {
-        self.is_same_state(&state.threads, &other.threads)
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
     }
+}
 
+impl Overlay<State> for TagAutomaton {
     fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
         // With other threads, what one may not read another might: then all
         // that is said is that a token must be tried.
@@ -675,23 +637,47 @@ impl ByteAutomaton for TagAutomaton {
         }
     }
 
-    fn key(
-        &self,
-        cursor: Cursor,
-        scope: Scope,
-        depth: usize,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-        out: &mut Vec<u32>,
-    ) -> Option<KeyLanguage> {
-        match scope {
-            Scope::Index => self
-                .own_key(cursor, depth, horizon, x, out)
-                .then_some(KeyLanguage::OWN),
-            Scope::Vocabulary => self.solo_common_key(cursor, depth, horizon, x, out),
+    fn unsure_texts(&self) -> &[Box<[u8]>] {
+        &self.0.unsure
+    }
+}
+
+impl PlainText<Scratch> for TagAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        let part = self.part(class.0 / CLASSES);
+        match &part.body {
+            Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
+            Body::Json(json) => json.automaton.class(inner_class(class)),
+            _ => &part.class,
         }
     }
 
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.solo_reader(cursor, horizon, x)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.solo_behind(cursor, at, x)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.0
+            .parts
+            .iter()
+            .all(|part| part.body.is_fine_without(chars))
+    }
+}
+
+impl Stack<Scratch> for TagAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
         let begun = x.slots.iter().filter(|s| s.used && s.begun_before);
         let depths = begun.map(|slot| match &self.part(slot.part).body {
@@ -699,6 +685,14 @@ impl ByteAutomaton for TagAutomaton {
             _ => 1,
         });
         depths.max().unwrap_or(1)
+    }
+
+    fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
+        self.step_solo_on_top(cursor, byte, x)
+    }
+
+    fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.solo_next_bytes(cursor, true, x)
     }
 }
 

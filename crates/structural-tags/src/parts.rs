@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fsm_index::{ByteAutomaton, ByteDfa, Cursor};
+use fsm_index::{ByteAutomaton, ByteDfa, Cursor, MAX_COMPLETION, PlainText};
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
 use super::free::{Free, Place};
@@ -268,7 +268,7 @@ impl Json {
     ) -> bool {
         if self.spelling == Spelling::Raw {
             let mut text = Vec::new();
-            let is_found = self.automaton.completion_within(state, most, &mut text);
+            let is_found = self.automaton.completion(state, most, &mut text);
             out.extend(unescaped(&text));
             return is_found;
         }
@@ -288,7 +288,7 @@ impl Json {
             );
         }
         let mut plain = Vec::new();
-        if !self.automaton.completion_within(&state, most, &mut plain) {
+        if !self.automaton.completion(&state, most, &mut plain) {
             return false;
         }
         let Some(markers) = &self.markers else {
@@ -424,7 +424,9 @@ impl Body {
                 }
             }
             Body::Literal(text) => out.extend_from_slice(&text[inner as usize..]),
-            Body::Dfa(dfa) => dfa.completion(&Cursor(inner), out),
+            Body::Dfa(dfa) => {
+                dfa.completion(&Cursor(inner), MAX_COMPLETION, out);
+            }
             Body::Quiet(quiet) => out.extend_from_slice(&quiet.completions[inner as usize]),
             Body::Free(free) => {
                 out.extend(free.rest(Place::unpack(inner)).unwrap_or_default());

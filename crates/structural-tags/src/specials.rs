@@ -2,8 +2,8 @@
 //! spells their names.
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, SpecialId,
-    SpecialTokens,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Horizon, JSON_TEXT, MAX_COMPLETION, PlainText,
+    SpecialId, SpecialTokens,
 };
 
 use super::held::{Held, Inner, State};
@@ -252,13 +252,13 @@ impl TagAutomaton {
             return true;
         }
         // Names of members that are not declared.
-        self.free_text(cursor, x)
+        self.solo_free(cursor, x)
             .is_some_and(|free| free.chars >= longest && self.has_name_chars(free.class))
     }
 
     /// Whether a class has all characters of names.
     fn has_name_chars(&self, class: ClassId) -> bool {
-        let class = self.text_class(class);
+        let class = self.class(class);
         let has = |c: &u32| class.iter().any(|(from, to)| (from..=to).contains(&c));
         class == JSON_TEXT && self.0.names_are_json_text || self.0.name_chars.iter().all(has)
     }

@@ -24,8 +24,6 @@ pub struct Scratch {
     pub(super) ids: HashMap<Box<[Thread]>, u32>,
     pub(super) threads: Vec<Thread>,
     pub(super) frames: Frames,
-    /// The slots of the values whose levels are being counted.
-    pub(super) counted: Vec<u32>,
 }
 
 /// The stacks of open rules of a walk: each by the number of its topmost frame, 0 without any.
@@ -173,7 +171,6 @@ impl Scratch {
         for slot in &mut self.slots {
             slot.used = false;
         }
-        self.counted.clear();
         self.starts.clear();
         self.configs.clear();
         self.pool.clear();

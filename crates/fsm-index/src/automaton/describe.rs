@@ -1,6 +1,6 @@
 //! What an automaton knows of the texts that may come.
 
-use crate::Cursor;
+use crate::{ClassId, Cursor, FreeText};
 
 /// What is known of the texts that may come at a cursor: each is a way to make its row. See
 /// [`ByteAutomaton::describe`](crate::ByteAutomaton::describe).
@@ -15,9 +15,7 @@ pub enum Description {
     /// The topmost level of the stack alone, which is [`ByteAutomaton::key`](crate::ByteAutomaton::key) at depth 1, says
     /// of most tokens whether they may come. That part of the mask is computed once for all
     /// states with this topmost level, and only what is left is computed for each of them.
-    ///
-    /// If text is read in a loop there, that too is told by the topmost level alone.
-    Top(Option<TextLoop>),
+    Top(TopText),
     /// Text of one class of code points is read in a loop.
     Text(TextLoop),
     /// Every text that may come begins with one of these, or one of these begins with it; and
@@ -39,11 +37,20 @@ impl Description {
     /// The loop, if text is read in one.
     pub fn text(&self) -> Option<TextLoop> {
         match self {
-            Description::Top(text) => *text,
+            Description::Top(top) => top.text,
             Description::Text(text) => Some(*text),
             Description::Unknown | Description::Listed(_) | Description::Like { .. } => None,
         }
     }
+}
+
+/// What the topmost level of a stack tells of the text there. See [`Description::Top`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TopText {
+    /// The loop, if text is read in one.
+    pub text: Option<TextLoop>,
+    /// Text that may come whatever it is, where a loop is no help.
+    pub free: Option<FreeText>,
 }
 
 /// Where a key must mean the same. See [`ByteAutomaton::key`](crate::ByteAutomaton::key).
@@ -112,96 +119,6 @@ impl Texts {
             text
         })
     }
-}
-
-/// A class of code points of one automaton. See [`ByteAutomaton::text_class`](crate::ByteAutomaton::text_class).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClassId(pub u32);
-
-/// Text that may come, whatever it is. See [`ByteAutomaton::free_text`](crate::ByteAutomaton::free_text).
-///
-/// It may come at the cursor, or at the place, and behind more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FreeText {
-    /// The class; characters outside it may come too.
-    pub class: ClassId,
-    /// How many characters it may have, with what comes before it from the cursor on.
-    pub chars: usize,
-    /// Behind what it may come.
-    pub behind: Behind,
-    /// Whether text of the class with more characters, from the cursor on, may not come;
-    /// then each is one byte.
-    pub ends: bool,
-}
-
-/// Behind what free text may come, from the cursor on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
-    /// Any text of [plain](crate::Lexicon::plain) characters that may come, whether these
-    /// are of the class or not.
-    AnyText,
-    /// Text of the class.
-    ItsClass,
-}
-
-/// Reads text, such as the inside of a string: a small part of an automaton, which
-/// goes on without cursors until it is left. See [`ByteAutomaton::text_reader`](crate::ByteAutomaton::text_reader).
-pub trait ReadText {
-    /// Where it begins.
-    fn start(&self) -> TextAt;
-
-    /// Reads one byte more.
-    fn step(&self, at: TextAt, byte: u8) -> TextStep;
-
-    /// Readers of one automaton with equal numbers take the same steps from equal
-    /// places, so that what one has read need not be read again. `None` where nothing
-    /// is promised.
-    fn language(&self) -> Option<[u64; 4]> {
-        None
-    }
-
-    /// Whether no byte beyond ASCII leads on from a place: then none is tried. Saying
-    /// `false` is always right.
-    fn is_ascii_next(&self, _at: TextAt) -> bool {
-        false
-    }
-
-    /// A class of code points of which any text may come from a place on, as
-    /// [`ByteAutomaton::free_text`](crate::ByteAutomaton::free_text) says it of a cursor; [`ByteAutomaton::text_class`](crate::ByteAutomaton::text_class) tells
-    /// the class. Asked where much of a trie lies ahead.
-    fn free_text(&self, _at: TextAt) -> Option<FreeText> {
-        None
-    }
-
-    /// Code points that, as they are, lead nowhere from any place: inclusive ranges,
-    /// ascending. Leaving some out is always right.
-    fn dead_class(&self) -> &[(u32, u32)] {
-        &[]
-    }
-
-    /// How many characters come before the text may be left, at least, from where it
-    /// begins. Saying 0 is always right.
-    fn least_chars(&self) -> usize {
-        0
-    }
-
-    /// Whether the same may come as at the beginning.
-    fn is_back(&self, at: TextAt) -> bool;
-}
-
-/// A place in a text: whatever its reader means by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TextAt(pub [u32; 4]);
-
-/// Where a byte of a text leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextStep {
-    /// Nowhere: no text that may come goes on with it.
-    Dead,
-    /// Further on in the text.
-    To(TextAt),
-    /// Perhaps out of the text, which only the automaton can tell.
-    Leaves,
 }
 
 /// Where text leads, by whole characters: after *any* character of `class` the

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::budget::Unwatched;
+use crate::budget::Meter;
+use crate::vocabulary::Area;
 use crate::walk::Walker;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, Vocabulary};
 
@@ -42,7 +43,14 @@ pub(crate) fn dead_ends(
     let trie = vocabulary.trie();
     let (reached, incoming) = explore(automaton, |at, found| {
         let hit = |_, to| found(to, true);
-        walker.walk(automaton, at, &mut (), (trie, &[]), &mut Unwatched, hit);
+        walker.walk(
+            automaton,
+            at,
+            &mut (),
+            Area::all(trie),
+            &mut Meter::default(),
+            hit,
+        );
     });
     let finished = self::finished(automaton, &reached, &incoming);
     if !finished.contains(&automaton.start()) {

@@ -4,13 +4,14 @@
 //! answers, from the cheapest on:
 //!
 //! 1. Nothing is lost: tokens spell what the automaton needs, whatever else is missing
-//!    ([`ByteAutomaton::can_do_without`]).
+//!    ([`PlainText::can_do_without`](crate::PlainText::can_do_without)).
 //! 2. The dead ends of a finite automaton are listed once ([`dead_ends`]).
 //! 3. States to which tokens lead are searched ([`Search`]).
 
 mod dead_ends;
 mod search;
 
+use crate::automaton::Parts;
 use std::collections::HashSet;
 
 pub(crate) use dead_ends::dead_ends;

@@ -5,16 +5,16 @@
 //! cut into tokens, which most states' can. So whatever is allowed has a text of tokens
 //! that finishes it, and the first token of that text is allowed, too.
 
+use crate::automaton::Parts;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
-use crate::budget::{Unwatched, Watch};
-use crate::changed::Bits;
-use crate::completion::{Piece, pieces};
-use crate::masks::Work;
-use crate::specials;
-use crate::vocabulary::segment_ends;
+use crate::budget::Meter;
+use crate::guide::{MAX_COMPLETION, Piece, pieces};
+use crate::plan::Work;
+use crate::rows::Bits;
+use crate::vocabulary::{Area, segment_ends};
 use crate::walk::Walker;
 use crate::{
     ByteAutomaton, Cursor, Error, ErrorKind, Exception, Horizon, Scope, SpecialId, TokenId,
@@ -78,7 +78,7 @@ impl Search {
         vocabulary: &Vocabulary,
     ) -> Result<(), Error> {
         let start = automaton.start();
-        match self.search((automaton, vocabulary), &start) {
+        match self.search(automaton, vocabulary, &start) {
             Found::Text(_) => Ok(()),
             Found::Nothing => Err(nothing_left(automaton, vocabulary)),
             Found::GivenUp => Err(Error::new(
@@ -95,19 +95,21 @@ impl Search {
     /// Whether tokens can finish the text. What a search gave up counts as what they cannot.
     pub(crate) fn is_live<A: ByteAutomaton>(
         &self,
-        of: (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> bool {
-        matches!(self.search(of, state), Found::Text(_))
+        matches!(self.search(automaton, vocabulary, state), Found::Text(_))
     }
 
     /// A text that finishes this one and that tokens spell, if one is found.
     pub(crate) fn completion<A: ByteAutomaton>(
         &self,
-        of: (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> Option<Vec<u8>> {
-        match self.search(of, state) {
+        match self.search(automaton, vocabulary, state) {
             Found::Text(text) => Some(text),
             Found::Nothing | Found::GivenUp => None,
         }
@@ -118,29 +120,30 @@ impl Search {
     /// [`Search::forbidden`] tells enough.
     pub(crate) fn allowed<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
-        (state, cursor): (&A::State, Cursor),
+        automaton: &A,
+        vocabulary: &Vocabulary,
+        state: &A::State,
+        cursor: Cursor,
         work: &mut Work<A>,
-        watch: &mut impl Watch,
         words: &mut [u32],
     ) -> Result<bool, Error> {
         if !self.every {
             return Ok(false);
         }
         let mut landings: Vec<(Cursor, u32)> = Vec::new();
-        let (scratch, walker) = work.parts();
+        let (scratch, walker, meter) = work.parts();
         walker.begin::<A>();
         let hit = |token, to| landings.push((to, token));
-        let trie = (vocabulary.trie(), &[][..]);
-        let visited = walker.walk(automaton, cursor, scratch, trie, watch, hit);
-        watch.walked(visited)?;
+        let trie = Area::all(vocabulary.trie());
+        let visited = walker.walk(automaton, cursor, scratch, trie, meter, hit);
+        meter.walked(visited)?;
         landings.sort_unstable();
         for group in landings.chunk_by(|a, b| a.0 == b.0) {
             // Tokens that the state's exceptions refuse are taken out elsewhere.
             let mut tokens = group.iter().map(|&(_, token)| token);
             let landed =
                 tokens.find_map(|token| behind(automaton, vocabulary, state, token, scratch));
-            if landed.is_some_and(|after| self.is_live((automaton, vocabulary), &after)) {
+            if landed.is_some_and(|after| self.is_live(automaton, vocabulary, &after)) {
                 group.iter().for_each(|&(_, token)| words.allow(token));
             }
         }
@@ -150,7 +153,8 @@ impl Search {
     /// Of the tokens that end inside a character those that lead to where none leads on.
     pub(crate) fn forbidden<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
         mut is_allowed: impl FnMut(u32) -> bool,
     ) -> Vec<u32> {
@@ -159,14 +163,15 @@ impl Search {
         let tokens = tokens.filter(|&token| {
             is_allowed(token)
                 && behind(automaton, vocabulary, state, token, &mut scratch)
-                    .is_none_or(|after| !self.is_live((automaton, vocabulary), &after))
+                    .is_none_or(|after| !self.is_live(automaton, vocabulary, &after))
         });
         tokens.collect()
     }
 
     fn search<A: ByteAutomaton>(
         &self,
-        (automaton, vocabulary): (&A, &Vocabulary),
+        automaton: &A,
+        vocabulary: &Vocabulary,
         state: &A::State,
     ) -> Found {
         let mut scratch = automaton.scratch();
@@ -189,12 +194,19 @@ impl Search {
             let cursor = automaton.enter(&state, &mut scratch);
             landings.clear();
             walker.begin::<A>();
-            let trie = (vocabulary.trie(), &[][..]);
+            let trie = Area::all(vocabulary.trie());
             let hit = |token, to| landings.push((to, token));
-            visited += walker.walk(automaton, cursor, &mut scratch, trie, &mut Unwatched, hit);
+            visited += walker.walk(
+                automaton,
+                cursor,
+                &mut scratch,
+                trie,
+                &mut Meter::default(),
+                hit,
+            );
             landings.sort_unstable_by_key(|&(to, token)| (to, length(vocabulary, token), token));
             specials.clear();
-            specials::allowed(automaton, &state, &mut specials);
+            automaton.allowed_specials(&state, &mut specials);
             let tokens = landings.chunk_by(|a, b| a.0 == b.0).filter_map(|group| {
                 group.iter().find_map(|&(_, token)| {
                     let after = behind(automaton, vocabulary, &state, token, &mut scratch)?;
@@ -204,7 +216,7 @@ impl Search {
             let mut next: Vec<(A::State, Taken)> = tokens.collect();
             next.extend(specials.iter().filter_map(|&special| {
                 let mut after = state.clone();
-                let taken = specials::advance(automaton, &mut after, special);
+                let taken = automaton.advance_special(&mut after, special);
                 taken.then_some((after, Taken::Special(special)))
             }));
             for (after, taken) in next {
@@ -334,7 +346,8 @@ fn path<A: ByteAutomaton>(
             Taken::Token(token) => vocabulary
                 .token_bytes(TokenId::new(token))
                 .unwrap_or_default(),
-            Taken::Special(special) => specials::names(automaton)
+            Taken::Special(special) => automaton
+                .special_names()
                 .get(special.0 as usize)
                 .map_or(&[], |name| name.as_bytes()),
         });
@@ -348,7 +361,7 @@ fn path<A: ByteAutomaton>(
 #[cold]
 fn nothing_left<A: ByteAutomaton>(automaton: &A, vocabulary: &Vocabulary) -> Error {
     let mut text = Vec::new();
-    automaton.completion(&automaton.start(), &mut text);
+    automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
     let ends = segment_ends(vocabulary.trie(), &text);
     let at = ends.iter().rposition(|&is| is).unwrap_or(0);
     let missing = vocabulary.missing_bytes();

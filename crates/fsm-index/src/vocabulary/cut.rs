@@ -8,10 +8,10 @@
 //! distinct ones, and the tokens that do not begin with the class at all by a
 //! walk over a trie of their own, or over the vocabulary's that jumps over all others.
 
-use crate::changed::Bits;
+use crate::rows::Bits;
 use std::collections::HashMap;
 
-use super::Trie;
+use super::{Area, Trie};
 use crate::TokenId;
 
 /// Inclusive ranges of code points, ascending.
@@ -134,12 +134,15 @@ impl Cut {
         }
     }
 
-    /// The tokens that do not begin with a character of the class: those of a trie, but
-    /// for some ranges of nodes (ascending, whole subtrees). `all` is the vocabulary's.
-    pub(crate) fn others<'a>(&'a self, all: &'a Trie) -> (&'a Trie, &'a [(u32, u32)]) {
+    /// Where the tokens are that do not begin with a character of the class. `all` is the
+    /// vocabulary's trie.
+    pub(crate) fn others<'a>(&'a self, all: &'a Trie) -> Area<'a> {
         match &self.others {
-            Others::Few(trie) => (trie, &[]),
-            Others::Outside(heads) => (all, heads),
+            Others::Few(trie) => Area::all(trie),
+            Others::Outside(heads) => Area {
+                trie: all,
+                skip: heads,
+            },
         }
     }
 
@@ -345,7 +348,7 @@ mod tests {
         assert_eq!(words, [0b1_0100]);
         // The quote, and the unfinished character.
         let outside = |cut: &Cut| -> Vec<u32> {
-            let (trie, skip) = cut.others(&trie);
+            let Area { trie, skip } = cut.others(&trie);
             let nodes = (0..).zip(trie.nodes());
             let met = nodes.filter(|(n, _)| !skip.iter().any(|h| (h.0..h.1).contains(n)));
             met.map(|(_, node)| node.token).collect()

@@ -302,7 +302,7 @@ impl AllBelow {
 
 /// The tokens of a trie by the kinds that all their characters have: some thousand sets.
 #[derive(Debug, Default)]
-pub(super) struct ByKinds {
+pub(crate) struct ByKinds {
     /// One set after another, and where its tokens end.
     sets: Vec<(Kinds, u32)>,
     /// Those of a set by their bytes.
@@ -345,7 +345,7 @@ impl ByKinds {
 
     /// The tokens whose characters are of some kinds alone and that have so many bytes at
     /// most.
-    pub(super) fn within(&self, kinds: Kinds, bytes: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn within(&self, kinds: Kinds, bytes: usize) -> impl Iterator<Item = u32> {
         let mut from = 0;
         let sets = self.sets.iter().filter_map(move |&(set, end)| {
             let range = from as usize..end as usize;

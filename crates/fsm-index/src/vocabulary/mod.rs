@@ -1,12 +1,13 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
-mod common;
 mod cut;
-mod heads;
+mod having;
 mod kinds;
+mod name_heads;
 mod spellable;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
+mod token_id;
 #[cfg(feature = "tokenizer-json")]
 mod tokenizer_json;
 mod tokens;
@@ -14,21 +15,20 @@ mod trie;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use cut::{CharRanges, Cut};
+pub(crate) use having::Having;
 pub(crate) use kinds::{AllBelow, Kinds};
 pub(crate) use spellable::{Spellable, segment_ends};
-pub(crate) use trie::{Child, NO_TOKEN, Siblings, Trie};
+pub use token_id::{SpecialId, TokenId};
+pub(crate) use trie::{Area, Child, NO_TOKEN, Siblings, Trie};
 
-use common::Common;
+use having::MARKS;
 use tokens::Tokens;
 
-use crate::changed::Bits;
-use crate::part::{HalfOnTop, Part};
-use crate::row::Row;
-use crate::suffixes::Known;
-use crate::{Error, ErrorKind, KeyLanguage, TokenId};
+use crate::cache::{Cutter, SharedRows};
+use crate::{Error, ErrorKind};
 
 /// The longest token that a vocabulary may have, in bytes.
 pub const MAX_TOKEN_BYTES: usize = 60_000;
@@ -77,9 +77,13 @@ pub enum AddedTokens {
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Vocabulary(Arc<Inner>);
+pub struct Vocabulary {
+    data: Arc<Data>,
+    shared: SharedRows,
+}
 
-struct Inner {
+/// What never changes.
+struct Data {
     tokens: Tokens,
     ends: Vec<TokenId>,
     trie: Trie,
@@ -89,121 +93,12 @@ struct Inner {
     ranks: Box<[u32]>,
     /// For each [punctuation mark](MARKS) the text tokens that have it, ascending.
     marked: [Box<[u32]>; MARKS.len()],
-    /// The tokens that have something in them, where that was asked for.
-    having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
-    cuts: Mutex<HashMap<CharRanges, CutSlot>>,
-    /// The bits of the tokens that have characters of some kinds alone and so many bytes
-    /// at most, where that was asked for.
-    within: Mutex<Within>,
-    /// What the topmost levels tell that many automata have.
-    common: Mutex<Common<Part>>,
-    /// The same of the halves of the vocabulary cut by plain text.
-    common_halves: Mutex<Common<HalfOnTop>>,
-    /// Rows that many automata have.
-    common_rows: Mutex<Common<Known<Arc<Row>>>>,
     /// The characters that tokens have, ascending.
     chars: OnceLock<Box<[char]>>,
     /// What tokens cannot say, once that was asked.
     spellable: OnceLock<Spellable>,
     /// The special and end tokens, once they were asked for.
     specials: OnceLock<Box<[TokenId]>>,
-}
-
-/// What tokens can have in them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Having {
-    /// A text.
-    Text(Box<[u8]>),
-    /// These bytes in this order.
-    InOrder(Box<[u8]>),
-    /// A byte so often, or oftener.
-    Often(u8, usize),
-    /// One of these texts.
-    OneOf(Box<[Box<[u8]>]>),
-}
-
-impl Having {
-    /// What a token must have for it, at least.
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Having::Text(bytes) | Having::InOrder(bytes) => bytes,
-            Having::Often(_, 0) | Having::OneOf(_) => &[],
-            Having::Often(byte, _) => std::slice::from_ref(byte),
-        }
-    }
-
-    fn is_in(&self, token: &[u8]) -> bool {
-        match self {
-            Having::Text(text) => token.windows(text.len().max(1)).any(|part| part == &**text),
-            Having::InOrder(order) => {
-                let mut bytes = token.iter();
-                order.iter().all(|byte| bytes.any(|b| b == byte))
-            }
-            Having::Often(byte, times) => token.iter().filter(|&b| b == byte).count() >= *times,
-            Having::OneOf(texts) => {
-                let least = texts
-                    .iter()
-                    .map(|text| text.len())
-                    .min()
-                    .unwrap_or(usize::MAX);
-                token.windows(least.max(1)).enumerate().any(|(at, window)| {
-                    let mut texts = texts.iter().filter(|text| text.first() == window.first());
-                    texts.any(|text| token[at..].starts_with(text))
-                })
-            }
-        }
-    }
-}
-
-/// ASCII's punctuation marks: they stand in few tokens, and in most of what is looked for in
-/// them.
-const MARKS: [u8; 32] = {
-    let mut marks = [0; 32];
-    let (mut byte, mut at) = (0u8, 0);
-    while byte < 0x80 {
-        if byte.is_ascii_punctuation() {
-            marks[at] = byte;
-            at += 1;
-        }
-        byte += 1;
-    }
-    marks
-};
-
-/// Of so many things it is remembered which tokens have them.
-const MAX_HAVING: usize = 4_096;
-
-/// Bits of tokens by the kinds of their characters and the most bytes.
-type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
-
-/// Of so many sets of kinds and lengths it is remembered which tokens are within them.
-const MAX_WITHIN: usize = 64;
-
-/// At most this many classes of characters does a vocabulary know; to be cut
-/// by one costs 4 to 20 bytes a token.
-const MAX_CUTS: usize = 64;
-
-/// A cut takes as long as visits to about so many nodes for each token; it is
-/// made once as much has been spent on walks without it.
-const NODES_TO_PAY: u64 = 32;
-
-/// A vocabulary cut by one class, or not yet.
-#[derive(Clone, Debug, Default)]
-struct CutSlot {
-    /// Nodes visited by walks that the cut would have spared.
-    spent: u64,
-    /// Whether another thread was told to make it.
-    ordered: bool,
-    cut: Arc<OnceLock<Cut>>,
-}
-
-/// Who makes a cut once it pays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cutter {
-    /// The caller, who needs it for many rows.
-    Caller,
-    /// Another thread, if there is one: a single mask must not wait for it.
-    Other,
 }
 
 /// Text inside a string of JSON: everything but quotes, backslashes and control
@@ -348,31 +243,33 @@ impl Vocabulary {
 
     fn to_builder(&self) -> VocabularyBuilder {
         VocabularyBuilder {
-            tokens: (0..self.width()).map(|t| self.0.raw(t).into()).collect(),
-            kinds: (0..self.width()).map(|t| self.0.tokens.kind(t)).collect(),
+            tokens: (0..self.width()).map(|t| self.data.raw(t).into()).collect(),
+            kinds: (0..self.width())
+                .map(|t| self.data.tokens.kind(t))
+                .collect(),
         }
     }
 
     /// How many bits a mask has: one more than the largest token number, or
     /// the width of the logits.
     pub fn width(&self) -> usize {
-        self.0.tokens.width()
+        self.data.tokens.width()
     }
 
     /// What a token is. Outside the width: [`TokenKind::Absent`].
     pub fn kind(&self, token: TokenId) -> TokenKind {
-        self.0.tokens.kind(token.index())
+        self.data.tokens.kind(token.index())
     }
 
     /// The bytes that a text token stands for; `None` for any other token.
     pub fn token_bytes(&self, token: TokenId) -> Option<&[u8]> {
-        (self.kind(token) == TokenKind::Text).then(|| self.0.raw(token.index()))
+        (self.kind(token) == TokenKind::Text).then(|| self.data.raw(token.index()))
     }
 
     /// The name of a special or end token; `None` for any other token.
     pub fn token_name(&self, token: TokenId) -> Option<&[u8]> {
         matches!(self.kind(token), TokenKind::Special | TokenKind::End)
-            .then(|| self.0.raw(token.index()))
+            .then(|| self.data.raw(token.index()))
     }
 
     /// The special or end token of that name. O(special tokens), and O(width) the first time.
@@ -383,7 +280,7 @@ impl Vocabulary {
 
     /// The special and end tokens, in ascending order. O(width) the first time.
     pub fn specials(&self) -> &[TokenId] {
-        self.0.specials.get_or_init(|| {
+        self.data.specials.get_or_init(|| {
             let all = (0..self.width() as u32).map(TokenId::new);
             all.filter(|&token| self.token_name(token).is_some())
                 .collect()
@@ -403,7 +300,7 @@ impl Vocabulary {
 
     /// The tokens that end a text, in ascending order.
     pub fn ends(&self) -> &[TokenId] {
-        &self.0.ends
+        &self.data.ends
     }
 
     /// The text tokens and their bytes, in ascending order.
@@ -423,16 +320,16 @@ impl Vocabulary {
 
     /// Whether each byte is a token by itself.
     pub(crate) fn has_all_bytes(&self) -> bool {
-        self.0.single_bytes.iter().all(|&is| is)
+        self.data.single_bytes.iter().all(|&is| is)
     }
 
     pub(crate) fn spellable(&self) -> &Spellable {
-        self.0.spellable.get_or_init(|| {
+        self.data.spellable.get_or_init(|| {
             if self.has_all_bytes() {
                 return Spellable::everything();
             }
             let tokens = self.texts().map(|(token, bytes)| (token.get(), bytes));
-            Spellable::new(&self.0.trie, &self.0.single_bytes, tokens)
+            Spellable::new(&self.data.trie, &self.data.single_bytes, tokens)
         })
     }
 
@@ -440,35 +337,46 @@ impl Vocabulary {
     /// there are none, every text can be spelt.
     pub fn missing_bytes(&self) -> Vec<u8> {
         (0..=255u8)
-            .filter(|&b| !self.0.single_bytes[b as usize])
+            .filter(|&b| !self.data.single_bytes[b as usize])
             .collect()
     }
 
     /// A number that tells vocabularies apart: FNV-1a, 128 bits (IETF draft
     /// draft-eastlake-fnv), over every token's kind, length and bytes.
     pub fn fingerprint(&self) -> u128 {
-        self.0.fingerprint
+        self.data.fingerprint
     }
 
-    /// Bytes of memory, with what was derived from it so far.
+    /// Bytes of memory, with what was derived from it so far and what indexes of it
+    /// [share](Vocabulary::shared_rows).
     pub fn memory(&self) -> usize {
-        // A panic elsewhere leaves the map whole: it changes by one insert.
-        let cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-        let cuts = cuts.values().filter_map(|slot| slot.cut.get());
-        self.0.tokens.memory()
-            + self.0.trie.memory()
-            + self.0.ranks.len() * 4
-            + self
-                .0
-                .marked
-                .iter()
-                .map(|marked| marked.len() * 4)
-                .sum::<usize>()
-            + cuts.map(Cut::memory).sum::<usize>()
-            + whole(&self.0.within).len() * self.width() / 8
-            + whole(&self.0.common).memory()
-            + whole(&self.0.common_halves).memory()
-            + whole(&self.0.common_rows).memory()
+        let Data {
+            tokens,
+            trie,
+            ranks,
+            marked,
+            ..
+        } = &*self.data;
+        let marked = marked.iter().map(|marked| marked.len() * 4);
+        tokens.memory()
+            + trie.memory()
+            + ranks.len() * 4
+            + marked.sum::<usize>()
+            + self.shared.stats().bytes()
+    }
+
+    /// What the indexes of this vocabulary, and of its clones, find out together.
+    pub fn shared_rows(&self) -> &SharedRows {
+        &self.shared
+    }
+
+    /// The same vocabulary, whose indexes share nothing with those of before, and of what they
+    /// share remember so many bytes. O(1).
+    pub fn with_shared_rows(&self, max_bytes: usize) -> Vocabulary {
+        Vocabulary {
+            data: self.data.clone(),
+            shared: SharedRows::new(max_bytes),
+        }
     }
 
     /// Makes ready what masks inside text of a class of characters need
@@ -476,24 +384,26 @@ impl Vocabulary {
     /// vocabulary), some milliseconds for 128,000 tokens. Otherwise that is
     /// done in the midst of some mask, once walks have cost as much.
     pub fn prepare(&self, class: &[(u32, u32)]) {
-        let _ = self.cut(class, TextRuns::Always, Cutter::Caller);
-        let _ = self.0.trie.below();
-        let _ = self.0.trie.by_kinds();
+        let _ = self
+            .shared
+            .cut(self, class, TextRuns::Always, Cutter::Caller);
+        let _ = self.data.trie.below();
+        let _ = self.data.trie.by_kinds();
     }
 
     pub(crate) fn trie(&self) -> &Trie {
-        &self.0.trie
+        &self.data.trie
     }
 
     /// The tokens by their bytes, as the trie has them; of tokens with the
     /// same bytes only one.
     pub(crate) fn order(&self) -> &[u32] {
-        self.0.trie.order()
+        self.data.trie.order()
     }
 
     /// The tokens that begin with `text`.
     pub(crate) fn beginning(&self, text: &[u8]) -> Vec<u32> {
-        let trie = &self.0.trie;
+        let trie = &self.data.trie;
         let Some(node) = trie.find(text) else {
             return Vec::new();
         };
@@ -517,78 +427,32 @@ impl Vocabulary {
         (token != NO_TOKEN).then_some(token)
     }
 
-    /// The tokens that have something in them: looked for the first time that it is
-    /// asked for, where one of the [`MARKS`] is in it in the few tokens that have it
-    /// too, and otherwise in all.
-    pub(crate) fn having(&self, what: Having) -> Arc<[u32]> {
-        // A panic elsewhere leaves the map whole: it changes by one insert.
-        let mut known = self.0.having.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tokens) = known.get(&what) {
-            return tokens.clone();
-        }
-        let has = |token: &u32| what.is_in(self.0.raw(*token as usize));
-        let marks = MARKS.iter().zip(&self.0.marked);
-        let marked = marks.filter(|(mark, _)| what.bytes().contains(mark));
-        let tokens: Arc<[u32]> = match marked.map(|marked| marked.1).min_by_key(|m| m.len()) {
-            Some(marked) => marked.iter().copied().filter(has).collect(),
-            None => self.texts().map(|t| t.0.get()).filter(has).collect(),
-        };
-        if known.len() >= MAX_HAVING {
-            known.clear();
-        }
-        known.insert(what, tokens.clone());
-        tokens
+    /// The text tokens that may have something in them, and perhaps others: where one of the
+    /// [`MARKS`] is among `bytes` those that have it, and otherwise `None`: all.
+    pub(crate) fn marked(&self, bytes: &[u8]) -> Option<&[u32]> {
+        let marks = MARKS.iter().zip(&self.data.marked);
+        let marked = marks.filter(|(mark, _)| bytes.contains(mark));
+        marked
+            .map(|(_, tokens)| &**tokens)
+            .min_by_key(|tokens| tokens.len())
+    }
+
+    /// The bytes or the name of a token.
+    pub(crate) fn raw(&self, token: u32) -> &[u8] {
+        self.data.raw(token as usize)
     }
 
     /// The place of each token in [`Vocabulary::order`], [`NO_TOKEN`] for those
     /// that are not in it.
     pub(crate) fn ranks(&self) -> &[u32] {
-        &self.0.ranks
-    }
-
-    /// The vocabulary cut by a class of characters, if it is, or should now be.
-    pub(crate) fn cut(
-        &self,
-        class: &[(u32, u32)],
-        policy: TextRuns,
-        cutter: Cutter,
-    ) -> Option<CutRef> {
-        if policy == TextRuns::Never {
-            return None;
-        }
-        let class = &*self.class_of_tokens(class);
-        let slot = {
-            let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-            if !cuts.contains_key(class) {
-                if cuts.len() >= MAX_CUTS {
-                    return None;
-                }
-                cuts.insert(class.into(), CutSlot::default());
-            }
-            let slot = cuts.get_mut(class)?;
-            let pays = slot.spent >= self.order().len() as u64 * NODES_TO_PAY;
-            match policy {
-                TextRuns::Auto if slot.cut.get().is_some() => {}
-                TextRuns::Auto if !pays => return None,
-                TextRuns::Auto if cutter == Cutter::Other && cfg!(feature = "rayon") => {
-                    if !std::mem::replace(&mut slot.ordered, true) {
-                        self.cut_behind(class.into(), slot.cut.clone());
-                    }
-                    return None;
-                }
-                TextRuns::Auto | TextRuns::Always | TextRuns::Never => {}
-            }
-            slot.cut.clone()
-        };
-        slot.get_or_init(|| self.make_cut(class));
-        Some(CutRef(slot))
+        &self.data.ranks
     }
 
     /// A class as far as tokens can tell: classes that differ only in
     /// characters that no token has are one, and share a cut. O(characters of
     /// the vocabulary).
-    fn class_of_tokens(&self, class: &[(u32, u32)]) -> CharRanges {
-        let chars = self.0.chars.get_or_init(|| {
+    pub(crate) fn class_of_tokens(&self, class: &[(u32, u32)]) -> CharRanges {
+        let chars = self.data.chars.get_or_init(|| {
             let texts = self.texts().flat_map(|(_, bytes)| bytes.utf8_chunks());
             let mut chars: Vec<char> = texts.flat_map(|chunk| chunk.valid().chars()).collect();
             chars.sort_unstable();
@@ -613,111 +477,9 @@ impl Vocabulary {
         }
         out.into()
     }
-
-    fn make_cut(&self, class: &[(u32, u32)]) -> Cut {
-        let tokens = self.order().iter().map(|&token| {
-            let bytes = self.0.raw(token as usize);
-            (TokenId::new(token), bytes)
-        });
-        Cut::new(class, &self.0.trie, tokens, self.width())
-    }
-
-    /// Lets another thread make a cut.
-    fn cut_behind(&self, class: CharRanges, cut: Arc<OnceLock<Cut>>) {
-        let vocabulary = self.clone();
-        let make = move || {
-            cut.get_or_init(|| vocabulary.make_cut(&class));
-        };
-        #[cfg(feature = "rayon")]
-        rayon::spawn(make);
-        #[cfg(not(feature = "rayon"))]
-        make();
-    }
-
-    /// The bits of the tokens that have characters of some kinds and no others, and so many
-    /// bytes at most, those with the bytes of another one aside. O(such tokens) where that
-    /// was not asked for lately.
-    pub(crate) fn within(&self, kinds: Kinds, bytes: usize) -> Arc<[u32]> {
-        let bytes = bytes.min(self.0.trie.max_depth());
-        if let Some(known) = whole(&self.0.within).get(&(kinds, bytes)) {
-            return known.clone();
-        }
-        let mut bits = vec![0; self.width().div_ceil(32)];
-        let tokens = self.0.trie.by_kinds().within(kinds, bytes);
-        tokens.for_each(|token| bits.allow(token));
-        let bits: Arc<[u32]> = bits.into();
-        let mut within = whole(&self.0.within);
-        if within.len() >= MAX_WITHIN {
-            within.clear();
-        }
-        within.insert((kinds, bytes), bits.clone());
-        bits
-    }
-
-    /// What a topmost level tells that many automata have, if it was found
-    /// before.
-    pub(crate) fn common_part(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<Part>> {
-        whole(&self.0.common).get(language, key)
-    }
-
-    /// Remembers such a part for all indexes of this vocabulary.
-    pub(crate) fn add_common_part(&self, language: KeyLanguage, key: &[u32], part: Arc<Part>) {
-        whole(&self.0.common).add(language, key, part);
-    }
-
-    /// As [`Vocabulary::common_part`], of the halves of the cut by
-    /// [plain](crate::Lexicon::plain) text.
-    pub(crate) fn common_half(&self, language: KeyLanguage, key: &[u32]) -> Option<Arc<HalfOnTop>> {
-        whole(&self.0.common_halves).get(language, key)
-    }
-
-    /// Remembers such a half for all indexes of this vocabulary.
-    pub(crate) fn add_common_half(&self, language: KeyLanguage, key: &[u32], half: Arc<HalfOnTop>) {
-        whole(&self.0.common_halves).add(language, key, half);
-    }
-
-    /// A row that many automata have, or how deep to look for it.
-    pub(crate) fn common_row(&self, language: KeyLanguage, key: &[u32]) -> Known<Arc<Row>> {
-        let known = whole(&self.0.common_rows).get(language, key);
-        known.map_or(Known::Nothing, |known| (*known).clone())
-    }
-
-    /// Remembers such a row for all indexes of this vocabulary.
-    pub(crate) fn add_common_row(&self, language: KeyLanguage, key: &[u32], row: Known<Arc<Row>>) {
-        whole(&self.0.common_rows).add(language, key, Arc::new(row));
-    }
-
-    /// Notes that walks for a class, without a cut, have visited so many
-    /// nodes.
-    pub(crate) fn spend(&self, class: &[(u32, u32)], nodes: u64) {
-        let class = &*self.class_of_tokens(class);
-        let mut cuts = self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slot) = cuts.get_mut(class) {
-            slot.spent = slot.spent.saturating_add(nodes);
-        }
-    }
 }
 
-/// A panic elsewhere leaves what is remembered whole: it changes by one insert.
-fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Lends the cut of a vocabulary by one class.
-#[derive(Clone, Debug)]
-pub(crate) struct CutRef(Arc<OnceLock<Cut>>);
-
-impl std::ops::Deref for CutRef {
-    type Target = Cut;
-
-    fn deref(&self) -> &Cut {
-        // `Vocabulary::cut` fills the cell before it lends it.
-        self.0
-            .get_or_init(|| unreachable!("an unfilled cut was lent"))
-    }
-}
-
-impl Inner {
+impl Data {
     fn raw(&self, token: usize) -> &[u8] {
         self.tokens.bytes(token)
     }
@@ -817,7 +579,7 @@ impl VocabularyBuilder {
             .filter(|&t| self.kinds[t] == TokenKind::End)
             .map(|t| TokenId::new(t as u32))
             .collect();
-        Ok(Vocabulary(Arc::new(Inner {
+        let data = Data {
             tokens,
             ends,
             trie,
@@ -825,16 +587,14 @@ impl VocabularyBuilder {
             fingerprint: fingerprint.0,
             ranks: ranks.into(),
             marked: marked.map(Vec::into),
-            having: Mutex::default(),
-            cuts: Mutex::default(),
-            within: Mutex::default(),
-            common: Mutex::default(),
-            common_halves: Mutex::default(),
-            common_rows: Mutex::default(),
             chars: OnceLock::new(),
             spellable: OnceLock::new(),
             specials: OnceLock::new(),
-        })))
+        };
+        Ok(Vocabulary {
+            data: Arc::new(data),
+            shared: SharedRows::default(),
+        })
     }
 
     fn reserve(&mut self, id: TokenId) -> Result<(), Error> {
@@ -891,36 +651,6 @@ impl Fnv128 {
         for &byte in bytes {
             self.0 =
                 (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013B);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_looked_for_where_their_marks_are() {
-        let words = [
-            "\"a\"", "a,b", "[,", ",[", "\\n", "ab", "\"\"\"", ":{}", "a\":\"b",
-        ];
-        let tokens = words.iter().zip((0..).map(TokenId::new));
-        let vocabulary = Vocabulary::new(tokens, [TokenId::new(99)]).unwrap();
-        let text = |text: &str| Having::Text(text.as_bytes().into());
-        let in_order = |text: &str| Having::InOrder(text.as_bytes().into());
-        for (what, found) in [
-            (text("\"a\""), vec![0]),
-            (text("a"), vec![0, 1, 5, 8]),
-            (text("\":\""), vec![8]),
-            (in_order("[,"), vec![2]),
-            (in_order("ab"), vec![1, 5, 8]),
-            (in_order("\"b"), vec![8]),
-            (Having::Often(0x22, 1), vec![0, 6, 8]),
-            (Having::Often(0x22, 3), vec![6]),
-            (Having::Often(0x22, 0), (0..9).collect()),
-            (Having::Often(b'n', 1), vec![4]),
-        ] {
-            assert_eq!(*vocabulary.having(what.clone()), *found, "{what:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::heads::NameHeads;
 use super::kinds::{AllBelow, ByKinds};
+use super::name_heads::NameHeads;
 use crate::{ByteSet, Horizon, NameMarks, Reach, TokenId};
 
 /// No token ends at a node.
@@ -76,6 +76,21 @@ impl Reaches {
         for &byte in token {
             met[usize::from(byte)] = (0, 0);
         }
+    }
+}
+
+/// What of a trie is walked.
+#[derive(Clone, Copy)]
+pub(crate) struct Area<'a> {
+    pub(crate) trie: &'a Trie,
+    /// Ranges of nodes that are left out, ascending, whole subtrees.
+    pub(crate) skip: &'a [(u32, u32)],
+}
+
+impl<'a> Area<'a> {
+    /// All of it.
+    pub(crate) fn all(trie: &'a Trie) -> Area<'a> {
+        Area { trie, skip: &[] }
     }
 }
 
@@ -239,7 +254,7 @@ impl Trie {
     }
 
     /// Its tokens by their characters.
-    pub(super) fn by_kinds(&self) -> &ByKinds {
+    pub(crate) fn by_kinds(&self) -> &ByKinds {
         self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
     }
 

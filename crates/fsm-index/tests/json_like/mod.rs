@@ -12,7 +12,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Scope, TextLoop,
+    ByteAutomaton, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Lexicon, Overlay,
+    PlainText, Scope, TextLoop, TopText,
 };
 
 const NAMES: [&str; 6] = ["free", "short", "long", "code", "kind", "count"];
@@ -110,7 +111,7 @@ trait Stack {
 }
 
 /// A guide's state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) at: At,
     /// From the bottom: the frames, and which names are used in each.
@@ -189,6 +190,8 @@ pub(crate) struct JsonLike {
     names: Trie,
     words: Trie,
     classes: [Vec<(u32, u32)>; 2],
+    /// Whether it says that no walk looks below the topmost level, which is not so.
+    pub(crate) is_shallow: bool,
 }
 
 /// A trie by the numbers of its nodes.
@@ -256,6 +259,7 @@ fn more(Utf8(left, from, to): Utf8, byte: u8) -> Option<Utf8> {
 impl Default for JsonLike {
     fn default() -> Self {
         JsonLike {
+            is_shallow: false,
             names: Trie::new(&NAMES),
             words: Trie::new(&WORDS),
             classes: [
@@ -559,7 +563,8 @@ impl ByteAutomaton for JsonLike {
         Ok(())
     }
 
-    fn completion(&self, state: &State, out: &mut Vec<u8>) {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
         let mut frames = state.frames.as_ref().clone();
         let mut at = state.at;
         while !(frames.is_empty()
@@ -601,8 +606,13 @@ impl ByteAutomaton for JsonLike {
                 },
             };
             out.push(byte);
+            if out.len() - before > max_bytes {
+                out.truncate(before);
+                return false;
+            }
             at = self.next(at, byte, &mut frames).expect("a way on");
         }
+        true
     }
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
@@ -659,7 +669,10 @@ impl ByteAutomaton for JsonLike {
         let place = scratch.places[cursor.0 as usize];
         match (place.at, text) {
             (At::Blank(_) | At::Value(_) | At::Text(..) | At::Escape(_) | At::Number(_), text) => {
-                Description::Top(text)
+                Description::Top(TopText {
+                    text,
+                    ..TopText::default()
+                })
             }
             (_, Some(text)) => Description::Text(text),
             (At::Key(node, Utf8(0, ..)), None) if node != OTHER => Description::Like {
@@ -670,36 +683,6 @@ impl ByteAutomaton for JsonLike {
                 apart: None,
             },
             _ => Description::Unknown,
-        }
-    }
-
-    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        &self.classes[class.0 as usize]
-    }
-
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        for (frame, &(_, used)) in state.frames.iter().enumerate() {
-            for (_, name) in QUOTED
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| used >> i & 1 == 1)
-            {
-                each(Exception::Contains(name.as_bytes()));
-                let name = &name[1..];
-                let At::Key(node, Utf8(0, ..)) = state.at else {
-                    continue;
-                };
-                if frame + 1 < state.frames.len() {
-                    continue;
-                }
-                let mut at = Some(0);
-                for (read, byte) in name.bytes().enumerate() {
-                    if at == Some(node) {
-                        each(Exception::Begins(&name.as_bytes()[read..]));
-                    }
-                    at = at.and_then(|at| self.names.child(at, byte));
-                }
-            }
         }
     }
 
@@ -761,15 +744,70 @@ impl ByteAutomaton for JsonLike {
         Some(KeyLanguage::OWN)
     }
 
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        Some(self)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn stack(&self) -> Option<&dyn fsm_index::Stack<Scratch>> {
+        Some(self)
+    }
+}
+
+impl Overlay<State> for JsonLike {
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        for (frame, &(_, used)) in state.frames.iter().enumerate() {
+            for (_, name) in QUOTED
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| used >> i & 1 == 1)
+            {
+                each(Exception::Contains(name.as_bytes()));
+                let name = &name[1..];
+                let At::Key(node, Utf8(0, ..)) = state.at else {
+                    continue;
+                };
+                if frame + 1 < state.frames.len() {
+                    continue;
+                }
+                let mut at = Some(0);
+                for (read, byte) in name.bytes().enumerate() {
+                    if at == Some(node) {
+                        each(Exception::Begins(&name.as_bytes()[read..]));
+                    }
+                    at = at.and_then(|at| self.names.child(at, byte));
+                }
+            }
+        }
+    }
+}
+
+impl PlainText<Scratch> for JsonLike {
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        &self.classes[class.0 as usize]
+    }
+}
+
+impl fsm_index::Stack<Scratch> for JsonLike {
+    fn depth_used(&self, scratch: &Scratch) -> usize {
+        match self.is_shallow {
+            true => 1,
+            false => (scratch.base + 2 - scratch.lowest) as usize,
+        }
+    }
+
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
         let lowest = std::mem::replace(&mut scratch.lowest, scratch.base + 1);
         let to = self.step(cursor, byte, scratch);
         let on_top = self.depth_used(scratch) <= 1;
         scratch.lowest = lowest;
         on_top.then_some(to)
-    }
-
-    fn depth_used(&self, scratch: &Scratch) -> usize {
-        (scratch.base + 2 - scratch.lowest) as usize
     }
 }

@@ -8,87 +8,35 @@
 //! gone. A thread that cannot be finished any more is dropped at once, so what
 //! is left is always live.
 
-mod after_names;
-mod alias;
-mod amounts;
-mod another;
-mod build;
-mod caps;
-mod catalog;
-mod common;
-mod compile;
-mod declared;
-mod demands;
-mod dfa;
-mod difference;
-mod different;
-mod digits;
-mod endless;
-mod equality;
-mod expand;
-mod few;
-mod finish;
-mod following;
-mod heights;
-mod hints;
-mod leaves;
-mod lengths;
-mod levels;
-mod lexicon;
-mod listed;
-mod live;
-mod location;
-mod loops;
-mod multiples;
-mod names;
-mod near;
-mod node;
-mod numbers;
-mod objects;
-mod plain;
-mod plain_object;
-mod ranges;
-mod reader;
-mod room;
-mod rules;
-mod runs;
-mod scratch;
-mod shape;
-mod sources;
-mod space;
-mod spelling;
-mod standing;
-mod state;
-mod step;
-mod strings;
-mod tagged;
-mod text;
-mod texts;
-mod unique;
-mod united;
-mod ways;
+pub(crate) mod compile;
+pub(crate) mod completion;
+pub(crate) mod explain;
+pub(crate) mod hints;
+pub(crate) mod keys;
+pub(crate) mod machine;
+pub(crate) mod run;
 
 use std::sync::{Arc, OnceLock};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Depth, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexicon, MAX_COMPLETION, Place, ReadText, Scope, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, KeyLanguage, Lexicon,
+    Overlay, Place, PlainText, ReadText, Scope, Stack, TextAt,
 };
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{NodeId, ROOT, Schema};
 use crate::ledger::Entry;
+use crate::normal::shape::Signed;
 use crate::options::{Escapes, Options};
-use crate::print::Narrowed;
-use crate::shape::Signed;
+use crate::regex::Narrowed;
 
-use scratch::Top;
-use shape::{Kind, Shape};
+use self::compile::alternative::{Kind, Shape};
+use self::run::scratch::Top;
 
-pub use scratch::Scratch;
-use state::Load;
-pub use state::State;
+pub use self::run::scratch::Scratch;
+use self::run::state::Load;
+pub use self::run::state::State;
 
 /// A schema as a [`ByteAutomaton`].
 ///
@@ -99,23 +47,23 @@ pub use state::State;
 /// Clones share everything.
 #[derive(Clone, Debug)]
 pub struct SchemaAutomaton {
-    nodes: Arc<[node::Node]>,
-    space: Arc<space::Space>,
+    nodes: Arc<[machine::node::Node]>,
+    space: Arc<machine::white_space::Space>,
     escapes: Escapes,
     /// How all values are written.
-    dialect: OnceLock<Option<common::Print>>,
+    dialect: OnceLock<Option<keys::common::Print>>,
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,
     /// Whether the schema itself bounds how deep values nest.
     bounded: bool,
-    loops: Arc<loops::Loops>,
+    loops: Arc<machine::loop_classes::Loops>,
     schema: Arc<Schema>,
     narrowed: Arc<Narrowed>,
     /// With what the schema overrides.
     options: Arc<Options>,
     /// What the goals of nodes stand for.
-    conjs: Arc<compile::Conjs>,
+    conjs: Arc<compile::compiler::Conjs>,
 }
 
 impl SchemaAutomaton {
@@ -150,7 +98,7 @@ impl SchemaAutomaton {
         let options = schema.options(options);
         let mut schema = schema;
         schema.annotate(&options);
-        let compiler = compile::Compiler::new(schema, options);
+        let compiler = compile::compiler::Compiler::new(schema, options);
         SchemaAutomaton::build(compiler, &[Signed::yes(ROOT)])
     }
 
@@ -161,21 +109,24 @@ impl SchemaAutomaton {
         options: Options,
         root: &[Signed],
     ) -> Result<SchemaAutomaton, Error> {
-        let mut compiler = compile::Compiler::new(schema, options);
+        let mut compiler = compile::compiler::Compiler::new(schema, options);
         compiler.as_enforced = true;
         SchemaAutomaton::build(compiler, root)
     }
 
-    fn build(mut compiler: compile::Compiler, root: &[Signed]) -> Result<SchemaAutomaton, Error> {
+    fn build(
+        mut compiler: compile::compiler::Compiler,
+        root: &[Signed],
+    ) -> Result<SchemaAutomaton, Error> {
         let options = compiler.options.clone();
-        let space = space::Space::new(&options)?;
+        let space = machine::white_space::Space::new(&options)?;
         compiler.refuse_cycles()?;
         let root = compiler.intern(root);
-        let mut builder = build::Builder::new(compiler);
+        let mut builder = compile::builder::Builder::new(compiler);
         builder.build(root)?;
         let mut nodes = builder.nodes;
-        heights::solve(&mut nodes);
-        alias::solve(&mut nodes);
+        compile::heights::solve(&mut nodes);
+        compile::same_nodes::solve(&mut nodes);
         let unique = unique_locations(&builder.compiler, &nodes);
         for pattern in &mut builder.compiler.schema.patterns {
             pattern.forget();
@@ -204,7 +155,7 @@ impl SchemaAutomaton {
         let height = self.nodes[0].heights[0];
         let limit = self.max_nesting;
         if height > limit {
-            let why = if height == node::EMPTY {
+            let why = if height == machine::node::EMPTY {
                 "no value satisfies the schema".to_owned()
             } else {
                 format!(
@@ -213,7 +164,7 @@ impl SchemaAutomaton {
             };
             return Err(Error::new(ErrorKind::Unsatisfiable, "", why));
         }
-        let deepest = heights::deepest(&self.nodes);
+        let deepest = compile::heights::deepest(&self.nodes);
         // A schema that bounds the nesting by itself is not capped.
         if let (Some(cap), None) = (cap, deepest) {
             self.max_nesting = limit.min(cap.max(height));
@@ -226,7 +177,10 @@ impl SchemaAutomaton {
         }
         self.narrowed = Arc::new(narrowed);
         let heights = self.nodes.iter().flat_map(|n| n.heights.iter().copied());
-        self.tallest = heights.filter(|h| *h != node::EMPTY).max().unwrap_or(0);
+        self.tallest = heights
+            .filter(|h| *h != machine::node::EMPTY)
+            .max()
+            .unwrap_or(0);
         Ok(())
     }
 
@@ -307,7 +261,10 @@ impl SchemaAutomaton {
 }
 
 /// The nodes with arrays of different items, each with a location that says so.
-fn unique_locations(compiler: &compile::Compiler, nodes: &[node::Node]) -> Vec<(usize, NodeId)> {
+fn unique_locations(
+    compiler: &compile::compiler::Compiler,
+    nodes: &[machine::node::Node],
+) -> Vec<(usize, NodeId)> {
     let mut out = Vec::new();
     for (n, node) in nodes.iter().enumerate() {
         if !node.array.as_ref().is_some_and(|m| m.unique) {
@@ -360,11 +317,7 @@ impl ByteAutomaton for SchemaAutomaton {
         Ok(())
     }
 
-    fn completion(&self, state: &State, out: &mut Vec<u8>) {
-        let _ = self.completion_within(state, MAX_COMPLETION, out);
-    }
-
-    fn completion_within(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+    fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         let mut x = Scratch::new();
         let config = self.load(state, &mut x, Load::Text);
@@ -375,16 +328,8 @@ impl ByteAutomaton for SchemaAutomaton {
         is_found
     }
 
-    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
-        self.is_fine_without(chars)
-    }
-
     fn place(&self, state: &State) -> Option<Place> {
         Some(self.location(state))
-    }
-
-    fn is_same(&self, state: &State, other: &State) -> bool {
-        state.is_same(other)
     }
 
     fn enter(&self, state: &State, x: &mut Scratch) -> Cursor {
@@ -405,53 +350,8 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn lexicon(&self) -> Lexicon {
-        SchemaAutomaton::LEXICON
-    }
-
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
         self.description(cursor, horizon, x)
-    }
-
-    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
-        self.loops.ranges(class)
-    }
-
-    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
-        self.free_at(cursor, x)
-    }
-
-    fn text_reader(
-        &self,
-        cursor: Cursor,
-        horizon: Horizon<'_>,
-        x: &mut Scratch,
-    ) -> Option<Box<dyn ReadText + '_>> {
-        self.reader_at(cursor, horizon, x)
-    }
-
-    fn text_cursor(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
-        self.behind_text(cursor, at, x)
-    }
-
-    /// An item that must differ may become one of those before it, or the next
-    /// ones may; and a name that is open may come again behind its own end, within one token:
-    /// a walk does not know how they began.
-    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
-        if state.is_in_name() {
-            // Its end, and the name between its quotes.
-            each(Exception::Often {
-                byte: b'"',
-                times: 3,
-            });
-        }
-        if state.item().is_some() {
-            self.item_exceptions(state, each);
-        }
-    }
-
-    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
-        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
     }
 
     fn key(
@@ -471,24 +371,82 @@ impl ByteAutomaton for SchemaAutomaton {
         }
     }
 
-    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
-        // A token can end what is on top of most arrays and objects.
-        match x.configs.get(cursor.0).stack {
-            0 => 1,
-            _ => 2,
+    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        self.bytes_at(cursor, x)
+    }
+
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        Some(self)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn stack(&self) -> Option<&dyn Stack<Scratch>> {
+        Some(self)
+    }
+}
+
+impl Overlay<State> for SchemaAutomaton {
+    /// An item that must differ may become one of those before it, or the next
+    /// ones may; and a name that is open may come again behind its own end, within one token:
+    /// a walk does not know how they began.
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        if state.is_in_name() {
+            // Its end, and the name between its quotes.
+            each(Exception::Often {
+                byte: b'"',
+                times: 3,
+            });
+        }
+        if state.item().is_some() {
+            self.item_exceptions(state, each);
         }
     }
 
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        (state.is_in_name() && self.may_come_again(state, token)) || self.may_double(state, token)
+    }
+}
+
+impl PlainText<Scratch> for SchemaAutomaton {
+    fn lexicon(&self) -> Lexicon {
+        SchemaAutomaton::LEXICON
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.loops.ranges(class)
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.reader_at(cursor, horizon, x)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        self.behind_text(cursor, at, x)
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.is_fine_without(chars)
+    }
+}
+
+impl Stack<Scratch> for SchemaAutomaton {
+    fn depth_used(&self, x: &Scratch) -> usize {
+        (x.base_depth - x.least_depth) as usize + 1
+    }
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         let least = std::mem::replace(&mut x.least_depth, x.base_depth);
         let to = self.step(cursor, byte, x);
         let on_top = x.least_depth == x.base_depth;
         x.least_depth = least;
         on_top.then_some(to)
-    }
-
-    fn next_bytes(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
-        self.bytes_at(cursor, x)
     }
 
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
@@ -500,26 +458,5 @@ impl ByteAutomaton for SchemaAutomaton {
             true => bytes,
             false => ByteSet::ALL,
         }
-    }
-
-    fn count_depth(&self, cursor: Cursor, x: &mut Scratch) -> Option<Depth> {
-        let before = Depth {
-            base: x.base_depth,
-            least: x.least_depth,
-        };
-        x.base_depth = x.depth(x.configs.get(cursor.0).stack);
-        x.least_depth = x.base_depth;
-        Some(before)
-    }
-
-    fn count_on(&self, before: Depth, used: usize, x: &mut Scratch) {
-        let used = u32::try_from(used).unwrap_or(u32::MAX);
-        let least = (x.base_depth + 1).saturating_sub(used);
-        x.base_depth = before.base;
-        x.least_depth = before.least.min(least);
-    }
-
-    fn depth_used(&self, x: &Scratch) -> usize {
-        (x.base_depth - x.least_depth) as usize + 1
     }
 }

@@ -1,15 +1,15 @@
 //! What each keyword becomes: in general, and at each location of a schema.
 
-mod table;
+pub(crate) mod table;
 
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Node, Schema};
 use crate::options::{AnyValue, Formats, OpenObjects, Options};
-use crate::print::{Narrowed, Noted, to_regex_noted};
+use crate::regex::{Narrowed, Noted, to_regex_noted};
 
-pub use table::{General, KEYWORDS, Keyword, markdown};
+pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
 
 /// What a keyword at a location becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The keywords of all drafts: one table, printed into `docs/KEYWORDS.md`.
 
-use crate::strings::{formats, number_formats};
+use crate::language::formats;
+use crate::language::formats::bounded_numbers as number_formats;
 
 /// What a keyword becomes in general.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -112,7 +112,7 @@ impl<'v> Subject<'v> {
                 }
                 Ok(automaton) => {
                     let mut text = Vec::new();
-                    automaton.completion(&automaton.start(), &mut text);
+                    automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut text);
                     let text = String::from_utf8_lossy(&text).into_owned();
                     return differs(&text)
                         .ok_or_else(|| panic!("{}: {pointer}: {text} is no witness", self.source));

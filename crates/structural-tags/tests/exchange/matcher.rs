@@ -328,7 +328,7 @@ proptest! {
                     break;
                 }
                 let mut whole = bytes[..=at].to_vec();
-                automaton.completion(&state, &mut whole);
+                automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut whole);
                 let complete = places(&format, &whole, 0, &[]).contains(&whole.len());
                 prop_assert!(complete, "{} completes to {:?}", format, String::from_utf8_lossy(&whole));
             }

@@ -365,7 +365,7 @@ fn values_that_are_markers_can_be_said() {
             .with_count(Count::ONE);
         let automaton = tags.compile(&vocabulary).unwrap();
         let mut text = Vec::new();
-        automaton.completion(&automaton.start(), &mut text);
+        automaton.completion(&automaton.start(), fsm_index::MAX_COMPLETION, &mut text);
         assert!(automaton.is_match(&text));
         let text = String::from_utf8(text).unwrap();
         let inside = text.strip_prefix("<tool_call>").unwrap();

@@ -1,0 +1,52 @@
+//! Sets of bytes.
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    /// No byte.
+    pub const NONE: ByteSet = ByteSet([0; 4]);
+    /// Every byte.
+    pub const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+
+    /// The set of some bytes.
+    pub const fn of(bytes: &[u8]) -> ByteSet {
+        let mut set = ByteSet::NONE;
+        let mut at = 0;
+        while at < bytes.len() {
+            set.0[bytes[at] as usize / 64] |= 1 << (bytes[at] % 64);
+            at += 1;
+        }
+        set
+    }
+
+    /// The bytes from one to another, both included.
+    pub const fn range(from: u8, to: u8) -> ByteSet {
+        let mut set = ByteSet::NONE;
+        let mut byte = from as usize;
+        while byte <= to as usize {
+            set.0[byte / 64] |= 1 << (byte % 64);
+            byte += 1;
+        }
+        set
+    }
+
+    /// The bytes of either set.
+    pub const fn or(self, other: ByteSet) -> ByteSet {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        ByteSet([a | e, b | f, c | g, d | h])
+    }
+
+    /// Whether they have a byte in common.
+    pub const fn meets(self, other: ByteSet) -> bool {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        a & e | b & f | c & g | d & h != 0
+    }
+
+    /// Whether it has a byte.
+    #[inline]
+    pub const fn has(&self, byte: u8) -> bool {
+        self.0[byte as usize / 64] >> (byte % 64) & 1 != 0
+    }
+}

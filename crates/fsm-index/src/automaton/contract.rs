@@ -1,0 +1,354 @@
+//! What a [`ByteAutomaton`] promises, checked: for the tests of those who write
+//! one.
+
+use crate::automaton::Parts;
+use crate::guide::MAX_COMPLETION;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::vocabulary::{Area, Having};
+use crate::walk::Walker;
+use crate::{
+    ByteAutomaton, ByteSet, Cursor, Guide, Index, IndexConfig, MaskBuffer, Scope, SpecialId,
+    TextRuns, TokenId, TokenMask, Vocabulary, brute_force_mask,
+};
+
+/// How far [`check`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Texts that are begun.
+    pub walks: usize,
+    /// Tokens of each, at most.
+    pub tokens: usize,
+    /// Where the choice of tokens begins; the same seed makes the same texts.
+    pub seed: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort {
+            walks: 30,
+            tokens: 40,
+            seed: 1,
+        }
+    }
+}
+
+/// Leads texts through `automaton`, which begin in turn with each of
+/// `beginnings` (texts that it must take) or with nothing, and go on with allowed
+/// tokens, chosen by chance; and compares at every state
+///
+/// - the mask by brute force ([`brute_force_mask`]) with those of indexes that
+///   use all hints, none, no memory, and a vocabulary that nobody has used before,
+///   also where each is written over the one before it into one [`MaskBuffer`];
+/// - what [`ByteAutomaton::advance`] says with what
+///   [`ByteAutomaton::step`] says, byte by byte, and both with
+///   [`ByteAutomaton::next_bytes`];
+/// - masks under the same [`ByteAutomaton::key`] with each other, and special tokens
+///   under the same number of [`SpecialTokens::list`](crate::SpecialTokens::list);
+/// - [`ByteAutomaton::completion`] with what may come, and that it ends in
+///   acceptance: there is no dead end.
+///
+/// O(effort x bytes of the vocabulary): seconds for small vocabularies.
+///
+/// # Errors
+///
+/// The first difference, as a sentence with the text that leads to it.
+pub fn check<A: ByteAutomaton + Clone>(
+    automaton: &A,
+    vocabulary: &Vocabulary,
+    beginnings: &[&str],
+    effort: Effort,
+) -> Result<(), String> {
+    let lazily = |vocabulary: &Vocabulary, text_runs, max_row_bytes| {
+        let config = IndexConfig {
+            fill: crate::Fill::Lazy,
+            text_runs,
+            max_row_bytes,
+            ..IndexConfig::default()
+        };
+        Index::lazy(automaton.clone(), vocabulary, &config)
+            .map(Arc::new)
+            .map_err(|e| e.to_string())
+    };
+    let unused = vocabulary.with_width(vocabulary.width());
+    let unused = unused.map_err(|e| e.to_string())?;
+    let indexes = [
+        (
+            "with every hint",
+            lazily(vocabulary, TextRuns::Always, 1 << 30)?,
+        ),
+        (
+            "by walks alone",
+            lazily(vocabulary, TextRuns::Never, 1 << 30)?,
+        ),
+        ("without memory", lazily(vocabulary, TextRuns::Always, 0)?),
+        (
+            "before anything is cut",
+            lazily(&unused, TextRuns::Auto, 1 << 30)?,
+        ),
+    ];
+    let mut buffer = MaskBuffer::new(0);
+    let mut chance = effort.seed;
+    let mut by_key: HashMap<Vec<u32>, TokenMask> = HashMap::new();
+    let mut lists: HashMap<u32, Vec<SpecialId>> = HashMap::new();
+    for walk in 0..effort.walks {
+        let beginning = match walk % (beginnings.len() + 1) {
+            0 => "",
+            at => beginnings[at - 1],
+        };
+        let mut text = beginning.as_bytes().to_vec();
+        let mut guides: Vec<Guide<A>> = indexes.iter().map(|i| Guide::new(i.1.clone())).collect();
+        for guide in &mut guides {
+            guide.begin(&text)?;
+        }
+        for _ in 0..effort.tokens {
+            let shown = || format!("after {:?}", String::from_utf8_lossy(&text));
+            let state = guides[0].state().clone();
+            let expected = brute_force_mask(automaton, &state, vocabulary);
+            for (guide, (name, _)) in guides.iter_mut().zip(&indexes) {
+                let said = |e: crate::Error| format!("{}: the mask {name}: {e}", shown());
+                guide.write_mask(&mut buffer).map_err(said)?;
+                let mask = guide.mask().map_err(said)?;
+                for (found, how) in [(mask, ""), (buffer.mask(), ", written over,")] {
+                    if found != &expected {
+                        return Err(format!(
+                            "{}: the mask {name}{how} {}",
+                            shown(),
+                            differ(found, &expected, vocabulary)
+                        ));
+                    }
+                }
+            }
+            same_key(automaton, &state, vocabulary, &expected, &mut by_key)
+                .and_then(|()| same_list(automaton, &state, &mut lists))
+                .and_then(|()| completes(automaton, &state))
+                .map_err(|e| format!("{}: {e}", shown()))?;
+            let allowed: Vec<TokenId> = expected.iter().collect();
+            if allowed.is_empty() {
+                break;
+            }
+            chance = chance
+                .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                .wrapping_add(0x1405_7B7E_F767_814F);
+            let token = allowed[(chance >> 33) as usize % allowed.len()];
+            for guide in &mut guides {
+                guide
+                    .advance(token)
+                    .map_err(|e| format!("{}: {e}", shown()))?;
+            }
+            match vocabulary.token_bytes(token) {
+                Some(bytes) => {
+                    stepwise(automaton, &state, bytes).map_err(|e| format!("{}: {e}", shown()))?;
+                    text.extend_from_slice(bytes);
+                }
+                None if vocabulary.ends().contains(&token) => break,
+                None => text.extend_from_slice(format!("<{token}>").as_bytes()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How two masks differ, as the end of a sentence.
+fn differ(found: &TokenMask, expected: &TokenMask, vocabulary: &Vocabulary) -> String {
+    let names = |of: &TokenMask, not: &TokenMask| {
+        let tokens: Vec<String> = of
+            .iter()
+            .filter(|&token| !not.allows(token))
+            .take(8)
+            .map(|token| match vocabulary.token_bytes(token) {
+                Some(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+                None => format!("token {token}"),
+            })
+            .collect();
+        tokens.join(", ")
+    };
+    format!(
+        "allows what is refused: [{}], and refuses what is allowed: [{}]",
+        names(found, expected),
+        names(expected, found)
+    )
+}
+
+/// RowMaker under one key, exceptions aside, are one mask.
+fn same_key<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    vocabulary: &Vocabulary,
+    expected: &TokenMask,
+    by_key: &mut HashMap<Vec<u32>, TokenMask>,
+) -> Result<(), String> {
+    let mut exceptional = false;
+    automaton.exceptions(state, &mut |_| exceptional = true);
+    let mut specials = Vec::new();
+    automaton.allowed_specials(state, &mut specials);
+    let unsure = Having::OneOf(automaton.unsure_texts().into());
+    if exceptional || !specials.is_empty() || !vocabulary.find_having(&unsure).is_empty() {
+        return Ok(());
+    }
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    let trie = vocabulary.trie();
+    let mut walker = Walker::default();
+    walker.begin::<A>();
+    let meter = &mut crate::budget::Meter::default();
+    walker.walk(
+        automaton,
+        cursor,
+        &mut scratch,
+        Area::all(trie),
+        meter,
+        |_, _| {},
+    );
+    let depth = automaton.depth_used(&scratch).max(1);
+    let mut key = vec![depth as u32];
+    let (scope, horizon) = (Scope::Index, trie.horizon());
+    let told = automaton.key(cursor, scope, depth, horizon, &mut scratch, &mut key);
+    if told.is_none() {
+        return Ok(());
+    }
+    match by_key.get(&key) {
+        Some(known) if known != expected => Err(format!(
+            "the key {key:?} stands for two masks: this one {}",
+            differ(expected, known, vocabulary)
+        )),
+        Some(_) => Ok(()),
+        None => {
+            by_key.insert(key, expected.clone());
+            Ok(())
+        }
+    }
+}
+
+/// Special tokens that are listed under one number are the same.
+fn same_list<A: ByteAutomaton>(
+    automaton: &A,
+    state: &A::State,
+    lists: &mut HashMap<u32, Vec<SpecialId>>,
+) -> Result<(), String> {
+    let Some(specials) = automaton.specials() else {
+        return Ok(());
+    };
+    let (mut expected, mut listed) = (Vec::new(), Vec::new());
+    specials.allowed(state, &mut expected);
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    let number = specials.list(state, cursor, &mut scratch, &mut listed);
+    let heads = specials.heads().unwrap_or(ByteSet::ALL);
+    let mut bytes = (0..=u8::MAX).filter(|byte| heads.has(*byte));
+    let is_promised = specials.heads().is_some() && !expected.is_empty();
+    if is_promised && bytes.all(|byte| automaton.step(cursor, byte, &mut scratch).is_dead()) {
+        return Err(format!(
+            "the special tokens {expected:?} may come, and none of their heads"
+        ));
+    }
+    let is_same = match number {
+        None => listed == expected,
+        Some(number) => {
+            let known = lists.entry(number).or_insert_with(|| expected.clone());
+            listed.is_empty() && *known == expected
+        }
+    };
+    if is_same {
+        return Ok(());
+    }
+    Err(format!(
+        "the special tokens {expected:?} are listed as {listed:?} and number {number:?}"
+    ))
+}
+
+/// The completion may come, and ends in acceptance, special tokens on its way
+/// counted in.
+fn completes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Result<(), String> {
+    let mut after = state.clone();
+    for _ in 0..MAX_SPECIALS {
+        let mut text = Vec::new();
+        let is_found = automaton.completion(&after, MAX_COMPLETION, &mut text);
+        if !is_found {
+            return Err("there is no completion".to_owned());
+        }
+        let shown = String::from_utf8_lossy(&text);
+        if let Err(at) = automaton.advance(&mut after, &text, &mut automaton.scratch()) {
+            return Err(format!(
+                "the completion {shown:?} is refused at its byte {at}"
+            ));
+        }
+        if automaton.is_accepting(&after) {
+            return Ok(());
+        }
+        let special = automaton.specials().and_then(|s| s.completion(&after));
+        let Some(special) = special else {
+            return Err(format!(
+                "the completion {shown:?} does not end in acceptance"
+            ));
+        };
+        if !automaton.advance_special(&mut after, special) {
+            return Err(format!(
+                "the special token {} behind the completion {shown:?} is refused",
+                special.0
+            ));
+        }
+    }
+    Err(format!(
+        "the completion has more than {MAX_SPECIALS} special tokens"
+    ))
+}
+
+/// Special tokens that a completion may need.
+const MAX_SPECIALS: usize = 1_000;
+
+/// No step by a byte that cannot come next leads anywhere.
+fn names_next_bytes<A: ByteAutomaton>(
+    automaton: &A,
+    cursor: Cursor,
+    scratch: &mut A::Scratch,
+) -> Result<(), String> {
+    let next = automaton.next_bytes(cursor, scratch);
+    let next_on_top = automaton.next_bytes_on_top(cursor, scratch);
+    for byte in 0..=u8::MAX {
+        let all = next.has(byte) && next_on_top.has(byte);
+        if !all && !automaton.step(cursor, byte, scratch).is_dead() {
+            return Err(format!("byte {byte} is not among the next ones"));
+        }
+    }
+    Ok(())
+}
+
+/// Committing bytes at once, one by one, and stepping agree.
+fn stepwise<A: ByteAutomaton>(automaton: &A, state: &A::State, bytes: &[u8]) -> Result<(), String> {
+    let mut scratch = automaton.scratch();
+    let mut one_by_one = state.clone();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let cursor = automaton.enter(&one_by_one, &mut scratch);
+        names_next_bytes(automaton, cursor, &mut scratch)?;
+        if automaton.step(cursor, byte, &mut scratch).is_dead() {
+            return Err(format!(
+                "step refuses byte {at} of {bytes:?}, which advance takes"
+            ));
+        }
+        if automaton
+            .advance(&mut one_by_one, &[byte], &mut scratch)
+            .is_err()
+        {
+            return Err(format!("advance refuses byte {at} of {bytes:?} alone"));
+        }
+    }
+    let mut at_once = state.clone();
+    if automaton
+        .advance(&mut at_once, bytes, &mut scratch)
+        .is_err()
+    {
+        return Err(format!("advance refuses {bytes:?} at once"));
+    }
+    if automaton.is_accepting(&at_once) != automaton.is_accepting(&one_by_one) {
+        return Err(format!(
+            "{bytes:?} at once and byte by byte end differently"
+        ));
+    }
+    let dead = automaton.step(Cursor::DEAD, b'a', &mut scratch);
+    match dead.is_dead() {
+        true => Ok(()),
+        false => Err("a step from the dead cursor is alive".to_owned()),
+    }
+}

@@ -1,0 +1,251 @@
+//! The automaton itself.
+
+use super::{
+    ByteSet, Description, Horizon, KeyLanguage, Overlay, PlainText, Scope, SpecialTokens, Stack,
+};
+
+/// A deterministic machine over bytes: what every mask is computed from.
+///
+/// The trait keeps two kinds of state apart. A [`State`](Self::State) belongs
+/// to a guide: it stands alone, lives as long as the text does and changes only
+/// when bytes are committed. A [`Cursor`] belongs to one walk over the
+/// vocabulary: it is a plain number that the automaton may forget at the next
+/// [`enter`](Self::enter). An automaton with unbounded memory (a stack, keys
+/// already used) can so be walked without storing a state for each token.
+///
+/// # Contract
+///
+/// [`step`](Self::step) is exact: it gives [`Cursor::DEAD`] if and only if no
+/// continuation of the bytes so far is accepted, texts that an
+/// [`overlay`](Self::overlay) forbids aside. A token may therefore be
+/// allowed as soon as its last byte leaves the cursor alive. The language may
+/// not be empty: the start can always be finished.
+///
+/// Seven methods are to be written. All others have a default that is always right, and only
+/// slower. Two of them make masks fast: [`key`](Self::key), by which masks are remembered, and
+/// [`describe`](Self::describe), which says how a mask that is not known can be had for less
+/// than a walk. Who says too much there makes masks wrong;
+/// [`contract::check`](crate::contract::check) compares them with plain stepping. The rest are
+/// parts that few automata have.
+///
+/// # Example
+///
+/// Brackets that are balanced. The eighth method, the key, lets an index remember its masks:
+/// brackets that are open beyond the reach of any token do not matter.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fsm_index::contract::{Effort, check};
+/// use fsm_index::{
+///     ByteAutomaton, Cursor, Guide, Horizon, Index, IndexConfig, KeyLanguage, Scope, TokenId,
+///     Vocabulary,
+/// };
+///
+/// #[derive(Clone)]
+/// struct Brackets;
+///
+/// impl ByteAutomaton for Brackets {
+///     /// How many are open.
+///     type State = u32;
+///     type Scratch = ();
+///
+///     fn scratch(&self) {}
+///     fn start(&self) -> u32 {
+///         0
+///     }
+///     fn is_accepting(&self, open: &u32) -> bool {
+///         *open == 0
+///     }
+///     fn advance(&self, open: &mut u32, bytes: &[u8], x: &mut ()) -> Result<(), usize> {
+///         let mut at = self.enter(open, x);
+///         for (offset, &byte) in bytes.iter().enumerate() {
+///             at = self.step(at, byte, x);
+///             if at.is_dead() {
+///                 return Err(offset);
+///             }
+///         }
+///         *open = at.0 - 1;
+///         Ok(())
+///     }
+///     fn completion(&self, open: &u32, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+///         let fits = *open as usize <= max_bytes;
+///         out.resize(out.len() + if fits { *open as usize } else { 0 }, b')');
+///         fits
+///     }
+///     fn enter(&self, open: &u32, _: &mut ()) -> Cursor {
+///         Cursor(open + 1)
+///     }
+///     fn step(&self, at: Cursor, byte: u8, _: &mut ()) -> Cursor {
+///         match (at.0, byte) {
+///             (1.., b'(') => Cursor(at.0 + 1),
+///             (2.., b')') => Cursor(at.0 - 1),
+///             _ => Cursor::DEAD,
+///         }
+///     }
+///     fn key(
+///         &self,
+///         at: Cursor,
+///         scope: Scope,
+///         _depth: usize,
+///         tokens: Horizon<'_>,
+///         _: &mut (),
+///         out: &mut Vec<u32>,
+///     ) -> Option<KeyLanguage> {
+///         if scope == Scope::Vocabulary {
+///             return None;
+///         }
+///         out.push(at.0.min(tokens.occurrences(b')') as u32 + 2));
+///         Some(KeyLanguage::OWN)
+///     }
+/// }
+///
+/// let tokens = ["(", ")", "()", "))", ")))", "(((", "x"];
+/// let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(7)])?;
+/// check(&Brackets, &vocabulary, &["(((((((("], Effort::default())?;
+/// let index = Arc::new(Index::lazy(Brackets, &vocabulary, &IndexConfig::default())?);
+/// let mut guide = Guide::new(index);
+/// guide.advance(TokenId::new(5))?;
+/// assert_eq!(guide.allowed_tokens()?, [0, 1, 2, 3, 4, 5].map(TokenId::new));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait ByteAutomaton: Send + Sync {
+    /// What a guide remembers. Cloned once a token, to be able to go back, and compared with
+    /// the one before: states that are equal have one mask, as before and behind a character
+    /// of free text. That look should be quick; "not equal" is always right.
+    type State: Clone + PartialEq + Send + Sync;
+    /// Working memory of one walk.
+    type Scratch: Send;
+
+    /// Whether [`step`](Self::step) takes a few nanoseconds at most. If not,
+    /// walks remember what it said of a cursor and a byte.
+    const STEPS_ARE_CHEAP: bool = false;
+
+    /// Fresh working memory.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// The state before the first byte.
+    fn start(&self) -> Self::State;
+
+    /// Whether the text may end here.
+    fn is_accepting(&self, state: &Self::State) -> bool;
+
+    /// Commits `bytes`.
+    ///
+    /// # Errors
+    ///
+    /// The offset of the first byte that may not come; `state` is unchanged.
+    fn advance(
+        &self,
+        state: &mut Self::State,
+        bytes: &[u8],
+        scratch: &mut Self::Scratch,
+    ) -> Result<(), usize>;
+
+    /// Appends a shortest text (in bytes) that leads from `state` to acceptance, which is
+    /// nothing where the text may end; and whether there is one of at most `max_bytes`. If
+    /// not, nothing is appended, and finding out should cost no more than what fits. An
+    /// automaton that reads special tokens goes as far as the first of them on its way, which
+    /// [`SpecialTokens::completion`] names.
+    ///
+    /// Nobody asks for more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes.
+    fn completion(&self, state: &Self::State, max_bytes: usize, out: &mut Vec<u8>) -> bool;
+
+    /// Begins a walk at `state`. Cursors of earlier walks with this scratch
+    /// are no longer valid.
+    fn enter(&self, state: &Self::State, scratch: &mut Self::Scratch) -> Cursor;
+
+    /// The cursor after one more byte. Stepping from [`Cursor::DEAD`] stays
+    /// there.
+    fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Cursor;
+
+    /// Where `state` stands, for people; not every automaton knows.
+    fn place(&self, _state: &Self::State) -> Option<Place> {
+        None
+    }
+
+    /// What reads special tokens, if this automaton does.
+    fn specials(&self) -> Option<&dyn SpecialTokens<Self::State, Self::Scratch>> {
+        None
+    }
+
+    /// What forbids texts because of what was said before, if this automaton does.
+    fn overlay(&self) -> Option<&dyn Overlay<Self::State>> {
+        None
+    }
+
+    /// What it knows of its strings, or of other plain text.
+    fn plain_text(&self) -> Option<&dyn PlainText<Self::Scratch>> {
+        None
+    }
+
+    /// Its stack, if it has one whose levels are counted.
+    fn stack(&self) -> Option<&dyn Stack<Self::Scratch>> {
+        None
+    }
+
+    /// What is known of the texts that may come at `cursor`, as far as tokens within
+    /// `horizon` reach: by which of several ways its mask can be had for less than a walk over
+    /// all tokens.
+    fn describe(
+        &self,
+        _cursor: Cursor,
+        _horizon: Horizon<'_>,
+        _scratch: &mut Self::Scratch,
+    ) -> Description {
+        Description::Unknown
+    }
+
+    /// Appends a key of what the mask at `cursor` can depend on, if every token
+    /// is within `horizon` and a walk looks at no more than the
+    /// `depth` topmost levels of the automaton's stack (1 is the top alone, and all of an
+    /// automaton without one). Cursors with equal keys must have equal masks as long as
+    /// [`depth_used`](Stack::depth_used) stays within `depth`, exceptions aside,
+    /// and [`is_accepting`](Self::is_accepting) must be equal too. `None` (and
+    /// `out` left as it was) means: do not keep this mask.
+    ///
+    /// A key of one depth is never compared with one of another, nor keys of different scopes
+    /// or languages.
+    fn key(
+        &self,
+        _cursor: Cursor,
+        _scope: Scope,
+        _depth: usize,
+        _horizon: Horizon<'_>,
+        _scratch: &mut Self::Scratch,
+        _out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        None
+    }
+
+    /// The bytes with which a text can go on at `cursor`, and perhaps others: what is
+    /// not among them leads to [`Cursor::DEAD`]. For walks, which then need not take
+    /// all steps. [`depth_used`](Stack::depth_used) changes as by a step.
+    fn next_bytes(&self, _cursor: Cursor, _scratch: &mut Self::Scratch) -> ByteSet {
+        ByteSet::ALL
+    }
+}
+
+/// Where an automaton stands, for people. See [`ByteAutomaton::place`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// What is being read, in words.
+    pub state: String,
+    /// The places in what the automaton was made of that speak of what comes
+    /// next: JSON Pointers, where that was a schema.
+    pub locations: Vec<String>,
+}
+
+/// A position of one walk. See [`ByteAutomaton`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cursor(pub u32);
+
+impl Cursor {
+    /// The cursor from which nothing is accepted any more.
+    pub const DEAD: Cursor = Cursor(0);
+
+    /// Whether nothing is accepted any more.
+    pub fn is_dead(self) -> bool {
+        self == Cursor::DEAD
+    }
+}

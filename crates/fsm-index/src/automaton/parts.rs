@@ -1,0 +1,92 @@
+//! The parts of an automaton, and what holds where it has none.
+
+use crate::SpecialId;
+
+use super::{
+    ByteAutomaton, ByteSet, ClassId, Cursor, Exception, Horizon, Lexicon, ReadText, TextAt,
+};
+
+/// What the engine asks of an automaton's parts.
+pub(crate) trait Parts: ByteAutomaton {
+    fn special_names(&self) -> &[Box<str>] {
+        self.specials().map_or(&[], |specials| specials.names())
+    }
+
+    /// Appends the special tokens that may come at a state.
+    fn allowed_specials(&self, state: &Self::State, out: &mut Vec<SpecialId>) {
+        if let Some(specials) = self.specials() {
+            specials.allowed(state, out);
+        }
+    }
+
+    /// Commits a special token, if it may come.
+    fn advance_special(&self, state: &mut Self::State, special: SpecialId) -> bool {
+        let specials = self.specials();
+        specials.is_some_and(|specials| specials.advance(state, special))
+    }
+
+    fn exceptions(&self, state: &Self::State, each: &mut dyn FnMut(Exception<'_>)) {
+        if let Some(overlay) = self.overlay() {
+            overlay.exceptions(state, each);
+        }
+    }
+
+    fn is_suspect(&self, state: &Self::State, token: &[u8]) -> bool {
+        self.overlay()
+            .is_none_or(|overlay| overlay.is_suspect(state, token))
+    }
+
+    fn unsure_texts(&self) -> &[Box<[u8]>] {
+        self.overlay().map_or(&[], |overlay| overlay.unsure_texts())
+    }
+
+    fn lexicon(&self) -> Lexicon {
+        self.plain_text()
+            .map_or_else(Lexicon::default, |text| text.lexicon())
+    }
+
+    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.plain_text().map_or(&[], |text| text.class(class))
+    }
+
+    fn text_reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        scratch: &mut Self::Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        self.plain_text()?.reader(cursor, horizon, scratch)
+    }
+
+    fn text_cursor(&self, cursor: Cursor, at: TextAt, scratch: &mut Self::Scratch) -> Cursor {
+        self.plain_text()
+            .map_or(cursor, |text| text.cursor_at(cursor, at, scratch))
+    }
+
+    fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
+        self.plain_text()
+            .is_some_and(|text| text.can_do_without(chars))
+    }
+
+    fn depth_used(&self, scratch: &Self::Scratch) -> usize {
+        self.stack().map_or(1, |stack| stack.depth_used(scratch))
+    }
+
+    #[inline]
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Option<Cursor> {
+        match self.stack() {
+            Some(stack) => stack.step_on_top(cursor, byte, scratch),
+            None => Some(self.step(cursor, byte, scratch)),
+        }
+    }
+
+    #[inline]
+    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> ByteSet {
+        match self.stack() {
+            Some(stack) => stack.next_bytes_on_top(cursor, scratch),
+            None => self.next_bytes(cursor, scratch),
+        }
+    }
+}
+
+impl<A: ByteAutomaton> Parts for A {}

@@ -1,0 +1,27 @@
+//! How deep a walk looks into the stack of an automaton.
+
+use crate::{ByteSet, Cursor};
+
+/// The stack of an automaton that nests: the part of a
+/// [`ByteAutomaton`](crate::ByteAutomaton) whose keys tell a few levels of it, the topmost
+/// first. `X` is the automaton's [`Scratch`](crate::ByteAutomaton::Scratch).
+///
+/// A mask then depends on no more levels than a walk has looked at. Objects within objects
+/// share the masks that the innermost one tells alone.
+pub trait Stack<X> {
+    /// How many levels the walk since the last [`enter`](crate::ByteAutomaton::enter) has
+    /// looked at, at most.
+    fn depth_used(&self, scratch: &X) -> usize;
+
+    /// As [`step`](crate::ByteAutomaton::step), in a walk that began where the topmost level
+    /// [tells](crate::Description::Top); `None` if more than the topmost level of
+    /// where it began must be looked at. [`depth_used`](Self::depth_used) does
+    /// not change.
+    fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut X) -> Option<Cursor>;
+
+    /// As [`next_bytes`](crate::ByteAutomaton::next_bytes), of what the topmost level tells
+    /// alone. [`depth_used`](Self::depth_used) does not change.
+    fn next_bytes_on_top(&self, _cursor: Cursor, _scratch: &mut X) -> ByteSet {
+        ByteSet::ALL
+    }
+}

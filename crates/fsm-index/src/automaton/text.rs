@@ -1,0 +1,171 @@
+//! The texts of a language: strings, names, free text. How they are written, as data, and who
+//! reads them without a cursor for each byte.
+
+use crate::{Cursor, Horizon};
+
+/// What an automaton knows of the texts within its language, such as JSON's strings: the part of
+/// a [`ByteAutomaton`](crate::ByteAutomaton) where most tokens are plain text. `X` is the
+/// automaton's [`Scratch`](crate::ByteAutomaton::Scratch).
+pub trait PlainText<X> {
+    /// How texts are written: the same at every time.
+    fn lexicon(&self) -> Lexicon;
+
+    /// The code points of a class that [`describe`](crate::ByteAutomaton::describe) named:
+    /// inclusive ranges, ascending, without surrogates.
+    fn class(&self, class: ClassId) -> &[(u32, u32)];
+
+    /// What reads the text at `cursor`, for walks within `horizon` that would take a
+    /// step for each of its bytes. It may look at no more than the topmost level of a stack.
+    fn reader(
+        &self,
+        _cursor: Cursor,
+        _horizon: Horizon<'_>,
+        _scratch: &mut X,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        None
+    }
+
+    /// The cursor where the text that begins at `cursor` has been read to `at` by its
+    /// [`reader`](Self::reader).
+    fn cursor_at(&self, cursor: Cursor, _at: TextAt, _scratch: &mut X) -> Cursor {
+        cursor
+    }
+
+    /// Whether from every state between two characters acceptance is reached without some
+    /// characters: `chars` are inclusive ranges of code points, ascending, without
+    /// surrogates. A lazy index asks it about those that its vocabulary cannot spell; then
+    /// nothing else has to be looked at. `false` is always right, and slower: the index then
+    /// searches each state for a way to the end.
+    fn can_do_without(&self, _chars: &[(u32, u32)]) -> bool {
+        false
+    }
+}
+
+/// How the texts of a language are written, where an automaton knows that: what is the same
+/// in all of them lets a walk leave out most of what it would meet. JSON's strings are such
+/// texts, and so may be the attributes of markup or the literals of a programming language.
+///
+/// The default says nothing, which is always right.
+///
+/// ```
+/// use fsm_index::Lexicon;
+///
+/// /// Text between apostrophes, without escapes.
+/// const TEXTS: Lexicon = Lexicon {
+///     plain: &[(0x20, 0x26), (0x28, 0xD7FF), (0xE000, 0x10_FFFF)],
+///     quote: Some(b'\''),
+///     names: None,
+/// };
+/// assert_ne!(TEXTS, Lexicon::default());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lexicon {
+    /// The code points that stand for themselves inside any text: inclusive ranges,
+    /// ascending, without surrogates. The quotation mark is not among them.
+    pub plain: &'static [(u32, u32)],
+    /// The byte with which each text begins, and without which none ends.
+    pub quote: Option<u8>,
+    /// How the members of an object are named.
+    pub names: Option<NameMarks>,
+}
+
+/// With what the name of an object's member is written. White space may be between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NameMarks {
+    /// One of these bytes comes before it.
+    pub before: &'static [u8],
+    /// It begins and ends with this one.
+    pub quote: u8,
+    /// This one comes behind it.
+    pub behind: u8,
+}
+
+/// A class of code points of one automaton. See [`PlainText::class`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u32);
+
+/// Text that may come, whatever it is. See [`Description::Top`](crate::Description::Top).
+///
+/// It may come at the cursor, or at the place, and behind more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeText {
+    /// The class; characters outside it may come too.
+    pub class: ClassId,
+    /// How many characters it may have, with what comes before it from the cursor on.
+    pub chars: usize,
+    /// Behind what it may come.
+    pub behind: Behind,
+    /// Whether text of the class with more characters, from the cursor on, may not come;
+    /// then each is one byte.
+    pub ends: bool,
+}
+
+/// Behind what free text may come, from the cursor on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Any text of [plain](crate::Lexicon::plain) characters that may come, whether these
+    /// are of the class or not.
+    AnyText,
+    /// Text of the class.
+    ItsClass,
+}
+
+/// Reads text, such as the inside of a string: a small part of an automaton, which
+/// goes on without cursors until it is left. See [`PlainText::reader`].
+pub trait ReadText {
+    /// Where it begins.
+    fn start(&self) -> TextAt;
+
+    /// Reads one byte more.
+    fn step(&self, at: TextAt, byte: u8) -> TextStep;
+
+    /// Readers of one automaton with equal numbers take the same steps from equal
+    /// places, so that what one has read need not be read again. `None` where nothing
+    /// is promised.
+    fn language(&self) -> Option<[u64; 4]> {
+        None
+    }
+
+    /// Whether no byte beyond ASCII leads on from a place: then none is tried. Saying
+    /// `false` is always right.
+    fn is_ascii_next(&self, _at: TextAt) -> bool {
+        false
+    }
+
+    /// A class of code points of which any text may come from a place on, as
+    /// [`Description::Top`](crate::Description::Top) says it of a cursor; [`PlainText::class`]
+    /// tells the class. Asked where much of a trie lies ahead.
+    fn free_text(&self, _at: TextAt) -> Option<FreeText> {
+        None
+    }
+
+    /// Code points that, as they are, lead nowhere from any place: inclusive ranges,
+    /// ascending. Leaving some out is always right.
+    fn dead_class(&self) -> &[(u32, u32)] {
+        &[]
+    }
+
+    /// How many characters come before the text may be left, at least, from where it
+    /// begins. Saying 0 is always right.
+    fn least_chars(&self) -> usize {
+        0
+    }
+
+    /// Whether the same may come as at the beginning.
+    fn is_back(&self, at: TextAt) -> bool;
+}
+
+/// A place in a text: whatever its reader means by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TextAt(pub [u32; 4]);
+
+/// Where a byte of a text leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextStep {
+    /// Nowhere: no text that may come goes on with it.
+    Dead,
+    /// Further on in the text.
+    To(TextAt),
+    /// Perhaps out of the text, which only the automaton can tell.
+    Leaves,
+}

@@ -1,0 +1,191 @@
+//! What all guides of one index have found out together, within a bound.
+//!
+//! Rows are remembered in a generation. When it has grown over the limit a new
+//! one begins, and the old one goes with the last guide that still lends a row
+//! from it: nothing is ever taken from under a reader, and readers take no
+//! lock.
+
+use std::borrow::Borrow;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::cache::HashTrie;
+use crate::plan::Origin;
+use crate::rows::{HalfOnTop, Part};
+use crate::rows::{Row, RowPool};
+
+/// The generations of an index, one after another.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    newest: Mutex<Arc<Generation>>,
+    number: AtomicUsize,
+    max_bytes: usize,
+    /// Nodes that were visited for rows, of all generations.
+    visited: AtomicU64,
+    /// How often a row was one that another index had.
+    shared: AtomicU64,
+    /// How often a row was computed.
+    computed: AtomicU64,
+}
+
+/// What is remembered until the limit is reached.
+#[derive(Debug, Default)]
+pub(crate) struct Generation {
+    number: usize,
+    pub(crate) rows: HashTrie<Arc<Row>>,
+    pub(crate) rests: HashTrie<Arc<[u32]>>,
+    pub(crate) parts: HashTrie<Arc<Part>>,
+    /// What the topmost level tells of the halves of cuts.
+    pub(crate) halves: HashTrie<Arc<HalfOnTop>>,
+    pool: RowPool,
+    /// Equal lists of rests once.
+    lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
+    /// Of what is pooled.
+    bytes: AtomicUsize,
+}
+
+impl Cache {
+    pub(crate) fn new(max_bytes: usize) -> Cache {
+        Cache {
+            newest: Mutex::default(),
+            number: AtomicUsize::new(0),
+            max_bytes,
+            visited: AtomicU64::new(0),
+            shared: AtomicU64::new(0),
+            computed: AtomicU64::new(0),
+        }
+    }
+
+    /// The generation to be used now. The first one that is asked after the
+    /// limit was reached begins a new one.
+    pub(crate) fn newest(&self) -> Arc<Generation> {
+        // A panic elsewhere leaves the generation whole: it is replaced at once.
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.memory() > self.max_bytes {
+            self.begin_anew(&mut newest);
+        }
+        newest.clone()
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        self.begin_anew(&mut newest);
+    }
+
+    fn begin_anew(&self, newest: &mut Arc<Generation>) {
+        let number = newest.number + 1;
+        *newest = Arc::new(Generation {
+            number,
+            ..Generation::default()
+        });
+        self.number.store(number, Ordering::Release);
+    }
+
+    /// Notes nodes that were visited for a row.
+    pub(crate) fn visit(&self, nodes: u64) {
+        self.visited.fetch_add(nodes, Ordering::Relaxed);
+    }
+
+    /// Nodes that were visited for rows so far.
+    pub(crate) fn visited(&self) -> u64 {
+        self.visited.load(Ordering::Relaxed)
+    }
+
+    /// Notes where a row was from.
+    pub(crate) fn count(&self, origin: Origin) {
+        match origin {
+            Origin::Remembered => return,
+            Origin::Shared => &self.shared,
+            Origin::Computed => &self.computed,
+        }
+        .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often a row was one that another index had, so far.
+    pub(crate) fn shared(&self) -> u64 {
+        self.shared.load(Ordering::Relaxed)
+    }
+
+    /// How often a row was computed so far.
+    pub(crate) fn computed(&self) -> u64 {
+        self.computed.load(Ordering::Relaxed)
+    }
+
+    /// Whether a generation is still the one to be used. Takes no lock.
+    pub(crate) fn is_current(&self, generation: &Generation) -> bool {
+        self.number.load(Ordering::Acquire) == generation.number
+            && generation.memory() <= self.max_bytes
+    }
+}
+
+impl Generation {
+    /// The one copy of a row.
+    pub(crate) fn pool(&self, row: impl Into<Arc<Row>> + Borrow<Row>) -> Arc<Row> {
+        let (row, bytes) = self.pool.intern(row);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        row
+    }
+
+    /// The one copy of a list.
+    pub(crate) fn pool_rests(&self, rests: Vec<u32>) -> Arc<[u32]> {
+        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lists.get(rests.as_slice()) {
+            return known.clone();
+        }
+        self.bytes
+            .fetch_add(rests.len() * 4 + 64, Ordering::Relaxed);
+        let rests: Arc<[u32]> = rests.into();
+        lists.insert(rests.clone());
+        rests
+    }
+
+    pub(crate) fn add_part(&self, key: &[u32], part: Arc<Part>) {
+        self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
+        self.parts.add(key, part);
+    }
+
+    pub(crate) fn add_half(&self, key: &[u32], half: Arc<HalfOnTop>) {
+        self.bytes.fetch_add(half.memory(), Ordering::Relaxed);
+        self.halves.add(key, half);
+    }
+
+    /// Notes bytes that a row holds beside its own.
+    pub(crate) fn charge(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// How many different rows there are.
+    pub(crate) fn row_count(&self) -> usize {
+        self.pool.count()
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+            + self.rows.memory()
+            + self.rests.memory()
+            + self.parts.memory()
+            + self.halves.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TokenMask;
+
+    #[test]
+    fn a_full_generation_is_followed_by_another() {
+        let cache = Cache::new(1_000);
+        let first = cache.newest();
+        assert!(cache.is_current(&first));
+        let row = first.pool(Row::Dense(TokenMask::none(32 * 1_000)));
+        first.rows.add(&[1], row);
+        assert!(!cache.is_current(&first), "it is over the limit");
+        let second = cache.newest();
+        assert!(cache.is_current(&second) && !cache.is_current(&first));
+        assert_eq!((first.row_count(), second.row_count()), (1, 0));
+        assert_eq!(Arc::strong_count(&first), 1, "only its reader keeps it");
+    }
+}

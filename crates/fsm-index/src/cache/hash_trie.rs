@@ -1,0 +1,166 @@
+//! What is known by the top of an automaton's stack.
+//!
+//! A table of keys that is only ever added to, read without a lock: a trie over
+//! the bits of the keys' hashes whose nodes, once set, never move (a hash trie;
+//! Bagwell, "Ideal Hash Trees", 2001). It is thrown away as a whole.
+
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foldhash::quality::RandomState;
+
+/// How deep a walk into a stack may be remembered, in levels.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// Values by the topmost levels of a stack: as many as each depends on.
+#[derive(Debug)]
+pub(crate) struct HashTrie<V> {
+    /// By the lowest bits of a hash.
+    roots: Box<[OnceLock<Box<Node<V>>>; ROOTS]>,
+    hasher: RandomState,
+    bytes: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Node<V> {
+    hash: u64,
+    key: Box<[u32]>,
+    /// `None`: it depends on more levels than this key tells.
+    value: Option<V>,
+    /// On how many at least; what was added later may depend on fewer.
+    least: AtomicUsize,
+    children: [OnceLock<Box<Node<V>>>; 4],
+}
+
+/// Where a look-up begins: with one root it would follow three nodes more.
+const ROOTS: usize = 64;
+
+/// What is known of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known<V> {
+    /// The value.
+    Value(V),
+    /// The value depends on more levels, as many as this at least.
+    Deeper(usize),
+    /// Nothing.
+    Nothing,
+}
+
+impl<V> Default for HashTrie<V> {
+    fn default() -> Self {
+        HashTrie {
+            roots: Box::new([const { OnceLock::new() }; ROOTS]),
+            hasher: RandomState::default(),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<V: Clone> HashTrie<V> {
+    /// What is known of `key`. Takes no lock.
+    pub(crate) fn get(&self, key: &[u32]) -> Known<V> {
+        let hash = self.hasher.hash_one(key);
+        let mut slot = &self.roots[hash as usize % ROOTS];
+        let mut path = hash / ROOTS as u64;
+        while let Some(node) = slot.get() {
+            if node.hash == hash && *node.key == *key {
+                return match &node.value {
+                    Some(value) => Known::Value(value.clone()),
+                    None => Known::Deeper(node.least.load(Ordering::Relaxed)),
+                };
+            }
+            slot = &node.children[path as usize & 3];
+            path >>= 2;
+        }
+        Known::Nothing
+    }
+
+    /// Adds a value. What is known already stays.
+    pub(crate) fn add(&self, key: &[u32], value: V) {
+        self.insert(key, Some(value), 0);
+    }
+
+    /// Adds that a value depends on so many levels, more than the key tells.
+    pub(crate) fn add_deeper(&self, key: &[u32], depth: usize) {
+        self.insert(key, None, depth);
+    }
+
+    fn insert(&self, key: &[u32], value: Option<V>, least: usize) {
+        let hash = self.hasher.hash_one(key);
+        let mut node = Box::new(Node {
+            hash,
+            key: key.into(),
+            value,
+            least: AtomicUsize::new(least),
+            children: Default::default(),
+        });
+        let mut slot = &self.roots[hash as usize % ROOTS];
+        let mut path = hash / ROOTS as u64;
+        loop {
+            let Err(back) = slot.set(node) else {
+                let bytes = size_of::<Node<V>>() + key.len() * 4;
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+                return;
+            };
+            node = back;
+            // The slot is taken, so it can be read.
+            let Some(there) = slot.get() else { return };
+            if there.hash == hash && there.key == node.key {
+                there.least.fetch_min(least, Ordering::Relaxed);
+                return;
+            }
+            slot = &there.children[path as usize & 3];
+            path >>= 2;
+        }
+    }
+
+    /// Bytes of memory, the values' own not counted.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_is_found() {
+        let table = HashTrie::default();
+        for n in 0..2_000u32 {
+            assert_eq!(table.get(&[1, n]), Known::Nothing);
+            match n % 3 {
+                0 => [7, 5, 6].map(|depth| table.add_deeper(&[1, n], depth)),
+                _ => [n, 0, 0].map(|value| table.add(&[1, n], value)),
+            };
+        }
+        for n in 0..2_000u32 {
+            let known = match n % 3 {
+                0 => Known::Deeper(5),
+                _ => Known::Value(n),
+            };
+            assert_eq!(table.get(&[1, n]), known);
+        }
+        assert_eq!(table.get(&[1]), Known::Nothing);
+        assert!(table.memory() > 2_000 * 8);
+    }
+
+    #[test]
+    fn many_threads_agree() {
+        let table = HashTrie::default();
+        std::thread::scope(|scope| {
+            for thread in 0..8u32 {
+                let table = &table;
+                scope.spawn(move || {
+                    for n in 0..1_000u32 {
+                        let n = (n * 37 + thread * 101) % 1_000;
+                        table.add(&[n], n);
+                        assert_eq!(table.get(&[n]), Known::Value(n));
+                    }
+                });
+            }
+        });
+        assert_eq!(table.memory(), 1_000 * (size_of::<Node<u32>>() + 4));
+    }
+}

@@ -1,0 +1,81 @@
+//! By what rows and their parts are remembered.
+
+use crate::KeyLanguage;
+
+/// What a key is the key of. Keys of different things never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thing {
+    /// The row of a state.
+    Row = 0,
+    /// A row whose end tokens mean nothing, because it was computed for a
+    /// cursor that is no state's.
+    Likeness = 1,
+    /// The rests that may come, for a class.
+    Rests = 2,
+    /// What the topmost level says of a row.
+    Part = 3,
+    /// What the topmost level says of the rests of a cut.
+    RestsOnTop = 4,
+    /// What the topmost level says of the tokens that do not begin with the class of a cut.
+    OthersOnTop = 5,
+}
+
+/// A key: what it is of, how many levels of a stack it tells, and the words of the automaton.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Key(Vec<u32>);
+
+impl Key {
+    /// Begins anew. An automaton appends its words to what this gives.
+    pub(crate) fn begin(&mut self, thing: Thing, depth: usize) -> &mut Vec<u32> {
+        self.0.clear();
+        self.0.push((thing as u32) << 16 | depth as u32);
+        &mut self.0
+    }
+
+    /// Adds what else counts.
+    pub(crate) fn push(&mut self, word: u32) {
+        self.0.push(word);
+    }
+
+    /// Ends a key that means the same in all automata of a language.
+    pub(crate) fn end_in(&mut self, language: KeyLanguage) {
+        let KeyLanguage { name, dialect } = language;
+        let bytes = name.as_bytes();
+        let word = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .fold(0, |word, &byte| word << 8 | u32::from(byte))
+        };
+        self.0.extend(bytes.chunks(4).map(word));
+        self.0.extend([bytes.len() as u32, dialect]);
+    }
+
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_different_languages_differ() {
+        let key = |name, dialect, words: &[u32]| {
+            let mut key = Key::default();
+            key.begin(Thing::Row, 1).extend_from_slice(words);
+            key.end_in(KeyLanguage { name, dialect });
+            key.words().to_vec()
+        };
+        let keys = [
+            key("json", 0, &[]),
+            key("json", 1, &[]),
+            key("json5", 0, &[]),
+            key("", 0, &[0x6A73_6F6E, 4]),
+            key("", 0, &[]),
+        ];
+        for (at, one) in keys.iter().enumerate() {
+            assert!(keys[..at].iter().all(|other| other != one), "{at}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What is remembered: by an index, and by all indexes of a vocabulary.
+
+mod generation;
+mod hash_trie;
+mod key;
+mod shared_rows;
+
+pub(crate) use generation::{Cache, Generation};
+pub(crate) use hash_trie::{HashTrie, Known, MAX_DEPTH};
+pub(crate) use key::{Key, Thing};
+pub(crate) use shared_rows::Cutter;
+pub use shared_rows::{SharedRows, SharedStats};

@@ -1,0 +1,722 @@
+mod batch;
+mod completion;
+mod forced;
+mod history;
+mod landings;
+mod specials;
+
+use std::sync::Arc;
+
+use crate::automaton::Parts;
+pub use batch::{MaskWord, mask_batch};
+pub use completion::MAX_COMPLETION;
+pub(crate) use completion::{Piece, pieces};
+use history::History;
+pub(crate) use specials::{SpecialSet, Specials};
+
+use crate::budget::Budget;
+use crate::cache::Generation;
+
+use crate::index::Lent;
+use crate::plan::Work;
+use crate::rows::RowView;
+use crate::vocabulary::Having;
+use crate::{
+    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,
+    TokenKind, TokenMask,
+};
+
+/// Leads one text through an [`Index`], token by token.
+///
+/// Cheap to clone: a clone is a fork, which shares what came before and goes on
+/// independently. It remembers a state for each token taken, so that it can go
+/// back.
+pub struct Guide<A: ByteAutomaton = ByteDfa> {
+    index: Arc<Index<A>>,
+    state: A::State,
+    /// The state before each token taken.
+    history: History<A::State>,
+    /// How many tokens were taken when an end token was, that one counted.
+    ended_at: Option<usize>,
+    /// The tokens that end this text, ascending, where they are not the vocabulary's.
+    end_tokens: Option<Arc<[TokenId]>>,
+    after_end: AfterEnd,
+    /// Where the index remembers rows, as this guide last saw it.
+    generation: Option<Arc<Generation>>,
+    /// The row of this state, if it was asked for.
+    row: Option<Lent>,
+    work: Work<A>,
+    /// For masks that are no row that could be lent.
+    buffer: MaskBuffer,
+    /// Where the mask of this state is, if it was asked for.
+    shown: Option<Shown>,
+    /// The special tokens that may come at this state, if its row was asked for.
+    specials: Specials,
+}
+
+/// What a [`Guide`] does with tokens that come after an end token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterEnd {
+    /// They are an error, and are not taken.
+    #[default]
+    Refuse,
+    /// They are taken and change nothing: engines that decode ahead send some. They count in
+    /// [`Guide::len`] and for [`Guide::rollback`].
+    Ignore,
+}
+
+/// Where the mask of a guide's state is.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// The row itself is lent.
+    Row,
+    /// In [`Guide::buffer`].
+    Buffer,
+}
+
+impl<A: ByteAutomaton> Guide<A> {
+    /// A guide at the start of a text.
+    pub fn new(index: Arc<Index<A>>) -> Guide<A> {
+        Guide {
+            state: index.automaton().start(),
+            history: History::new(),
+            ended_at: None,
+            end_tokens: None,
+            after_end: AfterEnd::default(),
+            generation: None,
+            row: None,
+            work: Work::new(index.automaton()),
+            buffer: MaskBuffer::new(0),
+            shown: None,
+            specials: Specials::default(),
+            index,
+        }
+    }
+
+    /// A guide at a state of the index's automaton, as if the text began there: the state of
+    /// another guide of the same index ([`Guide::state`]).
+    pub fn at(index: Arc<Index<A>>, state: A::State) -> Guide<A> {
+        Guide {
+            state,
+            ..Guide::new(index)
+        }
+    }
+
+    /// Has these tokens end the text, in place of the vocabulary's end tokens: each is
+    /// allowed where the text is complete, and nowhere else unless it is structure that may
+    /// come there. The vocabulary's own end tokens end nothing then, unless they are named.
+    /// Without any token, nothing ends the text.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    /// # let tokens = ["a", "b"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let index = Arc::new(Index::new("a", &vocabulary)?);
+    /// let mut guide = Guide::new(index).with_end_tokens([TokenId::new(2), TokenId::new(3)])?;
+    /// guide.advance(TokenId::new(0))?;
+    /// assert!(guide.is_accepting() && !guide.has_ended());
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(2), TokenId::new(3)]);
+    /// guide.advance(TokenId::new(2))?;
+    /// assert!(guide.has_ended());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A token is text, which the automaton may need for something else, or masks have no
+    /// place for it ([`ErrorKind::Vocabulary`]).
+    pub fn with_end_tokens(
+        mut self,
+        tokens: impl IntoIterator<Item = TokenId>,
+    ) -> Result<Guide<A>, Error> {
+        let vocabulary = self.index.vocabulary();
+        let mut tokens: Vec<TokenId> = tokens.into_iter().collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        for &token in &tokens {
+            let why = match vocabulary.kind(token) {
+                TokenKind::Text => "is text: only a token that spells nothing can end a text",
+                _ if token.get() as usize >= vocabulary.width() => "is beyond the vocabulary",
+                _ => continue,
+            };
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!("end token {token} {why}"),
+            ));
+        }
+        self.end_tokens = (tokens != vocabulary.ends()).then(|| tokens.into());
+        self.shown = None;
+        Ok(self)
+    }
+
+    /// Says what becomes of tokens that come after an end token.
+    pub fn with_after_end(mut self, after_end: AfterEnd) -> Guide<A> {
+        self.after_end = after_end;
+        self
+    }
+
+    /// The index.
+    pub fn index(&self) -> &Arc<Index<A>> {
+        &self.index
+    }
+
+    /// The state of the automaton.
+    pub fn state(&self) -> &A::State {
+        &self.state
+    }
+
+    /// Which tokens may come next. O(1) for a known row that is dense, O(its
+    /// tokens) for a packed one; a lazy index may have to compute it first.
+    ///
+    /// After an end token nothing may come. The mask is empty only then, or
+    /// where the text is complete and there is no end token.
+    ///
+    /// # Errors
+    ///
+    /// It costs more than [`IndexConfig::mask_budget`](crate::IndexConfig::mask_budget)
+    /// ([`ErrorKind::LimitExceeded`]); the guide is unchanged. An index with all its rows
+    /// computes none and has no errors here.
+    pub fn mask(&mut self) -> Result<&TokenMask, Error> {
+        self.find(None)?;
+        Ok(self.show())
+    }
+
+    /// As [`Guide::mask`], if that costs no more than `budget`.
+    ///
+    /// # Errors
+    ///
+    /// The budget is spent ([`ErrorKind::LimitExceeded`]) or the computation
+    /// was called off ([`ErrorKind::Cancelled`]). The guide is unchanged.
+    pub fn mask_within(&mut self, budget: &Budget) -> Result<&TokenMask, Error> {
+        self.find(Some(budget))?;
+        Ok(self.show())
+    }
+
+    /// Writes [`Guide::mask`] into a buffer that the caller keeps from mask to mask:
+    /// only what differs from the mask that it holds is written, where that can be
+    /// told. The quickest way to one mask after another; how many bits change is
+    /// all that it costs beside finding the row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`]; then the buffer is unchanged, too.
+    pub fn write_mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), Error> {
+        self.find(None)?;
+        self.fill(buffer);
+        Ok(())
+    }
+
+    /// As [`Guide::write_mask`], if that costs no more than `budget`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask_within`]; then the buffer is unchanged, too.
+    pub fn write_mask_within(
+        &mut self,
+        buffer: &mut MaskBuffer,
+        budget: &Budget,
+    ) -> Result<(), Error> {
+        self.find(Some(budget))?;
+        self.fill(buffer);
+        Ok(())
+    }
+
+    /// Writes [`Guide::mask`] into the caller's words, `u32` or `i32`, and
+    /// zeroes behind it, for padded logits. A [`MaskBuffer`] spares the copy.
+    ///
+    /// # Errors
+    ///
+    /// There are fewer words than the mask has, or as [`Guide::mask`].
+    pub fn mask_into<W: MaskWord>(&mut self, out: &mut [W]) -> Result<(), Error> {
+        let words = self.mask()?.words();
+        let given = out.len();
+        let Some((to, padding)) = out.split_at_mut_checked(words.len()) else {
+            return Err(Error::new(
+                ErrorKind::BufferSize,
+                format!(
+                    "a buffer of {given} words is too small for a mask of {}; give it \
+                     width / 32 words, rounded up",
+                    words.len()
+                ),
+            ));
+        };
+        W::copy(words, to);
+        padding.fill(W::ZERO);
+        Ok(())
+    }
+
+    /// The tokens that may come next, in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Guide::mask`].
+    pub fn allowed_tokens(&self) -> Result<Vec<TokenId>, Error> {
+        Ok(self.clone().mask()?.iter().collect())
+    }
+
+    /// The bytes that may come next, in ascending order.
+    pub fn allowed_bytes(&self) -> Vec<u8> {
+        if self.has_ended() {
+            return Vec::new();
+        }
+        allowed_bytes(self.index.automaton(), &self.state)
+    }
+
+    /// Takes a token. O(bytes of the token). After an end token nothing may come, or it
+    /// changes nothing: see [`AfterEnd`].
+    ///
+    /// # Errors
+    ///
+    /// The token may not come here; the message and
+    /// [`Error::offset`] say at which of its bytes it leaves the language. The
+    /// guide is unchanged.
+    pub fn advance(&mut self, token: TokenId) -> Result<(), Error> {
+        if self.has_ended() {
+            if self.after_end == AfterEnd::Ignore {
+                self.history.push(self.state.clone());
+                return Ok(());
+            }
+            return Err(Error::new(
+                ErrorKind::GuideState,
+                format!("token {token} comes after the end token; start a new guide or roll back"),
+            ));
+        }
+        let mut after = self.state.clone();
+        let ends = self.step(&mut after, token)?;
+        let same = !ends && self.state == after;
+        let before = std::mem::replace(&mut self.state, after);
+        self.history.push(before);
+        self.ended_at = ends.then(|| self.history.len());
+        if !same {
+            self.forget();
+        }
+        Ok(())
+    }
+
+    /// The state is another one.
+    fn forget(&mut self) {
+        self.row = None;
+        self.shown = None;
+        self.specials.forget();
+    }
+
+    /// How many of `tokens` could be taken one after another, as a draft model
+    /// proposes them. The guide stays where it is.
+    pub fn validate(&mut self, tokens: &[TokenId]) -> usize {
+        let mut state = self.state.clone();
+        let mut ended = self.has_ended();
+        for (taken, &token) in tokens.iter().enumerate() {
+            if ended {
+                return match self.after_end {
+                    AfterEnd::Refuse => taken,
+                    AfterEnd::Ignore => tokens.len(),
+                };
+            }
+            match self.step(&mut state, token) {
+                Ok(ends) => ended = ends,
+                Err(_) => return taken,
+            }
+        }
+        tokens.len()
+    }
+
+    /// Takes back the last `n` tokens. Behind the end token that is among them, the text has
+    /// not ended any more.
+    ///
+    /// # Errors
+    ///
+    /// Fewer than `n` tokens were taken; the guide is unchanged.
+    pub fn rollback(&mut self, n: usize) -> Result<(), Error> {
+        let taken = self.history.len();
+        if n > taken {
+            return Err(Error::new(
+                ErrorKind::GuideState,
+                format!("cannot take back {n} tokens: only {taken} were taken"),
+            ));
+        }
+        if let Some(state) = self.history.pop(n) {
+            self.state = state;
+            let taken = self.history.len();
+            self.ended_at = self.ended_at.filter(|&at| at <= taken);
+            self.forget();
+        }
+        Ok(())
+    }
+
+    /// How many tokens were taken.
+    pub fn len(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Whether no token was taken yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the text is complete: it may end here. It stays so behind an end token.
+    pub fn is_accepting(&self) -> bool {
+        self.index.automaton().is_accepting(&self.state)
+    }
+
+    /// Whether nothing can follow but an end token, or one was taken: the
+    /// caller may stop without asking the model again.
+    pub fn is_finished(&self) -> bool {
+        self.has_ended()
+            || (self.is_accepting()
+                && self.allowed_bytes().is_empty()
+                && self.allowed_specials().is_empty())
+    }
+
+    /// A shortest text, in bytes, that completes this one; nothing where it may
+    /// end. Special tokens that it needs are spelt by their names. Where the vocabulary
+    /// lacks bytes that this text has, another one that its tokens spell.
+    ///
+    /// # Errors
+    ///
+    /// It has more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes, or the automaton
+    /// did not find one in as many steps as it takes ([`ErrorKind::LimitExceeded`]).
+    pub fn completion(&self) -> Result<Vec<u8>, Error> {
+        self.completion_within(MAX_COMPLETION).ok_or_else(|| {
+            Error::new(
+                ErrorKind::LimitExceeded,
+                format!(
+                    "limit of {MAX_COMPLETION} bytes, or of the steps of a search, exceeded: no \
+                     text so short was found that completes this one"
+                ),
+            )
+        })
+    }
+
+    /// As [`Guide::completion`], if it has at most so many bytes. It costs no more than what
+    /// fits.
+    pub fn completion_within(&self, max_bytes: usize) -> Option<Vec<u8>> {
+        if self.has_ended() {
+            return Some(Vec::new());
+        }
+        let automaton = self.index.automaton();
+        if self.index.spells_any_text() {
+            let pieces = pieces(automaton, &self.state, max_bytes)?;
+            return Some(pieces.into_iter().flat_map(Piece::into_bytes).collect());
+        }
+        let spelt = self.index.spelt_completion(&self.state)?;
+        (spelt.len() <= max_bytes).then_some(spelt)
+    }
+
+    /// Commits text that is no token's.
+    pub(crate) fn begin(&mut self, text: &[u8]) -> Result<(), String> {
+        let automaton = self.index.automaton();
+        automaton
+            .advance(&mut self.state, text, &mut self.work.scratch)
+            .map_err(|at| {
+                format!(
+                    "byte {at} of the beginning {:?} is refused",
+                    String::from_utf8_lossy(text)
+                )
+            })
+    }
+
+    /// Whether the text has ended: an end token was taken, and not taken back.
+    pub fn has_ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    /// What a token is to this text.
+    fn kind(&self, token: TokenId) -> TokenKind {
+        let kind = self.index.vocabulary().kind(token);
+        match &self.end_tokens {
+            Some(ends) if ends.binary_search(&token).is_ok() => TokenKind::End,
+            Some(_) if kind == TokenKind::End => TokenKind::Special,
+            _ => kind,
+        }
+    }
+
+    fn allowed_specials(&self) -> Vec<SpecialId> {
+        let mut specials = Vec::new();
+        if self.index.specials().is_empty() {
+            return specials;
+        }
+        self.index
+            .automaton()
+            .allowed_specials(&self.state, &mut specials);
+        specials
+    }
+
+    /// Commits a token to a state; whether it ends the text.
+    fn step(&mut self, state: &mut A::State, token: TokenId) -> Result<bool, Error> {
+        let vocabulary = self.index.vocabulary();
+        let automaton = self.index.automaton();
+        let kind = self.kind(token);
+        match kind {
+            TokenKind::Text => {
+                let bytes = vocabulary.token_bytes(token).unwrap_or_default();
+                if bytes.is_empty() {
+                    return Err(refused(token, 0, "has no bytes and is never allowed"));
+                }
+                automaton
+                    .advance(state, bytes, &mut self.work.scratch)
+                    .map_err(|offset| refused_byte(automaton, state, token, bytes, offset))?;
+                match self.index.is_spellable(state, &mut self.work) {
+                    true => Ok(false),
+                    false => Err(refused(
+                        token,
+                        bytes.len(),
+                        "leads to where the vocabulary cannot spell any way on",
+                    )),
+                }
+            }
+            TokenKind::End if automaton.is_accepting(state) => Ok(true),
+            TokenKind::End | TokenKind::Special => {
+                let mut specials = self.index.specials().iter();
+                match specials.position(|&special| special == token) {
+                    Some(at) if automaton.advance_special(state, SpecialId(at as u32)) => Ok(false),
+                    Some(_) => Err(refused(token, 0, "may not come here")),
+                    None if kind == TokenKind::End => Err(refused(
+                        token,
+                        0,
+                        "ends the text, which is not complete yet",
+                    )),
+                    None => Err(refused(token, 0, "is structure, not text")),
+                }
+            }
+            TokenKind::Absent => Err(refused(token, 0, "is not in the vocabulary")),
+        }
+    }
+
+    /// Sees to it that the row of this state is lent, within a budget or else that of the
+    /// index.
+    fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
+        if self.has_ended() || self.row.is_some() {
+            return Ok(());
+        }
+        let budget = budget.unwrap_or(self.index.mask_budget());
+        let generation = &mut self.generation;
+        let (state, specials) = (&self.state, &mut self.specials);
+        let row = self
+            .index
+            .lend(state, specials, &mut self.work, generation, budget)?;
+        self.row = Some(row);
+        Ok(())
+    }
+
+    /// Writes the mask of the row that was found.
+    fn fill(&mut self, buffer: &mut MaskBuffer) {
+        let vocabulary = self.index.vocabulary();
+        buffer.fit(vocabulary.width());
+        let Some(row) = self.row.as_ref().filter(|_| !self.has_ended()) else {
+            buffer.clear();
+            return;
+        };
+        let kept = match row {
+            Lent::Kept(row) => Some(row),
+            Lent::Built(_) => None,
+        };
+        buffer.put(self.index.view(row), kept, vocabulary);
+        let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
+        refused.iter().for_each(|&token| buffer.forbid(token));
+        for (token, may_come) in self.index.try_unsure(&self.state, &mut self.work) {
+            match may_come {
+                true => buffer.allow(token),
+                false => buffer.forbid(token),
+            }
+        }
+        if let Some(ends) = &self.end_tokens {
+            vocabulary
+                .ends()
+                .iter()
+                .for_each(|end| buffer.forbid(end.get()));
+            if self.is_accepting() {
+                ends.iter().for_each(|end| buffer.allow(end.get()));
+            }
+        }
+        let specials = self.specials.here();
+        if let Some(specials) = specials {
+            specials.ends().iter().for_each(|&end| buffer.allow(end));
+        }
+        buffer.lay(specials);
+    }
+
+    /// The mask of the row that was found: the row itself, if that is it.
+    fn show(&mut self) -> &TokenMask {
+        if self.shown.is_none() {
+            self.shown = Some(match self.is_mask_a_row() {
+                true => Shown::Row,
+                false => {
+                    let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
+                    self.fill(&mut buffer);
+                    self.buffer = buffer;
+                    Shown::Buffer
+                }
+            });
+        }
+        match (&self.row, self.shown) {
+            (Some(row), Some(Shown::Row)) => match self.index.view(row) {
+                RowView::Dense(mask) => mask,
+                RowView::Packed(_) | RowView::RowDelta(_) => self.buffer.mask(),
+            },
+            _ => self.buffer.mask(),
+        }
+    }
+
+    /// Whether the row that was found is a mask of its own, without exceptions.
+    fn is_mask_a_row(&mut self) -> bool {
+        let row = self.row.as_ref().filter(|_| !self.has_ended());
+        let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
+            return false;
+        };
+        self.end_tokens.is_none()
+            && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
+            && self.index.unsure().is_empty()
+            && self.specials.here().is_none()
+    }
+}
+
+/// The tokens that a row allows and the state's exceptions do not.
+fn refused_tokens<A: ByteAutomaton>(
+    index: &Index<A>,
+    state: &A::State,
+    mask: &TokenMask,
+    work: &mut Work<A>,
+) -> Vec<u32> {
+    let vocabulary = index.vocabulary();
+    let automaton = index.automaton();
+    let mut refused = Vec::new();
+    let mut suspects: Vec<u32> = Vec::new();
+    let mut lists = 0;
+    automaton.exceptions(state, &mut |exception| {
+        let what = match exception {
+            Exception::Begins(text) => {
+                refused.extend(vocabulary.beginning(text));
+                return;
+            }
+            Exception::Contains(text) => Having::Text(text.into()),
+            Exception::InOrder(order) => Having::InOrder(order.into()),
+            Exception::Often { byte, times } => Having::Often(byte, times),
+        };
+        lists += 1;
+        let having = vocabulary.shared_rows().having(vocabulary, what);
+        suspects.extend(having.iter().filter(|&&token| {
+            let bytes = || vocabulary.token_bytes(TokenId::new(token));
+            mask.allows(TokenId::new(token))
+                && automaton.is_suspect(state, bytes().unwrap_or_default())
+        }));
+    });
+    if lists > 1 {
+        suspects.sort_unstable();
+        suspects.dedup();
+    }
+    for token in suspects {
+        let bytes = vocabulary
+            .token_bytes(TokenId::new(token))
+            .unwrap_or_default();
+        let mut after = state.clone();
+        if automaton
+            .advance(&mut after, bytes, &mut work.scratch)
+            .is_err()
+        {
+            refused.push(token);
+        }
+    }
+    refused
+}
+
+impl<A: ByteAutomaton> Clone for Guide<A> {
+    fn clone(&self) -> Self {
+        Guide {
+            index: self.index.clone(),
+            state: self.state.clone(),
+            history: self.history.clone(),
+            ended_at: self.ended_at,
+            end_tokens: self.end_tokens.clone(),
+            after_end: self.after_end,
+            generation: self.generation.clone(),
+            row: None,
+            work: Work::new(self.index.automaton()),
+            buffer: MaskBuffer::new(0),
+            shown: None,
+            specials: self.specials.clone(),
+        }
+    }
+}
+
+impl<A: ByteAutomaton> std::fmt::Debug for Guide<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let end = if self.has_ended() { ", ended" } else { "" };
+        write!(f, "Guide({} tokens{end}, {:?})", self.len(), self.index)
+    }
+}
+
+/// The bytes that may come at a state, in ascending order.
+pub(crate) fn allowed_bytes<A: ByteAutomaton>(automaton: &A, state: &A::State) -> Vec<u8> {
+    let mut scratch = automaton.scratch();
+    let cursor = automaton.enter(state, &mut scratch);
+    (0..=255u8)
+        .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
+        .collect()
+}
+
+#[cold]
+fn refused_byte<A: ByteAutomaton>(
+    automaton: &A,
+    before: &A::State,
+    token: TokenId,
+    bytes: &[u8],
+    offset: usize,
+) -> Error {
+    let mut state = before.clone();
+    let _ = automaton.advance(&mut state, &bytes[..offset], &mut automaton.scratch());
+    let expected = allowed_bytes(automaton, &state);
+    refused(
+        token,
+        offset,
+        &format!(
+            "({:?}) leaves the language at its byte {offset}, {}; expected {}",
+            String::from_utf8_lossy(bytes),
+            show_bytes(&bytes[offset..=offset]),
+            if expected.is_empty() {
+                "the end of the text".to_owned()
+            } else {
+                show_bytes(&expected)
+            }
+        ),
+    )
+}
+
+#[cold]
+fn refused(token: TokenId, offset: usize, why: &str) -> Error {
+    Error::at(
+        ErrorKind::TokenRefused,
+        offset,
+        format!("token {token} {why}"),
+    )
+}
+
+/// Bytes as people write them, runs joined: `"0"-"9", "-"`.
+pub(crate) fn show_bytes(bytes: &[u8]) -> String {
+    let one = |b: u8| match b {
+        b' '..=b'~' => format!("`{}`", b as char),
+        _ => format!("0x{b:02X}"),
+    };
+    let mut runs: Vec<(u8, u8)> = Vec::new();
+    for &byte in bytes {
+        match runs.last_mut() {
+            Some(run) if run.1.checked_add(1) == Some(byte) => run.1 = byte,
+            _ => runs.push((byte, byte)),
+        }
+    }
+    let mut parts: Vec<String> = runs
+        .iter()
+        .take(8)
+        .map(|&(a, b)| {
+            if a == b {
+                one(a)
+            } else {
+                format!("{}-{}", one(a), one(b))
+            }
+        })
+        .collect();
+    if runs.len() > parts.len() {
+        parts.push("..".to_owned());
+    }
+    parts.join(", ")
+}

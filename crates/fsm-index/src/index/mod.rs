@@ -1,0 +1,568 @@
+mod eager;
+#[cfg(feature = "file")]
+mod file;
+mod tables;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::automaton::Parts;
+use crate::budget::{Budget, Meter};
+pub(crate) use eager::Built;
+pub use tables::{PackedRow, Tables};
+
+use crate::cache::Cutter;
+use crate::cache::{Cache, Generation};
+use crate::guide::Specials;
+use crate::plan::{RowMaker, Work};
+use crate::rows::Bits;
+use crate::rows::{Row, RowView};
+use crate::spelling::{Search, Spelling};
+use crate::vocabulary::Having;
+use crate::walk::Language;
+use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
+
+/// When the rows of an [`Index`] are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Fill {
+    /// All of them when it is built, on every thread of the current rayon
+    /// pool: for a constraint that many texts will use.
+    #[default]
+    Eager,
+    /// Each when a guide first asks for it, once for all guides: for a
+    /// constraint that may be used only once.
+    Lazy,
+}
+
+/// How an [`Index`] is built, and within which limits.
+#[derive(Clone, Debug)]
+pub struct IndexConfig {
+    /// When rows are computed. Default: eagerly.
+    pub fill: Fill,
+    /// Whether rows may be put together from text runs. Default: where it pays.
+    pub text_runs: TextRuns,
+    /// Memory of all rows, in bytes. Default 1 GiB. Reaching it is an error
+    /// for an eager index; a lazy one begins to remember anew, and what guides
+    /// still lend stays until they go on.
+    pub max_row_bytes: usize,
+    /// Rows of at most so many tokens are kept packed, about 20 bytes or less
+    /// instead of a bit for each token, and laid out when a guide asks: a
+    /// nanosecond a token. Default: 2,000 for an eager index and 128 for a lazy
+    /// one, which is asked more often than built.
+    pub packed_tokens: Option<usize>,
+    /// What building may cost. Default: any time.
+    pub budget: Budget,
+    /// What one mask may cost that is computed when a guide asks for it
+    /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what
+    /// the slowest masks of real schemas take.
+    pub mask_budget: Budget,
+}
+
+impl Default for IndexConfig {
+    fn default() -> Self {
+        IndexConfig {
+            fill: Fill::Eager,
+            text_runs: TextRuns::Auto,
+            max_row_bytes: 1 << 30,
+            packed_tokens: None,
+            budget: Budget::default(),
+            mask_budget: Budget::time(Duration::from_secs(5)),
+        }
+    }
+}
+
+/// An automaton joined with a vocabulary: for each state, the tokens that may
+/// come next.
+///
+/// Immutable and shared: any number of [`Guide`](crate::Guide)s on any number
+/// of threads lend its rows. Equal rows are stored once.
+///
+/// Of a regular expression it is built with all its rows ([`Index::new`]), and
+/// can be saved. Any other [`ByteAutomaton`], however large, is indexed lazily
+/// ([`Index::lazy`]): a row is computed when a guide first comes to need it,
+/// and remembered for all.
+///
+/// ```
+/// use std::sync::Arc;
+/// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+///
+/// let tokens = ["0", "1", "12", "x"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+/// let index = Arc::new(Index::new("[0-9]{1,2}", &vocabulary)?);
+/// let mut guide = Guide::new(index);
+/// assert_eq!(guide.allowed_tokens()?, [0, 1, 2].map(TokenId::new));
+/// guide.advance(TokenId::new(2))?;
+/// assert_eq!(guide.allowed_tokens()?, [TokenId::new(4)]);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+pub struct Index<A: ByteAutomaton = ByteDfa> {
+    automaton: A,
+    vocabulary: Vocabulary,
+    /// How the automaton's texts are written.
+    language: Language,
+    text_runs: TextRuns,
+    sparse: usize,
+    rows: Rows,
+    /// The tokens of the automaton's special symbols.
+    specials: Box<[TokenId]>,
+    /// Tokens of which one may come wherever special ones may.
+    special_heads: Option<Box<[u32]>>,
+    /// The tokens of which the automaton tells nothing before it reads them.
+    unsure: Arc<[u32]>,
+    /// What is to be looked at where some byte is no token.
+    spelling: Spelling,
+    /// What a mask may cost if nobody says otherwise.
+    mask_budget: Budget,
+}
+
+enum Rows {
+    Built(Built),
+    Kept(Cache),
+}
+
+/// A row that a guide lends.
+#[derive(Clone, Debug)]
+pub(crate) enum Lent {
+    /// The place of a row that was built with the index.
+    Built(u32),
+    /// A row that is remembered.
+    Kept(Arc<Row>),
+}
+
+/// What an [`Index`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexStats {
+    /// Rows that are computed; equal ones counted once.
+    pub rows: usize,
+    /// Bytes of those rows, and of what they are found by.
+    pub row_bytes: usize,
+    /// Nodes of tries that were visited to compute rows when they were asked
+    /// for: what a lazy index has cost so far, whatever the machine.
+    pub nodes_visited: u64,
+    /// How often a row was computed when it was asked for. It may have visited
+    /// no node: a row may be put together from parts that are known.
+    pub rows_computed: u64,
+    /// How often a row was found with the vocabulary when it was asked for:
+    /// rows that many automata have are computed once for all its indexes.
+    pub rows_common: u64,
+}
+
+impl<A: ByteAutomaton> Index<A> {
+    /// Joins an automaton with a vocabulary, lazily: O(1), apart from a look
+    /// at the vocabulary's single bytes.
+    ///
+    /// Where some byte is not a token of its own, the language is cut to what tokens spell:
+    /// a token may come if and only if some tokens behind it complete the text. That costs
+    /// nothing where [`PlainText::can_do_without`](crate::PlainText::can_do_without) says that nothing is lost; otherwise
+    /// each mask is a walk, and each state to which it leads is searched for a way to the
+    /// end. A search that gives up (behind 4 million nodes) counts as no way.
+    ///
+    /// # Errors
+    ///
+    /// Tokens spell no text that the automaton accepts ([`ErrorKind::CannotSpell`], with the
+    /// bytes and the place), none was found ([`ErrorKind::LimitExceeded`]), or the
+    /// vocabulary lacks a special token that the automaton reads.
+    pub fn lazy(
+        automaton: A,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+    ) -> Result<Index<A>, Error> {
+        let mut index = Index::with_cache(automaton, vocabulary, config)?;
+        index.spelling = Spelling::of(&index.automaton, vocabulary)?;
+        Ok(index)
+    }
+
+    /// The automaton.
+    pub fn automaton(&self) -> &A {
+        &self.automaton
+    }
+
+    /// The vocabulary.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub(crate) fn mask_budget(&self) -> &Budget {
+        &self.mask_budget
+    }
+
+    /// Whether tokens spell any text.
+    pub(crate) fn spells_any_text(&self) -> bool {
+        self.vocabulary.has_all_bytes()
+    }
+
+    /// What completes a text and is spelt by tokens.
+    pub(crate) fn spelt_completion(&self, state: &A::State) -> Option<Vec<u8>> {
+        let (automaton, vocabulary) = (&self.automaton, &self.vocabulary);
+        match &self.spelling {
+            Spelling::Searched(search) => search.completion(automaton, vocabulary, state),
+            Spelling::Whole | Spelling::DeadEnds(_) => {
+                Search::default().completion(automaton, vocabulary, state)
+            }
+        }
+    }
+
+    /// What the index holds at the moment; for a lazy one this grows.
+    pub fn stats(&self) -> IndexStats {
+        match &self.rows {
+            Rows::Built(built) => IndexStats {
+                rows: built.row_count(),
+                row_bytes: built.memory(),
+                nodes_visited: 0,
+                rows_computed: 0,
+                rows_common: 0,
+            },
+            Rows::Kept(cache) => {
+                let newest = cache.newest();
+                IndexStats {
+                    rows: newest.row_count(),
+                    row_bytes: newest.memory(),
+                    nodes_visited: cache.visited(),
+                    rows_computed: cache.computed(),
+                    rows_common: cache.shared(),
+                }
+            }
+        }
+    }
+
+    /// The row of a state: built, remembered, or computed now, and the special tokens that may
+    /// come beside it. `generation` is where the caller looked before, and is replaced if that
+    /// is over.
+    pub(crate) fn lend(
+        &self,
+        state: &A::State,
+        specials: &mut Specials,
+        work: &mut Work<A>,
+        generation: &mut Option<Arc<Generation>>,
+        budget: &Budget,
+    ) -> Result<Lent, Error> {
+        let cursor = self.automaton.enter(state, &mut work.scratch);
+        let cache = match &self.rows {
+            Rows::Built(built) => {
+                return Ok(Lent::Built(built.place(&self.automaton, cursor, work)));
+            }
+            Rows::Kept(cache) => cache,
+        };
+        if generation
+            .as_ref()
+            .is_some_and(|old| !cache.is_current(old))
+        {
+            *generation = None;
+        }
+        let known = generation.get_or_insert_with(|| cache.newest());
+        let accepting = self.automaton.is_accepting(state);
+        work.meter = Meter::new(budget);
+        let row = self.row(state, cursor, accepting, work, known);
+        match work.take_visited() {
+            0 => {}
+            nodes => cache.visit(nodes),
+        }
+        let row = row?;
+        if self.may_have_specials(&row) {
+            // What looks for ways to the end enters other states.
+            let cursor = match self.spelling {
+                Spelling::Whole => cursor,
+                _ => self.automaton.enter(state, &mut work.scratch),
+            };
+            let Index {
+                automaton,
+                vocabulary,
+                specials: symbols,
+                ..
+            } = self;
+            let scratch = &mut work.scratch;
+            specials.find(automaton, vocabulary, symbols, state, cursor, scratch);
+        } else {
+            specials.forget();
+        }
+        cache.count(work.origin());
+        Ok(Lent::Kept(row))
+    }
+
+    /// Whether special tokens may come beside a row, as far as that tells.
+    fn may_have_specials(&self, row: &Row) -> bool {
+        match (&self.special_heads, &self.spelling) {
+            _ if self.specials.is_empty() => false,
+            (Some(heads), Spelling::Whole) if self.unsure.is_empty() => {
+                row.view().meets(heads, &self.vocabulary)
+            }
+            _ => true,
+        }
+    }
+
+    /// The row of a state, of what tokens can finish.
+    fn row(
+        &self,
+        state: &A::State,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+        known: &Generation,
+    ) -> Result<Arc<Row>, Error> {
+        let masks = self.masks(Cutter::Other, known);
+        let Spelling::Searched(search) = &self.spelling else {
+            return masks.row(cursor, accepting, work);
+        };
+        let Index {
+            automaton,
+            vocabulary,
+            ..
+        } = self;
+        let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
+        if !search.allowed(automaton, vocabulary, state, cursor, work, &mut words)? {
+            let row = masks.row(cursor, accepting, work)?;
+            row.lay_out(&self.vocabulary, &mut words);
+            let gone = search.forbidden(automaton, vocabulary, state, |token| {
+                words[token as usize / 32] >> (token % 32) & 1 != 0
+            });
+            if gone.is_empty() {
+                return Ok(row);
+            }
+            gone.iter().for_each(|&token| words.forbid(token));
+        }
+        let row = Row::from_words(&words, accepting, self.sparse, &self.vocabulary);
+        Ok(Arc::new(row))
+    }
+
+    pub(crate) fn view<'a>(&'a self, lent: &'a Lent) -> RowView<'a> {
+        match (lent, &self.rows) {
+            (Lent::Kept(row), _) => row.view(),
+            (Lent::Built(place), Rows::Built(built)) => built.row(*place),
+            // A place is only ever lent where rows are built.
+            (Lent::Built(_), Rows::Kept(_)) => RowView::Packed(&[]),
+        }
+    }
+
+    /// Whether a token whose bytes lead to `state` may be taken.
+    pub(crate) fn is_spellable(&self, state: &A::State, work: &mut Work<A>) -> bool {
+        match &self.spelling {
+            Spelling::Whole => true,
+            Spelling::DeadEnds(dead_ends) => {
+                let cursor = self.automaton.enter(state, &mut work.scratch);
+                !dead_ends.contains(&cursor)
+            }
+            Spelling::Searched(search) => search.is_live(&self.automaton, &self.vocabulary, state),
+        }
+    }
+
+    /// The token of the automaton's special symbol.
+    pub(crate) fn specials(&self) -> &[TokenId] {
+        &self.specials
+    }
+
+    /// The tokens of which no row tells anything: see [`Overlay::unsure_texts`](crate::Overlay::unsure_texts).
+    pub(crate) fn unsure(&self) -> &[u32] {
+        &self.unsure
+    }
+
+    /// The tokens of which no row tells anything, and whether they may come.
+    pub(crate) fn try_unsure(
+        &self,
+        state: &A::State,
+        work: &mut Work<A>,
+    ) -> impl Iterator<Item = (u32, bool)> {
+        self.unsure.iter().map(|&token| {
+            let bytes = self.vocabulary.token_bytes(TokenId::new(token));
+            let mut after = state.clone();
+            let done =
+                self.automaton
+                    .advance(&mut after, bytes.unwrap_or_default(), &mut work.scratch);
+            (token, done.is_ok() && self.is_spellable(&after, work))
+        })
+    }
+
+    fn masks<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> RowMaker<'a, A> {
+        RowMaker {
+            known,
+            cutter,
+            automaton: &self.automaton,
+            vocabulary: &self.vocabulary,
+            shared: self.vocabulary.shared_rows(),
+            language: &self.language,
+            text_runs: self.text_runs,
+            sparse: self.sparse,
+            dead_ends: self.spelling.dead_ends(),
+            shares: self.unsure.is_empty(),
+        }
+    }
+
+    fn with_cache(
+        automaton: A,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+    ) -> Result<Index<A>, Error> {
+        let mut symbols = Vec::new();
+        let names = automaton.special_names();
+        let known = match names {
+            [] => HashMap::new(),
+            _ => vocabulary.special_names(),
+        };
+        for name in names {
+            let found = known.get(name.as_bytes()).copied();
+            symbols.push(found.ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Vocabulary,
+                    format!(
+                        "the vocabulary has no special token {name:?}, which the constraint \
+                         reads; use the tokenizer that the format is made for"
+                    ),
+                )
+            })?);
+        }
+        let unsure = match automaton.unsure_texts() {
+            [] => Arc::default(),
+            texts => vocabulary
+                .shared_rows()
+                .having(vocabulary, Having::OneOf(texts.into())),
+        };
+        let heads = automaton.specials().and_then(|specials| specials.heads());
+        let special_heads = heads.and_then(|heads| {
+            let heads = (0..=u8::MAX).filter(|byte| heads.has(*byte));
+            heads.map(|byte| vocabulary.token_of(&[byte])).collect()
+        });
+        let lexicon = automaton.lexicon();
+        if let Some(names) = lexicon.names {
+            // What takes long the first time should not be part of some mask.
+            let _ = vocabulary.trie().name_heads(&names);
+        }
+        Ok(Index {
+            unsure,
+            special_heads,
+            language: Language::new(&lexicon),
+            automaton,
+            vocabulary: vocabulary.clone(),
+            text_runs: config.text_runs,
+            sparse: config.packed_tokens.unwrap_or(match config.fill {
+                Fill::Eager => 2_000,
+                Fill::Lazy => 128,
+            }),
+            rows: Rows::Kept(Cache::new(config.max_row_bytes)),
+            specials: symbols.into(),
+            spelling: Spelling::Whole,
+            mask_budget: config.mask_budget.clone(),
+        })
+    }
+}
+
+impl Index {
+    /// Compiles `pattern` and builds its index eagerly.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dfa::new`](crate::Dfa::new) and [`Index::build`].
+    #[cfg(feature = "regex")]
+    pub fn new(pattern: &str, vocabulary: &Vocabulary) -> Result<Index, Error> {
+        Index::with_config(
+            pattern,
+            vocabulary,
+            &crate::Config::default(),
+            &IndexConfig::default(),
+        )
+    }
+
+    /// Compiles `pattern` and builds its index.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dfa::new`](crate::Dfa::new) and [`Index::build`].
+    #[cfg(feature = "regex")]
+    pub fn with_config(
+        pattern: &str,
+        vocabulary: &Vocabulary,
+        config: &crate::Config,
+        index_config: &IndexConfig,
+    ) -> Result<Index, Error> {
+        let dfa = crate::Dfa::with_config(pattern, config)?;
+        Index::build(dfa.to_bytes(config)?, vocabulary, index_config)
+    }
+
+    /// Joins an automaton with a vocabulary. Eagerly: O(distinct states x
+    /// nodes of the vocabulary's trie that stay alive there), where states that
+    /// agree on every text as short as a token count as one.
+    ///
+    /// Where some bytes are not tokens, states from which only they lead on are
+    /// found and never entered.
+    ///
+    /// # Errors
+    ///
+    /// The vocabulary cannot spell any accepted text (the message names the
+    /// bytes that are not tokens), the rows of an eager index exceed
+    /// `max_row_bytes`, or the budget is exceeded.
+    pub fn build(
+        automaton: ByteDfa,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+    ) -> Result<Index, Error> {
+        let dead_ends = crate::spelling::dead_ends(&automaton, vocabulary)?;
+        let automaton = match dead_ends {
+            // What is a dead end depends on more than the next token.
+            Some(_) => automaton,
+            None => automaton.with_horizon(vocabulary.trie().max_depth()),
+        };
+        let mut index = Index::with_cache(automaton, vocabulary, config)?;
+        index.spelling = dead_ends.map_or(Spelling::Whole, Spelling::DeadEnds);
+        if config.fill == Fill::Eager {
+            index.fill(config)?;
+        }
+        Ok(index)
+    }
+
+    /// The rows, all of them; a lazy index is filled for it.
+    pub(crate) fn built(&self) -> Result<Built, Error> {
+        match &self.rows {
+            Rows::Built(built) => Ok(built.clone()),
+            Rows::Kept(_) => Built::new(
+                &self.masks(Cutter::Caller, &Generation::default()),
+                usize::MAX,
+                &Budget::default(),
+            ),
+        }
+    }
+
+    /// An index from a file, if `complete` says that its rows are all there:
+    /// it is given what tells dead ends.
+    #[cfg(feature = "file")]
+    pub(crate) fn from_built(
+        automaton: ByteDfa,
+        vocabulary: &Vocabulary,
+        built: Built,
+        complete: impl FnOnce(&dyn Fn(&Cursor) -> bool) -> bool,
+    ) -> Result<Index, Error> {
+        let mut index = Index::with_cache(automaton, vocabulary, &IndexConfig::default())?;
+        let dead_ends = crate::spelling::dead_ends(&index.automaton, vocabulary)?;
+        index.spelling = dead_ends.map_or(Spelling::Whole, Spelling::DeadEnds);
+        let dead = |cursor: &Cursor| {
+            let dead_ends = index.spelling.dead_ends();
+            dead_ends.is_some_and(|dead| dead.contains(cursor))
+        };
+        if !complete(&dead) {
+            return Err(Error::new(
+                ErrorKind::BadIndexFile,
+                "the index file lacks the row of a state",
+            ));
+        }
+        index.rows = Rows::Built(built);
+        Ok(index)
+    }
+
+    /// Computes every row.
+    fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
+        let built = Built::new(
+            &self.masks(Cutter::Caller, &Generation::default()),
+            config.max_row_bytes,
+            &config.budget,
+        )?;
+        self.rows = Rows::Built(built);
+        self.automaton.drop_hints();
+        Ok(())
+    }
+}
+
+impl<A: ByteAutomaton> fmt::Debug for Index<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = self.stats();
+        write!(f, "Index({} rows, {} bytes)", stats.rows, stats.row_bytes)
+    }
+}

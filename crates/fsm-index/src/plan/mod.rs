@@ -1,0 +1,476 @@
+//! How a row is computed where none is known: from what the topmost level of the
+//! stack tells (`on_top.rs`), from the vocabulary cut by a class of characters
+//! (`texts.rs`), from texts that are listed or a row nearly like it (`alike.rs`), or
+//! by a walk.
+
+mod patch;
+mod shared;
+mod text;
+mod token_sink;
+mod top_level;
+
+use crate::automaton::Parts;
+use crate::vocabulary::Area;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use self::token_sink::{TokenSink, Tokens};
+use crate::budget::Meter;
+use crate::cache::Generation;
+use crate::cache::{Cutter, SharedRows};
+use crate::cache::{HashTrie, Known, MAX_DEPTH};
+use crate::cache::{Key, Thing};
+use crate::rows::Part;
+use crate::rows::Row;
+use crate::rows::{Bits, Changes, RowDelta};
+use crate::walk::Language;
+use crate::walk::Walker;
+use crate::{
+    ByteAutomaton, Cursor, Description, Error, Horizon, Scope, TextLoop, TextRuns, TopText,
+    Vocabulary,
+};
+
+/// Everything that rows are computed from.
+pub(crate) struct RowMaker<'a, A> {
+    pub(crate) automaton: &'a A,
+    pub(crate) vocabulary: &'a Vocabulary,
+    /// How the automaton's texts are written.
+    pub(crate) language: &'a Language,
+    pub(crate) text_runs: TextRuns,
+    /// Who makes cuts that pay.
+    pub(crate) cutter: Cutter,
+    /// What the index remembers.
+    pub(crate) known: &'a Generation,
+    /// What all indexes of the vocabulary remember.
+    pub(crate) shared: &'a SharedRows,
+    /// Rows of at most so many tokens are packed.
+    pub(crate) sparse: usize,
+    /// Cursors from which the vocabulary cannot spell any way on.
+    pub(crate) dead_ends: Option<&'a HashSet<Cursor>>,
+    /// Whether rows mean in other automata what they mean here.
+    pub(crate) shares: bool,
+}
+
+/// Where a look-up ended.
+#[derive(Clone, Copy)]
+struct Missed {
+    /// Of the key of which nothing is known.
+    depth: usize,
+    /// Whether that key stands in the working memory when something is to be put under it.
+    stands: bool,
+}
+
+impl Missed {
+    /// With another key in the working memory.
+    fn at(depth: usize) -> Missed {
+        Missed {
+            depth,
+            stands: false,
+        }
+    }
+}
+
+/// Working memory of one thread.
+pub(crate) struct Work<A: ByteAutomaton> {
+    pub(crate) scratch: A::Scratch,
+    /// What the current mask may still cost.
+    pub(crate) meter: Meter,
+    walker: Walker,
+    pub(crate) key: Key,
+    /// That of a row which is computed.
+    row_key: Key,
+    tokens: Vec<u32>,
+    words: Vec<u32>,
+    /// In what a row differs from the part that the topmost level tells.
+    changes: Changes,
+    /// How many levels of the stack were looked at for what was remembered and
+    /// is now a part of something else.
+    remembered: usize,
+    /// Where the last row was from.
+    origin: Origin,
+}
+
+/// Where a row is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The index remembered it.
+    Remembered,
+    /// Some index of the vocabulary had it.
+    Shared,
+    /// It was computed.
+    Computed,
+}
+
+impl<A: ByteAutomaton> Work<A> {
+    pub(crate) fn new(automaton: &A) -> Work<A> {
+        Work {
+            scratch: automaton.scratch(),
+            meter: Meter::default(),
+            walker: Walker::default(),
+            key: Key::default(),
+            row_key: Key::default(),
+            tokens: Vec::new(),
+            words: Vec::new(),
+            changes: Changes::default(),
+            remembered: 0,
+            origin: Origin::Remembered,
+        }
+    }
+
+    /// What a walk needs.
+    pub(crate) fn parts(&mut self) -> (&mut A::Scratch, &mut Walker, &mut Meter) {
+        (&mut self.scratch, &mut self.walker, &mut self.meter)
+    }
+
+    /// Where the last row was from.
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The nodes that were visited since this was asked last.
+    pub(crate) fn take_visited(&mut self) -> u64 {
+        self.walker.take_visited()
+    }
+}
+
+/// A row with more changes than this is kept as a mask: it would not be smaller.
+const MAX_CHANGES: usize = 2_048;
+
+/// A row is remembered for those that resemble it if this many nodes were
+/// visited behind its part.
+const WORTH_A_ROW: u64 = 200;
+
+impl<A: ByteAutomaton> RowMaker<'_, A> {
+    /// The row at `cursor`, which the scratch has just entered: remembered, or
+    /// computed and remembered.
+    pub(crate) fn row(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Row>, Error> {
+        let depth = match self.find(cursor, Thing::Row, work) {
+            Ok(row) => {
+                work.origin = Origin::Remembered;
+                return Ok(row);
+            }
+            Err(depth) => depth,
+        };
+        // The key under which the row is to be kept.
+        std::mem::swap(&mut work.key, &mut work.row_key);
+        work.remembered = 0;
+        let shared = self.shared.newest();
+        let (row, missed_at) = match self.find_shared(cursor, &shared, work) {
+            Ok(row) => (self.known.pool(row), None),
+            Err(depth) => {
+                work.walker.begin::<A>();
+                let row = self.compute(cursor, accepting, work)?;
+                (self.known.pool(row), Some(depth))
+            }
+        };
+        std::mem::swap(&mut work.key, &mut work.row_key);
+        let missed = Missed {
+            depth,
+            stands: true,
+        };
+        self.keep(cursor, Thing::Row, &row, missed, work);
+        work.origin = Origin::Shared;
+        if let Some(depth) = missed_at {
+            work.origin = Origin::Computed;
+            self.keep_shared(cursor, &shared, &row, depth, work);
+        }
+        Ok(row)
+    }
+
+    /// A row that is remembered; or else the depth of the first key of which nothing is
+    /// known, which stands in the working memory.
+    fn find(&self, cursor: Cursor, thing: Thing, work: &mut Work<A>) -> Result<Arc<Row>, usize> {
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
+        let (row, depth) = self.look_up(&self.known.rows, work, key)?;
+        work.remembered = work.remembered.max(depth);
+        Ok(row)
+    }
+
+    /// Remembers a row that was just computed, or found elsewhere.
+    fn keep(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        row: &Arc<Row>,
+        missed: Missed,
+        work: &mut Work<A>,
+    ) {
+        let used = self.depth_used(work);
+        let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
+        self.remember(&self.known.rows, row, used, missed, work, key);
+    }
+
+    /// What a table holds by ever deeper keys of one cursor, and how many levels of its stack
+    /// it depends on; or the depth of the first key of which nothing is known. `key` puts the
+    /// key of a depth into the working memory, if there is one.
+    fn look_up<V: Clone>(
+        &self,
+        table: &HashTrie<V>,
+        work: &mut Work<A>,
+        key: impl Fn(usize, &mut Work<A>) -> bool,
+    ) -> Result<(V, usize), usize> {
+        let mut depth = 1;
+        while depth <= MAX_DEPTH && key(depth, work) {
+            match table.get(work.key.words()) {
+                Known::Value(value) => return Ok((value, depth)),
+                Known::Deeper(least) => depth = least.max(depth + 1),
+                Known::Nothing => return Err(depth),
+            }
+        }
+        // By no other key it would be found.
+        Err(usize::MAX)
+    }
+
+    /// Puts what depends on so many levels of a cursor's stack where
+    /// [`look_up`](RowMaker::look_up), which missed it, finds it.
+    fn remember<V: Clone>(
+        &self,
+        table: &HashTrie<V>,
+        value: &V,
+        used: usize,
+        missed: Missed,
+        work: &mut Work<A>,
+        key: impl Fn(usize, &mut Work<A>) -> bool,
+    ) {
+        let used = used.max(missed.depth);
+        if used > MAX_DEPTH {
+            return;
+        }
+        let stands = missed.stands && used == missed.depth;
+        // Where there is no key of so many levels, nothing would be found by fewer.
+        if !stands && !key(used, work) {
+            return;
+        }
+        table.add(work.key.words(), value.clone());
+        // What was met before that says already that more levels count.
+        for depth in missed.depth..used {
+            if key(depth, work) {
+                table.add_deeper(work.key.words(), used);
+            }
+        }
+    }
+
+    /// How many levels what was just computed can depend on.
+    fn depth_used(&self, work: &Work<A>) -> usize {
+        let looked = self.automaton.depth_used(&work.scratch);
+        looked.max(work.remembered).max(1)
+    }
+
+    /// Puts the key of a thing into the working memory.
+    fn key(&self, cursor: Cursor, thing: Thing, depth: usize, work: &mut Work<A>) -> bool {
+        let horizon = self.vocabulary.trie().horizon();
+        self.key_within(cursor, thing, depth, horizon, work)
+    }
+
+    /// The same of a thing that depends on no longer tokens than those of a horizon.
+    fn key_within(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        depth: usize,
+        horizon: Horizon<'_>,
+        work: &mut Work<A>,
+    ) -> bool {
+        let Work { scratch, key, .. } = work;
+        let words = key.begin(thing, depth);
+        let scope = Scope::Index;
+        self.automaton
+            .key(cursor, scope, depth, horizon, scratch, words)
+            .is_some()
+    }
+
+    /// Writes a key that means the same in other automata, if there is one.
+    fn shared_key(
+        &self,
+        cursor: Cursor,
+        thing: Thing,
+        depth: usize,
+        horizon: Horizon<'_>,
+        scratch: &mut A::Scratch,
+        key: &mut Key,
+    ) -> bool {
+        let words = key.begin(thing, depth);
+        let scope = Scope::Vocabulary;
+        let language = match self.shares {
+            true => self
+                .automaton
+                .key(cursor, scope, depth, horizon, scratch, words),
+            false => None,
+        };
+        if let Some(language) = language {
+            key.end_in(language);
+        }
+        language.is_some()
+    }
+
+    /// What the automaton knows of the texts that may come at a cursor.
+    fn describe(&self, cursor: Cursor, work: &mut Work<A>) -> Description {
+        let horizon = self.vocabulary.trie().horizon();
+        self.automaton.describe(cursor, horizon, &mut work.scratch)
+    }
+
+    /// The row at a cursor, computed.
+    fn compute(&self, cursor: Cursor, accepting: bool, work: &mut Work<A>) -> Result<Row, Error> {
+        if let Some(dead_ends) = self.dead_ends {
+            return self.walk_around(cursor, accepting, dead_ends, work);
+        }
+        if self.text_runs == TextRuns::Never {
+            return self.walk(cursor, None, accepting, work);
+        }
+        let description = self.describe(cursor, work);
+        self.make(cursor, description, accepting, work)
+    }
+
+    /// The row at a cursor, by the way that its description names.
+    fn make(
+        &self,
+        cursor: Cursor,
+        description: Description,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        match description {
+            Description::Top(top) if self.is_even(top.text, cursor) => {
+                let part = self.part_on_top(cursor, top, work)?;
+                Ok(self.row_on_top(part, accepting, work))
+            }
+            Description::Top(TopText {
+                text: Some(text), ..
+            })
+            | Description::Text(text) => {
+                if self.put_together(cursor, text, work)? {
+                    return Ok(self.row_of_words(accepting, work));
+                }
+                // A loop into one that stays where it is resembles that.
+                let next = self.describe(text.next, work).text();
+                match next {
+                    Some(next) if next.next == text.next && text.next != cursor => {
+                        self.patch(cursor, text.next, None, accepting, work)
+                    }
+                    _ => self.walk(cursor, Some(text), accepting, work),
+                }
+            }
+            Description::Listed(texts) => self.spell(cursor, &texts, accepting, work),
+            Description::Like {
+                cursor: like,
+                apart,
+            } => self.patch(cursor, like, apart, accepting, work),
+            Description::Top(_) | Description::Unknown => self.walk(cursor, None, accepting, work),
+        }
+    }
+
+    fn row_of_words(&self, accepting: bool, work: &Work<A>) -> Row {
+        Row::from_words(&work.words, accepting, self.sparse, self.vocabulary)
+    }
+
+    /// The row of a part and of the changes in the working memory.
+    fn row_on_top(&self, part: Arc<Part>, accepting: bool, work: &mut Work<A>) -> Row {
+        if let Some(few) = part.few()
+            && let Some(row) = self.row_of_few(few, accepting, work)
+        {
+            return row;
+        }
+        let Work { changes, words, .. } = work;
+        if changes.len() > MAX_CHANGES {
+            clear(words, self.vocabulary.width());
+            part.lay_out(words);
+            changes.apply(words);
+            return self.row_of_words(accepting, work);
+        }
+        Row::Delta(RowDelta::new(part, changes, accepting))
+    }
+
+    /// The row of some tokens and of the changes in the working memory, if the
+    /// changes only add to them and all are few.
+    fn row_of_few(&self, few: &[u32], accepting: bool, work: &mut Work<A>) -> Option<Row> {
+        let Work {
+            changes, tokens, ..
+        } = work;
+        let more = changes.allowed()?;
+        if few.len() + changes.len() > self.sparse {
+            return None;
+        }
+        tokens.clear();
+        tokens.extend(few);
+        tokens.extend(more);
+        Some(Row::from_tokens(tokens, accepting, self.vocabulary))
+    }
+
+    /// By a walk over the whole vocabulary, which a cut by the class of `text`
+    /// would have spared.
+    fn walk(
+        &self,
+        cursor: Cursor,
+        text: Option<TextLoop>,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        let Work {
+            meter,
+            scratch,
+            walker,
+            tokens,
+            words,
+            ..
+        } = work;
+        let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), self.sparse);
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, _| met.put(token);
+        let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
+        work.meter.walked(visited)?;
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            self.shared.spend(self.vocabulary, class, visited);
+        }
+        Ok(match met.all() {
+            Tokens::Many(words) => Row::from_words(words, accepting, self.sparse, self.vocabulary),
+            Tokens::Few(tokens) => Row::from_tokens(tokens, accepting, self.vocabulary),
+        })
+    }
+
+    /// By a walk that leaves out the tokens that lead to where no token leads
+    /// on.
+    fn walk_around(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        dead_ends: &HashSet<Cursor>,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        let Work {
+            meter,
+            scratch,
+            walker,
+            words,
+            ..
+        } = work;
+        clear(words, self.vocabulary.width());
+        let trie = self.vocabulary.trie();
+        let hit = |token: u32, to: Cursor| {
+            if !dead_ends.contains(&to) {
+                words.allow(token);
+            }
+        };
+        let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
+        work.meter.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
+    }
+}
+
+/// Whether no token leaves a loop by its length.
+fn is_free(text: TextLoop, cursor: Cursor, longest: usize) -> bool {
+    text.next == cursor || text.steady as usize >= longest
+}
+
+fn clear(words: &mut Vec<u32>, width: usize) {
+    let len = width.div_ceil(32);
+    match words.len() == len {
+        true => words.fill(0),
+        false => *words = vec![0; len],
+    }
+}

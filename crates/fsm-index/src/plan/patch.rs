@@ -1,0 +1,123 @@
+//! Rows from those that are nearly alike, and of texts that are listed.
+
+use std::sync::Arc;
+
+use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Work, clear};
+use crate::rows::Bits;
+use crate::rows::Part;
+use crate::rows::Row;
+use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
+
+impl<A: ByteAutomaton> RowMaker<'_, A> {
+    /// From the row of a cursor at which nearly the same may come, apart from some texts if
+    /// these are known.
+    pub(super) fn patch(
+        &self,
+        cursor: Cursor,
+        like: Cursor,
+        apart: Option<Texts>,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        let row = match self.find(like, Thing::Likeness, work) {
+            Ok(row) => row,
+            Err(depth) => {
+                let missed = Missed::at(depth);
+                let description = self.describe(like, work);
+                if let Description::Top(top) = description
+                    && self.is_even(top.text, like)
+                {
+                    let before = work.walker.visited();
+                    let part = self.part_on_top(like, top, work)?;
+                    if work.walker.visited() - before > WORTH_A_ROW {
+                        let row = self.known.pool(self.row_on_top(part.clone(), false, work));
+                        self.keep(like, Thing::Likeness, &row, missed, work);
+                    }
+                    return self.patch_on_top([cursor, like], apart, part, accepting, work);
+                }
+                // That one may in turn be patched from another.
+                let row = self.make(like, description, false, work)?;
+                let row = self.known.pool(row);
+                self.keep(like, Thing::Likeness, &row, missed, work);
+                row
+            }
+        };
+        if let Row::Delta(changed) = &*row {
+            work.changes.clone_from(changed.changes());
+            let part = changed.part().clone();
+            return self.patch_on_top([cursor, like], apart, part, accepting, work);
+        }
+        let mut words = std::mem::take(&mut work.words);
+        words.resize(self.vocabulary.width().div_ceil(32), 0);
+        row.lay_out(self.vocabulary, &mut words);
+        let visited = self.differ([cursor, like], apart, work, words.as_mut_slice());
+        work.words = words;
+        work.meter.walked(visited)?;
+        Ok(self.row_of_words(accepting, work))
+    }
+
+    /// From the part of `like` and its changes in the working memory.
+    fn patch_on_top(
+        &self,
+        both: [Cursor; 2],
+        apart: Option<Texts>,
+        part: Arc<Part>,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        let mut changes = std::mem::take(&mut work.changes);
+        let visited = self.differ(both, apart, work, &mut changes);
+        work.changes = changes;
+        work.meter.walked(visited)?;
+        Ok(self.row_on_top(part, accepting, work))
+    }
+
+    /// From the texts that may come, which are listed.
+    pub(super) fn spell(
+        &self,
+        cursor: Cursor,
+        texts: &Texts,
+        accepting: bool,
+        work: &mut Work<A>,
+    ) -> Result<Row, Error> {
+        let Work {
+            scratch,
+            walker,
+            changes,
+            ..
+        } = work;
+        changes.clear();
+        let both = [cursor, Cursor::DEAD];
+        let trie = self.vocabulary.trie();
+        let before = walker.visited();
+        walker.differ_behind(self.automaton, both, scratch, trie, texts, changes);
+        work.meter.walked(work.walker.visited() - before)?;
+        if let Some(row) = self.row_of_few(&[], accepting, work) {
+            return Ok(row);
+        }
+        clear(&mut work.words, self.vocabulary.width());
+        work.changes.apply(&mut work.words);
+        Ok(self.row_of_words(accepting, work))
+    }
+
+    /// Turns the bits of the second cursor into those of the first; how many nodes that took.
+    fn differ(
+        &self,
+        both: [Cursor; 2],
+        apart: Option<Texts>,
+        work: &mut Work<A>,
+        bits: &mut (impl Bits + ?Sized),
+    ) -> u64 {
+        let Work {
+            meter,
+            scratch,
+            walker,
+            ..
+        } = work;
+        let trie = self.vocabulary.trie();
+        match apart {
+            Some(texts) => walker.differ_behind(self.automaton, both, scratch, trie, &texts, bits),
+            None => walker.difference(self.automaton, both, scratch, trie, meter, bits),
+        }
+    }
+}

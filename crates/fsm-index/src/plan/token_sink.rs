@@ -1,0 +1,79 @@
+//! The tokens that a walk meets.
+
+use super::clear;
+use crate::rows::Bits;
+
+/// A list while they are few, and a mask from then on.
+pub(super) struct TokenSink<'a> {
+    tokens: &'a mut Vec<u32>,
+    words: &'a mut Vec<u32>,
+    width: usize,
+    /// So many are few.
+    few: usize,
+    are_many: bool,
+}
+
+impl<'a> TokenSink<'a> {
+    /// None yet, of a vocabulary of such a width. What stands in the lists is of before.
+    pub(super) fn none(
+        tokens: &'a mut Vec<u32>,
+        words: &'a mut Vec<u32>,
+        width: usize,
+        few: usize,
+    ) -> Self {
+        tokens.clear();
+        TokenSink {
+            tokens,
+            words,
+            width,
+            few,
+            are_many: false,
+        }
+    }
+
+    /// Those of a mask, which are many.
+    pub(super) fn with(self, mask: &[u32]) -> Self {
+        self.words.clear();
+        self.words.extend_from_slice(mask);
+        TokenSink {
+            are_many: true,
+            ..self
+        }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, token: u32) {
+        if self.are_many {
+            self.words.allow(token);
+        } else if self.tokens.len() < self.few {
+            self.tokens.push(token);
+        } else {
+            self.become_many();
+            self.words.allow(token);
+        }
+    }
+
+    #[cold]
+    fn become_many(&mut self) {
+        self.are_many = true;
+        clear(self.words, self.width);
+        for token in self.tokens.iter() {
+            self.words.allow(*token);
+        }
+    }
+
+    pub(super) fn all(self) -> Tokens<'a> {
+        match self.are_many {
+            true => Tokens::Many(self.words),
+            false => Tokens::Few(self.tokens),
+        }
+    }
+}
+
+/// All tokens that were met.
+pub(super) enum Tokens<'a> {
+    /// In the order in which they were met.
+    Few(&'a mut [u32]),
+    /// As the words of a mask.
+    Many(&'a [u32]),
+}

@@ -1,0 +1,291 @@
+//! What the topmost level of the stack tells of a row, and what it leaves open.
+
+use crate::automaton::Parts;
+use std::sync::Arc;
+
+use super::text::{Half, stretched};
+use super::token_sink::{TokenSink, Tokens};
+use super::{RowMaker, Work, is_free};
+
+use crate::cache::Known;
+use crate::cache::Thing;
+use crate::rows::{Bits, Changes};
+use crate::rows::{Open, OpenRest, Part};
+use crate::vocabulary::{Area, Cut, Trie};
+use crate::walk::Free;
+use crate::walk::Ground;
+use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
+
+/// Of subtrees of fewer nodes it is not asked which text is free.
+const MUCH: u32 = 256;
+
+impl<A: ByteAutomaton> RowMaker<'_, A> {
+    /// Whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
+    /// are alike: then what the topmost level tells of it is the same for all of them.
+    pub(super) fn is_even(&self, text: Option<TextLoop>, cursor: Cursor) -> bool {
+        let longest = self.vocabulary.trie().max_depth();
+        text.is_none_or(|text| is_free(text, cursor, longest) || text.alike)
+    }
+
+    /// The part that the topmost level tells of the row at `cursor`; the rest of
+    /// the row is then the changes of the working memory.
+    pub(super) fn part_on_top(
+        &self,
+        cursor: Cursor,
+        top: TopText,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Part>, Error> {
+        let part = if !self.key(cursor, Thing::Part, 1, work) {
+            self.fresh_part(cursor, top, work)?
+        } else if let Known::Value(part) = self.known.parts.get(work.key.words()) {
+            part
+        } else {
+            let key = work.key.clone();
+            let part = self.fresh_part(cursor, top, work)?;
+            self.known.add_part(key.words(), part.clone());
+            part
+        };
+        work.changes.clear();
+        let before = work.walker.visited();
+        let all = self.vocabulary.trie();
+        let own = match &part.open_rests {
+            Some((cut, _)) => cut.others(all).trie,
+            None => all,
+        };
+        let mut way = Way::new(cursor);
+        for open in &part.open {
+            self.open_below(own, open, &mut way, work, |token, to| {
+                to.allow(token);
+            });
+        }
+        if let Some((cut, rests)) = &part.open_rests {
+            for rest in rests {
+                let lead = (0..rest.lead).flat_map(|_| cut.sample().iter().copied());
+                let Work {
+                    scratch, walker, ..
+                } = work;
+                let mut way = Way::new(walker.lead(self.automaton, cursor, scratch, lead));
+                self.open_below(cut.rests(), &rest.open, &mut way, work, |id, to| {
+                    cut.put_rest(id, rest.from, rest.to, to);
+                });
+            }
+        }
+        work.meter.walked(work.walker.visited() - before)?;
+        Ok(part)
+    }
+
+    /// Puts the tokens of a subtree that was left open, and that may come, into the
+    /// changes of the working memory.
+    fn open_below(
+        &self,
+        trie: &Trie,
+        open: &Open,
+        way: &mut Way,
+        work: &mut Work<A>,
+        mut put: impl FnMut(u32, &mut Changes),
+    ) {
+        let first = &trie.nodes()[open.node as usize];
+        let Work {
+            scratch, walker, ..
+        } = work;
+        let cursor = way.behind(&open.path, |cursor, byte| {
+            walker.lead(self.automaton, cursor, scratch, [byte].into_iter())
+        });
+        let cursor = walker.lead(self.automaton, cursor, scratch, [first.byte].into_iter());
+        if cursor.is_dead() {
+            return;
+        }
+        let node = open.node as usize;
+        let changes = &mut work.changes;
+        let hit = |token| put(token, changes);
+        walker.walk_below(self.automaton, cursor, scratch, trie, node, hit);
+    }
+
+    /// The part at `cursor`, which is not known to this index yet: another one
+    /// with the same vocabulary may know it.
+    fn fresh_part(
+        &self,
+        cursor: Cursor,
+        top: TopText,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Part>, Error> {
+        let horizon = self.vocabulary.trie().horizon();
+        let Work { scratch, key, .. } = work;
+        if !self.shared_key(cursor, Thing::Part, 1, horizon, scratch, key) {
+            return Ok(Arc::new(self.part(cursor, top, work)?));
+        }
+        let shared = self.shared.newest();
+        if let Known::Value(part) = shared.parts.get(key.words()) {
+            return Ok(part);
+        }
+        let key = key.clone();
+        let part = Arc::new(self.part(cursor, top, work)?);
+        shared.add_part(key.words(), part.clone());
+        Ok(part)
+    }
+
+    /// The part of the row at `cursor` that the topmost level tells: from the
+    /// vocabulary cut by a class of characters where text is read in a loop, or
+    /// else by a walk.
+    fn part(&self, cursor: Cursor, top: TopText, work: &mut Work<A>) -> Result<Part, Error> {
+        let TopText { text, free } = top;
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            if let Some(cut) = self.cut(class) {
+                return self.cut_part(cursor, top, text, cut, work);
+            }
+        }
+        // Where the loop is no help yet, free text may be.
+        let longest = self.vocabulary.trie().max_depth();
+        let of_loop = text.filter(|text| is_free(*text, cursor, longest));
+        let unstepped = self.unstepped(of_loop, free);
+        let Work {
+            meter,
+            scratch,
+            walker,
+            tokens,
+            words,
+            ..
+        } = work;
+        let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), Part::FEW);
+        if let Some(free) = &unstepped {
+            met = met.with(
+                &self
+                    .shared
+                    .within(self.vocabulary, free.kinds(), free.longest()),
+            );
+        }
+        let all = Ground {
+            free: unstepped,
+            ..self.ground(Area::all(self.vocabulary.trie()))
+        };
+        let hit = |token| met.put(token);
+        let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
+        work.meter.walked(visited)?;
+        if let Some(text) = text {
+            let class = self.automaton.text_class(text.class);
+            self.shared.spend(self.vocabulary, class, visited);
+        }
+        Ok(match met.all() {
+            Tokens::Many(words) => Part::new(words, open, None),
+            Tokens::Few(tokens) => Part::of_few(tokens, open),
+        })
+    }
+
+    /// The part of the row at `cursor` that the topmost level tells, where text is read in
+    /// a loop over the class of a cut: see [`RowMaker::put_together`].
+    fn cut_part(
+        &self,
+        cursor: Cursor,
+        top: TopText,
+        text: TextLoop,
+        cut: Arc<Cut>,
+        work: &mut Work<A>,
+    ) -> Result<Part, Error> {
+        let mut stretches = Vec::new();
+        let bound = self.chain(cursor, text, &cut, work, &mut stretches, |next, work| {
+            self.half_on_top(next, Half::Rests, text.class, &cut, work)
+        })?;
+        let Some(bound) = bound else {
+            // Some characters of the class go on in another way.
+            let top = TopText { text: None, ..top };
+            return self.part(cursor, top, work);
+        };
+        let others = self.half_on_top(cursor, Half::Others, text.class, &cut, work)?;
+        let words = &mut work.words;
+        cut.put_plain(bound, words);
+        let mut open_rests: Vec<OpenRest> = Vec::new();
+        for (from, to, rests) in stretched(&stretches, bound) {
+            for &rest in &rests.sure {
+                cut.put_rest(rest, from, to, words.as_mut_slice());
+            }
+            for open in &rests.open {
+                // All lead to the same, so that one walk does for them.
+                let same = |other: &&mut OpenRest| other.to == from && other.open == *open;
+                match open_rests.iter_mut().find(same) {
+                    Some(before) => before.to = to,
+                    None => open_rests.push(OpenRest {
+                        open: open.clone(),
+                        from,
+                        to,
+                        lead: from,
+                    }),
+                }
+            }
+        }
+        for &token in &others.sure {
+            words.allow(token);
+        }
+        Ok(Part::new(
+            words,
+            others.open.to_vec(),
+            Some((cut, open_rests)),
+        ))
+    }
+
+    /// The vocabulary cut by a class of characters, if it is, or should now be.
+    pub(super) fn cut(&self, class: &[(u32, u32)]) -> Option<Arc<Cut>> {
+        let RowMaker {
+            vocabulary,
+            text_runs,
+            cutter,
+            ..
+        } = *self;
+        self.shared.cut(vocabulary, class, text_runs, cutter)
+    }
+
+    /// What need not be stepped through, where text of the class of a loop or free
+    /// text may come: of two the one with more kinds of characters.
+    fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+        let kinds = |class| self.language.kinds(self.automaton.text_class(class));
+        let text = text.map(|text| Free::in_loop(kinds(text.class)));
+        let free = free.map(|free| Free::at_start(kinds(free.class), free));
+        let both = text.into_iter().chain(free);
+        both.filter(|free| free.kinds().count() > 0)
+            .max_by_key(|free| free.kinds().count())
+    }
+
+    /// Where a walk goes.
+    pub(super) fn ground<'t>(&'t self, area: Area<'t>) -> Ground<'t> {
+        Ground {
+            area,
+            free: None,
+            language: self.language,
+            much: match self.text_runs {
+                TextRuns::Always => 1,
+                _ => MUCH,
+            },
+        }
+    }
+}
+
+/// The way to a place behind a cursor: places come in the order of the trie, so that
+/// most of it is the way to the one before.
+struct Way {
+    bytes: Vec<u8>,
+    /// Before the first byte and behind each.
+    cursors: Vec<Cursor>,
+}
+
+impl Way {
+    fn new(cursor: Cursor) -> Way {
+        Way {
+            bytes: Vec::new(),
+            cursors: vec![cursor],
+        }
+    }
+
+    fn behind(&mut self, path: &[u8], mut step: impl FnMut(Cursor, u8) -> Cursor) -> Cursor {
+        let same = self.bytes.iter().zip(path).take_while(|(a, b)| a == b);
+        let same = same.count();
+        self.bytes.truncate(same);
+        self.cursors.truncate(same + 1);
+        let mut cursor = self.cursors[same];
+        for &byte in &path[same..] {
+            cursor = step(cursor, byte);
+            self.bytes.push(byte);
+            self.cursors.push(cursor);
+        }
+        cursor
+    }
+}

@@ -1,0 +1,638 @@
+use std::collections::{HashSet, VecDeque};
+use std::sync::OnceLock;
+
+use crate::regex::decoder::{Decoder, Entry};
+use crate::regex::short_texts;
+use crate::vocabulary::CharRanges;
+use crate::{
+    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Lexicon, Place, PlainText,
+    Scope, TextLoop,
+};
+
+/// A deterministic automaton over bytes: what an index over a vocabulary is
+/// built from.
+///
+/// It is an automaton over classes of symbols (characters, or bytes) with one
+/// decoder from bytes to classes beside it; a state is a state of the first and
+/// a place in the spelling of a symbol. Every state but the dead one can still
+/// reach acceptance.
+///
+/// Memory: 2 bytes (4 with 65,536 states or more) a state and class of symbols,
+/// and the decoder: a few hundred bytes, or some KiB for Unicode classes.
+#[derive(Clone)]
+pub struct ByteDfa {
+    decoder: Decoder,
+    /// The next state by state and class; state 0 is dead.
+    cells: Cells,
+    /// One bit for each state.
+    accepting: Box<[u64]>,
+    /// The classes that go on from each state: `decoder.words()` words for
+    /// each. Nothing where every symbol is one byte.
+    live: Box<[u64]>,
+    states: usize,
+    start: u32,
+    /// A cursor is a state times `1 << shift` plus a node of the decoder.
+    shift: u32,
+    hints: Option<Box<Hints>>,
+    /// States that no text as short as a token tells apart, by the smallest of
+    /// them; set by an index.
+    alike: Option<Box<[u32]>>,
+    /// How far each state is from acceptance, found when first asked for.
+    distances: OnceLock<Distances>,
+}
+
+/// How to finish texts.
+#[derive(Clone, Debug)]
+struct Distances {
+    /// The bytes from each state to acceptance; the dead one is infinitely far.
+    states: Box<[u32]>,
+    /// A shortest spelling of each class, the first by its bytes; none where there is none.
+    spellings: Box<[Box<[u8]>]>,
+}
+
+/// What is known of text loops.
+#[derive(Clone, Debug)]
+pub(crate) struct Hints {
+    /// By state, the dead one included: where most text leads.
+    pub(crate) loops: Vec<Option<MainText>>,
+    /// The classes that loops speak of.
+    pub(crate) classes: Vec<CharRanges>,
+}
+
+/// Where most text leads from a state: all characters of a class go to `next`,
+/// which in the inside of a string is the state itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MainText {
+    /// A number into [`Hints::classes`].
+    pub(crate) class: u32,
+    /// A state.
+    pub(crate) next: u32,
+}
+
+/// States as narrow numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cells {
+    Narrow(Box<[u16]>),
+    Wide(Box<[u32]>),
+}
+
+impl Cells {
+    #[inline]
+    fn get(&self, at: usize) -> u32 {
+        match self {
+            Cells::Narrow(cells) => u32::from(cells[at]),
+            Cells::Wide(cells) => cells[at],
+        }
+    }
+}
+
+impl ByteDfa {
+    /// `cells` has a row of `decoder.class_count()` states for each state, the
+    /// dead one (0) included. `None` if there are too many states for a cursor.
+    pub(crate) fn new(
+        decoder: Decoder,
+        cells: Vec<u32>,
+        accepting: &[bool],
+        start: u32,
+    ) -> Option<ByteDfa> {
+        let stride = decoder.class_count();
+        let states = accepting.len();
+        debug_assert_eq!(cells.len(), states * stride);
+        let shift = (decoder.node_count() as u32 + 1)
+            .next_power_of_two()
+            .trailing_zeros();
+        if (states as u64) << shift > u64::from(u32::MAX) {
+            return None;
+        }
+        let mut live = Vec::new();
+        if decoder.node_count() > 0 {
+            live.resize(states * decoder.words(), 0u64);
+            for (live, row) in live
+                .chunks_exact_mut(decoder.words())
+                .zip(cells.chunks_exact(stride))
+            {
+                for (class, _) in row.iter().enumerate().filter(|cell| *cell.1 != 0) {
+                    live[class / 64] |= 1 << (class % 64);
+                }
+            }
+        }
+        let mut bits = vec![0u64; states.div_ceil(64)];
+        for (state, _) in accepting.iter().enumerate().filter(|a| *a.1) {
+            bits[state / 64] |= 1 << (state % 64);
+        }
+        let cells = match states <= 1 << 16 {
+            true => Cells::Narrow(cells.into_iter().map(|cell| cell as u16).collect()),
+            false => Cells::Wide(cells.into()),
+        };
+        Some(ByteDfa {
+            decoder,
+            cells,
+            accepting: bits.into(),
+            live: live.into(),
+            states,
+            start,
+            shift,
+            hints: None,
+            alike: None,
+            distances: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn with_hints(mut self, hints: Hints) -> Self {
+        self.hints = Some(Box::new(hints));
+        self
+    }
+
+    /// Forgets what only the computation of rows needs.
+    pub(crate) fn drop_hints(&mut self) {
+        self.hints = None;
+    }
+
+    /// Finds the states that no text of at most `bytes` bytes tells apart, so
+    /// that they get one mask.
+    pub(crate) fn with_horizon(mut self, bytes: usize) -> Self {
+        let stride = self.decoder.class_count();
+        let cells = |state: usize, class: usize| self.cells.get(state * stride + class);
+        let accepting = |state: usize| self.accepts_in(state as u32);
+        self.alike = short_texts::alike(self.states, stride, cells, accepting, bytes);
+        self
+    }
+
+    /// How many states the automaton over symbols has, the dead one not
+    /// counted.
+    pub fn state_count(&self) -> usize {
+        self.states - 1
+    }
+
+    /// How many classes of symbols are told apart.
+    pub fn class_count(&self) -> usize {
+        self.decoder.class_count()
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        let cells = match &self.cells {
+            Cells::Narrow(cells) => cells.len() * 2,
+            Cells::Wide(cells) => cells.len() * 4,
+        };
+        let hints = self.hints.as_ref().map_or(0, |hints| {
+            let classes: usize = hints.classes.iter().map(|c| c.len() * 8).sum();
+            hints.loops.len() * size_of::<Option<MainText>>() + classes
+        });
+        size_of::<Self>()
+            + self.decoder.memory()
+            + cells
+            + (self.accepting.len() + self.live.len()) * 8
+            + self.alike.as_ref().map_or(0, |alike| alike.len() * 4)
+            + hints
+    }
+
+    /// Whether the whole of `text` is in the language.
+    pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
+        let mut state = self.start();
+        self.advance(&mut state, text.as_ref(), &mut ()).is_ok() && self.is_accepting(&state)
+    }
+
+    /// The state of the automaton over symbols; 0 is dead.
+    #[inline]
+    pub(crate) fn number(&self, cursor: Cursor) -> usize {
+        (cursor.0 >> self.shift) as usize
+    }
+
+    /// Between two symbols in a state.
+    pub(crate) fn state(&self, number: usize) -> Cursor {
+        Cursor((number as u32) << self.shift)
+    }
+
+    /// The cursors at which a row is needed: one of those states that are
+    /// alike, and each with every place inside a symbol from which it goes on.
+    pub(crate) fn distinct_cursors(&self) -> Vec<Cursor> {
+        let states = (1..self.states as u32).filter(|&s| self.representative(s) == s);
+        states.flat_map(|state| self.cursors_of(state)).collect()
+    }
+
+    /// All cursors but the dead one, ascending.
+    pub(crate) fn all_cursors(&self) -> impl Iterator<Item = Cursor> + '_ {
+        (1..self.states as u32).flat_map(|state| self.cursors_of(state))
+    }
+
+    fn cursors_of(&self, state: u32) -> impl Iterator<Item = Cursor> + '_ {
+        let nodes = 1..=self.decoder.node_count() as u32;
+        std::iter::once(0)
+            .chain(nodes.filter(move |&node| self.goes_on(state, node)))
+            .map(move |node| Cursor(state << self.shift | node))
+    }
+
+    /// The cursor whose row is that of `cursor`.
+    #[inline]
+    pub(crate) fn row_cursor(&self, cursor: Cursor) -> Cursor {
+        match &self.alike {
+            None => cursor,
+            Some(alike) => {
+                let node = cursor.0 & ((1 << self.shift) - 1);
+                Cursor(alike[self.number(cursor)] << self.shift | node)
+            }
+        }
+    }
+
+    /// Whether the cursor is between two symbols.
+    #[inline]
+    pub(crate) fn is_between(&self, cursor: Cursor) -> bool {
+        cursor.0 & ((1 << self.shift) - 1) == 0
+    }
+
+    pub(crate) fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// The next state by state and class, row after row.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.states * self.decoder.class_count()).map(|at| self.cells.get(at))
+    }
+
+    pub(crate) fn accepts_in(&self, state: u32) -> bool {
+        self.accepting[state as usize / 64] >> (state % 64) & 1 == 1
+    }
+
+    /// How far a state is shifted in a cursor.
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// The classes that go on from each state; see the field.
+    pub(crate) fn live(&self) -> &[u64] {
+        &self.live
+    }
+
+    pub(crate) fn alike(&self) -> Option<&[u32]> {
+        self.alike.as_deref()
+    }
+
+    pub(crate) fn set_alike(&mut self, alike: Option<Box<[u32]>>) {
+        self.alike = alike;
+    }
+
+    fn representative(&self, state: u32) -> u32 {
+        match &self.alike {
+            Some(alike) => alike[state as usize],
+            None => state,
+        }
+    }
+
+    /// Whether some symbol that is spelt through `node` goes on from `state`.
+    #[inline]
+    fn goes_on(&self, state: u32, node: u32) -> bool {
+        let words = self.decoder.words();
+        let reach = self.decoder.reach(node);
+        if let [reach] = reach {
+            return self.live[state as usize] & reach != 0;
+        }
+        let live = &self.live[state as usize * words..][..words];
+        live.iter().zip(reach).any(|(a, b)| a & b != 0)
+    }
+
+    /// Whether every state but the dead one reaches acceptance by symbols that have a
+    /// spelling. So it is of whatever is built here; a file may say otherwise, and then
+    /// completions and forced texts would have no end.
+    pub(crate) fn is_live(&self) -> bool {
+        let lengths = self.spelling_lengths();
+        let stride = self.decoder.class_count();
+        let edges = |from: usize| {
+            let row = lengths.iter().enumerate().filter(|class| *class.1 != 0);
+            row.map(move |(class, _)| self.cells.get(from * stride + class) as usize)
+        };
+        // Where the edges into each state begin, in one list of all.
+        let mut first = vec![0u32; self.states + 1];
+        for to in (1..self.states).flat_map(edges) {
+            first[to] += 1;
+        }
+        let mut sum = 0u32;
+        for count in &mut first {
+            sum += *count;
+            *count = sum;
+        }
+        let mut tails = vec![0u32; sum as usize];
+        for from in 1..self.states {
+            for to in edges(from) {
+                first[to] -= 1;
+                tails[first[to] as usize] = from as u32;
+            }
+        }
+        let mut live: Vec<bool> = (0..self.states as u32)
+            .map(|state| state != 0 && self.accepts_in(state))
+            .collect();
+        let mut open: Vec<usize> = (0..self.states).filter(|&state| live[state]).collect();
+        let mut found = open.len();
+        while let Some(to) = open.pop() {
+            for &from in &tails[first[to] as usize..first[to + 1] as usize] {
+                if !std::mem::replace(&mut live[from as usize], true) {
+                    open.push(from as usize);
+                    found += 1;
+                }
+            }
+        }
+        found == self.states - 1
+    }
+
+    /// The distances to acceptance, breadth first along reversed edges. An
+    /// edge is as long as the shortest spelling of its class.
+    fn measure(&self) -> Distances {
+        let spellings = self.spellings();
+        let lengths = self.spelling_lengths();
+        let stride = self.decoder.class_count();
+        let mut incoming = vec![Vec::new(); self.states];
+        for from in 1..self.states {
+            for (class, &length) in lengths.iter().enumerate() {
+                let to = self.cells.get(from * stride + class);
+                if to != 0 && length != 0 {
+                    incoming[to as usize].push((from, length));
+                }
+            }
+        }
+        let mut distances = vec![u32::MAX; self.states].into_boxed_slice();
+        // Edges are 1 to 4 bytes long: four queues, one for each remainder.
+        let mut queues: [VecDeque<(usize, u32)>; 5] = Default::default();
+        queues[0] = (0..self.states)
+            .filter(|&s| self.accepts_in(s as u32))
+            .map(|s| (s, 0))
+            .collect();
+        let mut distance = 0u32;
+        while queues.iter().any(|queue| !queue.is_empty()) {
+            while let Some((to, _)) = queues[distance as usize % 5].pop_front() {
+                if distances[to] != u32::MAX {
+                    continue;
+                }
+                distances[to] = distance;
+                for &(from, length) in &incoming[to] {
+                    if distances[from] == u32::MAX {
+                        queues[(distance + length) as usize % 5].push_back((from, length));
+                    }
+                }
+            }
+            distance += 1;
+        }
+        Distances {
+            states: distances,
+            spellings,
+        }
+    }
+
+    /// A shortest spelling of each class, the first by its bytes.
+    fn spellings(&self) -> Box<[Box<[u8]>]> {
+        let mut spellings: Vec<Box<[u8]>> = vec![Box::default(); self.decoder.class_count()];
+        let mut open: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
+        let mut seen = vec![false; self.decoder.node_count() + 1];
+        while !open.is_empty() {
+            for (node, text) in std::mem::take(&mut open) {
+                for byte in 0..=255u8 {
+                    let spelt = || [text.as_slice(), &[byte]].concat();
+                    match self.decoder.step(node, byte) {
+                        Entry::Class(class) if spellings[class as usize].is_empty() => {
+                            spellings[class as usize] = spelt().into();
+                        }
+                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
+                            open.push((node.into(), spelt()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        spellings.into()
+    }
+
+    /// The bytes of the shortest symbol of each class; 0 for one without.
+    fn spelling_lengths(&self) -> Vec<u32> {
+        let mut lengths = vec![0u32; self.decoder.class_count()];
+        let mut nodes = vec![0u32];
+        let mut seen = vec![false; self.decoder.node_count() + 1];
+        for length in 1..=4 {
+            let mut inner = Vec::new();
+            for &node in &nodes {
+                for byte in 0..=255u8 {
+                    match self.decoder.step(node, byte) {
+                        Entry::Class(class) if lengths[class as usize] == 0 => {
+                            lengths[class as usize] = length;
+                        }
+                        Entry::Node(node) if !std::mem::replace(&mut seen[node as usize], true) => {
+                            inner.push(u32::from(node));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            nodes = inner;
+        }
+        lengths
+    }
+}
+
+impl ByteAutomaton for ByteDfa {
+    type State = Cursor;
+    type Scratch = ();
+
+    const STEPS_ARE_CHEAP: bool = true;
+
+    fn scratch(&self) {}
+
+    fn start(&self) -> Cursor {
+        self.state(self.start as usize)
+    }
+
+    fn place(&self, state: &Cursor) -> Option<Place> {
+        Some(Place {
+            state: format!("state {}", state.0),
+            locations: Vec::new(),
+        })
+    }
+
+    fn is_accepting(&self, state: &Cursor) -> bool {
+        self.is_between(*state) && self.accepts_in(self.number(*state) as u32)
+    }
+
+    fn advance(&self, state: &mut Cursor, bytes: &[u8], _: &mut ()) -> Result<(), usize> {
+        let mut at = *state;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            at = self.step(at, byte, &mut ());
+            if at.is_dead() {
+                return Err(offset);
+            }
+        }
+        *state = at;
+        Ok(())
+    }
+
+    fn completion(&self, state: &Cursor, max_bytes: usize, out: &mut Vec<u8>) -> bool {
+        let before = out.len();
+        let distances = self.distances.get_or_init(|| self.measure());
+        let mut at = *state;
+        while !self.is_accepting(&at) {
+            let shortest = match self.is_between(at) {
+                true => self.shortest_class(at, distances),
+                false => self.shortest_symbol(at, &distances.states),
+            };
+            let Some((text, next)) = shortest else {
+                out.truncate(before);
+                return false; // Only the dead state has no way on.
+            };
+            out.extend_from_slice(&text);
+            if out.len() - before > max_bytes {
+                out.truncate(before);
+                return false;
+            }
+            at = next;
+        }
+        true
+    }
+
+    fn enter(&self, state: &Cursor, _: &mut ()) -> Cursor {
+        *state
+    }
+
+    #[inline]
+    fn step(&self, cursor: Cursor, byte: u8, _: &mut ()) -> Cursor {
+        // Most bytes are a symbol of their own: a load for the class and one
+        // for the state. The rest is kept out of the loops that call this.
+        if self.is_between(cursor)
+            && let Some(class) = self.decoder.single(byte)
+        {
+            let row = (cursor.0 >> self.shift) as usize * self.decoder.class_count();
+            return Cursor(self.cells.get(row + class) << self.shift);
+        }
+        self.step_inside(cursor, byte)
+    }
+
+    fn describe(&self, cursor: Cursor, _: Horizon<'_>, _: &mut ()) -> Description {
+        let hints = self.hints.as_ref().filter(|_| self.is_between(cursor));
+        let text = hints.and_then(|hints| hints.loops.get(self.number(cursor)).copied().flatten());
+        text.map_or(Description::Unknown, |text| {
+            let next = self.state(text.next as usize);
+            Description::Text(TextLoop {
+                class: ClassId(text.class),
+                next,
+                steady: if next == cursor { u32::MAX } else { 0 },
+                alike: next == cursor,
+            })
+        })
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<()>> {
+        Some(self)
+    }
+
+    fn key(
+        &self,
+        cursor: Cursor,
+        scope: Scope,
+        _: usize,
+        _: Horizon<'_>,
+        _: &mut (),
+        out: &mut Vec<u32>,
+    ) -> Option<KeyLanguage> {
+        if scope == Scope::Vocabulary {
+            return None;
+        }
+        out.push(self.row_cursor(cursor).0);
+        Some(KeyLanguage::OWN)
+    }
+}
+
+impl PlainText<()> for ByteDfa {
+    /// Nothing is the same in all regular expressions.
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        let hints = self.hints.as_ref();
+        hints
+            .and_then(|hints| hints.classes.get(class.0 as usize))
+            .map_or(&[], |ranges| ranges)
+    }
+}
+
+impl ByteDfa {
+    /// A step where the symbol has more than one byte.
+    #[inline(never)]
+    fn step_inside(&self, cursor: Cursor, byte: u8) -> Cursor {
+        let node = cursor.0 & ((1 << self.shift) - 1);
+        let state = cursor.0 >> self.shift;
+        match self.decoder.step(node, byte) {
+            Entry::Class(class) => {
+                let at = state as usize * self.decoder.class_count() + class as usize;
+                Cursor(self.cells.get(at) << self.shift)
+            }
+            Entry::Node(node) if self.goes_on(state, node.into()) => {
+                Cursor(state << self.shift | u32::from(node))
+            }
+            _ => Cursor::DEAD,
+        }
+    }
+
+    /// The first symbol of a shortest text from a state to acceptance: what
+    /// [`ByteDfa::shortest_symbol`] finds, without a look at each spelling of each class.
+    fn shortest_class(&self, at: Cursor, distances: &Distances) -> Option<(Vec<u8>, Cursor)> {
+        let row = self.number(at) * self.decoder.class_count();
+        let ways = distances.spellings.iter().enumerate();
+        let ways = ways.filter_map(|(class, text)| {
+            let next = self.cells.get(row + class);
+            let far = distances.states[next as usize].saturating_add(text.len() as u32);
+            let goes_on = next != 0 && !text.is_empty();
+            goes_on.then_some((far, text.len(), text, next))
+        });
+        let (_, _, text, next) = ways.min()?;
+        Some((text.to_vec(), self.state(next as usize)))
+    }
+
+    /// The first symbol, or what is left of it, of a shortest text from `at`
+    /// to acceptance.
+    fn shortest_symbol(&self, at: Cursor, distances: &[u32]) -> Option<(Vec<u8>, Cursor)> {
+        let mut best: Option<(u32, Vec<u8>, Cursor)> = None;
+        let mut seen = HashSet::from([at]);
+        let mut open = VecDeque::from([(at, Vec::new())]);
+        while let Some((at, text)) = open.pop_front() {
+            for byte in 0..=255u8 {
+                let next = self.step(at, byte, &mut ());
+                if next.is_dead() {
+                    continue;
+                }
+                let mut text: Vec<u8> = text.clone();
+                text.push(byte);
+                if !self.is_between(next) {
+                    // Breadth first, so the first way to a place is a shortest.
+                    if seen.insert(next) {
+                        open.push_back((next, text));
+                    }
+                    continue;
+                }
+                let length = distances[self.number(next)].saturating_add(text.len() as u32);
+                if best.as_ref().is_none_or(|best| length < best.0) {
+                    best = Some((length, text, next));
+                }
+            }
+        }
+        best.map(|(_, text, next)| (text, next))
+    }
+}
+
+impl PartialEq for ByteDfa {
+    fn eq(&self, other: &Self) -> bool {
+        self.decoder == other.decoder
+            && self.cells == other.cells
+            && self.accepting == other.accepting
+            && self.start == other.start
+    }
+}
+
+impl Eq for ByteDfa {}
+
+impl std::fmt::Debug for ByteDfa {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "ByteDfa({} states, {} classes)",
+            self.state_count(),
+            self.class_count()
+        )
+    }
+}

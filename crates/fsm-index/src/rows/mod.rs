@@ -1,0 +1,15 @@
+//! Rows: which tokens may come, as they are kept and as they are lent.
+
+mod buffer;
+mod delta;
+mod mask;
+mod part;
+mod row;
+
+pub use buffer::MaskBuffer;
+pub(crate) use delta::{Bits, Changes, RowDelta};
+#[cfg(feature = "file")]
+pub(crate) use mask::FileWords;
+pub use mask::{Iter, TokenMask};
+pub(crate) use part::{HalfOnTop, Open, OpenRest, Part};
+pub(crate) use row::{Row, RowPool, RowView, finish};

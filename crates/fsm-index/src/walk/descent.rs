@@ -1,0 +1,220 @@
+//! The way down a trie: at each depth the children that are still to come.
+
+use std::ops::Range;
+
+use super::free_subtrees::{Free, FreeChildren, Pass};
+use super::text_table::PlaceId;
+use crate::budget::{ASK_EVERY, Meter};
+use crate::vocabulary::{Child, Siblings, Trie};
+
+/// Working memory of walks: levels by depth. What stands below the current one is of walks
+/// before.
+#[derive(Debug, Default)]
+pub(crate) struct Levels(Vec<Level>);
+
+/// The children of one node on the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    next: u32,
+    end: u32,
+    /// Where the node is in a text that is read.
+    pub(crate) place: Option<PlaceId>,
+    /// What text is free there, as far as that is known.
+    pub(crate) free: Option<Free>,
+}
+
+impl Level {
+    /// Of the numbers of children.
+    pub(crate) fn of(children: Range<u32>) -> Level {
+        Level {
+            next: children.start,
+            end: children.end,
+            place: None,
+            free: None,
+        }
+    }
+
+    /// The same, for a node where such text is free.
+    pub(crate) fn with(self, free: Option<Free>) -> Level {
+        Level { free, ..self }
+    }
+
+    /// The same, for a node that is in a text there, if it is in one.
+    pub(crate) fn at(self, place: Option<PlaceId>) -> Level {
+        Level { place, ..self }
+    }
+
+    /// The children to come.
+    #[inline]
+    fn rest(&self) -> Range<usize> {
+        self.next as usize..self.end as usize
+    }
+}
+
+/// A walk through a trie, from one level to the next.
+pub(crate) struct Descent<'a> {
+    pub(crate) trie: &'a Trie,
+    siblings: Siblings<'a>,
+    levels: &'a mut [Level],
+    skips: Skips<'a>,
+    /// That of the current level.
+    pub(crate) depth: usize,
+    /// The nodes that were passed so far.
+    pub(crate) visited: u64,
+    /// At so many nodes it is asked again whether to go on.
+    ask_at: u64,
+}
+
+impl<'a> Descent<'a> {
+    /// From the level of the root on; the nodes in the ranges `skip` (ascending, whole
+    /// subtrees) are left out.
+    pub(crate) fn new(
+        trie: &'a Trie,
+        levels: &'a mut Levels,
+        root: Level,
+        skip: &'a [(u32, u32)],
+    ) -> Descent<'a> {
+        let depths = levels.0.len().max(trie.max_depth() + 1);
+        levels.0.resize(depths, root);
+        levels.0[0] = root;
+        Descent {
+            trie,
+            siblings: trie.siblings(),
+            levels: &mut levels.0,
+            skips: Skips::new(skip),
+            depth: 0,
+            visited: 0,
+            ask_at: ASK_EVERY,
+        }
+    }
+
+    /// The current level.
+    #[inline]
+    pub(crate) fn level(&self) -> Level {
+        self.levels[self.depth]
+    }
+
+    /// The next child of the current level by whose byte the walk `lives`, and that byte:
+    /// those that are free are told to `hit`, or left out. None at the end of the level,
+    /// and where `meter` ends the walk.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        free: &FreeChildren<'_>,
+        lives: impl Fn(u8) -> bool,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> Option<(Child, u8)> {
+        let level = &mut self.levels[self.depth];
+        loop {
+            let rest = level.rest();
+            let first = free.first(rest.clone(), self.siblings.bytes(), &lives);
+            let passed = first.map_or(rest.len(), |(child, _)| child + 1 - rest.start);
+            level.next += passed as u32;
+            self.visited += passed as u64;
+            let (number, pass) = first?;
+            let child = self.siblings.child(number);
+            if self.skips.have(child.node) {
+                continue;
+            }
+            if pass == Pass::Take {
+                let tokens = self.trie.tokens_below(child.node as usize).iter();
+                tokens.copied().for_each(&mut *hit);
+                continue;
+            }
+            if self.depth == 0 || self.visited >= self.ask_at {
+                if !meter.go_on(self.visited) {
+                    // The levels above ask again, and end as well.
+                    self.ask_at = 0;
+                    level.next = level.end;
+                    return None;
+                }
+                self.ask_at = self.visited + ASK_EVERY;
+            }
+            return Some((child, self.siblings.bytes()[number]));
+        }
+    }
+
+    /// Goes to the children of a node, which has some.
+    #[inline]
+    pub(crate) fn go_down(&mut self, children: Level) {
+        self.depth += 1;
+        self.levels[self.depth] = children;
+    }
+
+    /// Goes back to the level above, if there is one.
+    #[inline]
+    pub(crate) fn go_up(&mut self) -> bool {
+        let goes = self.depth > 0;
+        self.depth -= usize::from(goes);
+        goes
+    }
+
+    /// The bytes that lead to the node whose children the current level has.
+    pub(crate) fn way(&self) -> Box<[u8]> {
+        let above = &self.levels[..self.depth];
+        let byte = |level: &Level| self.siblings.bytes()[level.next as usize - 1];
+        above.iter().map(byte).collect()
+    }
+}
+
+/// Ranges of nodes that are left out, as a walk meets them.
+pub(crate) struct Skips<'a> {
+    ranges: std::slice::Iter<'a, (u32, u32)>,
+    from: u32,
+    to: u32,
+}
+
+impl<'a> Skips<'a> {
+    /// The ranges are ascending, and of whole subtrees.
+    pub(crate) fn new(ranges: &'a [(u32, u32)]) -> Skips<'a> {
+        let mut skips = Skips {
+            ranges: ranges.iter(),
+            from: 0,
+            to: 0,
+        };
+        skips.go_on();
+        skips
+    }
+
+    /// Whether a node is in one of them. To be asked of nodes in their order.
+    #[inline]
+    pub(crate) fn have(&mut self, node: u32) -> bool {
+        while node >= self.to {
+            self.go_on();
+        }
+        node >= self.from
+    }
+
+    /// Where the range ends that a node is in, if it is in one. To be asked as
+    /// [`Skips::have`].
+    #[inline]
+    pub(crate) fn over(&mut self, node: u32) -> Option<u32> {
+        self.have(node).then_some(self.to)
+    }
+
+    fn go_on(&mut self) {
+        // No node has the last number.
+        (self.from, self.to) = *self.ranges.next().unwrap_or(&(u32::MAX, u32::MAX));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_met_in_their_order() {
+        let mut skips = Skips::new(&[(1, 3), (3, 4), (9, 10)]);
+        let met: Vec<u32> = (0..12).filter(|node| skips.have(*node)).collect();
+        assert_eq!(met, [1, 2, 3, 9]);
+        assert!(!Skips::new(&[]).have(7));
+        let mut skips = Skips::new(&[(1, 3), (5, 8)]);
+        assert!(skips.have(7), "some were passed over");
+        let mut skips = Skips::new(&[(1, 3), (5, 8)]);
+        assert_eq!(
+            [2, 4, 5].map(|node| skips.over(node)),
+            [Some(3), None, Some(8)]
+        );
+    }
+}

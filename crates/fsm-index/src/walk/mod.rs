@@ -1,0 +1,13 @@
+//! Walks over the trie of a vocabulary.
+
+mod descent;
+mod free_subtrees;
+mod step_memo;
+mod text_table;
+mod top_level;
+mod walker;
+
+pub(crate) use free_subtrees::Free;
+pub(crate) use top_level::{Ground, Language};
+pub(crate) use walker::Walker;
+pub use walker::brute_force_mask;

@@ -1,0 +1,243 @@
+//! Text on the way of a walk, read without cursors: by a [`ReadText`], of which a
+//! table keeps the steps, as a lazy automaton does.
+
+use crate::automaton::Parts;
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use crate::vocabulary::Kinds;
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+
+/// A text, on the way to the current node of a walk.
+pub(crate) struct Text<'a> {
+    reader: Box<dyn ReadText + 'a>,
+    /// Where it begins, and how deep in the trie that is.
+    pub(crate) cursor: Cursor,
+    pub(crate) depth: usize,
+    pub(crate) start: PlaceId,
+}
+
+/// The number of a place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlaceId(u32);
+
+/// What a text does at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Dead,
+    /// It may be left.
+    Leaves,
+    To(PlaceId),
+}
+
+/// Working memory of texts, that of the last one counts: the steps from places by each
+/// byte.
+#[derive(Debug, Default)]
+pub(crate) struct TextTable {
+    /// By number.
+    places: Vec<Place>,
+    numbers: HashMap<TextAt, u32, FixedState>,
+    rows: Vec<Row>,
+    /// Text that is free somewhere, and the kinds that its class has.
+    frees: Vec<(Kinds, FreeText)>,
+    /// Whose steps these are, if others take the same.
+    language: Option<[u64; 4]>,
+}
+
+/// The steps from one place.
+#[derive(Debug)]
+pub(crate) struct Row([u32; 256]);
+
+impl Row {
+    #[inline]
+    pub(crate) fn is_dead(&self, byte: u8) -> bool {
+        self.0[usize::from(byte)] == DEAD
+    }
+
+    /// The step by a byte, if it was taken before.
+    #[inline]
+    pub(crate) fn step(&self, byte: u8) -> Option<Read> {
+        read(self.0[usize::from(byte)])
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: TextAt,
+    /// The number of its row, [`NO_ROW`] if it has none.
+    row: u32,
+    /// Steps that were taken before it had one.
+    steps: u32,
+    /// The number of the text that is free there, [`UNKNOWN`] if that was not asked, or
+    /// [`NOTHING_FREE`].
+    free: u32,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+/// What a row holds instead of the number of a place.
+const UNKNOWN: u32 = u32::MAX;
+const DEAD: u32 = u32::MAX - 1;
+const LEAVES: u32 = u32::MAX - 2;
+
+/// No text is free.
+const NOTHING_FREE: u32 = u32::MAX - 1;
+
+/// A place has a row once so many steps were taken from it: most are left at once.
+const FEW_STEPS: u32 = 8;
+
+/// The same for a place inside a character: there are many of them.
+const FEW_INSIDE: u32 = 32;
+
+/// No more rows than these, 1 KiB each, are kept.
+const MAX_ROWS: usize = 1 << 8;
+
+/// As many are kept for a text that takes other steps.
+const FEW_ROWS: usize = 16;
+
+/// A table with more places is emptied for the next text, and its memory given back.
+const MAX_PLACES: usize = 1 << 12;
+
+impl<'a> Text<'a> {
+    /// The text that begins at a cursor in some depth of the trie, if there is one
+    /// that can be read.
+    pub(crate) fn at<A: ByteAutomaton>(
+        automaton: &'a A,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        scratch: &mut A::Scratch,
+        readings: &mut TextTable,
+    ) -> Option<Self> {
+        let reader = automaton.text_reader(cursor, horizon, scratch)?;
+        readings.begin(reader.language());
+        Some(Text {
+            cursor,
+            depth,
+            start: readings.number(reader.start()),
+            reader,
+        })
+    }
+
+    pub(crate) fn reader(&self) -> &dyn ReadText {
+        &*self.reader
+    }
+
+    /// The step from a place by a byte, which was not known.
+    #[cold]
+    pub(crate) fn step(&self, from: PlaceId, byte: u8, readings: &mut TextTable) -> Read {
+        readings.fresh_step(&*self.reader, from, byte)
+    }
+
+    /// The text that is free at a place, and the kinds that its class has: `kinds` tells
+    /// them.
+    pub(crate) fn free(
+        &self,
+        place: PlaceId,
+        kinds: impl FnOnce(ClassId) -> Kinds,
+        readings: &mut TextTable,
+    ) -> Option<(Kinds, FreeText)> {
+        let TextTable { places, frees, .. } = readings;
+        let place = &mut places[place.0 as usize];
+        if place.free == UNKNOWN {
+            let free = self.reader.free_text(place.at);
+            let free = free.map(|free| (kinds(free.class), free));
+            place.free = NOTHING_FREE;
+            if let Some(free) = free.filter(|(kinds, _)| kinds.count() > 0) {
+                place.free = frees.len() as u32;
+                frees.push(free);
+            }
+        }
+        frees.get(place.free as usize).copied()
+    }
+
+    /// Whether a place is where the text began.
+    pub(crate) fn is_back(&self, place: PlaceId, readings: &TextTable) -> bool {
+        self.reader.is_back(readings.place(place))
+    }
+}
+
+impl TextTable {
+    /// Forgets all steps but those that the next text takes too.
+    fn begin(&mut self, language: Option<[u64; 4]>) {
+        let same = language.is_some() && language == self.language;
+        if same && self.places.len() <= MAX_PLACES {
+            return;
+        }
+        self.language = language;
+        self.places.clear();
+        self.places.shrink_to(MAX_PLACES);
+        self.numbers.clear();
+        self.numbers.shrink_to(MAX_PLACES);
+        self.rows.clear();
+        self.rows.shrink_to(FEW_ROWS);
+        self.frees.clear();
+    }
+
+    /// The steps from a place that were taken before, if they are kept.
+    #[inline]
+    pub(crate) fn row(&self, place: PlaceId) -> Option<&Row> {
+        let row = self.places[place.0 as usize].row;
+        self.rows.get(row as usize)
+    }
+
+    /// The place of a number.
+    pub(crate) fn place(&self, id: PlaceId) -> TextAt {
+        self.places[id.0 as usize].at
+    }
+
+    fn fresh_step(&mut self, reader: &dyn ReadText, from: PlaceId, byte: u8) -> Read {
+        let place = &mut self.places[from.0 as usize];
+        place.steps += 1;
+        let at = place.at;
+        let few = match byte {
+            0x80..=0xBF => FEW_INSIDE,
+            _ => FEW_STEPS,
+        };
+        if place.row == NO_ROW && place.steps > few && self.rows.len() < MAX_ROWS {
+            place.row = self.rows.len() as u32;
+            let mut row = Row([UNKNOWN; 256]);
+            if reader.is_ascii_next(at) {
+                row.0[0x80..].fill(DEAD);
+            }
+            self.rows.push(row);
+        }
+        let row = place.row;
+        let next = match reader.step(at, byte) {
+            TextStep::Dead => DEAD,
+            TextStep::Leaves => LEAVES,
+            TextStep::To(to) if to == at => from.0,
+            TextStep::To(to) => self.number(to).0,
+        };
+        if let Some(row) = self.rows.get_mut(row as usize) {
+            row.0[usize::from(byte)] = next;
+        }
+        read(next).unwrap_or(Read::Dead)
+    }
+
+    fn number(&mut self, at: TextAt) -> PlaceId {
+        let fresh = self.places.len() as u32;
+        let number = *self.numbers.entry(at).or_insert(fresh);
+        if number == fresh {
+            self.places.push(Place {
+                at,
+                row: NO_ROW,
+                steps: 0,
+                free: UNKNOWN,
+            });
+        }
+        PlaceId(number)
+    }
+}
+
+/// What a number in a row stands for.
+#[inline]
+fn read(number: u32) -> Option<Read> {
+    match number {
+        UNKNOWN => None,
+        DEAD => Some(Read::Dead),
+        LEAVES => Some(Read::Leaves),
+        number => Some(Read::To(PlaceId(number))),
+    }
+}

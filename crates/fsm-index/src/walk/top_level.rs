@@ -1,0 +1,253 @@
+//! Walks as far as the topmost level of an automaton's stack tells. Most of what they
+//! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
+
+use super::descent::{Descent, Level};
+use super::free_subtrees::{Free, FreeChildren};
+use super::text_table::{PlaceId, Read, Text, TextTable};
+use super::walker::{Walker, fresh};
+use crate::automaton::Parts;
+use crate::budget::Meter;
+use crate::rows::Open;
+use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN};
+use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
+
+/// To fewer children each step is taken.
+const WORTH_ASKING: usize = 2;
+
+/// Where a walk goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) area: Area<'a>,
+    /// What text is free where the walk begins.
+    pub(crate) free: Option<Free>,
+    /// Of subtrees of fewer nodes it is not asked which text is free.
+    pub(crate) much: u32,
+    pub(crate) language: &'a Language,
+}
+
+/// How the texts of an automaton are written: its [`Lexicon`], as walks ask for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Language {
+    /// The byte with which a text begins and ends, and its kind.
+    quote: Option<u8>,
+    end: Kinds,
+    /// The bytes of plain text.
+    plain: ByteSet,
+}
+
+impl Language {
+    pub(crate) fn new(lexicon: &Lexicon) -> Language {
+        let quote = lexicon.quote;
+        Language {
+            quote,
+            end: quote.map_or(Kinds::NONE, |quote| Kinds::of(char::from(quote))),
+            plain: Kinds::bytes(lexicon.plain),
+        }
+    }
+
+    /// The kinds of which a class has all characters, that with which texts end aside: it is
+    /// no character of a text.
+    pub(crate) fn kinds(&self, class: &[(u32, u32)]) -> Kinds {
+        Kinds::within(class).less(self.end)
+    }
+}
+
+/// Most nodes have fewer children, and few nodes below them: they need not be looked at.
+const MANY_CHILDREN: u32 = 8;
+
+impl<'a> Ground<'a> {
+    /// Whether so much is below a node that it pays to ask which text is free there.
+    #[inline]
+    fn has_much_below(&self, child: Child) -> bool {
+        child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
+            let node = &self.area.trie.nodes()[child.node as usize];
+            node.end - child.node > self.much
+        }
+    }
+
+    fn below(&self) -> &'a AllBelow {
+        self.area.trie.below()
+    }
+}
+
+impl Walker {
+    /// As [`Walker::walk`], as far as the topmost level of the automaton's stack
+    /// tells; the subtrees of which it does not tell. Subtrees whose text is free are not
+    /// stepped through: all their tokens may come, and those that are known to come where
+    /// the walk begins are left out.
+    pub(crate) fn walk_on_top<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        start: Cursor,
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        meter: &mut Meter,
+        mut hit: impl FnMut(u32),
+    ) -> (u64, Vec<Open>) {
+        // Steps that looked deeper may be remembered.
+        self.begin::<A>();
+        let Area { trie, skip } = ground.area;
+        let path = fresh(&mut self.path, trie, start);
+        let next = self.next.fresh(trie);
+        next.0[0] = automaton.next_bytes_on_top(start, scratch);
+        let (memo, readings) = (&mut self.memo, &mut self.readings);
+        let horizon = trie.horizon();
+        let language = ground.language;
+        let kinds = |class| language.kinds(automaton.text_class(class));
+        let mut open = Vec::new();
+        let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
+        let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
+        if let Some(text) = &text {
+            let free = match ground.free {
+                Some(free) => Some(free.read_by(text.reader(), language.end)),
+                None => text.ask(text.start, 0, kinds, readings),
+            };
+            root = root.at(Some(text.start)).with(free);
+        }
+        let mut descent = Descent::new(trie, &mut self.levels, root, skip);
+        loop {
+            let Level { place, free, .. } = descent.level();
+            let met = match (&text, place) {
+                (Some(text), Some(_)) => {
+                    text.read_on(&mut descent, ground, kinds, readings, meter, &mut hit)
+                }
+                _ => {
+                    let depth = descent.depth;
+                    let free = free.map_or(FreeChildren::NONE, |free| {
+                        free.among(ground.below(), || path[depth] == start)
+                    });
+                    let bytes = next.0[depth];
+                    descent.next(&free, |byte| bytes.has(byte), meter, &mut hit)
+                }
+            };
+            let Some((child, byte)) = met else {
+                if !descent.go_up() {
+                    break;
+                }
+                // A text is over behind the node where it began.
+                if text.as_ref().is_some_and(|text| text.depth > descent.depth) {
+                    text = None;
+                }
+                continue;
+            };
+            let depth = descent.depth;
+            let Level { place, free, .. } = descent.level();
+            if let (Some(text), Some(place)) = (&text, place)
+                && depth > text.depth
+            {
+                // Only its reader knows where the text is left.
+                path[depth] = automaton.text_cursor(text.cursor, readings.place(place), scratch);
+            }
+            let Some(cursor) = memo.step_on_top(automaton, path[depth], byte, scratch) else {
+                open.push(Open {
+                    node: child.node,
+                    path: descent.way(),
+                });
+                continue;
+            };
+            if cursor.is_dead() {
+                continue;
+            }
+            if child.token != NO_TOKEN {
+                hit(child.token);
+            }
+            let children = child.children();
+            if children.is_empty() {
+                continue;
+            }
+            path[depth + 1] = cursor;
+            let free = free.and_then(|free| free.behind(byte, &ground.language.plain));
+            let mut level = Level::of(children.clone()).with(free);
+            if text.is_none() && language.quote == Some(byte) {
+                text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
+                if let Some(text) = &text {
+                    level = level.at(Some(text.start));
+                    if ground.has_much_below(child) {
+                        level = level.with(text.ask(text.start, depth + 1, kinds, readings));
+                    }
+                }
+            }
+            let is_worth = children.len() >= WORTH_ASKING;
+            next.put(depth + 1, is_worth, || {
+                automaton.next_bytes_on_top(cursor, scratch)
+            });
+            descent.go_down(level);
+        }
+        let visited = descent.visited;
+        self.visited += visited;
+        (visited, open)
+    }
+}
+
+impl Text<'_> {
+    /// What is free at a place, in some depth of the trie.
+    fn ask(
+        &self,
+        place: PlaceId,
+        depth: usize,
+        kinds: impl Fn(ClassId) -> Kinds,
+        readings: &mut TextTable,
+    ) -> Option<Free> {
+        let (kinds, free) = self.free(place, kinds, readings)?;
+        Some(Free::on_the_way(kinds, free, depth))
+    }
+
+    /// Goes on with a descent whose current level is in the text, up to a child by whose
+    /// byte the text may be left, or the end of the level where it begins. `kinds` tells
+    /// those of a class.
+    fn read_on(
+        &self,
+        descent: &mut Descent<'_>,
+        ground: Ground<'_>,
+        kinds: impl Fn(ClassId) -> Kinds + Copy,
+        readings: &mut TextTable,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> Option<(Child, u8)> {
+        loop {
+            let Level { place, free, .. } = descent.level();
+            let place = place?;
+            let is_back =
+                |place, readings: &TextTable| self.depth == 0 && self.is_back(place, readings);
+            let free_children = free.map_or(FreeChildren::NONE, |free| {
+                free.among(ground.below(), || is_back(place, readings))
+            });
+            let below = loop {
+                let row = readings.row(place);
+                let lives = |byte| row.is_none_or(|row| !row.is_dead(byte));
+                let Some((child, byte)) = descent.next(&free_children, lives, meter, hit) else {
+                    break None;
+                };
+                let step = row.and_then(|row| row.step(byte));
+                match step.unwrap_or_else(|| self.step(place, byte, readings)) {
+                    Read::Dead => {}
+                    Read::Leaves => return Some((child, byte)),
+                    Read::To(to) => {
+                        if child.token != NO_TOKEN {
+                            hit(child.token);
+                        }
+                        let children = child.children();
+                        if !children.is_empty() {
+                            let mut free =
+                                free.and_then(|free| free.behind(byte, &ground.language.plain));
+                            if ground.has_much_below(child)
+                                && free.is_none_or(|free| !free.applies(|| is_back(to, readings)))
+                            {
+                                let depth = descent.depth + 1;
+                                free = self.ask(to, depth, kinds, readings).or(free);
+                            }
+                            break Some(Level::of(children).at(Some(to)).with(free));
+                        }
+                    }
+                }
+            };
+            match below {
+                Some(below) => descent.go_down(below),
+                None if descent.depth == self.depth => return None,
+                None => {
+                    descent.go_up();
+                }
+            }
+        }
+    }
+}

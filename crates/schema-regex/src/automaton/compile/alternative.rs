@@ -1,0 +1,165 @@
+//! Shapes: one alternative of what a set of schema locations demands of the
+//! values of one kind, without any choice left in it.
+
+use std::collections::BTreeSet;
+
+use crate::decimal::Decimal;
+use crate::ir::{Name, NodeId, PatternId};
+use crate::language::formats::Format;
+use crate::language::number_expressions::Bound;
+use crate::normal::shape::Signed;
+
+/// The kinds of values, as the first byte of a text tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// How many kinds there are.
+pub(crate) const KINDS: usize = 7;
+
+/// All of them, by number.
+pub(crate) const ALL_KINDS: [Kind; KINDS] = [
+    Kind::Null,
+    Kind::False,
+    Kind::True,
+    Kind::Number,
+    Kind::String,
+    Kind::Array,
+    Kind::Object,
+];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    /// `null`, `false` or `true`.
+    Unit,
+    Number(NumberShape),
+    String(StringShape),
+    Array(ArrayShape),
+    Object(ObjectShape),
+}
+
+impl Shape {
+    pub(crate) fn any(kind: Kind) -> Shape {
+        match kind {
+            Kind::Null | Kind::False | Kind::True => Shape::Unit,
+            Kind::Number => Shape::Number(NumberShape::default()),
+            Kind::String => Shape::String(StringShape::default()),
+            Kind::Array => Shape::Array(ArrayShape::default()),
+            Kind::Object => Shape::Object(ObjectShape::default()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct NumberShape {
+    pub(crate) low: Option<Bound>,
+    pub(crate) high: Option<Bound>,
+    /// `Some(true)`: integers; `Some(false)`: the others.
+    pub(crate) integer: Option<bool>,
+    /// Divisors, and whether the number is a multiple.
+    pub(crate) multiples: Vec<(Decimal, bool)>,
+    /// One of these; the flag says that the schema wrote a fraction of zeros.
+    pub(crate) allowed: Option<Vec<(Decimal, bool)>>,
+    pub(crate) excluded: Vec<Decimal>,
+    /// Where an error about it points.
+    pub(crate) at: Option<(NodeId, &'static str)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct StringShape {
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) patterns: Vec<(PatternId, bool)>,
+    pub(crate) formats: Vec<(Format, bool)>,
+    pub(crate) allowed: Option<Vec<Name>>,
+    pub(crate) excluded: BTreeSet<Name>,
+    pub(crate) at: Option<(NodeId, &'static str)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ArrayShape {
+    pub(crate) rules: Vec<ItemRule>,
+    /// Conditions on single items.
+    pub(crate) single: Vec<(u64, Signed)>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) counts: Vec<Count>,
+    pub(crate) unique: Option<NodeId>,
+}
+
+/// `prefixItems` and `items` of one location.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ItemRule {
+    pub(crate) prefix: Vec<Signed>,
+    pub(crate) rest: Signed,
+}
+
+/// How many items from an index on satisfy a condition.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Count {
+    pub(crate) item: Signed,
+    pub(crate) from: u64,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) at: (NodeId, &'static str),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ObjectShape {
+    pub(crate) rules: Vec<MemberRule>,
+    pub(crate) required: BTreeSet<Name>,
+    pub(crate) forbidden: BTreeSet<Name>,
+    /// Where the first name is present, so are the others.
+    pub(crate) implies: Vec<(Name, Vec<Name>)>,
+    /// Conditions on every name.
+    pub(crate) names: Vec<Signed>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// Members that must be there without being named.
+    pub(crate) some: Vec<Witness>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum MemberRule {
+    /// The `Members` atom of a location; with `closed`, without further ones.
+    Members {
+        node: NodeId,
+        atom: u16,
+        closed: bool,
+    },
+    Name(Name, Signed),
+    /// Members that none of the sources evaluates.
+    Unevaluated(Vec<Source>, Signed),
+}
+
+/// What evaluates members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    Members(NodeId, u16),
+    All,
+}
+
+/// Some member with a name in `scope` has a value like this.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Witness {
+    pub(crate) scope: Scope,
+    pub(crate) value: Signed,
+    pub(crate) at: (NodeId, &'static str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    Pattern(PatternId),
+    /// Names that the `Members` atom of a location leaves over.
+    Additional(NodeId, u16),
+    /// Names that do not satisfy a location.
+    Failing(Signed),
+    Unevaluated(Vec<Source>),
+}

@@ -1,0 +1,138 @@
+//! What the alternatives of a conjunction demand of members and items.
+
+use crate::automaton::compile::alternative::{ArrayShape, MemberRule, Scope, Shape, Source};
+use crate::automaton::compile::compiler::{ANY, Compiler, ConjId, NONE};
+use crate::ir::{Members, NEVER, NodeId, PatternId};
+use crate::normal::shape::Signed;
+
+/// A name, or (without one) those of a class, and what is known of it.
+pub(crate) struct Asked<'a> {
+    pub(crate) name: Option<&'a str>,
+    /// Its location in the `Members` atom of a location, if that declares it.
+    pub(crate) declared: &'a dyn Fn((NodeId, u16)) -> Option<NodeId>,
+    pub(crate) matches: &'a dyn Fn(PatternId) -> bool,
+    pub(crate) holds: &'a dyn Fn(Signed) -> bool,
+}
+
+impl Compiler {
+    /// Whether a name matches a pattern of the schema.
+    pub(crate) fn name_matches(&self, id: PatternId, name: &str) -> bool {
+        self.schema.pattern(id).holds(name)
+    }
+
+    fn source_evaluates(
+        &self,
+        source: Source,
+        matches: &dyn Fn(PatternId) -> bool,
+        name: Option<&str>,
+    ) -> bool {
+        match source {
+            Source::All => true,
+            Source::Members(node, atom) => {
+                let m = self.members(node, atom);
+                m.additional_said
+                    || name.is_some_and(|n| m.names.has(n))
+                    || m.patterns.iter().any(|(id, _)| matches(*id))
+            }
+        }
+    }
+
+    /// Adds what a rule says of the value of a member: of this name, or (with `None`) of one
+    /// that no keyword names. `matches` says which patterns the name matches, `value_of` is
+    /// its location among some members.
+    pub(crate) fn rule_says(
+        &self,
+        rule: &MemberRule,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        value_of: impl Fn(&Members) -> Option<NodeId>,
+        parts: &mut Vec<Signed>,
+    ) {
+        match rule {
+            MemberRule::Members { node, atom, closed } => {
+                let m = self.members(*node, *atom);
+                let mut evaluated = false;
+                if let Some(value) = value_of(m) {
+                    parts.push(Signed::yes(value));
+                    evaluated = true;
+                }
+                for (id, value) in &m.patterns {
+                    if matches(*id) {
+                        parts.push(Signed::yes(*value));
+                        evaluated = true;
+                    }
+                }
+                if !evaluated {
+                    let further = if *closed { NEVER } else { m.additional };
+                    parts.push(Signed::yes(further));
+                }
+            }
+            MemberRule::Name(n, value) => {
+                if name == Some(&**n) {
+                    parts.push(*value);
+                }
+            }
+            MemberRule::Unevaluated(sources, value) => {
+                let evaluated = sources
+                    .iter()
+                    .any(|s| self.source_evaluates(*s, matches, name));
+                if !evaluated {
+                    parts.push(*value);
+                }
+            }
+        }
+    }
+
+    /// What a shape demands of the value of a member of this name.
+    pub(crate) fn member_conj_of(&mut self, shape: &Shape, name: &str) -> ConjId {
+        let Shape::Object(o) = shape else { return ANY };
+        if o.forbidden.contains(name) {
+            return NONE;
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        let matches = |id| self.name_matches(id, name);
+        let value_of = |members: &Members| members.names.get(name);
+        for rule in &o.rules {
+            self.rule_says(rule, Some(name), &matches, value_of, &mut parts);
+        }
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        conj
+    }
+
+    /// Whether a name lies in the scope of a witness.
+    pub(crate) fn in_scope(&self, scope: &Scope, asked: &Asked<'_>) -> bool {
+        let Asked {
+            name,
+            declared,
+            matches,
+            holds,
+        } = *asked;
+        match scope {
+            Scope::Pattern(id) => matches(*id),
+            Scope::Additional(node, atom) => {
+                let m = self.members(*node, *atom);
+                declared((*node, *atom)).is_none() && !m.patterns.iter().any(|(id, _)| matches(*id))
+            }
+            Scope::Failing(names) => !holds(*names),
+            Scope::Unevaluated(sources) => !sources
+                .iter()
+                .any(|s| self.source_evaluates(*s, matches, name)),
+        }
+    }
+
+    /// What a shape demands of the item at an index.
+    pub(crate) fn item_conj(&mut self, shape: &ArrayShape, index: u64, more: &[Signed]) -> ConjId {
+        let mut parts: Vec<Signed> = more.to_vec();
+        for rule in &shape.rules {
+            parts.push(*rule.prefix.get(index as usize).unwrap_or(&rule.rest));
+        }
+        for (i, value) in &shape.single {
+            if *i == index {
+                parts.push(*value);
+            }
+        }
+        self.intern(&parts)
+    }
+}

@@ -1,0 +1,299 @@
+//! Goals of which it is plain that they have more values than anybody lists, so that
+//! nobody begins to.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::compile::list_values::MAX_VALUES;
+use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::node::Member;
+use crate::hash::{FxMap, FxSet};
+
+/// How deep values are looked into, and how deep those beside may nest. Less than this
+/// is never bounded by the options.
+const DEPTH: u32 = 8;
+
+/// The least bound on nesting for which that holds.
+const LEAST_NESTING: u32 = 4 * DEPTH;
+
+/// What is plain of how many values a goal has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plainly {
+    Endless,
+    /// More than are listed.
+    Many,
+    Unknown,
+}
+
+/// At least how many values goals have, by node and goal.
+type Known = FxMap<(u32, u32), u64>;
+
+/// The most members and items by which numbers of values are multiplied.
+const MAX_FACTORS: u64 = 64;
+
+impl SchemaAutomaton {
+    /// Whether a value of the goal is, or holds, a text or number of any length, one of more
+    /// texts than are listed, a further name without a demand, or an array of any length.
+    pub(crate) fn plainly(&self, node: u32, goal: u32) -> Plainly {
+        if self.max_nesting < LEAST_NESTING {
+            return Plainly::Unknown;
+        }
+        let live = Live {
+            nodes: &self.nodes,
+            room: DEPTH,
+        };
+        let mut seen: FxSet<(u32, u32)> = FxSet::default();
+        // Asked last, since that takes a look at the whole automaton.
+        let mut patterns = Vec::new();
+        let mut todo = vec![(node, goal, 0)];
+        while let Some((at, goal, depth)) = todo.pop() {
+            if depth > DEPTH || !seen.insert((at, goal)) {
+                continue;
+            }
+            let Some(node) = self.nodes.get(at as usize) else {
+                continue;
+            };
+            if let Some(m) = &node.string {
+                let leaves = m.leaves.iter().filter(|l| l.goal == goal && !l.listed);
+                for leaf in leaves {
+                    match leaf.dfa {
+                        None if leaf.max != Some(0) => return Plainly::Endless,
+                        Some(d) => {
+                            let bounds = leaf.lengths.as_ref().map(|l| l.bounds());
+                            patterns.push((&m.dfas[d as usize], bounds));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            if let Some(m) = &node.number {
+                let mut leaves = m.leaves.iter().filter(|(g, _)| *g == goal);
+                if leaves.any(|(_, dfa)| m.dfas[*dfa as usize].amount(0, "").is_none()) {
+                    return Plainly::Endless;
+                }
+            }
+            if let Some(m) = &node.array {
+                for (t, thread) in (0..).zip(&m.threads) {
+                    let is_simple = !thread.unique && thread.counts.is_empty();
+                    if thread.goal != goal || !is_simple || thread.max == Some(0) {
+                        continue;
+                    }
+                    let Some(first) = m.members.first() else {
+                        continue;
+                    };
+                    if !live.array(m, t, 0, 0) {
+                        continue;
+                    }
+                    let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
+                    let before = todo.len();
+                    todo.extend(options.map(|c| (first.node, c.goal, depth + 1)));
+                    if todo.len() > before && m.members.len() == 1 && thread.max.is_none() {
+                        return Plainly::Endless;
+                    }
+                }
+            }
+            if let Some(m) = &node.object {
+                for (t, thread) in (0..).zip(&m.threads) {
+                    let is_open = thread.goal == goal && thread.simple;
+                    if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
+                        continue;
+                    }
+                    for class in &m.classes {
+                        let member = &class.member;
+                        let mut options = member.of(t).iter();
+                        let offers = options.any(|c| live.fits(member, c.goal));
+                        if offers && class.count.is_none() && m.keys.is_none() {
+                            return Plainly::Endless;
+                        }
+                    }
+                    for member in &m.declared {
+                        let options = member.of(t).iter().filter(|c| live.fits(member, c.goal));
+                        todo.extend(options.map(|c| (member.node, c.goal, depth + 1)));
+                    }
+                }
+            }
+        }
+        if patterns
+            .iter()
+            .any(|(dfa, bounds)| bounds.is_none() && dfa.is_endless(0))
+        {
+            return Plainly::Endless;
+        }
+        let has_many = patterns.iter().any(|(dfa, bounds)| {
+            let (min, max) = bounds.unwrap_or((0, None));
+            dfa.has_more_than(MAX_VALUES as u64, min, max)
+        });
+        match has_many {
+            true => Plainly::Many,
+            false => Plainly::Unknown,
+        }
+    }
+
+    /// At least how many values a goal has, as far as scalars, arrays and objects without
+    /// conditions tell; no end counts as the greatest number.
+    pub(crate) fn least_amount(&self, node: u32, goal: u32) -> u64 {
+        self.least_known(node, goal, 0, &mut FxMap::default())
+    }
+
+    fn least_known(&self, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
+        if let Some(amount) = known.get(&(node, goal)) {
+            return *amount;
+        }
+        // While it is found out, one that is in itself counts as none.
+        known.insert((node, goal), 0);
+        let amount = self.least_found(node, goal, depth, known);
+        known.insert((node, goal), amount);
+        amount
+    }
+
+    fn least_found(&self, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {
+        let Some(n) = self.nodes.get(node as usize) else {
+            return 0;
+        };
+        let mut most = 0;
+        if let Some(m) = &n.number {
+            for (_, dfa) in m.leaves.iter().filter(|(g, _)| *g == goal) {
+                let amount = m.dfas[*dfa as usize].amount(0, "");
+                most = most.max(amount.unwrap_or(u64::MAX));
+            }
+        }
+        if let Some(m) = &n.string {
+            for (id, leaf) in (0..).zip(&*m.leaves).filter(|(_, l)| l.goal == goal) {
+                let amount = match (leaf.dfa, &leaf.lengths) {
+                    (Some(d), None) => m.dfas[d as usize].amount(0),
+                    (Some(d), Some(lengths)) => lengths.amount(&m.dfas[d as usize], 0, 0),
+                    (None, _) => {
+                        let listed = m.words.list.iter().filter(|w| w.listed.contains(&id));
+                        Some(listed.count() as u64)
+                    }
+                };
+                most = most.max(amount.unwrap_or(u64::MAX));
+            }
+        }
+        let units = n.units.iter().filter(|goals| goals.contains(&goal)).count();
+        most = most.max(units as u64);
+        if depth >= DEPTH {
+            return most;
+        }
+        let live = Live {
+            nodes: &self.nodes,
+            room: DEPTH,
+        };
+        let mut least = |member: &Member, thread: u32| {
+            let choices = member.of(thread).iter();
+            let choices = choices.filter(|c| live.fits(member, c.goal));
+            let amounts = choices.map(|c| self.least_known(member.node, c.goal, depth + 1, known));
+            amounts.max()
+        };
+        if let Some(m) = &n.array {
+            for (t, thread) in (0..).zip(&m.threads) {
+                let is_simple = !thread.unique && thread.counts.is_empty();
+                if thread.goal != goal || !is_simple || !live.array(m, t, 0, 0) {
+                    continue;
+                }
+                let length = thread.max.unwrap_or(thread.min).min(MAX_FACTORS);
+                let mut product = 1u64;
+                for index in 0..length {
+                    let at = (index as usize).min(m.members.len() - 1);
+                    match least(&m.members[at], t) {
+                        Some(many) => product = product.saturating_mul(many.max(1)),
+                        None => break,
+                    }
+                }
+                most = most.max(product);
+            }
+        }
+        if let Some(m) = &n.object {
+            for (t, thread) in (0..).zip(&m.threads) {
+                let is_open = thread.goal == goal && thread.simple;
+                if !is_open || !live.object(m, t, 0, &ObjectAt::START) {
+                    continue;
+                }
+                let mut product = 1u64;
+                for (name, member) in (0..).zip(&m.declared).take(MAX_FACTORS as usize) {
+                    let Some(many) = least(member, t) else {
+                        continue;
+                    };
+                    let is_required = thread.required.iter().any(|(_, n)| *n == name);
+                    let ways = many.max(1).saturating_add(u64::from(!is_required));
+                    product = product.saturating_mul(ways);
+                }
+                most = most.max(product);
+            }
+        }
+        most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::Options;
+    use crate::automaton::compile::endless::Plainly;
+    use crate::automaton::{SchemaAutomaton, Scratch};
+
+    #[test]
+    fn what_is_plainly_endless_is_not_listed() {
+        let few = json!({"enum": ["a", "b", 1]});
+        let schemas = [
+            (json!({"type": "string"}), true),
+            (json!({"type": "string", "maxLength": 0}), false),
+            (json!({"type": "object", "additionalProperties": few}), true),
+            (
+                json!({"type": "object", "additionalProperties": false, "properties": {"a": few}}),
+                false,
+            ),
+            (
+                json!({"type": "object", "additionalProperties": false, "properties": {"a": few, "b": {"type": "string"}}}),
+                true,
+            ),
+            // The member can never be there.
+            (
+                json!({"type": "object", "additionalProperties": false, "properties": {"a": few, "b": {"type": "string", "minLength": 2, "maxLength": 1}}}),
+                false,
+            ),
+            (json!({"type": "array", "items": few}), true),
+            (json!({"type": "array", "items": few, "maxItems": 2}), false),
+            (
+                json!({"type": "array", "items": few, "uniqueItems": true}),
+                false,
+            ),
+            (
+                json!({"type": "array", "items": {"type": "string"}, "maxItems": 1}),
+                true,
+            ),
+            (few.clone(), false),
+            (json!({"type": "string", "pattern": "^a+$"}), true),
+            (json!({"type": "string", "pattern": "^a{2}$"}), false),
+            (json!({"type": "string", "pattern": "^[a-j]{3}$"}), false),
+            (json!({"type": "string", "pattern": "^[a-j]{4}$"}), true),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*$", "maxLength": 3}),
+                false,
+            ),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*$", "maxLength": 4}),
+                true,
+            ),
+            (
+                json!({"type": "string", "pattern": "^[a-j]*b?$", "minLength": 6, "maxLength": 7}),
+                true,
+            ),
+            (json!({"type": "integer"}), true),
+            (json!({"type": "number", "minimum": 3}), true),
+            (
+                json!({"type": "integer", "minimum": 3, "maximum": 11}),
+                false,
+            ),
+        ];
+        for (item, endless) in schemas {
+            let schema = json!({"type": "array", "items": item, "uniqueItems": true});
+            let automaton = SchemaAutomaton::new(&schema, &Options::default()).unwrap();
+            let items = &automaton.nodes[0].array.as_ref().unwrap().members[0];
+            let goal = items.options[0].goal;
+            let plainly = automaton.plainly(items.node, goal) != Plainly::Unknown;
+            assert_eq!(plainly, endless, "{item}");
+            let listed = automaton.values(items.node, goal, &mut Scratch::new());
+            assert!(!plainly || !listed.is_complete, "{item}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The alternatives that were found, each once.
+
+use std::hash::BuildHasher as _;
+
+use foldhash::quality::RandomState;
+
+use crate::automaton::compile::alternative::Shape;
+use crate::hash::FxMap;
+
+/// Up to so many are compared one by one.
+const FEW: usize = 4;
+
+/// Shapes in the order in which they came, without those that came before.
+#[derive(Default)]
+pub(super) struct Distinct {
+    list: Vec<Shape>,
+    /// Where in the list the shapes of a hash are, once they are more than a few.
+    places: FxMap<u64, Vec<u32>>,
+    hasher: Option<RandomState>,
+}
+
+impl Distinct {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the shape is new.
+    pub(super) fn push(&mut self, shape: Shape) -> bool {
+        if self.list.len() < FEW {
+            if self.list.contains(&shape) {
+                return false;
+            }
+            self.list.push(shape);
+            return true;
+        }
+        let hasher = self.hasher.get_or_insert_with(RandomState::default);
+        if self.places.is_empty() {
+            for (i, known) in self.list.iter().enumerate() {
+                let places = self.places.entry(hasher.hash_one(known)).or_default();
+                places.push(i as u32);
+            }
+        }
+        let places = self.places.entry(hasher.hash_one(&shape)).or_default();
+        if places.iter().any(|i| self.list[*i as usize] == shape) {
+            return false;
+        }
+        places.push(self.list.len() as u32);
+        self.list.push(shape);
+        true
+    }
+
+    pub(super) fn into_list(self) -> Vec<Shape> {
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::automaton::compile::alternative::{Shape, StringShape};
+    use crate::automaton::compile::expand::distinct::{Distinct, FEW};
+
+    #[test]
+    fn each_shape_is_new_once() {
+        let shape = |min: u64| {
+            Shape::String(StringShape {
+                min,
+                ..StringShape::default()
+            })
+        };
+        let mut distinct = Distinct::default();
+        let all = 3 * FEW as u64;
+        for round in 0..2 {
+            for min in 0..all {
+                assert_eq!(distinct.push(shape(min)), round == 0);
+            }
+        }
+        assert_eq!(distinct.len(), all as usize);
+        let list: Vec<Shape> = (0..all).map(shape).collect();
+        assert_eq!(distinct.into_list(), list);
+    }
+}

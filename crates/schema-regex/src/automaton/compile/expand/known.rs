@@ -1,0 +1,197 @@
+//! What is known of a term without splitting.
+
+use crate::automaton::compile::alternative::{Kind, MemberRule, Shape};
+use crate::automaton::compile::compiler::Compiler;
+use crate::automaton::compile::expand::{Partial, What, bits, concerns};
+use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::normal::shape::Signed;
+
+impl Compiler {
+    pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
+        let empty = Partial::new(kind);
+        self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
+    }
+
+    pub(super) fn status(
+        &mut self,
+        p: &Partial,
+        what: &What,
+        kind: Kind,
+        depth: usize,
+    ) -> Option<bool> {
+        // What is over the budget is met where the answer is used.
+        if depth > 8 || !self.budget.take(4) {
+            return None;
+        }
+        match what {
+            What::Node(s) => self
+                .node_status(p, s.node, kind, depth)
+                .map(|b| b == s.positive),
+            What::Atom(node, index, positive) => self
+                .atom_status(p, *node, *index, kind, depth)
+                .map(|b| b == *positive),
+            What::Forbid(name) => match &p.shape {
+                Shape::Object(o) if o.forbidden.contains(name) => Some(true),
+                Shape::Object(o) if o.required.contains(name) => Some(false),
+                Shape::Object(_) => None,
+                _ => Some(false),
+            },
+            What::Require(name) => match &p.shape {
+                Shape::Object(o) if o.forbidden.contains(name) => Some(false),
+                Shape::Object(o) if o.required.contains(name) => Some(true),
+                Shape::Object(_) => None,
+                _ => Some(false),
+            },
+            What::Member(name, value) => self.member_status(p, name, *value),
+            _ => None,
+        }
+    }
+
+    fn node_status(&mut self, p: &Partial, node: NodeId, kind: Kind, depth: usize) -> Option<bool> {
+        let count = match &self.schema.node(node).body {
+            Body::Always => return Some(true),
+            Body::Never => return Some(false),
+            Body::Atoms(atoms) => atoms.len(),
+        };
+        if !self.budget.take(2 * count) {
+            return None;
+        }
+        let mut all = true;
+        for i in 0..count {
+            match self.atom_status(p, node, i as u16, kind, depth) {
+                Some(false) => return Some(false),
+                Some(true) => {}
+                None => all = false,
+            }
+        }
+        all.then_some(true)
+    }
+
+    fn atom_status(
+        &mut self,
+        p: &Partial,
+        node: NodeId,
+        index: u16,
+        kind: Kind,
+        depth: usize,
+    ) -> Option<bool> {
+        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+            return None;
+        };
+        let atom = &atoms[index as usize];
+        if !concerns(&atom.kind, kind) {
+            return Some(true);
+        }
+        match &atom.kind {
+            AtomKind::Type { kinds, integer } => match (kinds.has(bits(kind)), &p.shape) {
+                (true, _) => Some(true),
+                (false, Shape::Number(n)) if *integer => n.integer,
+                (false, _) => Some(false),
+            },
+            AtomKind::Ref(n) => {
+                let n = *n;
+                self.node_status(p, n, kind, depth + 1)
+            }
+            AtomKind::Required(names) => {
+                let Shape::Object(o) = &p.shape else {
+                    return None;
+                };
+                if names.iter().any(|n| o.forbidden.contains(n)) {
+                    return Some(false);
+                }
+                names.iter().all(|n| o.required.contains(n)).then_some(true)
+            }
+            AtomKind::Members(members) => {
+                let Shape::Object(o) = &p.shape else {
+                    return None;
+                };
+                self.budget.take(2 * o.required.len());
+                let listed: Vec<(Name, NodeId)> = o
+                    .required
+                    .iter()
+                    .filter_map(|n| members.names.get(n).map(|v| (n.clone(), v)))
+                    .collect();
+                for (name, value) in listed {
+                    if self.member_status(p, &name, Signed::yes(value)) == Some(false) {
+                        return Some(false);
+                    }
+                }
+                None
+            }
+            AtomKind::AllOf(nodes) => {
+                self.budget.take(4 * nodes.len());
+                let nodes = nodes.clone();
+                let mut all = true;
+                for n in nodes {
+                    match self.node_status(p, n, kind, depth + 1) {
+                        Some(false) => return Some(false),
+                        Some(true) => {}
+                        None => all = false,
+                    }
+                }
+                all.then_some(true)
+            }
+            AtomKind::AnyOf(nodes) => {
+                self.budget.take(4 * nodes.len());
+                let nodes = nodes.clone();
+                let mut none = true;
+                for n in nodes {
+                    match self.node_status(p, n, kind, depth + 1) {
+                        Some(true) => return Some(true),
+                        Some(false) => {}
+                        None => none = false,
+                    }
+                }
+                none.then_some(false)
+            }
+            AtomKind::Not(n) => {
+                let n = *n;
+                self.node_status(p, n, kind, depth + 1).map(|b| !b)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the member is there and so, where its values are listed.
+    fn member_status(&mut self, p: &Partial, name: &str, value: Signed) -> Option<bool> {
+        let Shape::Object(o) = &p.shape else {
+            return Some(false);
+        };
+        if o.forbidden.contains(name) {
+            return Some(false);
+        }
+        if !self.budget.take(8 + 2 * o.rules.len()) {
+            return None;
+        }
+        let mut parts: Vec<Signed> = Vec::new();
+        for rule in &o.rules {
+            match rule {
+                MemberRule::Members { node, atom, .. } => {
+                    let members = self.members(*node, *atom);
+                    parts.extend(members.names.get(name).map(Signed::yes));
+                }
+                MemberRule::Name(n, s) if **n == *name => parts.push(*s),
+                _ => {}
+            }
+        }
+        let required = o.required.contains(name);
+        let conj = self.intern(&parts);
+        let candidates = self.candidates(conj)?;
+        let mut some = false;
+        let mut all = true;
+        for v in candidates.iter() {
+            match self.holds(&[value], v) {
+                Ok(true) => some = true,
+                Ok(false) => all = false,
+                Err(_) => return None,
+            }
+        }
+        if !some {
+            Some(false)
+        } else if all && required {
+            Some(true)
+        } else {
+            None
+        }
+    }
+}

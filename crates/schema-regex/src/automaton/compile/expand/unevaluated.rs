@@ -1,0 +1,186 @@
+//! What `unevaluatedProperties` and `unevaluatedItems` collect, and what they
+//! say of the rest once a shape is settled.
+
+use crate::automaton::compile::alternative::{
+    Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
+};
+use crate::automaton::compile::compiler::Compiler;
+use crate::automaton::compile::expand::keywords::add_count;
+use crate::automaton::compile::expand::{Collector, Partial, What, choices, term};
+use crate::error::Error;
+use crate::ir::{ALWAYS, AtomKind, Body, NodeId, ROOT};
+use crate::normal::shape::Signed;
+
+impl Compiler {
+    /// Closes a partial: resolves what was collected. `false` where it is
+    /// empty or has become unsettled again.
+    pub(super) fn finish(&mut self, p: &mut Partial, kind: Kind) -> Result<bool, Error> {
+        if let Shape::Object(o) = &mut p.shape
+            && !o.implies.is_empty()
+        {
+            let mut grown = true;
+            while std::mem::take(&mut grown) {
+                let names = o.implies.iter().map(|(_, needed)| 2 + needed.len());
+                self.work(ROOT, names.sum())?;
+                for (name, needed) in &o.implies {
+                    if o.required.contains(name) {
+                        for n in needed {
+                            grown |= o.required.insert(n.clone());
+                        }
+                    }
+                }
+            }
+            if !o.required.is_disjoint(&o.forbidden) {
+                return Ok(false);
+            }
+            let (required, forbidden) = (&o.required, &o.forbidden);
+            o.implies.retain(|(name, needed)| {
+                !required.contains(name)
+                    && !forbidden.contains(name)
+                    && !needed.iter().all(|n| required.contains(n) || n == name)
+            });
+            if !o.implies.is_empty() && (o.min > 0 || o.max.is_some() || !o.some.is_empty()) {
+                // Counting and implications together: by cases.
+                for (name, needed) in std::mem::take(&mut o.implies) {
+                    let mut with = vec![term(What::Require(name.clone()))];
+                    with.extend(needed.into_iter().map(|n| term(What::Require(n))));
+                    p.branches
+                        .push(choices(vec![vec![term(What::Forbid(name))], with]));
+                }
+                return Ok(false);
+            }
+        }
+        let collectors = std::mem::take(&mut p.collectors);
+        for (i, c) in collectors.iter().enumerate() {
+            if !self.close_collector(p, &collectors, i, c, kind)? {
+                return Ok(false);
+            }
+        }
+        self.plausible(&p.shape)
+    }
+
+    fn close_collector(
+        &mut self,
+        p: &mut Partial,
+        all: &[Collector],
+        index: usize,
+        c: &Collector,
+        kind: Kind,
+    ) -> Result<bool, Error> {
+        self.work(c.node, all.len().saturating_mul(all.len()))?;
+        let below: Vec<&Collector> = (0..all.len())
+            .filter(|j| {
+                let mut at = *j;
+                loop {
+                    if at == index {
+                        return true;
+                    }
+                    match all[at].parent {
+                        Some(up) => at = up as usize,
+                        None => return false,
+                    }
+                }
+            })
+            .map(|j| &all[j])
+            .collect();
+        let Body::Atoms(atoms) = &self.schema.node(c.node).body else {
+            return Ok(true);
+        };
+        let mut rule = None;
+        for atom in atoms {
+            match (&atom.kind, kind) {
+                (AtomKind::UnevaluatedItems(n), Kind::Array)
+                | (AtomKind::UnevaluatedProperties(n), Kind::Object) => {
+                    rule = Some((*n, atom.keyword));
+                }
+                _ => {}
+            }
+        }
+        let Some((value, keyword)) = rule else {
+            return Ok(true);
+        };
+        let at = (c.node, keyword);
+        // An inner location with the keyword has evaluated everything.
+        let all_inside = below.iter().any(|b| b.node != c.node && !b.negated);
+        match &mut p.shape {
+            Shape::Object(o) => {
+                let mut sources: Vec<Source> = below
+                    .iter()
+                    .flat_map(|b| b.members.iter().copied())
+                    .collect();
+                if all_inside {
+                    sources.push(Source::All);
+                }
+                if c.negated {
+                    let scope = Scope::Unevaluated(sources);
+                    let value = Signed::no(value);
+                    o.some.push(Witness { scope, value, at });
+                } else {
+                    o.rules
+                        .push(MemberRule::Unevaluated(sources, Signed::yes(value)));
+                }
+                Ok(true)
+            }
+            Shape::Array(a) => {
+                let prefix = below.iter().map(|b| b.prefix).max().unwrap_or(0);
+                if all_inside || below.iter().any(|b| b.all_items) {
+                    return Ok(!c.negated);
+                }
+                let mut options: Vec<NodeId> = below
+                    .iter()
+                    .flat_map(|b| b.contains.iter().copied())
+                    .collect();
+                options.push(value);
+                let node = if options.len() == 1 {
+                    value
+                } else {
+                    self.any_of_node(c.node, keyword, options)
+                };
+                if c.negated {
+                    let count = Count {
+                        item: Signed::no(node),
+                        from: prefix,
+                        min: 1,
+                        max: None,
+                        at,
+                    };
+                    return Ok(add_count(a, count));
+                }
+                a.rules.push(ItemRule {
+                    prefix: vec![Signed::yes(ALWAYS); prefix as usize],
+                    rest: Signed::yes(node),
+                });
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+pub(super) fn new_collector(
+    p: &mut Partial,
+    node: NodeId,
+    parent: Option<u16>,
+    negated: bool,
+) -> Option<u16> {
+    p.collectors.push(Collector {
+        parent,
+        node,
+        negated,
+        members: Vec::new(),
+        prefix: 0,
+        all_items: false,
+        contains: Vec::new(),
+    });
+    Some(p.collectors.len() as u16 - 1)
+}
+
+pub(super) fn collect(
+    p: &mut Partial,
+    collector: Option<u16>,
+    change: impl FnOnce(&mut Collector),
+) {
+    if let Some(c) = collector {
+        change(&mut p.collectors[c as usize]);
+    }
+}

@@ -1,0 +1,478 @@
+//! The automata of strings and numbers, made from shapes and kept.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use crate::automaton::compile::alternative::{NumberShape, StringShape};
+use crate::automaton::compile::compiler::Compiler;
+use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
+use crate::budget::Limit;
+use crate::error::{Error, ErrorKind};
+use crate::hash::FxMap;
+use crate::ir::{Name, NodeId, PatternId};
+use crate::language::char_dfa::CharDfa;
+use crate::language::dfa::TooBig;
+use crate::language::formats;
+use crate::language::formats::Format;
+use crate::language::length_bounds::Lengths;
+use crate::language::number_dfa::NumberDfa;
+use crate::language::number_expressions as numbers;
+use crate::language::number_expressions::Fraction;
+use crate::language::number_multiples as multiples;
+use crate::language::number_ranges as ranges;
+use crate::language::number_words as listed;
+use crate::language::product::{Part, Product};
+use crate::language::re::Re;
+use crate::options::IntegerSpelling;
+
+type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
+
+/// An expression: that of a pattern, one of its looks (from 1 on), a format, or a list
+/// of texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Asked {
+    Pattern(PatternId, usize),
+    Format(Format),
+    Texts(Vec<Name>),
+}
+
+#[derive(Default)]
+pub(crate) struct LeafCache {
+    strings: HashMap<StringKey, Option<Arc<CharDfa>>>,
+    parts: HashMap<Asked, Rc<Part>>,
+    /// What was met last: alternatives often ask the same and want other answers.
+    product: Option<(Vec<Asked>, Rc<Product>)>,
+    numbers: HashMap<NumberShape, Arc<NumberDfa>>,
+    /// All numbers that are no integers.
+    no_integers: Option<Arc<NumberDfa>>,
+}
+
+impl NumberShape {
+    /// Whether all numbers of a kind are meant.
+    fn is_bare(&self) -> bool {
+        self.low.is_none()
+            && self.high.is_none()
+            && self.multiples.is_empty()
+            && self.excluded.is_empty()
+            && self.allowed.is_none()
+    }
+
+    fn fraction(&self, integers: IntegerSpelling) -> Fraction {
+        match self.integer {
+            Some(true) => Fraction::None(integers),
+            Some(false) => Fraction::Required,
+            None => Fraction::Any,
+        }
+    }
+}
+
+/// The machines of one leaf, which serves the first goal.
+#[derive(Default)]
+pub(crate) struct Machines {
+    numbers: FxMap<*const NumberDfa, Arc<NumberMachine>>,
+    free_string: Option<Arc<StringMachine>>,
+}
+
+impl Machines {
+    pub(crate) fn number(&mut self, dfa: Arc<NumberDfa>) -> Arc<NumberMachine> {
+        let known = self.numbers.entry(Arc::as_ptr(&dfa));
+        let machine = known.or_insert_with(|| {
+            Arc::new(NumberMachine {
+                leaves: Few::One((0, 0)),
+                dfas: Few::One(dfa),
+            })
+        });
+        Arc::clone(machine)
+    }
+
+    /// The machine of a leaf that any string satisfies.
+    pub(crate) fn free_string(&mut self) -> Arc<StringMachine> {
+        let machine = self.free_string.get_or_insert_with(|| {
+            Arc::new(StringMachine {
+                leaves: Few::One(Leaf {
+                    goal: 0,
+                    listed: false,
+                    dfa: None,
+                    min: 0,
+                    max: None,
+                    lengths: None,
+                    excludes: false,
+                }),
+                dfas: Few::default(),
+                loops: Few::default(),
+                words: Words::default(),
+                cap: 0,
+                free: Some(0),
+            })
+        });
+        Arc::clone(machine)
+    }
+}
+
+/// What one alternative demands of a string, but for the texts that it lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StringLeaf {
+    /// Its values are those that the shape allows; then nothing else counts.
+    pub(crate) listed: bool,
+    pub(crate) dfa: Option<Arc<CharDfa>>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// The bounds met with the automaton, where there is one and they matter.
+    pub(crate) lengths: Option<Arc<Lengths>>,
+    /// Whether the values that the shape excludes are left out although the rest
+    /// admits them.
+    pub(crate) excludes: bool,
+}
+
+type At = Option<(NodeId, &'static str)>;
+
+impl Compiler {
+    fn too_big(&self, at: At, what: &str) -> Error {
+        let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
+        if self.budget.is_spent() {
+            return self.too_many_steps_of(node, keyword);
+        }
+        Error::at(
+            ErrorKind::Refused,
+            &self.schema.node(node).pointer,
+            keyword,
+            format!(
+                "`{keyword}`: {what} takes more than {} states; simplify it or raise Options::max_automaton_states",
+                self.options.max_automaton_states
+            ),
+        )
+    }
+
+    /// How many states automata may have.
+    pub(crate) fn limit(&self) -> Limit<'_> {
+        Limit::new(self.options.max_automaton_states, &self.budget)
+    }
+
+    /// The leaf of a shape, `None` where no string satisfies it.
+    pub(crate) fn string_leaf(&mut self, shape: &StringShape) -> Result<Option<StringLeaf>, Error> {
+        if let Some(list) = &shape.allowed {
+            return Ok((!list.is_empty()).then(|| StringLeaf {
+                listed: true,
+                ..StringLeaf::default()
+            }));
+        }
+        let mut patterns = shape.patterns.clone();
+        patterns.sort_unstable();
+        patterns.dedup();
+        let mut formats = shape.formats.clone();
+        formats.sort_unstable();
+        formats.dedup();
+        let mut excludes = !shape.excluded.is_empty();
+        let plain = patterns.is_empty() && formats.is_empty();
+        let dfa = if plain {
+            None
+        } else {
+            excludes = false;
+            let gone = shape.excluded.iter().cloned().collect();
+            let key = (patterns, formats, gone);
+            match self.leaves.strings.get(&key) {
+                Some(known) => known.clone(),
+                None => {
+                    let made = self.string_dfa(&key, shape.at)?;
+                    self.leaves.strings.insert(key, made.clone());
+                    made
+                }
+            }
+        };
+        if dfa.as_ref().is_some_and(|d| d.is_empty()) {
+            return Ok(None);
+        }
+        let mut lengths = None;
+        if let Some(d) = &dfa {
+            let made = Lengths::new(d, shape.min, shape.max, self.limit())
+                .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
+            if let Some(made) = made {
+                if !made.live(0, 0) {
+                    return Ok(None);
+                }
+                lengths = Some(Arc::new(made));
+            }
+        } else if let Some(max) = shape.max {
+            // Texts of bounded length and a few that are left out.
+            if max == 0 && shape.excluded.contains("") {
+                return Ok(None);
+            }
+        }
+        Ok(Some(StringLeaf {
+            listed: false,
+            dfa,
+            min: shape.min,
+            max: shape.max,
+            lengths,
+            excludes,
+        }))
+    }
+
+    /// The automaton of an expression, made once.
+    pub(crate) fn part(&mut self, asked: Asked) -> Result<Rc<Part>, TooBig> {
+        if let Some(known) = self.leaves.parts.get(&asked) {
+            return Ok(Rc::clone(known));
+        }
+        let limit = self.limit();
+        let made = match &asked {
+            Asked::Pattern(id, at) => match &self.schema.pattern(*id).pattern {
+                Ok(pattern) => {
+                    let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
+                    Part::new(look.unwrap_or(&pattern.main), limit)?
+                }
+                // What cannot be read is refused where it is met.
+                Err(_) => Part::new(&Re::Never, limit)?,
+            },
+            Asked::Format(format) => Part::new(&format.re(), limit)?,
+            Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
+        };
+        let made = Rc::new(made);
+        self.leaves.parts.insert(asked, Rc::clone(&made));
+        Ok(made)
+    }
+
+    /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
+    pub(crate) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
+        let Ok(pattern) = &self.schema.pattern(id).pattern else {
+            return Vec::new();
+        };
+        let looks = pattern.looks.iter().map(|(_, want)| *want);
+        let all = std::iter::once(true).chain(looks).enumerate();
+        all.map(|(at, want)| (Asked::Pattern(id, at), want))
+            .collect()
+    }
+
+    /// `None` where every string matches.
+    fn string_dfa(&mut self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
+        let (patterns, formats, excluded) = key;
+        match (&patterns[..], &formats[..], &excluded[..]) {
+            ([], [(format, true)], []) => return Ok(Some(format_dfa(*format, None))),
+            ([], [(format, true), (part, true)], []) if format.part() == Some(*part) => {
+                return Ok(Some(format_dfa(*format, Some(*part))));
+            }
+            _ => {}
+        }
+        let mut conditions: Vec<(Vec<(Asked, bool)>, bool)> = Vec::new();
+        for (id, positive) in patterns {
+            let asked = self.asked_by(*id);
+            if !asked.is_empty() {
+                conditions.push((asked, *positive));
+            }
+        }
+        for (format, positive) in formats {
+            conditions.push((vec![(Asked::Format(*format), true)], *positive));
+        }
+        if !excluded.is_empty() {
+            conditions.push((vec![(Asked::Texts(excluded.clone()), true)], false));
+        }
+        let made = self.dfa_of(conditions);
+        made.map_err(|_| self.too_big(at, "the automaton of these strings"))
+    }
+
+    /// The strings that satisfy all of some conditions, or do not where they must not:
+    /// `None` where every string does.
+    fn dfa_of(
+        &mut self,
+        conditions: Vec<(Vec<(Asked, bool)>, bool)>,
+    ) -> Result<Option<Arc<CharDfa>>, TooBig> {
+        let mut asked: Vec<Asked> = Vec::new();
+        let mut parts: Vec<Rc<Part>> = Vec::new();
+        // What is wanted of the expressions of each condition, one after the other.
+        let mut wanted: Vec<(Vec<bool>, bool)> = Vec::new();
+        for (all, positive) in conditions {
+            let from = parts.len();
+            for (one, _) in &all {
+                parts.push(self.part(one.clone())?);
+            }
+            if positive && all.len() == 1 && parts[from].is_any {
+                parts.pop();
+                continue;
+            }
+            wanted.push((all.iter().map(|(_, want)| *want).collect(), positive));
+            asked.extend(all.into_iter().map(|(one, _)| one));
+        }
+        match (&parts[..], &wanted[..]) {
+            ([], _) => return Ok(None),
+            ([part], [(_, true)]) => return Ok(Some(Arc::new(CharDfa::of_part(part)))),
+            _ => {}
+        }
+        let product = match &self.leaves.product {
+            Some((known, product)) if *known == asked => Rc::clone(product),
+            _ => {
+                let parts: Vec<&Part> = parts.iter().map(|part| &**part).collect();
+                let made = Product::of(&parts, self.limit())?;
+                let made = Rc::new(made);
+                self.leaves.product = Some((asked, Rc::clone(&made)));
+                made
+            }
+        };
+        let holds = |verdict: u64| {
+            let mut bit = 0;
+            wanted.iter().all(|(wants, positive)| {
+                let mut all = true;
+                for want in wants {
+                    all &= (verdict & (1 << bit) != 0) == *want;
+                    bit += 1;
+                }
+                all == *positive
+            })
+        };
+        let trimmed = CharDfa::trimmed(&product, holds, self.limit())?;
+        Ok(Some(Arc::new(trimmed)))
+    }
+
+    /// The automaton of a shape of numbers.
+    pub(crate) fn number_dfa(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        if shape.is_bare() {
+            return self.bare_number(shape);
+        }
+        let mut key = shape.clone();
+        key.at = None;
+        if let Some(known) = self.leaves.numbers.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let made = self.make_number(shape)?;
+        self.leaves.numbers.insert(key, Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// The automaton of all numbers, or of all integers, or of all others: it is made
+    /// once in a process, but for the last one.
+    fn bare_number(&mut self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
+        let fraction = shape.fraction(self.options.integers);
+        let (common, cell) = match fraction {
+            Fraction::Any => (0, &ANY),
+            Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
+            Fraction::None(IntegerSpelling::ZeroFraction) => (2, &ZEROS),
+            Fraction::Required => {
+                if let Some(known) = &self.leaves.no_integers {
+                    return Ok(Arc::clone(known));
+                }
+                let made =
+                    Arc::new(self.number_of_re(shape, &numbers::range(None, None, fraction))?);
+                return Ok(Arc::clone(self.leaves.no_integers.insert(made)));
+            }
+        };
+        if let Some(known) = cell.get() {
+            return Ok(Arc::clone(known));
+        }
+        let re = match fraction {
+            Fraction::Any => numbers::any_number(),
+            _ => numbers::range(None, None, fraction),
+        };
+        let mut made = self.number_of_re(shape, &re)?;
+        made.common = Some(common);
+        Ok(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    }
+
+    fn number_of_re(&self, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
+        let limit = self.limit().times(20);
+        let dfa = CharDfa::new(&[(re, true)], limit)
+            .map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))?;
+        Ok(NumberDfa::new(&dfa))
+    }
+
+    /// The automaton of the numbers from zero on, or from one on: most bounds are these,
+    /// so it is made once in a process.
+    fn usual_number(&self, shape: &NumberShape) -> Option<Arc<NumberDfa>> {
+        static MADE: [OnceLock<Arc<NumberDfa>>; 4] = [const { OnceLock::new() }; 4];
+        let low = shape.low.as_ref().filter(|low| !low.exclusive)?;
+        if !low.value.is_zero() && !low.value.is_one() {
+            return None;
+        }
+        let from = usize::from(low.value.is_one());
+        let fraction = shape.fraction(self.options.integers);
+        let part = match fraction {
+            Fraction::Any => 0,
+            Fraction::None(IntegerSpelling::Plain) => 1,
+            _ => return None,
+        };
+        let is_usual = shape.high.is_none()
+            && shape.multiples.is_empty()
+            && shape.allowed.is_none()
+            && shape.excluded.is_empty();
+        if !is_usual {
+            return None;
+        }
+        let cell = &MADE[2 * from + part];
+        if let Some(known) = cell.get() {
+            return Some(Arc::clone(known));
+        }
+        let limit = self.limit();
+        let made = ranges::range(Some(low), None, fraction, limit).ok()?;
+        Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
+    }
+
+    fn make_number(&self, shape: &NumberShape) -> Result<Arc<NumberDfa>, Error> {
+        if let Some(known) = self.usual_number(shape) {
+            return Ok(known);
+        }
+        let limit = self.limit().times(20);
+        let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
+        let integers = self.options.integers;
+        if let Some(list) = &shape.allowed {
+            if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
+                return Ok(Arc::new(made));
+            }
+            let re = Re::alt(list.iter().map(|(d, written)| {
+                let plain = numbers::listed(d, Fraction::None(IntegerSpelling::Plain));
+                match (d.is_integer(), integers) {
+                    (true, IntegerSpelling::ZeroFraction) => {
+                        numbers::listed(d, Fraction::None(integers))
+                    }
+                    // As the schema wrote it, too.
+                    (true, _) if *written => Re::concat([plain, Re::literal(".0").optional()]),
+                    _ => plain,
+                }
+            }));
+            return self.number_of_re(shape, &re).map(Arc::new);
+        }
+        let fraction = shape.fraction(integers);
+        let (low, high) = (shape.low.as_ref(), shape.high.as_ref());
+        let range = match (low, high) {
+            (None, None) => self.number_of_re(shape, &numbers::range(None, None, fraction))?,
+            _ => ranges::range(low, high, fraction, limit).map_err(too_big)?,
+        };
+        let mut made = range;
+        if !shape.multiples.is_empty() {
+            made = multiples::among(made, &shape.multiples, fraction, limit).map_err(too_big)?;
+        }
+        if !shape.excluded.is_empty() {
+            let listed = Re::alt(shape.excluded.iter().flat_map(|d| {
+                let mut out = vec![numbers::listed(d, Fraction::Any)];
+                if d.is_zero() {
+                    out.push(Re::concat([Re::literal("-"), out[0].clone()]));
+                }
+                out
+            }));
+            let listed = self.number_of_re(shape, &listed)?;
+            made = made
+                .without(&listed, limit)
+                .ok_or(TooBig)
+                .map_err(too_big)?;
+        }
+        Ok(Arc::new(made))
+    }
+}
+
+/// The automaton of a format, alone or with its part, made once in a process.
+fn format_dfa(format: Format, part: Option<Format>) -> Arc<CharDfa> {
+    static MADE: [OnceLock<Arc<CharDfa>>; 2 * formats::COUNT] =
+        [const { OnceLock::new() }; 2 * formats::COUNT];
+    let cell = &MADE[2 * format as usize + usize::from(part.is_some())];
+    Arc::clone(cell.get_or_init(|| {
+        // The formats are constants; a test makes each of them.
+        let res: Vec<Re> = [Some(format), part]
+            .iter()
+            .flatten()
+            .map(|f| f.re())
+            .collect();
+        let parts: Vec<(&Re, bool)> = res.iter().map(|re| (re, true)).collect();
+        Arc::new(CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never()))
+    }))
+}

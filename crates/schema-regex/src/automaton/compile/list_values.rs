@@ -1,0 +1,246 @@
+//! Lists the values of items that must differ, where they are few, and refuses what could
+//! not be followed later.
+
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::compile::endless::Plainly;
+use crate::automaton::compile::heights;
+use crate::automaton::machine::enough_values::{Catalog, most_items};
+use crate::automaton::machine::node::{ArrayMachine, Node};
+use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::equality::canonical;
+use crate::automaton::run::scratch::{Config, NO_TEXT, Scratch, Top};
+use crate::automaton::run::ways_on::Tried;
+use crate::error::{Error, ErrorKind};
+use crate::ir::NodeId;
+
+/// The most values of a goal that are listed.
+pub(crate) const MAX_VALUES: usize = 2_000;
+/// The most pieces of text to list them.
+const MAX_PIECES: usize = 100_000;
+
+/// The values of a goal, as far as they were listed.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    /// Sorted, by canonical spelling.
+    pub(crate) values: Vec<Arc<str>>,
+    pub(crate) is_complete: bool,
+}
+
+impl SchemaAutomaton {
+    /// Lists the values of items that must differ, where they are few, and
+    /// solves emptiness again with what that says.
+    pub(crate) fn list_values(&mut self, unique: &[(usize, NodeId)]) -> Result<(), Error> {
+        // What is inside comes after what it is in.
+        for (n, at) in unique.iter().copied().rev() {
+            let Some(m) = &self.nodes[n].array else {
+                continue;
+            };
+            let catalog = self.catalog(m, at)?;
+            let is_needed = catalog.is_listed() || catalog.poor.contains(&true);
+            let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
+                continue;
+            };
+            if let Some(m) = &mut nodes[n].array {
+                m.catalog = catalog;
+            }
+            if is_needed {
+                heights::solve(nodes);
+            }
+        }
+        self.mark_nested(unique);
+        Ok(())
+    }
+
+    /// Marks the arrays with items in which others begin of whose values some are listed.
+    fn mark_nested(&mut self, unique: &[(usize, NodeId)]) {
+        let is_listed = |node: &Node| {
+            let array = node.array.as_ref();
+            array.is_some_and(|m| m.unique && m.catalog.is_listed())
+        };
+        if unique.len() < 2 || !self.nodes.iter().any(is_listed) {
+            return;
+        }
+        let mut nested: Vec<usize> = Vec::new();
+        for (n, _) in unique {
+            let mut met = vec![false; self.nodes.len()];
+            let mut todo = vec![*n];
+            while let Some(at) = todo.pop() {
+                let inner = (0..).map_while(|i| heights::inner(&self.nodes[at], i));
+                for to in inner {
+                    let to = to as usize;
+                    if met.get(to) == Some(&false) {
+                        met[to] = true;
+                        todo.push(to);
+                    }
+                }
+            }
+            if (0..met.len()).any(|at| met[at] && is_listed(&self.nodes[at])) {
+                nested.push(*n);
+            }
+        }
+        let Some(nodes) = Arc::get_mut(&mut self.nodes) else {
+            return;
+        };
+        for n in nested {
+            if let Some(m) = &mut nodes[n].array {
+                m.catalog.is_nested = true;
+            }
+        }
+    }
+
+    fn catalog(&self, m: &ArrayMachine, at: NodeId) -> Result<Catalog, Error> {
+        let mut x = Scratch::new();
+        let mut listed: Vec<Vec<Option<Vec<Arc<str>>>>> = Vec::new();
+        let mut least: Vec<Vec<u64>> = Vec::new();
+        for member in &m.members {
+            let node = self.nodes.get(member.node as usize);
+            let goals = node.map_or(0, |n| n.goals.len()) as u32;
+            let mut lists = Vec::new();
+            let mut counts = Vec::new();
+            for goal in 0..goals {
+                let plainly = self.plainly(member.node, goal);
+                if plainly == Plainly::Endless {
+                    lists.push(None);
+                    counts.push(u64::MAX);
+                    continue;
+                }
+                let many = self.least_amount(member.node, goal);
+                if many > MAX_VALUES as u64 || plainly == Plainly::Many {
+                    lists.push(None);
+                    counts.push(many.max(MAX_VALUES as u64 + 1));
+                    continue;
+                }
+                let listing = self.values(member.node, goal, &mut x);
+                counts.push(many.max(listing.values.len() as u64));
+                lists.push(listing.is_complete.then_some(listing.values));
+            }
+            listed.push(lists);
+            least.push(counts);
+        }
+        let mut catalog = Catalog::new(m, listed, least);
+        let refused = |why: &str| {
+            let pointer = &self.schema.node(at).pointer;
+            let message = format!("`uniqueItems`: {why}");
+            Err(Error::at(
+                ErrorKind::Refused,
+                pointer,
+                "uniqueItems",
+                message,
+            ))
+        };
+        for (t, thread) in (0..).zip(&m.threads) {
+            if !thread.unique {
+                continue;
+            }
+            if !catalog.is_followed(m, t) {
+                return refused(
+                    "together with `contains` or `prefixItems`, over so many listed values, it is not followed",
+                );
+            }
+            let needed = most_items(thread);
+            for (index, member) in m.members.iter().enumerate() {
+                if index as u64 >= needed {
+                    break;
+                }
+                for choice in member.of(t) {
+                    let is_listed = catalog.values(index, choice.goal).is_some();
+                    if is_listed || catalog.least(index, choice.goal) >= needed {
+                        continue;
+                    }
+                    let is_alike = m.members.len() == 1 && member.of(t).len() == 1;
+                    match self.exact_amount(member.node, choice.goal) {
+                        Some(_) if is_alike => catalog.poor[t as usize] = true,
+                        _ => {
+                            return refused(&format!(
+                                "whether there are {needed} different values is not found out; lower `minItems`, or list the values"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    /// How many values a goal has, if it is one automaton of strings or numbers and nothing
+    /// else, and few enough to be counted exactly.
+    fn exact_amount(&self, node: u32, goal: u32) -> Option<u64> {
+        let n = self.nodes.get(node as usize)?;
+        let units = n.units.iter().any(|goals| goals.contains(&goal));
+        let arrays = n
+            .array
+            .iter()
+            .flat_map(|m| m.threads.iter().map(|t| t.goal));
+        let objects = n
+            .object
+            .iter()
+            .flat_map(|m| m.threads.iter().map(|t| t.goal));
+        if units || arrays.chain(objects).any(|g| g == goal) {
+            return None;
+        }
+        let numbers = n.number.iter().flat_map(|m| m.leaves.iter());
+        let numbers = numbers.filter(|(g, _)| *g == goal).count();
+        let strings = n.string.iter().flat_map(|m| m.leaves.iter());
+        let strings: Vec<_> = strings.filter(|leaf| leaf.goal == goal).collect();
+        let is_exact = match (numbers, &strings[..]) {
+            (1, []) => true,
+            (0, [leaf]) => {
+                let counted = leaf.lengths.as_ref().is_none_or(|l| l.counts_all());
+                leaf.dfa.is_some() && counted
+            }
+            _ => false,
+        };
+        let amount = self.least_amount(node, goal);
+        (is_exact && amount < u64::MAX).then_some(amount)
+    }
+
+    /// The values of one goal of a node, where they are few.
+    pub(crate) fn values(&self, node: u32, goal: u32, x: &mut Scratch) -> Listing {
+        let set = x.add_list(&[goal]);
+        let first = Config {
+            top: Top::Value {
+                node,
+                set,
+                space: NO_SPACE,
+            },
+            stack: 0,
+            item: NO_TEXT,
+        };
+        let mut values: Vec<Arc<str>> = Vec::new();
+        let mut todo = vec![Tried::new(first)];
+        let mut pieces = 0;
+        x.searching = true;
+        let mut is_complete = true;
+        while let Some(at) = todo.pop() {
+            if !at.text.is_empty() && self.ends_at(at.config, x) {
+                let value: Arc<str> = canonical(&at.text).into();
+                if let Err(i) = values.binary_search(&value) {
+                    values.insert(i, value);
+                }
+                if values.len() > MAX_VALUES {
+                    is_complete = false;
+                    break;
+                }
+                continue;
+            }
+            if self.is_endless(&at.config, x) {
+                is_complete = false;
+                break;
+            }
+            let ways = self.ways(&at, MAX_VALUES + 1, x);
+            pieces += ways.len();
+            if pieces > MAX_PIECES {
+                is_complete = false;
+                break;
+            }
+            todo.extend(ways.into_iter().rev());
+        }
+        x.searching = false;
+        Listing {
+            values,
+            is_complete,
+        }
+    }
+}

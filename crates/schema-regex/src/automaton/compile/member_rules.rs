@@ -1,0 +1,212 @@
+//! What the alternatives of an object say of members, each rule once: alternatives are
+//! often many and have few rules among them, so that a name is asked about by rule and
+//! not by alternative.
+
+use std::collections::HashMap;
+
+use foldhash::quality::RandomState;
+
+use crate::automaton::compile::alternative::{MemberRule, ObjectShape, Scope, Source};
+use crate::automaton::compile::compiler::{Compiler, ConjId};
+use crate::automaton::compile::declared::{AllProperties, Properties};
+use crate::hash::{FxMap, FxSet};
+use crate::ir::{Name, NodeId, PatternId};
+use crate::normal::shape::Signed;
+
+/// The rules of some alternatives, numbered.
+pub(crate) struct Rules<'s> {
+    list: Vec<&'s MemberRule>,
+    /// The rules of each alternative, those of one after the other.
+    of: Vec<u32>,
+    /// Where those of each end.
+    ends: Vec<usize>,
+    /// The number of the list of rules that each alternative has, and how many lists
+    /// there are.
+    lists: (Vec<u32>, usize),
+}
+
+impl<'s> Rules<'s> {
+    pub(crate) fn new(shapes: &[(u32, &'s ObjectShape)]) -> Rules<'s> {
+        let mut rules = Rules {
+            list: Vec::new(),
+            of: Vec::new(),
+            ends: Vec::with_capacity(shapes.len()),
+            lists: (Vec::new(), 0),
+        };
+        // Rules with names are told apart by a hash that a schema cannot make collide.
+        let mut members: FxMap<(NodeId, u16, bool), u32> = FxMap::default();
+        let mut others: HashMap<&MemberRule, u32, RandomState> = HashMap::default();
+        for (_, shape) in shapes {
+            for rule in &shape.rules {
+                let fresh = rules.list.len() as u32;
+                let number = match rule {
+                    MemberRule::Members { node, atom, closed } => {
+                        *members.entry((*node, *atom, *closed)).or_insert(fresh)
+                    }
+                    _ => *others.entry(rule).or_insert(fresh),
+                };
+                if number == fresh {
+                    rules.list.push(rule);
+                }
+                rules.of.push(number);
+            }
+            rules.ends.push(rules.of.len());
+        }
+        let mut known: FxMap<&[u32], u32> = FxMap::default();
+        let lists = (0..shapes.len()).map(|shape| {
+            let fresh = known.len() as u32;
+            *known.entry(rules.of(shape)).or_insert(fresh)
+        });
+        let lists: Vec<u32> = lists.collect();
+        let count = known.len();
+        rules.lists = (lists, count);
+        rules
+    }
+
+    /// Each rule once.
+    pub(crate) fn list(&self) -> &[&'s MemberRule] {
+        &self.list
+    }
+
+    fn of(&self, shape: usize) -> &[u32] {
+        let from = shape.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.of[from..self.ends[shape]]
+    }
+
+    /// For each rule the properties of its location, if it has any.
+    pub(crate) fn properties<'p>(&self, all: &'p AllProperties) -> Vec<Option<&'p Properties>> {
+        let of_rule = |rule: &&MemberRule| match rule {
+            MemberRule::Members { node, atom, .. } => all.get(&(*node, *atom)),
+            _ => None,
+        };
+        self.list.iter().map(of_rule).collect()
+    }
+}
+
+/// What each of some rules says of a name, or of those of a class.
+#[derive(Default)]
+pub(crate) struct Said {
+    parts: Vec<Signed>,
+    /// Where the parts of each rule end.
+    ends: Vec<usize>,
+    /// What the rules of each list say together, once that was asked.
+    together: Vec<Option<ConjId>>,
+}
+
+impl Said {
+    fn by(&self, rule: u32) -> &[Signed] {
+        let at = rule as usize;
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.parts[from..self.ends[at]]
+    }
+}
+
+impl Compiler {
+    /// Asks all rules about a name, or (with `None`) those that no keyword names:
+    /// `value_of` is its location under a rule.
+    pub(crate) fn ask(
+        &self,
+        rules: &Rules<'_>,
+        name: Option<&str>,
+        matches: &dyn Fn(PatternId) -> bool,
+        value_of: impl Fn(usize) -> Option<NodeId>,
+        said: &mut Said,
+    ) {
+        said.parts.clear();
+        said.ends.clear();
+        said.together.clear();
+        said.together.resize(rules.lists.1, None);
+        for (i, rule) in rules.list.iter().enumerate() {
+            let from = said.parts.len();
+            self.rule_says(rule, name, matches, |_| value_of(i), &mut said.parts);
+            // Most rules say nothing of most names.
+            let mut at = from;
+            while let Some(part) = said.parts.get(at) {
+                match self.says(*part) {
+                    Some(true) => {
+                        said.parts.remove(at);
+                    }
+                    _ => at += 1,
+                }
+            }
+            said.ends.push(said.parts.len());
+        }
+    }
+
+    /// What the rules of an alternative say together.
+    pub(crate) fn conj_said(&mut self, rules: &Rules<'_>, shape: usize, said: &mut Said) -> ConjId {
+        let list = rules.lists.0[shape] as usize;
+        if let Some(known) = said.together[list] {
+            return known;
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        for rule in rules.of(shape) {
+            parts.extend_from_slice(said.by(*rule));
+        }
+        let conj = self.intern(&parts);
+        parts.clear();
+        self.parts = parts;
+        said.together[list] = Some(conj);
+        conj
+    }
+
+    /// The patterns that some rules look at, and the members that alternatives need, in
+    /// order, each once.
+    pub(crate) fn patterns_asked(
+        &self,
+        rules: &Rules<'_>,
+        shapes: &[(u32, &ObjectShape)],
+    ) -> Vec<PatternId> {
+        let mut ids: Vec<PatternId> = Vec::new();
+        let mut met: FxSet<(NodeId, u16)> = FxSet::default();
+        let mut of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
+            if met.insert((node, atom)) {
+                ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
+            }
+        };
+        let mut of_sources = |sources: &[Source], ids: &mut Vec<PatternId>| {
+            for source in sources {
+                if let Source::Members(node, atom) = source {
+                    of_members(*node, *atom, ids);
+                }
+            }
+        };
+        for rule in rules.list() {
+            match rule {
+                MemberRule::Members { node, atom, .. } => {
+                    of_sources(&[Source::Members(*node, *atom)], &mut ids);
+                }
+                MemberRule::Unevaluated(sources, _) => of_sources(sources, &mut ids),
+                MemberRule::Name(..) => {}
+            }
+        }
+        for witness in shapes.iter().flat_map(|(_, shape)| &shape.some) {
+            match &witness.scope {
+                Scope::Pattern(id) => ids.push(*id),
+                Scope::Additional(node, atom) => {
+                    of_sources(&[Source::Members(*node, *atom)], &mut ids);
+                }
+                Scope::Unevaluated(sources) => of_sources(sources, &mut ids),
+                Scope::Failing(_) => {}
+            }
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}
+
+/// Lists names, most of them once: those of alternatives are often the same ones, shared.
+#[derive(Default)]
+pub(crate) struct Names {
+    pub(crate) list: Vec<Name>,
+    met: FxSet<*const u8>,
+}
+
+impl Names {
+    pub(crate) fn add(&mut self, name: &Name) {
+        if self.met.insert(name.as_ptr()) {
+            self.list.push(Name::clone(name));
+        }
+    }
+}

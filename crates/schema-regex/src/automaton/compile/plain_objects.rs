@@ -1,0 +1,273 @@
+//! Objects of which one location says everything, by `properties` and `required`
+//! alone: most of them. Their machines are what [`Builder::object_machine`] makes
+//! too, without asking what is not there.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::automaton::compile::alternative::{MemberRule, ObjectShape};
+use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::compiler::{ConjId, NONE};
+use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::{
+    Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
+};
+use crate::error::Error;
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
+use crate::normal::shape::Signed;
+use crate::options::PropertyOrder;
+
+/// The most names that are required without being properties: each is compared
+/// with all.
+const MAX_REQUIRED: usize = 16;
+
+/// The most references in a row that are followed.
+const MAX_REFERENCES: usize = 8;
+
+impl Builder {
+    /// The machine of one alternative of one goal, if it is that plain.
+    pub(crate) fn plain_object(
+        &mut self,
+        goal: ConjId,
+        o: &ObjectShape,
+    ) -> Result<Option<ObjectMachine>, Error> {
+        if says_nothing_of_members(o) {
+            return self.any_members(o).map(Some);
+        }
+        let Some((node, atom, further)) = self.says_everything(goal, o) else {
+            return Ok(None);
+        };
+        let members = self.compiler.members(node, atom);
+        let list = members.names.list();
+        // Behind the properties come the names that are only required.
+        let Some(more) = self.required_in_order(node, |n| !members.names.has(n)) else {
+            return Ok(None);
+        };
+        let count = list.len() + more.len();
+        let mut words: Vec<Word> = Vec::with_capacity(count);
+        let sorted = members.names.sorted().iter();
+        words.extend(sorted.map(|at| word(&list[*at as usize].0, *at)));
+        if !more.is_empty() {
+            let more = (list.len() as u32..).zip(&more);
+            words.extend(more.map(|(number, name)| word(name, number)));
+            words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        }
+        let number = |name: &Name| match members.names.place(name) {
+            Some(place) => Some(place as u32),
+            None => {
+                let place = more.iter().position(|n| n == name);
+                place.map(|place| (list.len() + place) as u32)
+            }
+        };
+        let mut required: Vec<(u32, u32)> = Vec::with_capacity(o.required.len());
+        required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
+        required.sort_unstable();
+        let any_order = self.options().property_order == PropertyOrder::Any;
+        self.compiler.spend_many(node, count)?;
+        let mut declared = Vec::with_capacity(count);
+        for place in 0..count {
+            let list = self.compiler.members(node, atom).names.list();
+            let value = list.get(place).map_or(further, |(_, node)| *node);
+            declared.push(self.plain_member(value)?);
+        }
+        let member = self.plain_member(further)?;
+        let classes = match member.options.is_empty() {
+            true => Vec::new(),
+            false => vec![ExtraClass {
+                member,
+                count: None,
+            }],
+        };
+        let mut tracked: Few<u32> = std::iter::repeat_n(0, count.div_ceil(32)).collect();
+        let mut ranks: Vec<u32> = (0..count as u32).collect();
+        if any_order {
+            ranks.fill(LOOSE);
+            for r in &mut required {
+                r.0 = LOOSE;
+            }
+            for (n, member) in declared.iter().enumerate() {
+                if !member.options.is_empty() {
+                    tracked[n / 32] |= 1 << (n % 32);
+                }
+            }
+        }
+        let thread = ObjectThread {
+            ranks: ranks.into(),
+            required: required.into(),
+            by_number: !any_order,
+            ..thread(o)
+        };
+        Ok(Some(ObjectMachine {
+            threads: Box::new([thread]),
+            names: Words::new(words, 1),
+            declared: declared.into(),
+            ordered: !any_order && count > 0,
+            classes: classes.into(),
+            keys: None,
+            tracked,
+            cap: cap(o),
+            heads: OnceLock::new(),
+        }))
+    }
+
+    /// The machine of an alternative that admits any members.
+    fn any_members(&mut self, o: &ObjectShape) -> Result<ObjectMachine, Error> {
+        let class = ExtraClass {
+            member: self.plain_member(ALWAYS)?,
+            count: None,
+        };
+        Ok(ObjectMachine {
+            threads: Box::new([thread(o)]),
+            names: Words::default(),
+            declared: Box::default(),
+            ordered: false,
+            classes: Box::new([class]),
+            keys: None,
+            tracked: Few::default(),
+            cap: cap(o),
+            heads: OnceLock::new(),
+        })
+    }
+
+    /// The location of the members, and that of further ones, where a goal is one
+    /// location that leads nowhere else and has no patterns.
+    fn says_everything(&self, goal: ConjId, o: &ObjectShape) -> Option<(NodeId, u16, NodeId)> {
+        let &[
+            Signed {
+                node,
+                positive: true,
+            },
+        ] = self.compiler.conj(goal)
+        else {
+            return None;
+        };
+        let (node, atoms) = self.behind_references(node)?;
+        let leads_nowhere = |kind: &AtomKind| {
+            !matches!(
+                kind,
+                AtomKind::AllOf(_)
+                    | AtomKind::AnyOf(_)
+                    | AtomKind::OneOf(_)
+                    | AtomKind::Not(_)
+                    | AtomKind::If { .. }
+                    | AtomKind::Ref(_)
+                    | AtomKind::DependentRequired(_)
+                    | AtomKind::DependentSchemas(_)
+            )
+        };
+        if !is_plain(o) || !atoms.iter().all(|atom| leads_nowhere(&atom.kind)) {
+            return None;
+        }
+        let [
+            MemberRule::Members {
+                node: at,
+                atom,
+                closed,
+            },
+        ] = o.rules[..]
+        else {
+            return None;
+        };
+        let members = self.compiler.members(at, atom);
+        let further = if closed { NEVER } else { members.additional };
+        (at == node && members.patterns.is_empty()).then_some((node, atom, further))
+    }
+
+    /// The location to which one leads that says nothing itself, and its atoms.
+    fn behind_references(&self, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
+        for _ in 0..MAX_REFERENCES {
+            let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
+                return None;
+            };
+            match &atoms[..] {
+                [
+                    Atom {
+                        kind: AtomKind::Ref(to),
+                        ..
+                    },
+                ] => node = *to,
+                atoms => return Some((node, atoms)),
+            }
+        }
+        None
+    }
+
+    /// Some of the names that a location requires, each once, in the order of the
+    /// schema; `None` where they are many.
+    fn required_in_order(&self, node: NodeId, wanted: impl Fn(&str) -> bool) -> Option<Vec<Name>> {
+        let mut out: Vec<Name> = Vec::new();
+        if let Body::Atoms(atoms) = &self.compiler.schema.node(node).body {
+            for atom in atoms {
+                if let AtomKind::Required(names) = &atom.kind {
+                    for name in names.iter().filter(|n| wanted(n)) {
+                        if out.contains(name) {
+                            continue;
+                        }
+                        if out.len() == MAX_REQUIRED {
+                            return None;
+                        }
+                        out.push(Arc::clone(name));
+                    }
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// The member of the only thread that has to satisfy one location.
+    fn plain_member(&mut self, node: NodeId) -> Result<Member, Error> {
+        let conj = self.compiler.intern(&[Signed::yes(node)]);
+        if conj == NONE {
+            return Ok(Member {
+                node: u32::MAX,
+                options: Few::default(),
+            });
+        }
+        let choice = Choice {
+            thread: 0,
+            goal: 0,
+            take: 0,
+        };
+        Ok(Member {
+            node: self.node(&[conj])?,
+            options: Few::One(choice),
+        })
+    }
+}
+
+/// Whether nothing is said of names but which there are and which must be.
+fn is_plain(o: &ObjectShape) -> bool {
+    o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
+}
+
+fn says_nothing_of_members(o: &ObjectShape) -> bool {
+    o.rules.is_empty() && o.required.is_empty() && is_plain(o)
+}
+
+/// The thread of a plain object, without its names.
+fn thread(o: &ObjectShape) -> ObjectThread {
+    ObjectThread {
+        goal: 0,
+        ranks: Box::default(),
+        required: Box::default(),
+        min: o.min,
+        max: o.max,
+        implies: Box::default(),
+        witnesses: 0,
+        simple: o.min == 0 && o.max.is_none(),
+        by_number: true,
+    }
+}
+
+/// Up to where members are counted.
+fn cap(o: &ObjectShape) -> u32 {
+    let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
+    u32::try_from(cap).unwrap_or(u32::MAX)
+}
+
+fn word(text: &Name, number: u32) -> Word {
+    Word {
+        text: Arc::clone(text),
+        listed: Few::One(number),
+        excluded: Few::default(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Nodes that read the same texts in the same way, so that what is known of
+//! one holds for the other: two properties that are free strings.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::hash::FxMap;
+
+use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
+
+/// Gives every node its [`Node::alias`]. Arrays and objects stand for
+/// themselves. O(size of the nodes).
+pub(crate) fn solve(nodes: &mut [Node]) {
+    let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
+    // Of nodes without texts and bounds that a schema chose.
+    let mut plain: FxMap<Box<[u64]>, u32> = FxMap::default();
+    let mut key: Vec<u64> = Vec::with_capacity(32);
+    for (id, node) in (0..).zip(nodes) {
+        node.alias = id;
+        if node.array.is_some() || node.object.is_some() {
+            continue;
+        }
+        key.clear();
+        key.push(node.goals.len() as u64);
+        for goals in &node.units {
+            list(goals, &mut key);
+        }
+        number(node.number.as_deref(), &mut key);
+        string(node.string.as_deref(), &mut key);
+        let is_plain = node.string.as_ref().is_none_or(|m| m.free.is_some());
+        let known = match is_plain {
+            true => plain.get(&*key),
+            false => first.get(&*key),
+        };
+        if let Some(known) = known {
+            node.alias = *known;
+            continue;
+        }
+        match is_plain {
+            true => plain.insert(key.as_slice().into(), id),
+            false => first.insert(key.as_slice().into(), id),
+        };
+    }
+}
+
+fn list(items: &[u32], key: &mut Vec<u64>) {
+    key.push(items.len() as u64);
+    key.extend(items.iter().map(|&item| u64::from(item)));
+}
+
+fn number(machine: Option<&NumberMachine>, key: &mut Vec<u64>) {
+    let Some(machine) = machine else {
+        key.push(u64::MAX);
+        return;
+    };
+    key.push(machine.leaves.len() as u64);
+    for &(goal, dfa) in &machine.leaves {
+        key.extend([u64::from(goal), u64::from(dfa)]);
+    }
+    key.extend(
+        machine
+            .dfas
+            .iter()
+            .map(|dfa| Arc::as_ptr(dfa).addr() as u64),
+    );
+}
+
+fn string(machine: Option<&StringMachine>, key: &mut Vec<u64>) {
+    let Some(machine) = machine else {
+        key.push(u64::MAX);
+        return;
+    };
+    if let Some(leaf) = machine.free {
+        let goal = machine.leaves[leaf as usize].goal;
+        key.extend([u64::MAX - 1, u64::from(goal)]);
+        return;
+    }
+    key.extend([machine.leaves.len() as u64, u64::from(machine.cap)]);
+    for leaf in &machine.leaves {
+        key.extend([
+            u64::from(leaf.goal),
+            u64::from(leaf.listed) | u64::from(leaf.excludes) << 1,
+            leaf.dfa.map_or(u64::MAX, u64::from),
+            leaf.min,
+            leaf.max.map_or(0, |max| max.saturating_add(1)),
+            leaf.lengths
+                .as_ref()
+                .map_or(0, |lengths| Arc::as_ptr(lengths).addr() as u64),
+        ]);
+    }
+    key.extend(
+        machine
+            .dfas
+            .iter()
+            .map(|dfa| Arc::as_ptr(dfa).addr() as u64),
+    );
+    key.push(machine.words.list.len() as u64);
+    for word in &machine.words.list {
+        key.push(word.text.len() as u64);
+        key.extend(word.text.as_bytes().chunks(8).map(packed));
+        list(&word.listed, key);
+        list(&word.excluded, key);
+    }
+}
+
+/// Up to eight bytes as one number.
+fn packed(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))
+}

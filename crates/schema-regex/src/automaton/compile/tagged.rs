@@ -1,0 +1,182 @@
+//! Objects that a member tells apart: alternatives that exclude each other need no
+//! complements.
+
+use std::collections::HashSet;
+
+use crate::automaton::compile::alternative::Kind;
+use crate::automaton::compile::compiler::Compiler;
+use crate::budget::STEP;
+use crate::error::Error;
+use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::normal::shape::Signed;
+use crate::validate;
+
+/// How many members are tried that may tell objects apart.
+const MOST_TAGS: usize = 4;
+
+/// What asking whether a member lists its values takes, in units of work.
+const NAME: usize = 2;
+
+impl Compiler {
+    /// Whether no value of a kind can satisfy both locations, as far as that
+    /// is cheap to see.
+    pub(crate) fn exclude_each_other(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        kind: Kind,
+    ) -> Result<bool, Error> {
+        let key = (a.min(b), a.max(b), kind);
+        if let Some(known) = self.excluding.get(&key) {
+            return Ok(*known);
+        }
+        let answer = self.truth_of(a, kind) == Some(false)
+            || self.truth_of(b, kind) == Some(false)
+            || (kind == Kind::Object && self.tagged_apart(a, b)?);
+        self.excluding.insert(key, answer);
+        Ok(answer)
+    }
+
+    /// Whether objects all need a member of the same name of which each lists values, and
+    /// none lists one of another: then no two of them are satisfied at once.
+    pub(crate) fn all_tagged_apart(&mut self, nodes: &[NodeId], kind: Kind) -> bool {
+        let (Kind::Object, Some((first, others))) = (kind, nodes.split_first()) else {
+            return false;
+        };
+        let needed = self.needs(*first);
+        let tags = self.tags(*first);
+        let tags = tags.into_iter().filter(|(name, _)| needed.contains(name));
+        tags.take(MOST_TAGS).any(|(name, value)| {
+            let mut met = HashSet::new();
+            let mut is_new = |compiler: &mut Compiler, value: NodeId| {
+                let conj = compiler.intern(&[Signed::yes(value)]);
+                let values = compiler.candidates(conj);
+                values.is_some_and(|values| {
+                    // A value may be listed twice in one of them.
+                    let own: HashSet<String> = values.iter().map(validate::canonical).collect();
+                    own.into_iter().all(|value| met.insert(value))
+                })
+            };
+            is_new(self, value)
+                && others.iter().all(|other| {
+                    let known = self.tags(*other).into_iter().find(|(n, _)| *n == name);
+                    known.is_some_and(|(_, value)| {
+                        self.needs(*other).contains(&name) && is_new(self, value)
+                    })
+                })
+        })
+    }
+
+    /// Whether two objects have a member, required in one of them, of which
+    /// both list the values and share none.
+    fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+        self.work(a, NAME * (self.declares(a) + self.declares(b)))?;
+        let (tags_a, tags_b) = (self.tags(a), self.tags(b));
+        if tags_a.is_empty() || tags_b.is_empty() {
+            return Ok(false);
+        }
+        let (needs_a, needs_b) = (self.needs(a), self.needs(b));
+        let names = needs_a.len() + needs_b.len() + tags_b.len();
+        self.work(a, STEP + 2 * tags_a.len() * (1 + names))?;
+        for (name, node_a) in &tags_a {
+            let Some((_, node_b)) = tags_b.iter().find(|(n, _)| n == name) else {
+                continue;
+            };
+            if !needs_a.contains(name) && !needs_b.contains(name) {
+                continue;
+            }
+            let conj_a = self.intern(&[Signed::yes(*node_a)]);
+            let conj_b = self.intern(&[Signed::yes(*node_b)]);
+            let (Some(x), Some(y)) = (self.candidates(conj_a), self.candidates(conj_b)) else {
+                continue;
+            };
+            self.work(a, 16 * (x.len() + y.len()))?;
+            let own: HashSet<String> = x.iter().map(validate::canonical).collect();
+            if !y.iter().any(|v| own.contains(&validate::canonical(v))) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The locations that hold wherever this one does.
+    fn certain(&self, node: NodeId) -> Vec<NodeId> {
+        let mut out = vec![node];
+        let mut i = 0;
+        while i < out.len() && out.len() < 64 {
+            if let Body::Atoms(atoms) = &self.schema.node(out[i]).body {
+                let mut more: Vec<NodeId> = Vec::new();
+                for atom in atoms {
+                    match &atom.kind {
+                        AtomKind::Ref(n) => more.push(*n),
+                        AtomKind::AllOf(nodes) => more.extend(nodes),
+                        _ => {}
+                    }
+                }
+                for n in more {
+                    if !out.contains(&n) {
+                        out.push(n);
+                    }
+                }
+            }
+            i += 1;
+        }
+        out
+    }
+
+    fn tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
+        let mut out = Vec::new();
+        for n in self.certain(node) {
+            if let Body::Atoms(atoms) = &self.schema.node(n).body {
+                for atom in atoms {
+                    if let AtomKind::Members(m) = &atom.kind {
+                        for at in m.names.sorted() {
+                            let (name, value) = &m.names.list()[*at as usize];
+                            if self.lists(*value) {
+                                out.push((name.clone(), *value));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// How many members those locations declare.
+    fn declares(&self, node: NodeId) -> usize {
+        let certain = self.certain(node).into_iter();
+        let atoms = certain.filter_map(|n| match &self.schema.node(n).body {
+            Body::Atoms(atoms) => Some(atoms),
+            _ => None,
+        });
+        let members = atoms.flatten().map(|atom| match &atom.kind {
+            AtomKind::Members(m) => m.names.list().len(),
+            _ => 0,
+        });
+        members.sum()
+    }
+
+    fn lists(&self, node: NodeId) -> bool {
+        self.certain(node)
+            .iter()
+            .any(|n| match &self.schema.node(*n).body {
+                Body::Atoms(atoms) => atoms.iter().any(|a| matches!(a.kind, AtomKind::Values(_))),
+                _ => false,
+            })
+    }
+
+    fn needs(&self, node: NodeId) -> Vec<Name> {
+        let mut out = Vec::new();
+        for n in self.certain(node) {
+            if let Body::Atoms(atoms) = &self.schema.node(n).body {
+                for atom in atoms {
+                    if let AtomKind::Required(names) = &atom.kind {
+                        out.extend(names.iter().cloned());
+                    }
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,831 @@
+//! Hints for whoever walks: where text of a class is read in a loop, which
+//! cursor resembles another, and what a mask can depend on.
+
+use fsm_index::{ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
+use crate::automaton::machine::node::{Leaf, ObjectMachine, Span, StringMachine};
+use crate::automaton::run::scratch::{
+    Config, Frame, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
+};
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
+use crate::language::char_dfa::DEAD;
+use crate::options::Escapes;
+
+/// With what keys begin inside items that differ from those before them.
+const IN_ITEM: u32 = 33;
+
+impl SchemaAutomaton {
+    pub(crate) fn description(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Description {
+        if cursor.is_dead() {
+            return Description::Unknown;
+        }
+        let text = self.loop_at(cursor, horizon, x);
+        if top_tells(x.configs.get(cursor.0)) {
+            let free = self.free_text(cursor, x);
+            return Description::Top(TopText { text, free });
+        }
+        if let Some(text) = text {
+            return Description::Text(text);
+        }
+        let mut texts = Texts::default();
+        if self.list_names(cursor, x, &mut texts) {
+            return Description::Listed(texts);
+        }
+        let Some(like) = self.like(cursor, x) else {
+            return Description::Unknown;
+        };
+        let mut apart = Texts::default();
+        let is_told = self.list_differences(cursor, horizon, x, &mut apart);
+        Description::Like {
+            cursor: like,
+            apart: is_told.then_some(apart),
+        }
+    }
+
+    fn loop_at(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Option<TextLoop> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.node(node).string.as_ref()?;
+                self.string_loop(config, cursor, m, (node, set), text, horizon, x)
+            }
+            Top::Key(key)
+                if key.partial == Partial::None && key.text == UNKNOWN && key.is_further() =>
+            {
+                let usable = self.usable(config.stack, x);
+                let frame = x.peek(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                if usable.classes == 0 {
+                    return None;
+                }
+                let class = self.key_loop(m, key.state, usable.classes)?;
+                Some(TextLoop {
+                    class,
+                    next: cursor,
+                    steady: u32::MAX,
+                    alike: true,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn key_loop(&self, m: &ObjectMachine, state: u32, classes: u64) -> Option<ClassId> {
+        let Some(keys) = &m.keys else {
+            return Some(ANY_TEXT);
+        };
+        if state == DEAD {
+            return None;
+        }
+        let endless = (0..m.classes.len())
+            .any(|c| classes & (1 << c) != 0 && keys.counts[c][state as usize].is_none());
+        if !endless {
+            return None;
+        }
+        self.loops.class(&keys.dfa, keys.loops, state)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn string_loop(
+        &self,
+        config: Config,
+        cursor: Cursor,
+        m: &StringMachine,
+        (node, set): (u32, u32),
+        text: Str,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<TextLoop> {
+        if m.free.is_some() {
+            return Some(TextLoop {
+                class: ANY_TEXT,
+                next: cursor,
+                steady: u32::MAX,
+                alike: true,
+            });
+        }
+        if !text.words.is_none() {
+            return None;
+        }
+        let wanted = x.list(set);
+        let leaves: Vec<&Leaf> = m
+            .leaves
+            .iter()
+            .filter(|l| wanted.contains(&l.goal) && !l.listed)
+            .collect();
+        let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
+        let length = if text.length < m.cap {
+            text.length + 1
+        } else {
+            text.length
+        };
+        let next = Str { length, ..text };
+        if !string_live(m, set, &next, x) {
+            return None;
+        }
+        let class = match (with_dfa, &*m.dfas) {
+            (0, _) => ANY_TEXT,
+            (n, [dfa]) if n == leaves.len() && text.state != DEAD => {
+                self.loops.class(dfa, m.loops[0], text.state)?
+            }
+            _ => return None,
+        };
+        // What goes on in the string but not with the class begins with an
+        // escape.
+        let escaped = horizon.behind(b'\\') as u64;
+        let mut steady = u32::MAX;
+        for leaf in &leaves {
+            if leaf.dfa.is_some() {
+                if let Some(lengths) = &leaf.lengths {
+                    // Where the bounds can be met only a walk tells, for which
+                    // text may be free.
+                    let longest = horizon.bytes() as u64;
+                    if !lengths.are_far(text.length.into(), 2 * longest) {
+                        return None;
+                    }
+                    steady = steady.min(u32::try_from(longest).unwrap_or(u32::MAX));
+                }
+                continue;
+            }
+            let here = u64::from(text.length);
+            let mut far = u64::MAX;
+            if let Some(max) = leaf.max {
+                far = far.min(max.saturating_sub(here).saturating_sub(escaped));
+            }
+            if here < leaf.min {
+                // One character before the last that is missing no text can end.
+                far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
+            }
+            steady = steady.min(u32::try_from(far).unwrap_or(u32::MAX));
+        }
+        let next = Config {
+            top: Top::String {
+                node,
+                set,
+                text: next,
+            },
+            ..config
+        };
+        Some(TextLoop {
+            class,
+            next: Cursor(x.configs.add(next)),
+            steady,
+            alike: m.leaves.len() == 1,
+        })
+    }
+
+    /// The class of which any text may come, wherever that leads.
+    pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            return None;
+        }
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.node(node).string.as_ref()?;
+                let wanted = x.lists.get(set);
+                let live = |(i, leaf): (usize, &Leaf)| {
+                    let state = leaf_state(m, leaf, text.state, x);
+                    wanted.contains(&leaf.goal) && leaf_live(m, i, state, text.words, text.length)
+                };
+                let mut live = m.leaves.iter().enumerate().filter(|leaf| live(*leaf));
+                // Where nothing but the length counts, whatever may come by other leaves
+                // may come by this one.
+                let counted = live
+                    .clone()
+                    .map(|(_, leaf)| counted_text(leaf, text.length));
+                if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
+                    return Some(free);
+                }
+                // Text behind which this automaton is dead must be dead: nothing
+                // else may read it.
+                let (Some((_, leaf)), None) = (live.next(), live.next()) else {
+                    return None;
+                };
+                let d = leaf.dfa?;
+                let state = leaf_state(m, leaf, text.state, x);
+                let at = (*m.loops.get(d as usize)?, state);
+                let bounds = (leaf.lengths.as_deref(), text.length);
+                self.loops.free_within(&m.dfas[d as usize], at, bounds)
+            }
+            Top::Number { node, state, .. } => {
+                let m = self.node(node).number.as_ref()?;
+                let [dfa] = &*m.dfas else { return None };
+                free_digits(dfa, state)
+            }
+            Top::Key(key) if key.partial == Partial::None && key.is_further() => {
+                let usable = self.usable(config.stack, x);
+                let frame = x.peek(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                let keys = m.keys.as_ref()?;
+                let are_few = x.seen.get(frame.seen).list.len() < MANY_NAMES;
+                are_few.then(|| self.loops.free_name(keys, key.state, usable.classes))?
+            }
+            _ => None,
+        }
+    }
+
+    /// The class of which any text may come in a further name, if further
+    /// names of all classes may come.
+    fn free_names(&self, m: &ObjectMachine, state: u32, classes: u64) -> Option<ClassId> {
+        let keys = m.keys.as_ref()?;
+        let all = classes.count_ones() as usize == m.classes.len();
+        let endless = |state: u32| {
+            (0..m.classes.len()).any(|class| keys.counts[class][state as usize].is_none())
+        };
+        if !all || state == DEAD || !endless(state) {
+            return None;
+        }
+        self.loops.free(&keys.dfa, keys.loops, endless)
+    }
+
+    /// A cursor without the names and words that only single texts reach.
+    pub(crate) fn like(&self, cursor: Cursor, x: &mut Scratch) -> Option<Cursor> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            // One that differs from all before it.
+            let like = self.forgotten(config, x).filter(|_| x.forgets)?;
+            return Some(Cursor(x.configs.add(like)));
+        }
+        let top = match config.top {
+            Top::Key(key)
+                if key.partial == Partial::None && key.text == UNKNOWN && !key.is_further() =>
+            {
+                let usable = self.usable(config.stack, x);
+                let frame = x.frame(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
+                    return None;
+                }
+                Top::Key(Key {
+                    names: Span::NONE,
+                    used: Span::NONE,
+                    ..key
+                })
+            }
+            Top::Gap {
+                gap: Gap::BeforeKey | Gap::ObjectStart,
+                space,
+            } => {
+                let usable = self.usable(config.stack, x);
+                let frame = x.frame(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                let open = m.keys.is_none() || self.free_names(m, 0, usable.classes).is_some();
+                if usable.classes == 0 || !open || self.space.few(space).is_none() {
+                    return None;
+                }
+                Top::Gap {
+                    gap: Gap::BeforeFurther,
+                    space,
+                }
+            }
+            Top::String { node, set, text }
+                if text.partial == Partial::None && !text.words.is_none() =>
+            {
+                let m = self.node(node).string.as_ref()?;
+                let text = Str {
+                    words: Span::NONE,
+                    ..text
+                };
+                if !string_live(m, set, &text, x) {
+                    return None;
+                }
+                Top::String { node, set, text }
+            }
+            _ => return None,
+        };
+        Some(Cursor(x.configs.add(Config { top, ..config })))
+    }
+
+    /// Where a name differs from one that nobody has declared or used, which is
+    /// at its end, in any spelling of it: if a token reaches that far.
+    fn list_differences(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Texts,
+    ) -> bool {
+        let config = *x.configs.get(cursor.0);
+        if config.stack == 0 || is_kept(config.item) {
+            return false;
+        }
+        let frame = x.frame(config.stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        let state = match config.top {
+            Top::Key(key) => key.state,
+            _ => 0,
+        };
+        let classes = self.usable(config.stack, x).classes;
+        let seen = &x.seen.get(frame.seen).list;
+        // No spelling of a name is shorter than the name.
+        let (longest, (names, used, before)) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (
+                Some(horizon.before(b'"')),
+                (key.names, key.used, vec![Vec::new()]),
+            ),
+            Top::Gap { gap, space } => {
+                let Some(before) = self.openings(gap, space, out) else {
+                    return false;
+                };
+                let names = Span::all(m.names.list.len());
+                let between = horizon.apart(b'"').checked_sub(1);
+                (between, (names, Span::all(seen.len()), before))
+            }
+            _ => return false,
+        };
+        let is_short = |text: &&[u8]| longest.is_some_and(|longest| text.len() <= longest);
+        let mut escapes = false;
+        for before in before {
+            let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
+            let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
+            let used_names = seen[used.lo as usize..used.hi as usize].iter();
+            let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
+            let all = declared.chain(used_names);
+            if let Some(keys) = &m.keys {
+                // Names that differ from all these go on along each of them.
+                let others = (m.names.list.len() + seen.len()) as u64;
+                let goes_on = |text: &[u8]| keys.goes_on(state, text, (classes, others));
+                if !all.clone().all(goes_on) {
+                    return false;
+                }
+            }
+            let mut texts: Vec<&[u8]> = all.filter(is_short).collect();
+            if !names.is_none() && !used.is_none() {
+                texts.sort_unstable();
+            }
+            for text in texts {
+                escapes |= self.may_escape(text)
+                    && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
+                out.add(&[&before, text], b'"');
+            }
+        }
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
+        true
+    }
+
+    /// Whether some character of a name may be written as an escape: where none may,
+    /// an escape leads away from the name.
+    pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
+        let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        self.escapes == Escapes::All || name.iter().any(escaped)
+    }
+
+    /// What may stand before a name up to its quotation mark, if that is not
+    /// much; adds what may end the object instead.
+    fn openings(&self, gap: Gap, space: u32, out: &mut Texts) -> Option<Vec<Vec<u8>>> {
+        let mut before = self.space.few(space)?;
+        for white in &mut before {
+            if gap == Gap::ObjectStart {
+                out.add(&[white], b'}');
+            }
+            white.push(b'"');
+        }
+        Some(before)
+    }
+
+    /// The names that may come, where no further ones may.
+    fn list_names(&self, cursor: Cursor, x: &mut Scratch, out: &mut Texts) -> bool {
+        let config = *x.configs.get(cursor.0);
+        let (span, before) = match config.top {
+            Top::Key(key) if key.partial == Partial::None => (key.names, vec![Vec::new()]),
+            Top::Gap {
+                gap: gap @ (Gap::BeforeKey | Gap::ObjectStart),
+                space,
+            } => {
+                let Some(before) = self.openings(gap, space, out) else {
+                    return false;
+                };
+                (
+                    Span {
+                        hi: u32::MAX,
+                        ..Span::NONE
+                    },
+                    before,
+                )
+            }
+            _ => return false,
+        };
+        let frame = x.frame(config.stack).frame;
+        let usable = self.usable(config.stack, x);
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return false;
+        };
+        if usable.classes != 0 {
+            return false;
+        }
+        let hi = span.hi.min(m.names.list.len() as u32);
+        let mut escapes = false;
+        for before in before {
+            for word in &m.names.list[span.lo as usize..hi as usize] {
+                let n = word.listed[0];
+                if usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
+                    let tail = &word.text.as_bytes()[span.read as usize..];
+                    escapes |= self.may_escape(tail);
+                    // Behind what must be an escape it goes on in other spellings alone.
+                    let is_escape = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
+                    let plain = tail.iter().position(is_escape).unwrap_or(tail.len());
+                    let last = tail.get(plain).copied().unwrap_or(b'"');
+                    out.add(&[&before, &tail[..plain]], last);
+                }
+            }
+        }
+        if escapes {
+            out.branch_everywhere(b'\\');
+        }
+        true
+    }
+
+    /// The number of the automaton of a node's numbers, if they are without
+    /// bounds.
+    fn common_number(&self, node: u32) -> Option<u32> {
+        let m = self.node(node).number.as_ref()?;
+        match (&*m.leaves, &*m.dfas) {
+            ([_], [dfa]) => dfa.common,
+            _ => None,
+        }
+    }
+
+    /// Whether the key of the topmost level means the same under every schema:
+    /// strings that are free or only counted, and numbers without bounds. It
+    /// tells everything that can be read before their end.
+    pub(crate) fn is_plain(&self, top: Top, horizon: Horizon<'_>) -> bool {
+        match top {
+            Top::String { node, text, .. } => self.node(node).string.as_ref().is_some_and(|m| {
+                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                m.free.is_some() || counted(m, &text, bytes).is_some()
+            }),
+            Top::Number { node, .. } => self.common_number(node).is_some(),
+            _ => false,
+        }
+    }
+
+    /// How many levels may still be opened, alike where no token can tell, if no
+    /// value needs more than `tallest`.
+    pub(crate) fn room_told(
+        &self,
+        stack: u32,
+        tallest: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+    ) -> u32 {
+        self.room(stack, x).min(much_room(tallest, horizon))
+    }
+
+    /// Appends what the mask at a cursor can depend on; see
+    /// [`fsm_index::ByteAutomaton::key`].
+    pub(crate) fn key_of(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        if cursor.is_dead() {
+            return false;
+        }
+        let before = out.len();
+        let Config { top, stack, item } = *x.configs.get(cursor.0);
+        if is_kept(item) {
+            return false;
+        }
+        let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        // Where an item differs, what it opens is not compared.
+        if item == UNKNOWN_ITEM {
+            out.push(IN_ITEM);
+        }
+        match top {
+            Top::Value { node, set, space } => {
+                out.extend([1, self.node(node).alias, space]);
+                push_list(x, set, out);
+            }
+            Top::Unit { word, at, set } => {
+                out.extend([2, u32::from(word), u32::from(at)]);
+                push_list(x, set, out);
+            }
+            Top::Number {
+                node,
+                state,
+                set: _,
+            } if depth == 1 && stack != 0 && self.common_number(node).is_some() => {
+                // Before its end, one number without bounds is like the other.
+                let number = self.common_number(node).unwrap_or_default();
+                out.extend([11, number, state]);
+            }
+            Top::Number { node, set, state } => {
+                out.extend([3, self.node(node).alias]);
+                push_list(x, set, out);
+                let several = self
+                    .node(node)
+                    .number
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
+                push_state(x, state, several, out);
+            }
+            Top::String { node, set, text } => {
+                let Some(m) = self.node(node).string.as_ref() else {
+                    return false;
+                };
+                let Str {
+                    state,
+                    words,
+                    length,
+                    partial,
+                } = text;
+                if depth == 1 && m.free.is_some() {
+                    // Before its end, one free string is like the other.
+                    out.push(0);
+                    push_partial(partial, out);
+                } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
+                    // Likewise of strings that are only counted, how many
+                    // characters are missing and how many may come.
+                    out.extend([10, more, less]);
+                    push_partial(partial, out);
+                } else {
+                    out.extend([4, self.node(node).alias]);
+                    push_list(x, set, out);
+                    push_state(x, state, m.dfas.len() > 1, out);
+                    push_span(words, out);
+                    push_partial(partial, out);
+                    out.push(clamped(m, length, bytes));
+                }
+            }
+            Top::Key(key) => {
+                let Key {
+                    state,
+                    names,
+                    used,
+                    partial,
+                    text,
+                } = key;
+                if text != UNKNOWN {
+                    return false;
+                }
+                out.extend([5, state]);
+                push_partial(partial, out);
+                if depth == 1 && key.is_further() {
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
+                    // Without classes all further names are alike.
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                } else {
+                    push_span(names, out);
+                    push_span(used, out);
+                }
+            }
+            Top::Gap { gap, space } => {
+                out.extend([6, gap as u32, space]);
+                if depth == 1 && gap == Gap::BeforeFurther {
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                }
+                // Of an object whose member is open its frame may not be told.
+                if gap == Gap::Colon {
+                    let frame = x.peek(stack).frame;
+                    if let Some(m) = &self.node(frame.node).object {
+                        let goals = self.goals_of_member(stack, frame.member, x);
+                        out.push(self.node(m.member(frame.member).node).alias);
+                        push_list(x, goals, out);
+                    }
+                }
+            }
+            Top::End => out.push(7),
+        }
+        // What begins at the topmost level may open more.
+        let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
+        if !self.bounded && opens {
+            out.push(self.room_told(stack, self.tallest, horizon, x));
+        }
+        // Between names they are told apart from their first bytes on.
+        let names = matches!(
+            top,
+            Top::Key(_)
+                | Top::Gap {
+                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
+                    ..
+                }
+        );
+        if self.key_of_stack((stack, names), depth, horizon, x, out)
+            && out.len() - before <= MAX_KEY
+        {
+            return true;
+        }
+        out.truncate(before);
+        false
+    }
+
+    /// Appends what a mask can depend on below the topmost level, which may be before a
+    /// name or in it.
+    fn key_of_stack(
+        &self,
+        (stack, names): (u32, bool),
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let before = out.len();
+        let mut at = stack;
+        for _ in 1..depth {
+            if at == 0 {
+                break;
+            }
+            let below = x.peek(at).below;
+            let in_names = names && at == stack;
+            if (in_names || !self.push_object_summary(at, horizon, x, out))
+                && !push_frame(at, x, out)
+            {
+                return false;
+            }
+            if out.len() - before > MAX_KEY {
+                return false;
+            }
+            at = below;
+        }
+        if at == 0 {
+            out.push(9);
+        }
+        true
+    }
+}
+
+/// Whether the topmost level alone says of most tokens whether they may come.
+fn top_tells(config: &Config) -> bool {
+    !is_kept(config.item)
+        && match config.top {
+            Top::Value { .. } | Top::Number { .. } | Top::String { .. } => true,
+            Top::Key(key) => key.is_further() && key.text == UNKNOWN,
+            Top::Gap { gap, .. } => matches!(gap, Gap::Colon | Gap::BeforeFurther),
+            Top::Unit { .. } | Top::End => false,
+        }
+}
+
+/// How many bytes a name has at least that is written with an escape: one of two bytes
+/// where it has such a character, or else one of six for a character of three at most.
+fn shortest_escaped(name: &[u8]) -> usize {
+    let is_short = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/' | 0..=0x1F);
+    name.len() + if name.iter().any(is_short) { 1 } else { 3 }
+}
+
+/// As many levels as no token can open, in values that need no more than `tallest`.
+pub(crate) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
+    let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
+    tallest.saturating_add(u32::try_from(opened).unwrap_or(u32::MAX))
+}
+
+/// Appends the whole frame on top of a stack, if a mask can be told by it.
+fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
+    // A node is of an array or of an object; where an item began is for items alone, which
+    // have no key.
+    let Frame {
+        node,
+        is_object: _,
+        threads,
+        pos,
+        count,
+        used,
+        seen,
+        member,
+        start: _,
+    } = x.peek(stack).frame;
+    out.extend([8, node, pos, count, member]);
+    push_list(x, threads, out);
+    push_list(x, used, out);
+    let seen = x.seen.get(seen);
+    out.push(seen.list.len() as u32);
+    for name in seen.list.iter() {
+        out.push(name.len() as u32);
+        push_text(name, out);
+    }
+    !seen.unknown
+}
+
+/// The longest mask key, in words.
+const MAX_KEY: usize = 512;
+
+/// The text that may come by a leaf of which nothing but the length counts.
+fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
+    if leaf.dfa.is_some() || leaf.listed || leaf.excludes {
+        return None;
+    }
+    text_up_to(leaf.max.unwrap_or(u64::MAX), length)
+}
+
+/// Of a string of which only the characters are counted: how many must come at
+/// least, and one more than how many may; alike where `horizon` bytes cannot
+/// tell.
+fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
+    let [leaf] = &*m.leaves else { return None };
+    if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {
+        return None;
+    }
+    let clamp = |left: u64| u32::try_from(left).unwrap_or(u32::MAX).min(horizon + 1);
+    let length = u64::from(text.length);
+    let less = match leaf.max {
+        Some(max) => clamp(max.checked_sub(length)?) + 1,
+        None => 0,
+    };
+    Some((clamp(leaf.min.saturating_sub(length)), less))
+}
+
+/// A length, alike where no text of at most `horizon` bytes can tell.
+pub(crate) fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+    if m.cap == 0 {
+        return 0;
+    }
+    let exact = m.leaves.iter().any(|leaf| {
+        let far = |bound: u64| bound > u64::from(length) + u64::from(horizon);
+        let lengths = leaf.lengths.as_ref();
+        lengths.is_some_and(|l| !l.are_far(length.into(), horizon.into()))
+            || (u64::from(length) < leaf.min && !far(leaf.min))
+            || leaf
+                .max
+                .is_some_and(|max| !far(max) && u64::from(length) <= max)
+    });
+    if exact {
+        return length + 1 + (m.leaves.len() as u32);
+    }
+    // Which bounds lie ahead, far away.
+    m.leaves
+        .iter()
+        .filter(|leaf| u64::from(length) < leaf.min)
+        .count() as u32
+}
+
+pub(crate) fn push_list(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+    let list = x.lists.get(id);
+    out.push(list.len() as u32);
+    out.extend(list.iter());
+}
+
+/// What the values of further names must be: class, node and goals of each.
+fn push_values(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+    let values = x.lists.get(id);
+    out.push(values.len() as u32);
+    for value in values.chunks_exact(3) {
+        out.extend([value[0], value[1]]);
+        push_list(x, value[2], out);
+    }
+}
+
+pub(crate) fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {
+    if several {
+        push_list(x, state, out);
+    } else {
+        out.push(state);
+    }
+}
+
+pub(crate) fn push_span(span: Span, out: &mut Vec<u32>) {
+    out.extend([span.lo, span.hi, span.read]);
+}
+
+fn push_text(text: &str, out: &mut Vec<u32>) {
+    for chunk in text.as_bytes().chunks(4) {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        out.push(u32::from_le_bytes(word));
+    }
+}
+
+pub(crate) fn push_partial(partial: Partial, out: &mut Vec<u32>) {
+    match partial {
+        Partial::None => out.push(0),
+        Partial::Utf8 { bits, left, least } => out.extend([1, bits, u32::from(left), least]),
+        Partial::Escape => out.push(2),
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => out.extend([3, value, u32::from(digits), high]),
+        Partial::HighEscape { high } => out.extend([4, high]),
+        Partial::HighU { high } => out.extend([5, high]),
+    }
+}

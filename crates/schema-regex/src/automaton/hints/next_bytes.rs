@@ -1,0 +1,137 @@
+//! Which bytes can come next: a quick look, before a step is taken.
+
+use fsm_index::{ByteSet, Cursor};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{Node, StringMachine};
+use crate::automaton::run::scratch::{Gap, Key, Scratch, Str, Top};
+use crate::automaton::run::step::UNITS;
+use crate::automaton::run::string_bytes::Partial;
+use crate::language::char_dfa::DEAD;
+
+/// JSON's whitespace, which may come wherever a space machine says so.
+const WHITE: ByteSet = ByteSet::of(b" \t\n\r");
+const DIGITS: ByteSet = ByteSet::range(b'0', b'9');
+/// Inside a number, or behind it.
+const NUMBER: ByteSet = DIGITS.or(ByteSet::of(b"+-.eE,]}")).or(WHITE);
+/// A character that is not written plainly, or the end of a text.
+const QUOTE_OR_ESCAPE: ByteSet = ByteSet::of(b"\"\\");
+/// In a text: the bytes of UTF-8 that begin a character, but control characters.
+const TEXT: ByteSet = ByteSet::range(0x20, 0x7F).or(ByteSet::range(0xC2, 0xF4));
+const UTF8_REST: ByteSet = ByteSet::range(0x80, 0xBF);
+const ESCAPED: ByteSet = ByteSet::of(b"\"\\/bfnrtu");
+const HEX: ByteSet = DIGITS
+    .or(ByteSet::range(b'a', b'f'))
+    .or(ByteSet::range(b'A', b'F'));
+
+/// Of more names than these the first bytes are not looked at.
+const FEW_NAMES: u32 = 32;
+
+impl SchemaAutomaton {
+    /// All bytes that do not lead to nothing at a cursor, and perhaps others.
+    pub(crate) fn bytes_at(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {
+        if cursor.is_dead() {
+            return ByteSet::NONE;
+        }
+        let config = x.configs.get(cursor.0);
+        match config.top {
+            Top::Value { node, .. } => value(self.node(node)).or(WHITE),
+            Top::Unit { word, at, .. } => {
+                let rest = &UNITS[usize::from(word)][usize::from(at)..];
+                ByteSet::of(&rest[..rest.len().min(1)])
+            }
+            Top::Number { .. } => NUMBER,
+            Top::String { node, text, .. } => match &self.node(node).string {
+                Some(m) => string(m, &text),
+                None => ByteSet::NONE,
+            },
+            Top::Key(key) => self.key_bytes(key, config.stack, x),
+            Top::Gap { gap, .. } => gap_bytes(gap).or(WHITE),
+            Top::End => ByteSet::NONE,
+        }
+    }
+
+    fn key_bytes(&self, key: Key, stack: u32, x: &mut Scratch) -> ByteSet {
+        if key.partial != Partial::None {
+            return partial(key.partial);
+        }
+        // Of further names the key of the topmost level tells all.
+        let top = match key.is_further() {
+            true => x.peek(stack),
+            false => x.frame(stack),
+        };
+        let Some(m) = &self.node(top.frame.node).object else {
+            return ByteSet::NONE;
+        };
+        let few = key.names.hi - key.names.lo <= FEW_NAMES;
+        let further = (m.keys.is_none() || key.state != DEAD) && self.usable(stack, x).classes != 0;
+        if further || !few {
+            return TEXT;
+        }
+        let words = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+        first_bytes(words.iter().map(|word| &*word.text), key.names.read)
+    }
+}
+
+fn value(node: &Node) -> ByteSet {
+    const BEGINNINGS: [ByteSet; 3] = [ByteSet::of(b"n"), ByteSet::of(b"f"), ByteSet::of(b"t")];
+    let units = node.units.iter().zip(BEGINNINGS);
+    let units = units.filter(|(goals, _)| !goals.is_empty());
+    let mut bytes = units.fold(ByteSet::NONE, |bytes, (_, byte)| bytes.or(byte));
+    let mut put = |is: bool, beginnings: ByteSet| {
+        if is {
+            bytes = bytes.or(beginnings);
+        }
+    };
+    put(
+        node.number.is_some(),
+        DIGITS.or(const { ByteSet::of(b"-") }),
+    );
+    put(node.string.is_some(), const { ByteSet::of(b"\"") });
+    put(node.array.is_some(), const { ByteSet::of(b"[") });
+    put(node.object.is_some(), const { ByteSet::of(b"{") });
+    bytes
+}
+
+fn gap_bytes(gap: Gap) -> ByteSet {
+    match gap {
+        Gap::ObjectStart => const { ByteSet::of(b"\"}") },
+        Gap::BeforeKey | Gap::BeforeFurther => const { ByteSet::of(b"\"") },
+        Gap::Colon => const { ByteSet::of(b":") },
+        Gap::AfterMember => const { ByteSet::of(b",}") },
+        Gap::ArrayStart => const { ByteSet::of(b"]\"{[-nft").or(DIGITS) },
+        Gap::AfterItem => const { ByteSet::of(b",]") },
+    }
+}
+
+fn string(m: &StringMachine, text: &Str) -> ByteSet {
+    if text.partial != Partial::None {
+        return partial(text.partial);
+    }
+    // Where only words may come, a character that begins none of them is none.
+    let listed = m.leaves.iter().all(|leaf| leaf.listed) && m.free.is_none();
+    if !listed || text.words.hi - text.words.lo > FEW_NAMES {
+        return TEXT;
+    }
+    let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+    first_bytes(words.iter().map(|word| &*word.text), text.words.read)
+}
+
+/// How texts go on from some byte on, and the beginning of an escape.
+fn first_bytes<'t>(texts: impl Iterator<Item = &'t str>, read: u32) -> ByteSet {
+    let bytes = texts.filter_map(|text| text.as_bytes().get(read as usize));
+    bytes.fold(QUOTE_OR_ESCAPE, |bytes, &byte| {
+        bytes.or(ByteSet::range(byte, byte))
+    })
+}
+
+fn partial(partial: Partial) -> ByteSet {
+    match partial {
+        Partial::None => ByteSet::ALL,
+        Partial::Utf8 { .. } => UTF8_REST,
+        Partial::Escape => ESCAPED,
+        Partial::Hex { .. } => HEX,
+        Partial::HighEscape { .. } => const { ByteSet::of(b"\\") },
+        Partial::HighU { .. } => const { ByteSet::of(b"u") },
+    }
+}

@@ -1,0 +1,618 @@
+//! The inside of strings of one alternative and of further names, read without the
+//! rest of the automaton: what walks take most of their steps in.
+
+use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
+use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
+use crate::automaton::run::scratch::{Config, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::string_bytes as text;
+use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::length_bounds::Lengths;
+use crate::options::Escapes;
+
+impl SchemaAutomaton {
+    pub(crate) fn reader_at(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        if cursor.is_dead() {
+            return None;
+        }
+        let config = *x.configs.get(cursor.0);
+        if is_kept(config.item) {
+            return None;
+        }
+        let escapes = self.escapes;
+        match config.top {
+            Top::String { node, set, text } if text.partial == Partial::None => {
+                let m = self.node(node).string.as_ref()?;
+                let start = Place {
+                    state: text.state,
+                    length: text.length,
+                };
+                let rules = string_rules(m, &self.loops, &x.list(set), text, horizon)?;
+                Some(Box::new(Reader {
+                    escapes,
+                    start,
+                    rules,
+                }))
+            }
+            Top::Key(key)
+                if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
+            {
+                let classes = self.usable(config.stack, x).classes;
+                let frame = x.peek(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
+                    return None;
+                }
+                let start = Place {
+                    state: key.state,
+                    length: 0,
+                };
+                let rules = NameRules {
+                    keys: m.keys.as_ref(),
+                    loops: &self.loops,
+                    classes,
+                    are_few: x.seen.get(frame.seen).list.len() < MANY_NAMES,
+                };
+                Some(Box::new(Reader {
+                    escapes,
+                    start,
+                    rules,
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn behind_text(&self, cursor: Cursor, at: TextAt, x: &mut Scratch) -> Cursor {
+        let config = *x.configs.get(cursor.0);
+        let (place, partial) = unpack(at);
+        let top = match config.top {
+            Top::String { node, set, text } => {
+                let cap = self.node(node).string.as_ref().map_or(0, |m| m.cap);
+                let text = Str {
+                    state: place.state,
+                    // Single characters are counted up to the cap.
+                    length: text.length.max(place.length.min(cap)),
+                    partial,
+                    ..text
+                };
+                Top::String { node, set, text }
+            }
+            Top::Key(key) => Top::Key(Key {
+                state: place.state,
+                partial,
+                ..key
+            }),
+            other => other,
+        };
+        Cursor(x.configs.add(Config { top, ..config }))
+    }
+}
+
+/// Between two characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    state: u32,
+    length: u32,
+}
+
+/// What characters may come.
+trait Rules {
+    /// The state of the automaton behind a character; [`DEAD`] if there is none.
+    fn next(&self, state: u32, c: u32) -> u32;
+
+    /// The ends of a range around a code point, of which all lead to the same.
+    fn alike(&self, c: u32) -> (u32, u32);
+
+    /// Whether some character of a range leads to a place that lives.
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool;
+
+    /// Whether a text may go on, or end.
+    fn lives(&self, place: Place) -> bool;
+
+    /// Whether a text may end with a quote.
+    fn ends(&self, place: Place) -> bool;
+
+    /// Whether the number of characters makes a difference.
+    fn counts(&self) -> bool;
+
+    /// Whether it does so anywhere, be it behind the longest token.
+    fn is_bounded(&self) -> bool;
+
+    /// What text may come from a place on.
+    fn free_text(&self, place: Place) -> Option<FreeText>;
+
+    /// How many characters come from a place on before a text may end, at least.
+    fn least(&self, place: Place) -> usize;
+
+    /// The code points that lead nowhere from any place, control characters among them;
+    /// `None` if these are all that is known.
+    fn dead(&self) -> Option<&[(u32, u32)]>;
+
+    /// Numbers that tell these rules from others of the same automaton.
+    fn name(&self) -> [u64; 4];
+}
+
+/// Strings of one alternative, of which none is listed or left out.
+struct StringRules<'a> {
+    /// With the number of its first loop.
+    dfa: Option<(&'a CharDfa, u32)>,
+    loops: &'a Loops,
+    /// Where the bounds are met with the automaton.
+    lengths: Option<&'a Lengths>,
+    /// The least and the greatest number of characters.
+    min: u64,
+    max: u64,
+    counts: bool,
+}
+
+fn string_rules<'m>(
+    m: &'m StringMachine,
+    loops: &'m Loops,
+    wanted: &[u32],
+    text: Str,
+    horizon: Horizon<'_>,
+) -> Option<StringRules<'m>> {
+    let [leaf] = &*m.leaves else { return None };
+    let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
+    if !alone || !wanted.contains(&leaf.goal) {
+        return None;
+    }
+    if m.free.is_some() {
+        return Some(StringRules {
+            dfa: None,
+            loops,
+            lengths: None,
+            min: 0,
+            max: u64::MAX,
+            counts: false,
+        });
+    }
+    let dfa = match (leaf.dfa, &*m.dfas, &*m.loops) {
+        (Some(_), [dfa], [first]) if text.state != DEAD => Some((&**dfa, *first)),
+        (None, ..) => None,
+        _ => return None,
+    };
+    let lengths = leaf.lengths.as_deref();
+    let far = lengths.is_none_or(|l| l.are_far(text.length.into(), horizon.bytes() as u64));
+    Some(StringRules {
+        dfa,
+        loops,
+        lengths,
+        min: leaf.min,
+        max: leaf.max.unwrap_or(u64::MAX),
+        counts: match dfa {
+            Some(_) => !far,
+            None => leaf.min > 0 || leaf.max.is_some(),
+        },
+    })
+}
+
+impl Rules for StringRules<'_> {
+    #[inline]
+    fn next(&self, state: u32, c: u32) -> u32 {
+        self.dfa.map_or(0, |(dfa, _)| dfa.step(state, c))
+    }
+
+    fn alike(&self, c: u32) -> (u32, u32) {
+        self.dfa.map_or((0, 0x10_FFFF), |(dfa, _)| dfa.alike(c))
+    }
+
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
+        let lives = |state| {
+            let length = place.length + 1;
+            self.lives(Place { state, length })
+        };
+        match self.dfa {
+            Some((dfa, _)) => dfa.some_in(place.state, lo, hi, lives),
+            None => lives(0),
+        }
+    }
+
+    #[inline]
+    fn lives(&self, place: Place) -> bool {
+        if place.state == DEAD {
+            return false;
+        }
+        if !self.counts {
+            return true;
+        }
+        let length = u64::from(place.length);
+        match (self.dfa, self.lengths) {
+            (Some(_), Some(lengths)) => lengths.live(place.state, length),
+            (Some(_), None) => true,
+            (None, _) => length <= self.max,
+        }
+    }
+
+    fn ends(&self, place: Place) -> bool {
+        let length = u64::from(place.length);
+        match self.dfa {
+            Some((dfa, _)) => {
+                dfa.accepts(place.state) && self.lengths.is_none_or(|l| l.accepts(length))
+            }
+            None => (self.min..=self.max).contains(&length),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.counts
+    }
+
+    fn is_bounded(&self) -> bool {
+        match self.dfa {
+            Some(_) => self.lengths.is_some(),
+            None => self.counts,
+        }
+    }
+
+    fn free_text(&self, place: Place) -> Option<FreeText> {
+        match self.dfa {
+            Some((dfa, first)) => {
+                let bounds = (self.lengths, place.length);
+                self.loops.free_within(dfa, (first, place.state), bounds)
+            }
+            None => text_up_to(self.max, place.length),
+        }
+    }
+
+    fn least(&self, place: Place) -> usize {
+        let missing = self.min.saturating_sub(u64::from(place.length));
+        let missing = match self.is_bounded() {
+            true => usize::try_from(missing).unwrap_or(usize::MAX),
+            false => 0,
+        };
+        let way = self.dfa.map_or(0, |(dfa, _)| {
+            dfa.way_to(place.state, |state| dfa.accepts(state))
+        });
+        way.max(missing)
+    }
+
+    fn dead(&self) -> Option<&[(u32, u32)]> {
+        self.dfa.map(|(dfa, _)| dfa.dead_class(|_| true))
+    }
+
+    /// What the rules are made of lives as long as the automaton, so that its
+    /// address is a name.
+    fn name(&self) -> [u64; 4] {
+        let dfa = self
+            .dfa
+            .map_or(0, |(dfa, _)| std::ptr::from_ref(dfa).addr());
+        let lengths = self
+            .lengths
+            .map_or(0, |lengths| std::ptr::from_ref(lengths).addr());
+        let bounds = match self.is_bounded() {
+            true => [self.min, self.max],
+            false => [0, u64::MAX],
+        };
+        // The last bit tells strings from names.
+        let counts = 2 * u64::from(self.counts);
+        [dfa as u64 ^ counts, lengths as u64, bounds[0], bounds[1]]
+    }
+}
+
+/// Names that are neither declared nor used.
+struct NameRules<'a> {
+    keys: Option<&'a KeyMachine>,
+    loops: &'a Loops,
+    /// Of these classes.
+    classes: u64,
+    /// Whether there are fewer than [`MANY_NAMES`] before them.
+    are_few: bool,
+}
+
+impl Rules for NameRules<'_> {
+    #[inline]
+    fn next(&self, state: u32, c: u32) -> u32 {
+        self.keys.map_or(0, |keys| keys.dfa.step(state, c))
+    }
+
+    fn alike(&self, c: u32) -> (u32, u32) {
+        self.keys.map_or((0, 0x10_FFFF), |keys| keys.dfa.alike(c))
+    }
+
+    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
+        let lives = |state| self.lives(Place { state, ..place });
+        match self.keys {
+            Some(keys) => keys.dfa.some_in(place.state, lo, hi, lives),
+            None => true,
+        }
+    }
+
+    fn lives(&self, place: Place) -> bool {
+        let Some(keys) = self.keys else { return true };
+        let mut counts = keys.counts.iter().enumerate();
+        place.state != DEAD
+            && counts.any(|(class, counts)| {
+                self.classes & (1 << class) != 0 && counts[place.state as usize] != Some(0)
+            })
+    }
+
+    fn ends(&self, place: Place) -> bool {
+        let class = match self.keys {
+            Some(keys) => keys.class[place.state as usize],
+            None => 0,
+        };
+        class != NO_CLASS && self.classes & (1 << class) != 0
+    }
+
+    fn counts(&self) -> bool {
+        false
+    }
+
+    fn is_bounded(&self) -> bool {
+        false
+    }
+
+    fn dead(&self) -> Option<&[(u32, u32)]> {
+        let keys = self.keys?;
+        let follows = |state: u32| {
+            let mut counts = keys.counts.iter();
+            counts.any(|counts| counts[state as usize] != Some(0))
+        };
+        Some(keys.dfa.dead_class(follows))
+    }
+
+    fn least(&self, place: Place) -> usize {
+        self.keys.map_or(0, |keys| {
+            let ends = |state| self.ends(Place { state, ..place });
+            keys.dfa.way_to(place.state, ends)
+        })
+    }
+
+    fn free_text(&self, place: Place) -> Option<FreeText> {
+        match self.keys {
+            Some(_) if !self.are_few => None,
+            Some(keys) => self.loops.free_name(keys, place.state, self.classes),
+            None => text_up_to(u64::MAX, 0),
+        }
+    }
+
+    fn name(&self) -> [u64; 4] {
+        match self.keys {
+            Some(keys) => {
+                let keys = std::ptr::from_ref(keys).addr();
+                [keys as u64 | 1, self.classes, u64::from(self.are_few), 0]
+            }
+            // Any name may come, as any string may.
+            None => [0, 0, 0, u64::MAX],
+        }
+    }
+}
+
+struct Reader<R> {
+    escapes: Escapes,
+    start: Place,
+    rules: R,
+}
+
+/// Reads characters by the rules.
+struct Follow<'r, R>(&'r R);
+
+impl<R: Rules> Sink for Follow<'_, R> {
+    type State = Place;
+
+    #[inline]
+    fn put(&mut self, place: Place, c: u32) -> Option<Place> {
+        let next = Place {
+            state: self.0.next(place.state, c),
+            // Places that mean the same are to be one.
+            length: place.length + u32::from(self.0.is_bounded()),
+        };
+        self.0.lives(next).then_some(next)
+    }
+
+    fn some(&mut self, place: Place, lo: u32, hi: u32) -> bool {
+        self.0.some(place, lo, hi)
+    }
+}
+
+impl<R: Rules> ReadText for Reader<R> {
+    fn start(&self) -> TextAt {
+        pack(self.start, Partial::None)
+    }
+
+    #[inline]
+    fn step(&self, at: TextAt, byte: u8) -> TextStep {
+        let (place, partial) = unpack(at);
+        if partial == Partial::None && byte == b'"' {
+            return match self.rules.ends(place) {
+                true => TextStep::Leaves,
+                false => TextStep::Dead,
+            };
+        }
+        let mut sink = Follow(&self.rules);
+        match text::read(&mut sink, self.escapes, partial, place, byte) {
+            Some((partial, place)) => {
+                TextStep::To(pack(place, alike(partial, |c| self.rules.alike(c))))
+            }
+            None => TextStep::Dead,
+        }
+    }
+
+    fn language(&self) -> Option<[u64; 4]> {
+        let [first, others @ ..] = self.rules.name();
+        // No address goes as far as that.
+        let escapes = (self.escapes as u64) << 60;
+        let [a, b, c] = others;
+        Some([first ^ escapes, a, b, c])
+    }
+
+    fn is_ascii_next(&self, at: TextAt) -> bool {
+        let (place, partial) = unpack(at);
+        let beyond = [(0x80, 0xD7FF), (0xE000, 0x10_FFFF)];
+        let reads = |(lo, hi)| self.rules.some(place, lo, hi);
+        partial == Partial::None && !beyond.into_iter().any(reads)
+    }
+
+    fn free_text(&self, at: TextAt) -> Option<FreeText> {
+        let (place, partial) = unpack(at);
+        let is_between = partial == Partial::None;
+        is_between.then(|| self.rules.free_text(place))?
+    }
+
+    fn dead_class(&self) -> &[(u32, u32)] {
+        self.rules.dead().unwrap_or(&CONTROLS)
+    }
+
+    fn least_chars(&self) -> usize {
+        self.rules.least(self.start)
+    }
+
+    fn is_back(&self, at: TextAt) -> bool {
+        let (place, partial) = unpack(at);
+        partial == Partial::None
+            && place.state == self.start.state
+            && (!self.rules.counts() || place == self.start)
+    }
+}
+
+/// One of the beginnings of characters from which all goes on alike: texts then meet in
+/// few places. `range` gives the ends of a range around a code point, of which all lead
+/// to the same.
+fn alike(partial: Partial, range: impl Fn(u32) -> (u32, u32)) -> Partial {
+    let Partial::Utf8 { bits, left, least } = partial else {
+        return partial;
+    };
+    let size = 1 << (6 * u32::from(left));
+    let first = bits * size;
+    let (from, to) = range(first);
+    let from = from.max(LEAST[1]).next_multiple_of(size);
+    // All that begin so are characters.
+    let are_all = |first: u32| {
+        let last = first + (size - 1);
+        last <= to && (last < 0xD800 || first > 0xDFFF)
+    };
+    match first >= least && are_all(first) && are_all(from) {
+        true => Partial::Utf8 {
+            bits: from / size,
+            left,
+            least: LEAST[1],
+        },
+        false => partial,
+    }
+}
+
+fn pack(place: Place, partial: Partial) -> TextAt {
+    let (kind, more) = match partial {
+        Partial::None => (0, 0),
+        Partial::Utf8 { bits, left, least } => {
+            (1 | u32::from(left) << 8, bits << 2 | length(least))
+        }
+        Partial::Escape => (2, 0),
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => (3 | u32::from(digits) << 8 | high << 16, value),
+        Partial::HighEscape { high } => (4, high),
+        Partial::HighU { high } => (5, high),
+    };
+    TextAt([place.state, place.length, kind, more])
+}
+
+fn unpack(TextAt([state, length, kind, more]): TextAt) -> (Place, Partial) {
+    let partial = match kind & 0xFF {
+        0 => Partial::None,
+        1 => Partial::Utf8 {
+            bits: more >> 2,
+            left: (kind >> 8) as u8,
+            least: LEAST[(more & 3) as usize],
+        },
+        2 => Partial::Escape,
+        3 => Partial::Hex {
+            value: more,
+            digits: (kind >> 8) as u8,
+            high: kind >> 16,
+        },
+        4 => Partial::HighEscape { high: more },
+        _ => Partial::HighU { high: more },
+    };
+    (Place { state, length }, partial)
+}
+
+/// What never comes in a string as it is.
+const CONTROLS: [(u32, u32); 1] = [(0, 0x1F)];
+
+/// The least code points that take two, three and four bytes.
+const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
+
+fn length(least: u32) -> u32 {
+    LEAST.iter().position(|known| *known == least).unwrap_or(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_that_go_on_alike_are_one() {
+        let utf8 = |bits, left, least| Partial::Utf8 { bits, left, least };
+        let all = |_| (0, 0x10_FFFF);
+        let first = utf8(2, 1, 0x80);
+        for (bits, least) in [(2, 0x80), (0x1F, 0x80), (0x20, 0x800), (0x400, 0x1_0000)] {
+            assert!(alike(utf8(bits, 1, least), all) == first, "{bits:x}");
+        }
+        assert!(alike(utf8(1, 2, 0x800), all) == alike(utf8(0xF, 2, 0x800), all));
+        // Where the character may be too short, a surrogate, or beyond all, that counts.
+        for partial in [
+            utf8(0, 2, 0x800),
+            utf8(0xD, 2, 0x800),
+            utf8(0x360, 1, 0x800),
+            utf8(4, 3, 0x1_0000),
+            Partial::Escape,
+        ] {
+            assert!(alike(partial, all) == partial, "{partial:?}");
+        }
+        // As far as the characters are alike.
+        let from = |c| {
+            if c < 0x3000 {
+                (0, 0x2FFF)
+            } else {
+                (0x3000, 0x3FFF)
+            }
+        };
+        let later = alike(utf8(0xC5, 1, 0x800), from);
+        assert!(later == utf8(0xC0, 1, 0x80) && alike(utf8(0xC0, 1, 0x800), from) == later);
+        let split = |_| (0x3001, 0x303E);
+        assert!(alike(utf8(0xC0, 1, 0x800), split) == utf8(0xC0, 1, 0x800));
+    }
+
+    #[test]
+    fn places_are_packed_and_unpacked() {
+        let place = Place {
+            state: u32::MAX,
+            length: 7,
+        };
+        let utf8 = |bits, left, least| Partial::Utf8 { bits, left, least };
+        let hex = |value, digits, high| Partial::Hex {
+            value,
+            digits,
+            high,
+        };
+        let high = 0xDBFF;
+        for partial in [
+            Partial::None,
+            Partial::Escape,
+            utf8(0x1F, 1, 0x80),
+            utf8(0x0F_FF, 1, 0x800),
+            utf8(0x7_FFFF, 1, 0x1_0000),
+            utf8(7, 3, 0x1_0000),
+            hex(0, 0, 0),
+            hex(0xFFF, 3, high),
+            Partial::HighEscape { high },
+            Partial::HighU { high },
+        ] {
+            let (again, read) = unpack(pack(place, partial));
+            assert!(again == place && read == partial, "{partial:?}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Which characters values can do without, for vocabularies that cannot spell all.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::options::{Escapes, Whitespace};
+
+/// Code points, as inclusive ranges, ascending.
+type Chars = [(u32, u32)];
+
+impl SchemaAutomaton {
+    /// Whether each text can be finished without some characters, whatever came before, as
+    /// far as that is plain: what has an escape of other characters is not missed.
+    pub(crate) fn is_fine_without(&self, chars: &Chars) -> bool {
+        // Control characters stand in no string as they are.
+        let escaped = match self.escapes {
+            Escapes::Shortest => &[(0, 0x1F)][..],
+            Escapes::Standard => &[(0, 0x1F), (0x80, 0x10_FFFF)],
+            Escapes::All => &[(0, 0x10_FFFF)],
+        };
+        self.is_fine(chars, &without(chars, escaped))
+    }
+
+    /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may
+    /// stand for a character: for who spells strings as they are.
+    pub fn can_do_without_unescaped(&self, chars: &[(u32, u32)]) -> bool {
+        self.is_fine(chars, chars)
+    }
+
+    fn is_fine(&self, chars: &Chars, missed: &Chars) -> bool {
+        // Structure, digits, escapes and most names are of these.
+        if meets(chars, 0x20, 0x7E) {
+            return false;
+        }
+        if matches!(self.options.whitespace, Whitespace::Pattern(_)) && meets(chars, 0, 0x20) {
+            return false;
+        }
+        missed.is_empty()
+            || self.nodes.iter().all(|node| {
+                let string = node.string.as_ref();
+                let object = node.object.as_ref();
+                string.is_none_or(|m| are_strings_fine(m, missed))
+                    && object.is_none_or(|m| are_names_fine(m, missed))
+            })
+    }
+}
+
+fn are_strings_fine(m: &StringMachine, missed: &Chars) -> bool {
+    m.words.list.iter().all(|word| !has_any(&word.text, missed))
+        && m.dfas.iter().all(|dfa| dfa.ends_without(missed))
+        && m.leaves
+            .iter()
+            .all(|leaf| leaf.lengths.is_none() && !(leaf.excludes && leaf.max.is_some()))
+}
+
+fn are_names_fine(m: &ObjectMachine, missed: &Chars) -> bool {
+    m.names.list.iter().all(|name| !has_any(&name.text, missed)) && m.keys.is_none()
+}
+
+fn has_any(text: &str, chars: &Chars) -> bool {
+    text.chars()
+        .any(|c| meets(chars, u32::from(c), u32::from(c)))
+}
+
+fn meets(chars: &Chars, from: u32, to: u32) -> bool {
+    chars.iter().any(|&(a, b)| a <= to && from <= b)
+}
+
+/// Those of some code points that are not among others.
+fn without(chars: &Chars, others: &Chars) -> Vec<(u32, u32)> {
+    let mut out = Vec::new();
+    for &(mut from, to) in chars {
+        for &(a, b) in others {
+            if b < from || to < a {
+                continue;
+            }
+            if from < a {
+                out.push((from, a - 1));
+            }
+            from = b + 1;
+        }
+        if from <= to {
+            out.push((from, to));
+        }
+    }
+    out
+}
+
+impl CharDfa {
+    /// Whether each state leads to one that accepts by other code points than some.
+    fn ends_without(&self, chars: &Chars) -> bool {
+        let sizes = self.symbol_sizes();
+        let mut missed = vec![0u64; sizes.len()];
+        // No text has surrogates, which ranges may hold.
+        for &(from, to) in chars.iter().chain(&[(0xD800, 0xDFFF)]) {
+            self.each_symbol(from, to, |symbol, count| missed[symbol] += count);
+        }
+        let usable = |symbol: usize| missed[symbol] < sizes[symbol];
+        let states = 0..self.states() as u32;
+        let mut ends: Vec<bool> = states.clone().map(|state| self.accepts(state)).collect();
+        // As many rounds as the longest shortest way has steps; most automata need few.
+        loop {
+            let before = ends.iter().filter(|&&is| is).count();
+            if before == ends.len() {
+                return true;
+            }
+            for state in states.clone().rev() {
+                let leads = |to: u32| to != DEAD && ends[to as usize];
+                if !ends[state as usize]
+                    && self.targets(state).any(|(s, to)| usable(s) && leads(to))
+                {
+                    ends[state as usize] = true;
+                }
+            }
+            if ends.iter().filter(|&&is| is).count() == before {
+                return false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_without_others() {
+        let some = [(5, 9), (20, 30)];
+        assert_eq!(
+            without(&some, &[(0, 4), (7, 7), (25, 40)]),
+            [(5, 6), (8, 9), (20, 24)]
+        );
+        assert_eq!(without(&some, &[]), some);
+        assert!(without(&some, &[(0, 40)]).is_empty());
+        assert!(meets(&some, 9, 10) && !meets(&some, 10, 19));
+    }
+}

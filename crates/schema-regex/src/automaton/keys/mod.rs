@@ -1,0 +1,5 @@
+//! What masks are remembered by.
+
+pub(crate) mod common;
+pub(crate) mod object_summary;
+pub(crate) mod value_summary;

@@ -1,0 +1,167 @@
+//! Fingerprints of what a token can tell of a value that it begins: of an object in it no
+//! more than whether it may be empty and whether a name may come. Values of objects with
+//! different members are alike then, the whole values of most schemas among them.
+
+use fsm_index::{ByteSet, Horizon};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::hints::describe::much_room;
+use crate::automaton::keys::common::{MAX_NODES, Print, Printer};
+use crate::automaton::keys::object_summary::More;
+use crate::automaton::machine::lexicon::NAMES;
+use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
+use crate::automaton::run::scratch::Scratch;
+
+/// What is asked of a value, as far as tokens reach, and when that is all.
+#[derive(Debug)]
+pub(crate) struct ValueSummary {
+    print: Print,
+    /// With what the names in its objects begin: where a token goes on behind the
+    /// quotation mark with one of these, it reaches further.
+    heads: ByteSet,
+    /// A token with more bytes from a quotation mark on reaches further, too.
+    far: usize,
+}
+
+/// Bounds on the number of characters of a string are not told apart from here on: few
+/// tokens have as many bytes behind a quotation mark.
+const FAR: u64 = 64;
+
+/// The fingerprint of a node and of those in it that a token can reach.
+struct Near<'a> {
+    automaton: &'a SchemaAutomaton,
+    x: &'a Scratch,
+    printer: Printer,
+    nodes: usize,
+    tallest: u32,
+    heads: ByteSet,
+    far: usize,
+}
+
+impl SchemaAutomaton {
+    /// The fingerprint of a value of a node, on top of a stack, of which nothing was read
+    /// yet, if tokens reach no further and there is room for more than they open.
+    pub(crate) fn near(
+        &self,
+        node: u32,
+        stack: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+    ) -> Option<Print> {
+        let heads = horizon.name_heads(&NAMES)?;
+        let near = self.nodes.get(node as usize)?.near_print.get_or_init(|| {
+            let mut near = Near {
+                automaton: self,
+                x,
+                printer: Printer::new(),
+                nodes: 0,
+                tallest: 0,
+                heads: ByteSet::NONE,
+                far: usize::MAX,
+            };
+            near.node(node)?;
+            Some(Box::new(ValueSummary {
+                print: near.printer.finish(near.tallest),
+                heads: near.heads,
+                far: near.far,
+            }))
+        });
+        let near = near.as_deref()?;
+        if horizon.behind(b'"') > near.far {
+            return None;
+        }
+        let has_room = self.room(stack, x) >= much_room(near.print.tallest, horizon);
+        (has_room && !near.heads.meets(heads)).then_some(near.print)
+    }
+}
+
+impl Near<'_> {
+    /// `None` if it takes more to tell.
+    fn node(&mut self, id: u32) -> Option<()> {
+        // A member that never may come has no node.
+        let node = self.automaton.nodes.get(id as usize)?;
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return None;
+        }
+        self.heights(&node.heights);
+        let is_any = node.is_any(id);
+        self.printer.add(u64::from(is_any));
+        self.printer.add(node.goals.len() as u64);
+        // How tall a value is does not matter where there is room.
+        let empty = node
+            .heights
+            .iter()
+            .map(|height| u64::from(*height == EMPTY));
+        empty.for_each(|empty| self.printer.add(empty));
+        self.printer.units_and_numbers(node)?;
+        self.printer.add(u64::from(node.string.is_some()));
+        if let Some(m) = &node.string {
+            self.string(m)?;
+        }
+        if is_any {
+            return Some(());
+        }
+        self.printer.add(u64::from(node.object.is_some()));
+        if node.object.is_some() {
+            self.object(id)?;
+        }
+        self.printer.add(u64::from(node.array.is_some()));
+        if let Some(m) = &node.array {
+            self.printer.array(m)?;
+            let mut nodes = m.members.iter().map(|member| member.node);
+            nodes.try_for_each(|node| self.node(node))?;
+        }
+        Some(())
+    }
+
+    /// A string of which nothing was read.
+    fn string(&mut self, m: &StringMachine) -> Option<()> {
+        let is_counted = |leaf: &Leaf| {
+            let asks = leaf.listed || leaf.excludes || leaf.dfa.is_some();
+            !asks && leaf.lengths.is_none()
+        };
+        let are_counted = m.words.list.is_empty() && m.leaves.iter().all(is_counted);
+        self.printer.add(u64::from(are_counted));
+        if !are_counted {
+            return self.printer.string(m);
+        }
+        self.printer.add(m.leaves.len() as u64);
+        for leaf in &m.leaves {
+            if leaf.min > FAR || leaf.max.is_some_and(|max| max >= FAR) {
+                self.far = FAR as usize;
+            }
+            self.printer.add(u64::from(leaf.goal));
+            self.printer.add(leaf.min.min(FAR));
+            self.printer.add(leaf.max.unwrap_or(FAR).min(FAR));
+        }
+        Some(())
+    }
+
+    /// An object of which nothing was read.
+    fn object(&mut self, id: u32) -> Option<()> {
+        let plain = self.automaton.plain_start(id)?;
+        let (more, _) = plain.more(self.x)?;
+        let m = self.automaton.node(id).object.as_ref()?;
+        match more {
+            More::None => {}
+            More::Declared | More::Further => self.heads = self.heads.or(self.automaton.heads(m)),
+            More::OfClasses => return None,
+        }
+        let (can_end, ends) = plain.ends(self.x);
+        self.printer.add(u64::from(plain.thread().goal));
+        self.printer.add(more as u64);
+        self.printer.add(u64::from(can_end) | u64::from(ends) << 1);
+        let classes = m.classes.iter().map(|class| &class.member);
+        let members = m.declared.iter().chain(classes);
+        for node in members.filter_map(|member| self.automaton.nodes.get(member.node as usize)) {
+            self.heights(&node.heights);
+        }
+        Some(())
+    }
+
+    fn heights(&mut self, heights: &[u32]) {
+        let heights = heights.iter().copied().filter(|height| *height != EMPTY);
+        self.tallest = heights.fold(self.tallest, u32::max);
+    }
+}

@@ -1,0 +1,591 @@
+//! Whether there are values enough for the items that an array still needs: a matching of
+//! places to values that were not there before, and the values that no such matching can
+//! do without.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::automaton::machine::live::{Live, counts_hold};
+use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
+use crate::hash::FxSet;
+
+/// What is known of the values of items that must differ.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    /// The values of all goals that have few: sorted, by canonical spelling.
+    pub(crate) all: Box<[Arc<str>]>,
+    /// For each member and each goal of it the numbers of its values, where they are few.
+    pub(crate) lists: Vec<Vec<Option<Box<[u32]>>>>,
+    /// For each member and each goal at least how many values there are: as many as there
+    /// are numbers where there is no end.
+    pub(crate) least: Vec<Vec<u64>>,
+    /// The least of those of goals that are not listed.
+    pub(crate) plenty: u64,
+    /// The threads for which there are too few values.
+    pub(crate) poor: Box<[bool]>,
+    /// Whether other arrays may begin in an item of whose values some are listed.
+    pub(crate) is_nested: bool,
+}
+
+/// Alike places of an array, and the values that they may have.
+struct Places {
+    values: Vec<u32>,
+    count: u64,
+}
+
+/// A matching that gives all places a value of their own.
+struct Matching {
+    /// For each value one more than the number of the places that have it.
+    owner: Vec<u32>,
+}
+
+impl Catalog {
+    /// From the values of the goals that have few, and how many there are at least.
+    pub(crate) fn new(
+        m: &ArrayMachine,
+        listed: Vec<Vec<Option<Vec<Arc<str>>>>>,
+        least: Vec<Vec<u64>>,
+    ) -> Catalog {
+        let values = listed.iter().flatten().flatten().flatten();
+        let mut all: Vec<Arc<str>> = values.cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        let counts = listed.iter().flatten().zip(least.iter().flatten());
+        let unlisted = counts.filter(|(list, _)| list.is_none());
+        let plenty = unlisted.map(|(_, many)| *many).min().unwrap_or(u64::MAX);
+        let number = |value: &Arc<str>| all.binary_search(value).ok().map(|n| n as u32);
+        let mut lists: Vec<Vec<Option<Box<[u32]>>>> = Vec::new();
+        if listed.iter().flatten().any(Option::is_some) {
+            let numbers = |list: &Vec<Arc<str>>| list.iter().filter_map(number).collect();
+            let goals = |goals: &Vec<Option<Vec<Arc<str>>>>| {
+                let lists = goals.iter().map(|list| list.as_ref().map(numbers));
+                lists.collect()
+            };
+            lists = listed.iter().map(goals).collect();
+        }
+        Catalog {
+            all: all.into(),
+            lists,
+            least,
+            plenty,
+            poor: vec![false; m.threads.len()].into(),
+            is_nested: false,
+        }
+    }
+
+    /// Whether so many items may be there, and some more, without any bearing of their
+    /// values on what may come, but that they must differ.
+    pub(crate) fn only_compares(&self, items: usize) -> bool {
+        let items = items as u64 + SOME_ITEMS;
+        !self.is_listed() && !self.is_nested && items < self.plenty
+    }
+
+    /// At least how many values a goal of a member has.
+    pub(crate) fn least(&self, at: usize, goal: u32) -> u64 {
+        let counts = self.least.get(at);
+        let count = counts.and_then(|counts| counts.get(goal as usize));
+        count.copied().unwrap_or(0)
+    }
+
+    /// The values of a goal of a member, where they are listed.
+    pub(crate) fn values(&self, at: usize, goal: u32) -> Option<impl Iterator<Item = &str>> {
+        let list = self.list(at, goal)?.iter();
+        Some(list.map(|number| &*self.all[*number as usize]))
+    }
+
+    /// Whether the values of some goal are listed.
+    pub(crate) fn is_listed(&self) -> bool {
+        !self.lists.is_empty()
+    }
+
+    fn list(&self, at: usize, goal: u32) -> Option<&[u32]> {
+        self.lists.get(at)?.get(goal as usize)?.as_deref()
+    }
+
+    fn taken(&self, seen: &[Arc<str>]) -> Vec<bool> {
+        let mut taken = vec![false; self.all.len()];
+        for item in seen {
+            if let Ok(at) = self.all.binary_search(item) {
+                taken[at] = true;
+            }
+        }
+        taken
+    }
+
+    /// Whether distinct values can be found for the items that a thread still needs from
+    /// an index on.
+    pub(crate) fn has_room(
+        &self,
+        m: &ArrayMachine,
+        (thread, ext): (u32, u32),
+        index: u32,
+        seen: &[Arc<str>],
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        if !t.unique {
+            return true;
+        }
+        if self.poor.get(thread as usize) == Some(&true) {
+            return false;
+        }
+        if !self.is_listed() {
+            return true;
+        }
+        let taken = self.taken(seen);
+        match t.counts.is_empty() {
+            true => self.matching(m, thread, index, &taken).is_some(),
+            false => self.counted(m, (thread, ext), index, &taken),
+        }
+    }
+
+    /// The values of which an item before the index cannot have one, since all that is to
+    /// come needs it: `None` if there is no room whatever it has.
+    pub(crate) fn critical(
+        &self,
+        m: &ArrayMachine,
+        (thread, ext): (u32, u32),
+        index: u32,
+        seen: &[Arc<str>],
+    ) -> Option<Vec<Arc<str>>> {
+        let t = &m.threads[thread as usize];
+        if !t.unique {
+            return Some(Vec::new());
+        }
+        if self.poor.get(thread as usize) == Some(&true) {
+            return None;
+        }
+        if !self.is_listed() {
+            return Some(Vec::new());
+        }
+        let mut taken = self.taken(seen);
+        if t.counts.is_empty() {
+            let (places, matching) = self.matching(m, thread, index, &taken)?;
+            let numbers = matching.indispensable(&places, &taken);
+            return Some(self.named(numbers));
+        }
+        if !self.counted(m, (thread, ext), index, &taken) {
+            return None;
+        }
+        let mut critical = Vec::new();
+        // Values of the same kinds are alike.
+        let mut known: Vec<(Vec<u32>, bool)> = Vec::new();
+        for value in 0..self.all.len() {
+            if taken[value] {
+                continue;
+            }
+            let kind = self.kind_of(m, thread, index, value as u32);
+            let is_critical = match known.iter().find(|(k, _)| *k == kind) {
+                Some((_, is)) => *is,
+                None => {
+                    taken[value] = true;
+                    let is = !self.counted(m, (thread, ext), index, &taken);
+                    taken[value] = false;
+                    known.push((kind, is));
+                    is
+                }
+            };
+            if is_critical {
+                critical.push(value as u32);
+            }
+        }
+        Some(self.named(critical))
+    }
+
+    fn named(&self, numbers: Vec<u32>) -> Vec<Arc<str>> {
+        let values = numbers.into_iter();
+        values.map(|n| Arc::clone(&self.all[n as usize])).collect()
+    }
+
+    /// The choices, by place and number, that a value may be.
+    fn kind_of(&self, m: &ArrayMachine, thread: u32, index: u32, value: u32) -> Vec<u32> {
+        let last = m.members.len() - 1;
+        let mut out = Vec::new();
+        for at in (index as usize).min(last)..=last {
+            for (c, choice) in (0..).zip(m.members[at].of(thread)) {
+                let list = self.list(at, choice.goal).unwrap_or_default();
+                if list.binary_search(&value).is_ok() {
+                    out.extend([at as u32, c]);
+                }
+            }
+        }
+        out
+    }
+
+    /// What the places from an index on may have that must have a value, alike ones
+    /// together; those that have values without end are left out.
+    fn places(&self, m: &ArrayMachine, thread: u32, index: u32, taken: &[bool]) -> Vec<Places> {
+        let t = &m.threads[thread as usize];
+        let last = m.members.len() - 1;
+        let mut out: Vec<Places> = Vec::new();
+        let mut i = u64::from(index);
+        while i < t.min {
+            let at = usize::try_from(i).map_or(last, |i| i.min(last));
+            let count = if at == last { t.min - i } else { 1 };
+            i += count;
+            let choices = m.members[at].of(thread);
+            let lists = choices.iter().map(|c| self.list(at, c.goal));
+            let Some(lists) = lists.collect::<Option<Vec<&[u32]>>>() else {
+                continue;
+            };
+            let mut values: Vec<u32> = lists.concat();
+            values.retain(|value| !taken[*value as usize]);
+            if lists.len() > 1 {
+                values.sort_unstable();
+                values.dedup();
+            }
+            out.push(Places { values, count });
+        }
+        out
+    }
+
+    fn matching(
+        &self,
+        m: &ArrayMachine,
+        thread: u32,
+        index: u32,
+        taken: &[bool],
+    ) -> Option<(Vec<Places>, Matching)> {
+        let places = self.places(m, thread, index, taken);
+        let mut matching = Matching {
+            owner: vec![0; taken.len()],
+        };
+        for (number, here) in places.iter().enumerate() {
+            if (here.values.len() as u64) < here.count {
+                return None;
+            }
+            let mut missing = here.count;
+            for value in &here.values {
+                let owner = &mut matching.owner[*value as usize];
+                if missing > 0 && *owner == 0 {
+                    *owner = number as u32 + 1;
+                    missing -= 1;
+                }
+            }
+            for _ in 0..missing {
+                if !matching.find(&places, number) {
+                    return None;
+                }
+            }
+        }
+        Some((places, matching))
+    }
+
+    /// The same where items are counted as well.
+    fn counted(&self, m: &ArrayMachine, at: (u32, u32), index: u32, taken: &[bool]) -> bool {
+        let last = m.members.len() - 1;
+        match index as usize >= last {
+            true => self.counted_alike(m, at, index, taken),
+            false => self.counted_one(m, at, index, taken),
+        }
+    }
+
+    /// Where all places are alike: how many values of each kind are taken.
+    fn counted_alike(
+        &self,
+        m: &ArrayMachine,
+        (thread, ext): (u32, u32),
+        index: u32,
+        taken: &[bool],
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let last = m.members.len() - 1;
+        let choices = m.members[last].of(thread);
+        // How many values have which choices.
+        let mut kinds: Vec<(Vec<u32>, u64)> = Vec::new();
+        let mut of_value: Vec<Vec<u32>> = vec![Vec::new(); self.all.len()];
+        for choice in choices {
+            match self.list(last, choice.goal) {
+                None => kinds.push((vec![choice.take], u64::MAX)),
+                Some(list) => {
+                    for value in list.iter().filter(|value| !taken[**value as usize]) {
+                        of_value[*value as usize].push(choice.take);
+                    }
+                }
+            }
+        }
+        of_value.retain(|takes| !takes.is_empty());
+        of_value.sort_unstable();
+        for takes in of_value {
+            match kinds.last_mut() {
+                Some((known, count)) if *known == takes && *count != u64::MAX => *count += 1,
+                _ => kinds.push((takes, 1)),
+            }
+        }
+        let wanted = t.min.saturating_sub(u64::from(index));
+        // No item more than are asked for is ever needed.
+        let counts = t.counts.iter().map(|c| u64::from(c.min));
+        let most = wanted.max(counts.fold(0, u64::saturating_add));
+        let most = t
+            .max
+            .map_or(most, |max| most.min(max.saturating_sub(u64::from(index))));
+        let mut met: FxSet<(u32, u64)> = FxSet::default();
+        met.insert((ext, 0));
+        for (takes, count) in &kinds {
+            let mut layer: Vec<(u32, u64)> = met.iter().copied().collect();
+            for _ in 0..(*count).min(most) {
+                let mut next = Vec::new();
+                for (ext, items) in layer {
+                    for take in takes {
+                        let Some(to) = Live::raise(m, thread, ext, *take) else {
+                            continue;
+                        };
+                        if items < most && met.insert((to, items + 1)) {
+                            next.push((to, items + 1));
+                        }
+                    }
+                }
+                layer = next;
+                if layer.is_empty() {
+                    break;
+                }
+            }
+        }
+        met.iter()
+            .any(|(ext, items)| *items >= wanted && counts_hold(m, thread, *ext))
+    }
+
+    /// Where places are not alike and one condition is counted: of the matchings with so
+    /// many items those with the most and with the fewest that satisfy it; all numbers
+    /// between are possible, since values have their colour wherever they stand.
+    fn counted_one(
+        &self,
+        m: &ArrayMachine,
+        (thread, ext): (u32, u32),
+        index: u32,
+        taken: &[bool],
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let [count] = &*t.counts else {
+            return false;
+        };
+        let need = u64::from(count.min.saturating_sub(ext));
+        let most = count.max.map(|max| u64::from(max.saturating_sub(ext)));
+        let last = m.members.len() as u64 - 1;
+        let from = u64::from(index);
+        let until = t.min.max(last).max(from) + need;
+        let until = t.max.map_or(until, |max| until.min(max));
+        for end in t.min.max(from)..=until {
+            let board = Board::new(self, m, thread, (from, end), taken);
+            let (Some(reds), Some(blues)) = (board.most(true), board.most(false)) else {
+                continue;
+            };
+            let fewest = (end - from) - blues;
+            if reds >= need && most.is_none_or(|most| fewest <= most && need <= most) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether values that are counted in some place are so in all.
+    fn is_even(&self, m: &ArrayMachine, thread: u32) -> bool {
+        let mut counted = vec![false; self.all.len()];
+        let lists = |counts: bool| {
+            let members = m.members.iter().enumerate();
+            members.map(move |(at, member)| {
+                let choices = member.of(thread).iter();
+                let choices = choices.filter(move |c| (c.take != 0) == counts);
+                let lists = choices.filter_map(move |c| self.list(at, c.goal));
+                lists.flatten().copied().collect::<Vec<u32>>()
+            })
+        };
+        for value in lists(true).flatten() {
+            counted[value as usize] = true;
+        }
+        lists(false).zip(lists(true)).all(|(plain, here)| {
+            let mut plain = plain.iter();
+            plain.all(|value| !counted[*value as usize] || here.contains(value))
+        })
+    }
+
+    /// Whether what a thread needs is decided: where values are listed and items counted,
+    /// not always.
+    pub(crate) fn is_followed(&self, m: &ArrayMachine, thread: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        if !t.unique || !self.is_listed() {
+            return true;
+        }
+        let last = m.members.len() - 1;
+        let sizes = (0..=last).map(|at| {
+            let lists = m.members[at].of(thread).iter();
+            let lists = lists.filter_map(|c| self.list(at, c.goal));
+            lists.map(<[u32]>::len).sum::<usize>()
+        });
+        let edges: usize = sizes.sum();
+        if t.counts.is_empty() {
+            return edges <= MAX_EDGES;
+        }
+        let radixes = t.counts.iter().map(|c| u64::from(c.radix()));
+        let product = radixes.fold(1u64, u64::saturating_mul);
+        let alike = product.saturating_mul(most_items(t) + 1) <= MAX_COUNTED;
+        let is_small = edges <= MAX_BOARD && most_items(t) <= MAX_PLACES;
+        alike && (last == 0 || (t.counts.len() == 1 && is_small && self.is_even(m, thread)))
+    }
+}
+
+/// The most items that are needed, whichever come first.
+pub(crate) fn most_items(t: &ArrayThread) -> u64 {
+    let counts = t.counts.iter().map(|c| u64::from(c.min));
+    counts.fold(t.min, u64::saturating_add)
+}
+
+impl Matching {
+    /// Gives some places one more value, along a way of values that change their places.
+    fn find(&mut self, places: &[Places], start: usize) -> bool {
+        // From which places a value was met, and by which value other places were.
+        let mut from: Vec<u32> = vec![u32::MAX; self.owner.len()];
+        let mut via: Vec<u32> = vec![u32::MAX; places.len()];
+        let mut queue = VecDeque::from([start]);
+        while let Some(at) = queue.pop_front() {
+            for &value in &places[at].values {
+                if from[value as usize] != u32::MAX {
+                    continue;
+                }
+                from[value as usize] = at as u32;
+                let Some(owner) = self.owner[value as usize].checked_sub(1) else {
+                    self.turn(value, &from, &via, start);
+                    return true;
+                };
+                let owner = owner as usize;
+                if owner != start && via[owner] == u32::MAX {
+                    via[owner] = value;
+                    queue.push_back(owner);
+                }
+            }
+        }
+        false
+    }
+
+    /// Hands values on: the last one to the places that met it, which give up the one by
+    /// which they were met.
+    fn turn(&mut self, end: u32, from: &[u32], via: &[u32], start: usize) {
+        let mut value = end as usize;
+        loop {
+            let at = from[value];
+            self.owner[value] = at + 1;
+            if at as usize == start {
+                return;
+            }
+            value = via[at as usize] as usize;
+        }
+    }
+
+    /// The values that some places have in every matching.
+    fn indispensable(&self, places: &[Places], taken: &[bool]) -> Vec<u32> {
+        let mut free: Vec<bool> = self.owner.iter().map(|owner| *owner == 0).collect();
+        for (free, taken) in free.iter_mut().zip(taken) {
+            *free &= !taken;
+        }
+        let mut open: Vec<usize> = (0..places.len()).collect();
+        loop {
+            let before = open.len();
+            open.retain(|&at| {
+                let can = places[at].values.iter().any(|value| free[*value as usize]);
+                if can {
+                    let owned = self.owner.iter().enumerate();
+                    for (value, _) in owned.filter(|(_, owner)| **owner == at as u32 + 1) {
+                        free[value] = true;
+                    }
+                }
+                !can
+            });
+            if open.len() == before {
+                break;
+            }
+        }
+        let owned = (0..).zip(&self.owner).filter(|(_, owner)| **owner != 0);
+        owned
+            .map(|(value, _)| value)
+            .filter(|value: &u32| !free[*value as usize])
+            .collect()
+    }
+}
+
+/// Places and the values that they may have, of which some are counted.
+struct Board {
+    places: usize,
+    /// For each value whether it is counted, and the places that it may have.
+    values: Vec<(bool, Vec<usize>)>,
+}
+
+impl Board {
+    fn new(
+        catalog: &Catalog,
+        m: &ArrayMachine,
+        thread: u32,
+        (from, end): (u64, u64),
+        taken: &[bool],
+    ) -> Board {
+        let last = m.members.len() - 1;
+        let mut listed: Vec<(bool, Vec<usize>)> = vec![(false, Vec::new()); catalog.all.len()];
+        let mut own: Vec<(bool, Vec<usize>)> = Vec::new();
+        for (place, index) in (from..end).enumerate() {
+            let at = usize::try_from(index).map_or(last, |i| i.min(last));
+            for choice in m.members[at].of(thread) {
+                match catalog.list(at, choice.goal) {
+                    None => own.push((choice.take != 0, vec![place])),
+                    Some(list) => {
+                        for &value in list.iter().filter(|value| !taken[**value as usize]) {
+                            let (is_counted, places) = &mut listed[value as usize];
+                            *is_counted |= choice.take != 0;
+                            if places.last() != Some(&place) {
+                                places.push(place);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        listed.extend(own);
+        Board {
+            places: (end - from) as usize,
+            values: listed,
+        }
+    }
+
+    /// The most values that are counted, or are not, in a matching of all places: `None`
+    /// if there is none.
+    fn most(&self, counted: bool) -> Option<u64> {
+        let mut has: Vec<Option<usize>> = vec![None; self.places];
+        let mut number = 0;
+        let mut matched = 0;
+        for first in [true, false] {
+            for value in 0..self.values.len() {
+                if (self.values[value].0 == counted) != first {
+                    continue;
+                }
+                let mut met = vec![false; self.places];
+                if self.place(value, &mut has, &mut met) {
+                    matched += 1;
+                    number += u64::from(first);
+                }
+            }
+        }
+        (matched == self.places).then_some(number)
+    }
+
+    /// Finds a place for a value, where others may have to move.
+    fn place(&self, value: usize, has: &mut [Option<usize>], met: &mut [bool]) -> bool {
+        for &at in &self.values[value].1 {
+            if std::mem::replace(&mut met[at], true) {
+                continue;
+            }
+            if has[at].is_none_or(|other| self.place(other, has, met)) {
+                has[at] = Some(value);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// More items than one token ends.
+const SOME_ITEMS: u64 = 1_000;
+/// The most values of all places together between which a matching is looked for.
+const MAX_EDGES: usize = 50_000;
+/// The same where items are counted as well.
+const MAX_BOARD: usize = 2_000;
+/// The most items that are wanted there.
+const MAX_PLACES: u64 = 200;
+/// The most combinations of counts and numbers of items that are followed.
+const MAX_COUNTED: u64 = 20_000;

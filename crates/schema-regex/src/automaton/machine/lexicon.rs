@@ -1,0 +1,21 @@
+//! How JSON is written, for whoever walks over tokens.
+
+use fsm_index::{JSON_TEXT, Lexicon, NameMarks};
+
+use crate::automaton::SchemaAutomaton;
+
+/// How the members of objects are named.
+pub(crate) const NAMES: NameMarks = NameMarks {
+    before: b",{",
+    quote: b'"',
+    behind: b':',
+};
+
+impl SchemaAutomaton {
+    /// How JSON is written.
+    pub const LEXICON: Lexicon = Lexicon {
+        plain: JSON_TEXT,
+        quote: Some(b'"'),
+        names: Some(NAMES),
+    };
+}

@@ -1,0 +1,544 @@
+//! Liveness: whether an array or object can still be finished such that a
+//! thread's goal holds. Everything is decided from the thread's own state, so
+//! that nothing below or above it has to be asked.
+
+use std::collections::BTreeSet;
+
+use crate::automaton::machine::node::{
+    ArrayMachine, ArrayThread, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread,
+};
+use crate::automaton::run::scratch::Frame;
+use crate::hash::FxSet;
+
+/// How an object stands between two members.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectAt<'a> {
+    /// The last name: 0 for none, then one more than its number; one more than
+    /// that of the last declared name for any further one.
+    pub(crate) last: u32,
+    /// The members so far, where anybody counts.
+    pub(crate) count: u32,
+    /// Used declared names as bits, where they are tracked.
+    pub(crate) used: &'a [u32],
+    /// Further names so far, by class, where a class is finite.
+    pub(crate) extras: &'a [u64],
+    /// One more declared name, and a further name of one more class, that are
+    /// used on trial.
+    pub(crate) also: Option<u32>,
+    pub(crate) also_class: Option<u32>,
+}
+
+impl<'a> ObjectAt<'a> {
+    /// Where a frame stands, with the lists that it names; `extras` are empty where no
+    /// further names are counted.
+    pub(crate) fn of(frame: &Frame, used: &'a [u32], extras: &'a [u64]) -> ObjectAt<'a> {
+        ObjectAt {
+            last: frame.pos,
+            count: frame.count,
+            used,
+            extras,
+            ..ObjectAt::START
+        }
+    }
+}
+
+impl ObjectAt<'_> {
+    pub(crate) const START: ObjectAt<'static> = ObjectAt {
+        last: 0,
+        count: 0,
+        used: &[],
+        extras: &[],
+        also: None,
+        also_class: None,
+    };
+
+    /// Whether a declared name is used, where that is tracked.
+    fn has(&self, name: u32) -> bool {
+        has_bit(self.used, name) || self.also == Some(name)
+    }
+
+    /// The least rank that may still come.
+    pub(crate) fn floor(&self, t: &ObjectThread) -> u32 {
+        match self.last.checked_sub(1) {
+            None => 0,
+            Some(n) => match t.ranks.get(n as usize) {
+                Some(&rank) => rank.saturating_add(1),
+                None => LOOSE,
+            },
+        }
+    }
+}
+
+pub(crate) struct Live<'a> {
+    pub(crate) nodes: &'a [Node],
+    /// Levels that a value inside may still open.
+    pub(crate) room: u32,
+}
+
+/// The steps after which a search for witnesses takes the pessimistic answer.
+const MAX_SEARCH: usize = 20_000;
+
+/// So many further names and classes are looked at in the time of such a step.
+const AS_A_STEP: usize = 16;
+
+/// Whether a number is in a set of bits.
+pub(crate) fn has_bit(words: &[u32], at: u32) -> bool {
+    words
+        .get(at as usize / 32)
+        .is_some_and(|w| w & (1 << (at % 32)) != 0)
+}
+
+impl Live<'_> {
+    /// Whether a goal of a member has a value that fits into the room.
+    pub(crate) fn fits(&self, member: &Member, goal: u32) -> bool {
+        let height = self.nodes[member.node as usize].heights[goal as usize];
+        height != EMPTY && height <= self.room
+    }
+
+    /// Whether any goal of a member has one.
+    pub(crate) fn offers(&self, member: &Member, thread: u32) -> bool {
+        member.of(thread).iter().any(|c| self.fits(member, c.goal))
+    }
+
+    /// Whether a declared name may still come for a thread.
+    fn available(&self, m: &ObjectMachine, thread: u32, at: &ObjectAt<'_>, name: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        let rank = t.ranks[name as usize];
+        let free = if rank == LOOSE {
+            !at.has(name)
+        } else {
+            rank >= at.floor(t)
+        };
+        free && self.offers(&m.declared[name as usize], thread)
+    }
+
+    /// How many further names of a class may still come; `None` is no end.
+    pub(crate) fn capacity(
+        &self,
+        m: &ObjectMachine,
+        class: usize,
+        at: &ObjectAt<'_>,
+    ) -> Option<u64> {
+        let trial = u64::from(at.also_class == Some(class as u32));
+        let used = at.extras.get(class).copied().unwrap_or(0) + trial;
+        m.classes[class].count.map(|n| n.saturating_sub(used))
+    }
+
+    /// Whether a name may come next, as far as the order goes: nothing
+    /// required is passed over.
+    pub(crate) fn in_order(&self, t: &ObjectThread, at: &ObjectAt<'_>, name: u32) -> bool {
+        let rank = t.ranks.get(name as usize).copied().unwrap_or(LOOSE);
+        let floor = at.floor(t);
+        if rank == LOOSE {
+            if t.ranks.len() > name as usize && at.has(name) {
+                return false;
+            }
+        } else if rank < floor {
+            return false;
+        }
+        let next = t.required.partition_point(|(r, _)| *r < floor);
+        t.required.get(next).is_none_or(|(r, _)| *r >= rank)
+    }
+
+    pub(crate) fn object_complete(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        ext: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        t.required[from..]
+            .iter()
+            .all(|(rank, name)| *rank == LOOSE && at.has(*name))
+            && ext & t.witnesses == t.witnesses
+            && u64::from(at.count) >= t.min
+            && t.max.is_none_or(|x| u64::from(at.count) <= x)
+            && t.implies
+                .iter()
+                .all(|(name, needed)| !at.has(*name) || needed.iter().all(|n| at.has(*n)))
+    }
+
+    pub(crate) fn object(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        ext: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let mut missing = 0u64;
+        let floor = at.floor(t);
+        let from = t.required.partition_point(|(r, _)| *r < floor);
+        for (rank, name) in &t.required[from..] {
+            if *rank == LOOSE && at.has(*name) {
+                continue;
+            }
+            if !self.offers(&m.declared[*name as usize], thread) {
+                return false;
+            }
+            missing += 1;
+        }
+        if t.simple {
+            return true;
+        }
+        if !t.implies.is_empty() && !self.implied(m, t, thread, at) {
+            return false;
+        }
+        let count = u64::from(at.count);
+        if t.max.is_some_and(|x| count + missing > x) {
+            return false;
+        }
+        if count < t.min {
+            let mut able = count;
+            for name in 0..m.declared.len() as u32 {
+                able += u64::from(self.available(m, thread, at, name));
+            }
+            for (c, class) in m.classes.iter().enumerate() {
+                if able < t.min && self.offers(&class.member, thread) {
+                    able = match self.capacity(m, c, at) {
+                        Some(n) => able.saturating_add(n),
+                        None => u64::MAX,
+                    };
+                }
+            }
+            if able < t.min {
+                return false;
+            }
+        }
+        let open = t.witnesses & !ext;
+        open == 0 || self.has_witnesses(m, thread, open, missing, at)
+    }
+
+    /// Whether members can come that give the witnesses that are open, beside so many
+    /// required ones that are missing.
+    pub(crate) fn has_witnesses(
+        &self,
+        m: &ObjectMachine,
+        thread: u32,
+        open: u32,
+        missing: u64,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let mut search = Search {
+            live: self,
+            m,
+            t: &m.threads[thread as usize],
+            thread,
+            at,
+            missing,
+            names: BTreeSet::new(),
+            extras: vec![0; m.classes.len()],
+            steps: 0,
+        };
+        search.run(open)
+    }
+
+    /// Whether what used and required names imply can still come.
+    pub(crate) fn implied(
+        &self,
+        m: &ObjectMachine,
+        t: &ObjectThread,
+        thread: u32,
+        at: &ObjectAt<'_>,
+    ) -> bool {
+        let mut met = vec![false; m.declared.len()];
+        let mut open: Vec<u32> = t.required.iter().map(|(_, n)| *n).collect();
+        open.extend(t.implies.iter().map(|(n, _)| *n).filter(|n| at.has(*n)));
+        open.iter().for_each(|n| met[*n as usize] = true);
+        while let Some(name) = open.pop() {
+            let from = t.implies.partition_point(|(n, _)| *n < name);
+            let lists = t.implies[from..].iter().take_while(|(n, _)| *n == name);
+            for n in lists.flat_map(|(_, needed)| needed.iter().copied()) {
+                if !at.has(n) && !std::mem::replace(&mut met[n as usize], true) {
+                    if !self.available(m, thread, at, n) {
+                        return false;
+                    }
+                    open.push(n);
+                }
+            }
+        }
+        true
+    }
+
+    pub(crate) fn array_complete(
+        &self,
+        m: &ArrayMachine,
+        thread: u32,
+        ext: u32,
+        index: u32,
+    ) -> bool {
+        let t = &m.threads[thread as usize];
+        let n = u64::from(index);
+        n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, ext)
+    }
+
+    /// The counts after an item that raises some; `None` where one is too
+    /// high.
+    pub(crate) fn raise(m: &ArrayMachine, thread: u32, ext: u32, take: u32) -> Option<u32> {
+        if take == 0 {
+            return Some(ext);
+        }
+        let t = &m.threads[thread as usize];
+        let mut rest = ext;
+        let mut unit = 1u32;
+        let mut out = ext;
+        for (i, c) in t.counts.iter().enumerate() {
+            let radix = c.radix();
+            let now = rest % radix;
+            rest /= radix;
+            if take & (1 << i) != 0 {
+                if now + 1 < radix {
+                    out += unit;
+                } else if c.max.is_some() {
+                    return None;
+                }
+            }
+            unit = unit.saturating_mul(radix);
+        }
+        Some(out)
+    }
+
+    pub(crate) fn array(&self, m: &ArrayMachine, thread: u32, ext: u32, index: u32) -> bool {
+        let t = &m.threads[thread as usize];
+        let last = m.members.len() - 1;
+        let member = |i: u64| &m.members[usize::try_from(i).map_or(last, |i| i.min(last))];
+        let n = u64::from(index);
+        if t.max.is_some_and(|x| n > x) {
+            return false;
+        }
+        if t.counts.is_empty() {
+            // Every item up to the fewest must have a value.
+            let mut i = n;
+            while i < t.min {
+                if !self.offers(member(i), thread) {
+                    return false;
+                }
+                if i as usize >= last {
+                    break;
+                }
+                i += 1;
+            }
+            return true;
+        }
+        if let [count] = &t.counts[..] {
+            return self.one_count(m, (thread, t), count, ext, n);
+        }
+        let takes = |item: &Member| {
+            let mut takes: Vec<u32> = Vec::new();
+            for choice in item.of(thread) {
+                if self.fits(item, choice.goal) && !takes.contains(&choice.take) {
+                    takes.push(choice.take);
+                }
+            }
+            takes
+        };
+        let mut layer: FxSet<u32> = FxSet::default();
+        layer.insert(ext);
+        let mut i = n;
+        loop {
+            let ends = i >= t.min && t.max.is_none_or(|x| i <= x);
+            if ends && layer.iter().any(|e| counts_hold(m, thread, *e)) {
+                return true;
+            }
+            if t.max.is_some_and(|x| i >= x) {
+                return false;
+            }
+            let takes = takes(member(i));
+            if i >= t.min && t.max.is_none() && i >= last as u64 {
+                // From here on all items are alike: each counts once.
+                let mut todo: Vec<u32> = layer.iter().copied().collect();
+                while let Some(ext) = todo.pop() {
+                    if counts_hold(m, thread, ext) {
+                        return true;
+                    }
+                    let next = takes.iter();
+                    let next = next.filter_map(|take| Self::raise(m, thread, ext, *take));
+                    todo.extend(next.filter(|to| layer.insert(*to)));
+                }
+                return false;
+            }
+            let mut next: FxSet<u32> = FxSet::default();
+            for ext in &layer {
+                let raised = takes.iter();
+                next.extend(raised.filter_map(|take| Self::raise(m, thread, *ext, *take)));
+            }
+            if next.is_empty() {
+                return false;
+            }
+            if i >= last as u64 && next == layer {
+                // More items of the same kind change nothing.
+                match i < t.min {
+                    true => i = t.min,
+                    false => return false,
+                }
+                continue;
+            }
+            layer = next;
+            i += 1;
+        }
+    }
+}
+
+impl Live<'_> {
+    /// Whether an array can be finished that has one count: each item raises it or does
+    /// not, so what several of them add up to has no gaps, and how many more are needed
+    /// is found without counting.
+    fn one_count(
+        &self,
+        m: &ArrayMachine,
+        (thread, t): (u32, &ArrayThread),
+        count: &Counter,
+        ext: u32,
+        from: u64,
+    ) -> bool {
+        let last = m.members.len() as u64 - 1;
+        let have = ext % count.radix();
+        let need = u64::from(count.min.saturating_sub(have));
+        let most = count.max.map(|max| u64::from(max.saturating_sub(have)));
+        // Whether an item may leave the count alone, and whether it may raise it.
+        let choices = |item: &Member| {
+            let mut ways = (false, false);
+            for choice in item.of(thread) {
+                if self.fits(item, choice.goal) {
+                    ways.0 |= choice.take == 0;
+                    ways.1 |= choice.take != 0;
+                }
+            }
+            ways
+        };
+        let (mut low, mut high) = (0u64, 0u64);
+        let mut at = from;
+        while at < last {
+            let fits = high >= need && most.is_none_or(|most| low <= most);
+            if fits && at >= t.min && t.max.is_none_or(|max| at <= max) {
+                return true;
+            }
+            let (stays, raises) = choices(&m.members[at as usize]);
+            if !(stays || raises) || t.max.is_some_and(|max| at >= max) {
+                return false;
+            }
+            low += u64::from(!stays);
+            high += u64::from(raises);
+            at += 1;
+        }
+        // All further items are alike: so many of them, at least and at most.
+        let (stays, raises) = choices(&m.members[last as usize]);
+        let mut least = t.min.saturating_sub(at);
+        let mut greatest = t.max.map_or(Some(u64::MAX), |max| max.checked_sub(at));
+        if high < need {
+            match raises {
+                true => least = least.max(need - high),
+                false => return false,
+            }
+        }
+        if let Some(most) = most {
+            let room = most.checked_sub(low);
+            match (room, stays) {
+                (None, _) => return false,
+                (Some(room), false) => greatest = greatest.map(|n| n.min(room)),
+                (Some(_), true) => {}
+            }
+        }
+        if !(stays || raises) {
+            greatest = greatest.map(|_| 0);
+        }
+        greatest.is_some_and(|greatest| least <= greatest)
+    }
+}
+
+pub(crate) fn counts_hold(m: &ArrayMachine, thread: u32, ext: u32) -> bool {
+    let mut rest = ext;
+    m.threads[thread as usize].counts.iter().all(|c| {
+        let now = rest % c.radix();
+        rest /= c.radix();
+        now >= c.min
+    })
+}
+
+/// Looks for members that give all witnesses that are still missing.
+struct Search<'s> {
+    live: &'s Live<'s>,
+    m: &'s ObjectMachine,
+    t: &'s ObjectThread,
+    thread: u32,
+    at: &'s ObjectAt<'s>,
+    missing: u64,
+    names: BTreeSet<u32>,
+    extras: Vec<u64>,
+    steps: usize,
+}
+
+impl Search<'_> {
+    fn run(&mut self, open: u32) -> bool {
+        let looked_at = self.m.declared.len() + self.m.classes.len();
+        self.steps += 1 + looked_at / AS_A_STEP;
+        // Whoever is chosen counts, whatever comes behind.
+        if self.steps > MAX_SEARCH || self.has_too_many() {
+            return false;
+        }
+        if open == 0 {
+            return true;
+        }
+        for name in 0..self.m.declared.len() as u32 {
+            if self.names.contains(&name)
+                || !self.live.available(self.m, self.thread, self.at, name)
+            {
+                continue;
+            }
+            for take in self.gains(&self.m.declared[name as usize], open) {
+                self.names.insert(name);
+                if self.run(open & !take) {
+                    return true;
+                }
+                self.names.remove(&name);
+            }
+        }
+        for class in 0..self.m.classes.len() {
+            let room = self.live.capacity(self.m, class, self.at);
+            if room.is_some_and(|n| self.extras[class] >= n) {
+                continue;
+            }
+            for take in self.gains(&self.m.classes[class].member, open) {
+                self.extras[class] += 1;
+                if self.run(open & !take) {
+                    return true;
+                }
+                self.extras[class] -= 1;
+            }
+        }
+        false
+    }
+
+    /// Whether what is chosen makes more members than there may be.
+    fn has_too_many(&self) -> bool {
+        let Some(most) = self.t.max else {
+            return false;
+        };
+        let required = |name: &u32| self.t.required.iter().any(|(_, r)| r == name);
+        let more = self.names.iter().filter(|name| !required(name)).count() as u64
+            + self.extras.iter().sum::<u64>();
+        u64::from(self.at.count) + self.missing + more > most
+    }
+
+    /// What a member may give of the open witnesses, the first among them: without what
+    /// gives less than another choice.
+    fn gains(&self, member: &Member, open: u32) -> Vec<u32> {
+        let first = open & open.wrapping_neg();
+        let mut gains: Vec<u32> = Vec::new();
+        for choice in member.of(self.thread) {
+            let gain = choice.take & open;
+            let is_less = |other: &u32| gain & other == gain;
+            if gain & first != 0
+                && !gains.iter().any(is_less)
+                && self.live.fits(member, choice.goal)
+            {
+                gains.retain(|other| other & gain != *other);
+                gains.push(gain);
+            }
+        }
+        gains
+    }
+}

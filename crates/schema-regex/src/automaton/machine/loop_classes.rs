@@ -1,0 +1,266 @@
+//! The classes of characters that hints speak of, found when they are asked for:
+//! of which text is read in a loop, and which may come whatever it is.
+
+use std::sync::OnceLock;
+
+use fsm_index::{Behind, ClassId, FreeText, JSON_TEXT};
+
+use crate::automaton::machine::node::KeyMachine;
+use crate::language::char_dfa::{CharDfa, DEAD, Follows};
+use crate::language::length_bounds::Lengths;
+use crate::language::number_dfa::NumberDfa;
+
+/// The class of [`JSON_TEXT`].
+pub(crate) const ANY_TEXT: ClassId = ClassId(0);
+
+/// Classes smaller than this are quicker to walk.
+const LEAST_CLASS: u32 = 24;
+/// The same of classes by which nothing is cut.
+const LEAST_FREE: u32 = 8;
+
+/// Ranges of code points.
+type Ranges = Box<[(u32, u32)]>;
+
+/// The loops of the automata of strings and names: a class for each state.
+#[derive(Debug, Default)]
+pub(crate) struct Loops {
+    classes: Vec<OnceLock<Ranges>>,
+    /// For each state what may come behind it, whatever comes, where what classes
+    /// of names are told apart: those that may come, as bits.
+    free: Vec<OnceLock<Box<FreeClass>>>,
+}
+
+#[derive(Debug)]
+struct FreeClass {
+    classes: u64,
+    ranges: Ranges,
+    chars: usize,
+    behind: Behind,
+    ends: bool,
+}
+
+/// A class that may come behind any text is not looked beyond if it has so many characters.
+const MUCH_FREE: u32 = 128;
+
+/// How many characters are looked ahead for text that may come whatever it is:
+/// few tokens are longer.
+const FREE_STEPS: usize = 32;
+/// The same where they lead to the end of what is free.
+const LEAST_STEPS: usize = 4;
+
+/// More names than an object is ever given.
+pub(crate) const MANY_NAMES: usize = 1 << 24;
+
+/// The number of the first class of free text.
+const FREE: u32 = 1 << 31;
+
+const DIGITS: ClassId = ClassId(FREE - 1);
+
+/// Of fewer digits few tokens are made.
+const LEAST_DIGITS: usize = 2;
+
+impl Loops {
+    /// The number of the first state's class; behind the last one's is that of
+    /// the whole automaton.
+    pub(crate) fn reserve(&mut self, states: usize) -> u32 {
+        let base = self.classes.len();
+        self.classes.resize_with(base + states + 1, OnceLock::new);
+        self.free.resize_with(base + states + 1, OnceLock::new);
+        base as u32
+    }
+
+    pub(crate) fn class(&self, dfa: &CharDfa, base: u32, state: u32) -> Option<ClassId> {
+        self.class_of(base + state, || dfa.loop_class(state))
+    }
+
+    /// The class of characters that lead from each state of `among` to another.
+    pub(crate) fn free(
+        &self,
+        dfa: &CharDfa,
+        base: u32,
+        among: impl Fn(u32) -> bool,
+    ) -> Option<ClassId> {
+        self.class_of(base + dfa.states() as u32, || dfa.free_class(among))
+    }
+
+    fn class_of(&self, at: u32, find: impl FnOnce() -> Vec<(u32, u32)>) -> Option<ClassId> {
+        let ranges = self.classes.get(at as usize)?;
+        let ranges = ranges.get_or_init(|| json_text(&find()));
+        (size(ranges) >= LEAST_CLASS).then_some(ClassId(at + 1))
+    }
+
+    /// What text may come in a string of so many characters, behind a state of its
+    /// automaton, the number of whose first loop is `at.0`.
+    pub(crate) fn free_within(
+        &self,
+        dfa: &CharDfa,
+        at: (u32, u32),
+        (lengths, length): (Option<&Lengths>, u32),
+    ) -> Option<FreeText> {
+        let open = lengths.map_or(u64::MAX, Lengths::open);
+        let left = open.saturating_sub(1 + u64::from(length));
+        if left == 0 || at.1 == DEAD {
+            return None;
+        }
+        let free = self.free_from(dfa, at, 0, |_| Follows::Much)?;
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        Some(FreeText {
+            chars: free.chars.min(left),
+            ends: free.ends && free.chars <= left,
+            ..free
+        })
+    }
+
+    /// What text may come in a name behind a state, where names of these classes may come
+    /// and fewer than [`MANY_NAMES`] are used.
+    pub(crate) fn free_name(
+        &self,
+        keys: &KeyMachine,
+        state: u32,
+        classes: u64,
+    ) -> Option<FreeText> {
+        // More names than were used can still come of each state.
+        let follows = |state: u32| {
+            let usable = keys.counts.iter().enumerate();
+            let usable = usable.filter(|(class, _)| classes & (1 << class) != 0);
+            let counts = usable.map(|(_, counts)| counts[state as usize]);
+            match counts.map(|n| n.unwrap_or(u64::MAX)).max() {
+                None | Some(0) => Follows::Nothing,
+                Some(n) if n <= MANY_NAMES as u64 => Follows::Little,
+                Some(_) => Follows::Much,
+            }
+        };
+        if state == DEAD {
+            return None;
+        }
+        let free = self.free_from(&keys.dfa, (keys.loops, state), classes, follows)?;
+        // Names of other classes may go on.
+        Some(FreeText {
+            ends: false,
+            ..free
+        })
+    }
+
+    /// What text may come behind a state, where names of these classes may come.
+    fn free_from(
+        &self,
+        dfa: &CharDfa,
+        (base, state): (u32, u32),
+        classes: u64,
+        follows: impl Fn(u32) -> Follows,
+    ) -> Option<FreeText> {
+        let at = base + state;
+        let free = self.free.get(at as usize)?.get_or_init(|| {
+            let limits = (LEAST_FREE, FREE_STEPS);
+            let (class, chars) = dfa.free_class_from(state, limits, &follows);
+            let mut free = FreeClass {
+                classes,
+                ranges: json_text(&class),
+                chars,
+                behind: Behind::AnyText,
+                ends: false,
+            };
+            // Where other text leads elsewhere, the class alone may do, or be larger.
+            let mut chars = FREE_STEPS;
+            while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
+                let class = json_text(&dfa.free_class_alone(state, chars, &follows));
+                if size(&class) > size(&free.ranges) {
+                    free = FreeClass {
+                        ranges: class,
+                        chars,
+                        behind: Behind::ItsClass,
+                        ..free
+                    };
+                }
+                if size(&free.ranges) >= LEAST_FREE {
+                    break;
+                }
+                chars /= 2;
+            }
+            // A class that may come so often and no oftener leaves nothing to be read.
+            if free.behind == Behind::ItsClass {
+                let class = match size(&free.ranges) >= LEAST_FREE {
+                    true => free.ranges.to_vec(),
+                    false => json_text(&dfa.free_class_alone(state, 1, &follows)).to_vec(),
+                };
+                if let Some(chars) = dfa
+                    .run_of(state, &class, &follows)
+                    .filter(|chars| *chars > 0)
+                {
+                    free = FreeClass {
+                        ranges: class.into(),
+                        chars,
+                        ends: true,
+                        ..free
+                    };
+                }
+            }
+            Box::new(free)
+        });
+        let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
+        is_known.then_some(FreeText {
+            class: ClassId(FREE + at),
+            chars: free.chars,
+            behind: free.behind,
+            ends: free.ends,
+        })
+    }
+
+    pub(crate) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {
+        match class.0.checked_sub(1) {
+            None => JSON_TEXT,
+            Some(_) if class == DIGITS => &[(0x30, 0x39)],
+            Some(_) if class.0 >= FREE => self
+                .free
+                .get((class.0 - FREE) as usize)
+                .and_then(OnceLock::get)
+                .map_or(&[], |free| &free.ranges),
+            Some(at) => self
+                .classes
+                .get(at as usize)
+                .and_then(OnceLock::get)
+                .map_or(&[], |c| c),
+        }
+    }
+}
+
+/// Any text, of so many characters in all, where there are `length` already.
+pub(crate) fn text_up_to(most: u64, length: u32) -> Option<FreeText> {
+    let left = most.saturating_sub(u64::from(length));
+    (left > 0).then_some(FreeText {
+        class: ANY_TEXT,
+        chars: usize::try_from(left).unwrap_or(usize::MAX),
+        behind: Behind::AnyText,
+        ends: false,
+    })
+}
+
+/// The digits that may come behind a state of numbers, whichever they are.
+pub(crate) fn free_digits(dfa: &NumberDfa, state: u32) -> Option<FreeText> {
+    let chars = dfa.run_of_digits(state, FREE_STEPS);
+    (chars >= LEAST_DIGITS).then_some(FreeText {
+        class: DIGITS,
+        chars,
+        behind: Behind::ItsClass,
+        ends: false,
+    })
+}
+
+/// What of a class is text of JSON strings as it is.
+fn json_text(class: &[(u32, u32)]) -> Ranges {
+    let mut out = Vec::new();
+    for &(lo, hi) in class {
+        for (a, b) in JSON_TEXT {
+            let (from, to) = (lo.max(*a), hi.min(*b));
+            if from <= to {
+                out.push((from, to));
+            }
+        }
+    }
+    out.into()
+}
+
+/// How many code points a class has.
+fn size(class: &[(u32, u32)]) -> u32 {
+    class.iter().map(|(a, b)| b - a + 1).sum()
+}

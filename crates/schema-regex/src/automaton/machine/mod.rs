@@ -1,0 +1,9 @@
+//! What was compiled: nodes, their machines, and what is known of them.
+
+pub(crate) mod enough_values;
+pub(crate) mod few;
+pub(crate) mod lexicon;
+pub(crate) mod live;
+pub(crate) mod loop_classes;
+pub(crate) mod node;
+pub(crate) mod white_space;

@@ -1,0 +1,439 @@
+//! The compiled form: one node for each set of conjunctions that is asked of a
+//! value, with a small machine for each kind of value.
+
+use std::sync::{Arc, OnceLock};
+
+use fsm_index::ByteSet;
+
+use crate::automaton::compile::compiler::ConjId;
+use crate::automaton::keys::common::{OwnPrint, Print};
+use crate::automaton::keys::value_summary::ValueSummary;
+use crate::automaton::machine::enough_values::Catalog;
+use crate::automaton::machine::few::Few;
+use crate::ir::Name;
+use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::length_bounds::Lengths;
+use crate::language::number_dfa::NumberDfa;
+
+/// The height of what no value satisfies.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+/// A set of conjunctions (the goals) asked of one value.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) goals: Few<ConjId>,
+    /// For each goal how deep its flattest value nests; [`EMPTY`] where there
+    /// is none.
+    pub(crate) heights: Few<u32>,
+    /// The goals that `null`, `false` and `true` satisfy.
+    pub(crate) units: [Few<u32>; 3],
+    /// Nodes that ask the same of numbers, or of strings, mostly share that.
+    pub(crate) number: Option<Arc<NumberMachine>>,
+    pub(crate) string: Option<Arc<StringMachine>>,
+    pub(crate) array: Option<Box<ArrayMachine>>,
+    pub(crate) object: Option<Box<ObjectMachine>>,
+    /// The first node that reads the same texts in the same way; itself, if
+    /// there is none before it.
+    pub(crate) alias: u32,
+    /// What is asked of the value, once that was wanted.
+    pub(crate) print: OnceLock<Option<Box<Print>>>,
+    /// The same as far as tokens reach into a value that they begin.
+    pub(crate) near_print: OnceLock<Option<Box<ValueSummary>>>,
+    /// What is asked of the value, without what is asked of the values in it.
+    pub(crate) own_print: OnceLock<Option<Box<OwnPrint>>>,
+    /// The same of what tells further names apart.
+    pub(crate) names_print: OnceLock<Option<Box<Print>>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct NumberMachine {
+    /// A goal, and the automaton that satisfies it.
+    pub(crate) leaves: Few<(u32, u32)>,
+    pub(crate) dfas: Few<Arc<NumberDfa>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct StringMachine {
+    pub(crate) leaves: Few<Leaf>,
+    pub(crate) dfas: Few<Arc<CharDfa>>,
+    /// For each automaton the number of its first loop.
+    pub(crate) loops: Few<u32>,
+    pub(crate) words: Words,
+    /// Lengths are counted up to here; from here on they are alike.
+    pub(crate) cap: u32,
+    /// A leaf without any demand: every string satisfies its goal.
+    pub(crate) free: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    pub(crate) goal: u32,
+    /// Its strings are among the words and nowhere else.
+    pub(crate) listed: bool,
+    pub(crate) dfa: Option<u32>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) lengths: Option<Arc<Lengths>>,
+    /// Some of the words are left out.
+    pub(crate) excludes: bool,
+}
+
+/// Strings in the order of their bytes. A text that begins some of them is a
+/// range and how many bytes of it were read.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    pub(crate) list: Box<[Word]>,
+    /// By leaf the words that it lists, where there are many words and several leaves.
+    of_leaf: Box<[Box<[u32]>]>,
+}
+
+/// So few words are looked through.
+const FEW_WORDS: usize = 64;
+
+impl Words {
+    /// From sorted words, which so many leaves list.
+    pub(crate) fn new(list: Vec<Word>, leaves: usize) -> Words {
+        let mut of_leaf = Vec::new();
+        if leaves > 1 && list.len() > FEW_WORDS {
+            of_leaf = vec![Vec::new(); leaves];
+            for (at, word) in (0..).zip(&list) {
+                for leaf in &*word.listed {
+                    if let Some(words) = of_leaf.get_mut(*leaf as usize) {
+                        words.push(at);
+                    }
+                }
+            }
+        }
+        Words {
+            list: list.into(),
+            of_leaf: of_leaf.into_iter().map(Vec::into_boxed_slice).collect(),
+        }
+    }
+
+    /// Whether a leaf lists some words of a span.
+    pub(crate) fn some_listed(&self, span: Span, leaf: usize) -> bool {
+        match self.of_leaf.get(leaf) {
+            Some(words) => {
+                let from = words.partition_point(|word| *word < span.lo);
+                words.get(from).is_some_and(|word| *word < span.hi)
+            }
+            None => {
+                let mut words = self.list[span.lo as usize..span.hi as usize].iter();
+                words.any(|word| word.listed.contains(&(leaf as u32)))
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Word {
+    pub(crate) text: Name,
+    /// For strings the leaves that list it; for names its number in order.
+    pub(crate) listed: Few<u32>,
+    /// The leaves that leave it out.
+    pub(crate) excluded: Few<u32>,
+}
+
+/// Whether a goal is among some, which are sorted.
+pub(crate) fn has_goal(goals: &[u32], goal: u32) -> bool {
+    debug_assert!(goals.is_sorted(), "{goals:?}");
+    match goals.len() <= 8 {
+        true => goals.contains(&goal),
+        false => goals.binary_search(&goal).is_ok(),
+    }
+}
+
+/// A range of sorted texts that begin with the same bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) lo: u32,
+    pub(crate) hi: u32,
+    pub(crate) read: u32,
+}
+
+impl std::hash::Hash for Span {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hasher.write_u64(crate::hash::pair(self.lo, self.hi).wrapping_add(read));
+    }
+}
+
+impl Span {
+    pub(crate) const NONE: Span = Span {
+        lo: 0,
+        hi: 0,
+        read: 0,
+    };
+
+    pub(crate) fn all(count: usize) -> Span {
+        Span {
+            lo: 0,
+            hi: count as u32,
+            read: 0,
+        }
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.lo == self.hi
+    }
+
+    /// The texts of the span that go on with `c`.
+    pub(crate) fn step<'t>(self, c: u32, text: impl Fn(usize) -> &'t str) -> Span {
+        if self.is_none() {
+            return Span::NONE;
+        }
+        match char::from_u32(c) {
+            Some(c) => self.go_on(c.encode_utf8(&mut [0; 4]).as_bytes(), text),
+            None => Span::NONE,
+        }
+    }
+
+    /// The texts of the span that go on with whole characters.
+    pub(crate) fn go_on<'t>(self, bytes: &[u8], text: impl Fn(usize) -> &'t str) -> Span {
+        if self.is_none() {
+            return Span::NONE;
+        }
+        let read = self.read as usize;
+        let tail = |i: usize| -> &[u8] {
+            let t = text(i).as_bytes();
+            let rest = &t[read..];
+            &rest[..rest.len().min(bytes.len())]
+        };
+        let lo = partition(self.lo as usize, self.hi as usize, |i| tail(i) < bytes);
+        let hi = partition(lo, self.hi as usize, |i| tail(i) <= bytes);
+        if lo == hi {
+            return Span::NONE;
+        }
+        Span {
+            lo: lo as u32,
+            hi: hi as u32,
+            read: (read + bytes.len()) as u32,
+        }
+    }
+
+    /// The characters of a range with which texts of the span go on, ascending. Takes the
+    /// logarithm of the span for each.
+    pub(crate) fn heads<'t>(
+        self,
+        (first, last): (u32, u32),
+        text: impl Fn(usize) -> &'t str,
+    ) -> impl Iterator<Item = u32> {
+        let read = self.read as usize;
+        let head = move |i: usize| text(i)[read..].chars().next().map(u32::from);
+        let end = self.hi as usize;
+        let mut at = partition(self.lo as usize, end, |i| head(i) < Some(first));
+        std::iter::from_fn(move || {
+            let c = (at < end).then(|| head(at)).flatten()?;
+            at = partition(at, end, |i| head(i) <= Some(c));
+            (c <= last).then_some(c)
+        })
+    }
+
+    /// What the texts of the span begin with, as far as it was read.
+    pub(crate) fn begun(self, words: &Words) -> &str {
+        let first = words.list.get(self.lo as usize);
+        let begun = first.and_then(|word| word.text.get(..self.read as usize));
+        begun.unwrap_or_default()
+    }
+
+    /// The first text of the span, if it ends here.
+    pub(crate) fn ends<'t>(self, text: impl Fn(usize) -> &'t str) -> Option<usize> {
+        (!self.is_none() && text(self.lo as usize).len() == self.read as usize)
+            .then_some(self.lo as usize)
+    }
+}
+
+fn partition(mut lo: usize, mut hi: usize, below: impl Fn(usize) -> bool) -> usize {
+    while lo < hi {
+        let mid = lo + (hi - lo) / 2;
+        if below(mid) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    lo
+}
+
+/// What a member or an item must be: a node, and for each thread of the
+/// container which goal of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Member {
+    pub(crate) node: u32,
+    /// By thread, ascending.
+    pub(crate) options: Few<Choice>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Choice {
+    pub(crate) thread: u32,
+    pub(crate) goal: u32,
+    /// Witnesses that this gives, or counts that it raises, as bits.
+    pub(crate) take: u32,
+}
+
+impl Member {
+    pub(crate) fn of(&self, thread: u32) -> &[Choice] {
+        if let [one] = &*self.options {
+            return if one.thread == thread {
+                &self.options
+            } else {
+                &[]
+            };
+        }
+        let from = self.options.partition_point(|c| c.thread < thread);
+        let to = self.options.partition_point(|c| c.thread <= thread);
+        &self.options[from..to]
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ArrayMachine {
+    pub(crate) threads: Box<[ArrayThread]>,
+    /// By index; the last is for all further items.
+    pub(crate) members: Box<[Member]>,
+    /// Indexes are counted up to here; from here on they are alike.
+    pub(crate) cap: u32,
+    pub(crate) unique: bool,
+    /// Where items must differ, what is known of their values.
+    pub(crate) catalog: Catalog,
+}
+
+#[derive(Debug)]
+pub(crate) struct ArrayThread {
+    pub(crate) goal: u32,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) counts: Box<[Counter]>,
+    pub(crate) unique: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Counter {
+    pub(crate) min: u32,
+    pub(crate) max: Option<u32>,
+}
+
+impl Counter {
+    /// One more than the highest count that is told apart.
+    pub(crate) fn radix(&self) -> u32 {
+        self.max.unwrap_or(self.min) + 1
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ObjectMachine {
+    pub(crate) threads: Box<[ObjectThread]>,
+    /// The declared names; `listed` has the number.
+    pub(crate) names: Words,
+    /// By number.
+    pub(crate) declared: Box<[Member]>,
+    /// Whether some thread has an order.
+    pub(crate) ordered: bool,
+    /// What further names can be, by class.
+    pub(crate) classes: Box<[ExtraClass]>,
+    pub(crate) keys: Option<KeyMachine>,
+    /// The declared names of which a frame remembers whether they were used,
+    /// as bits: those that some thread lets come at any time.
+    pub(crate) tracked: Few<u32>,
+    /// Members are counted up to here; 0 where nobody asks.
+    pub(crate) cap: u32,
+    /// With what declared names begin, in any spelling, once that was wanted.
+    pub(crate) heads: OnceLock<ByteSet>,
+}
+
+/// The rank of a name that has no place in the order.
+pub(crate) const LOOSE: u32 = u32::MAX;
+
+#[derive(Debug)]
+pub(crate) struct ObjectThread {
+    pub(crate) goal: u32,
+    /// The place of each declared name in the order of this thread; [`LOOSE`]
+    /// for those that may come at any time after the ordered ones.
+    pub(crate) ranks: Box<[u32]>,
+    /// Rank and number, ascending.
+    pub(crate) required: Box<[(u32, u32)]>,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// By the number of what implies the others, ascending.
+    pub(crate) implies: Box<[(u32, Box<[u32]>)]>,
+    /// One bit for each.
+    pub(crate) witnesses: u32,
+    /// Nothing but `required` to look at.
+    pub(crate) simple: bool,
+    /// Whether the rank of each declared name is its number.
+    pub(crate) by_number: bool,
+}
+
+/// Whether each rank is the number of its name.
+pub(crate) fn are_numbers(ranks: &[u32]) -> bool {
+    (0..).zip(ranks).all(|(number, rank)| number == *rank)
+}
+
+#[derive(Debug)]
+pub(crate) struct ExtraClass {
+    pub(crate) member: Member,
+    /// How many names are in it, declared ones aside; `None` is no end.
+    pub(crate) count: Option<u64>,
+}
+
+/// Tells the classes of names apart.
+#[derive(Debug)]
+pub(crate) struct KeyMachine {
+    pub(crate) dfa: CharDfa,
+    /// The number of its first loop.
+    pub(crate) loops: u32,
+    /// By state the class of names that end there.
+    pub(crate) class: Vec<u32>,
+    /// By class and state, how many names can still be; `None` is no end.
+    pub(crate) counts: Vec<Vec<Option<u64>>>,
+}
+
+pub(crate) const NO_CLASS: u32 = u32::MAX;
+
+impl KeyMachine {
+    /// Whether all along a text that is read from a state on, and behind it, names of some
+    /// classes may come that are more than so many others.
+    pub(crate) fn goes_on(&self, from: u32, text: &[u8], (classes, others): (u64, u64)) -> bool {
+        let is_open = |state: u32| {
+            let mut counts = self.counts.iter().enumerate();
+            let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
+            state != DEAD
+                && counts.any(|(class, counts)| {
+                    classes & (1 << class) != 0 && is_more(counts[state as usize])
+                })
+        };
+        let text = String::from_utf8_lossy(text);
+        let step = |state: u32, c: char| {
+            let next = self.dfa.step(state, u32::from(c));
+            is_open(next).then_some(next)
+        };
+        is_open(from) && text.chars().try_fold(from, step).is_some()
+    }
+
+    pub(crate) fn class_of(&self, name: &str) -> u32 {
+        match self.dfa.run(name) {
+            DEAD => NO_CLASS,
+            state => self.class[state as usize],
+        }
+    }
+}
+
+impl ObjectMachine {
+    pub(crate) fn class_of(&self, name: &str) -> u32 {
+        match &self.keys {
+            Some(keys) => keys.class_of(name),
+            None if self.classes.is_empty() => NO_CLASS,
+            None => 0,
+        }
+    }
+
+    /// The member by number: declared ones, then classes.
+    pub(crate) fn member(&self, number: u32) -> &Member {
+        let n = number as usize;
+        match self.declared.get(n) {
+            Some(member) => member,
+            None => &self.classes[n - self.declared.len()].member,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The whitespace between JSON's tokens.
+
+use crate::error::{Error, ErrorKind};
+use crate::language::re::Re;
+use crate::options::{Options, Whitespace};
+
+use crate::language::char_dfa::{CharDfa, DEAD};
+
+/// All places in one table: a state says which whitespace may still come.
+#[derive(Debug)]
+pub(crate) struct Space {
+    next: Vec<[u32; 4]>,
+    accept: Vec<bool>,
+    /// After `,` and `:`.
+    pub(crate) after_separator: u32,
+    /// Elsewhere inside the value.
+    pub(crate) elsewhere: u32,
+}
+
+/// No whitespace: the state around the whole value.
+pub(crate) const NO_SPACE: u32 = 0;
+
+impl Space {
+    pub(crate) fn new(options: &Options) -> Result<Space, Error> {
+        // Mostly there are three states.
+        let mut space = Space {
+            next: Vec::with_capacity(3),
+            accept: Vec::with_capacity(3),
+            after_separator: NO_SPACE,
+            elsewhere: NO_SPACE,
+        };
+        space.next.push([DEAD; 4]);
+        space.accept.push(true);
+        match &options.whitespace {
+            Whitespace::Compact => {}
+            Whitespace::SingleSpace => {
+                space.next.push([2, DEAD, DEAD, DEAD]);
+                space.next.push([DEAD; 4]);
+                space.accept.extend([true, true]);
+                space.after_separator = 1;
+            }
+            Whitespace::Bounded(n) => {
+                let n = (*n).min(MAX_BOUND);
+                for i in 1..=n {
+                    space.next.push([i + 1; 4]);
+                    space.accept.push(true);
+                }
+                space.next.push([DEAD; 4]);
+                space.accept.push(true);
+                space.after_separator = 1;
+                space.elsewhere = 1;
+            }
+            Whitespace::Pattern(source) => {
+                let bad = |why: &str| {
+                    Error::new(
+                        ErrorKind::BadOption,
+                        "",
+                        format!("Options::whitespace: {why}"),
+                    )
+                };
+                let re = crate::language::pattern::whole(source).map_err(|e| bad(&e.reason))?;
+                let dfa = CharDfa::new(&[(&re, true)], options.max_automaton_states)
+                    .map_err(|_| bad("the pattern takes too many states"))?;
+                if dfa.is_empty() {
+                    return Err(bad("the pattern matches nothing"));
+                }
+                let white = Re::chars(&[(' ', ' '), ('\t', '\n'), ('\r', '\r')]).repeat(0, None);
+                let other = CharDfa::new(
+                    &[(&re, true), (&white, false)],
+                    options.max_automaton_states,
+                )
+                .map_err(|_| bad("the pattern takes too many states"))?;
+                if !other.is_empty() {
+                    return Err(bad("the pattern matches what is not JSON whitespace"));
+                }
+                for s in 0..dfa.states() as u32 {
+                    let mut row = [DEAD; 4];
+                    for (slot, c) in row.iter_mut().zip(b" \t\n\r") {
+                        let to = dfa.step(s, u32::from(*c));
+                        if to != DEAD {
+                            *slot = to + 1;
+                        }
+                    }
+                    space.next.push(row);
+                    space.accept.push(dfa.accepts(s));
+                }
+                space.after_separator = 1;
+                space.elsewhere = 1;
+            }
+        }
+        Ok(space)
+    }
+
+    /// Where each state leads by each character, and whether it may end there.
+    pub(crate) fn tables(&self) -> (&[[u32; 4]], &[bool]) {
+        (&self.next, &self.accept)
+    }
+
+    /// The state after one more whitespace character.
+    pub(crate) fn step(&self, state: u32, byte: u8) -> Option<u32> {
+        let slot = match byte {
+            b' ' => 0,
+            b'\t' => 1,
+            b'\n' => 2,
+            b'\r' => 3,
+            _ => return None,
+        };
+        let to = self.next[state as usize][slot];
+        (to != DEAD).then_some(to)
+    }
+
+    /// Whether the whitespace may end here.
+    pub(crate) fn may_end(&self, state: u32) -> bool {
+        self.accept[state as usize]
+    }
+
+    /// The whitespace that may come from a state on up to where it may end, if
+    /// that is not much.
+    pub(crate) fn few(&self, state: u32) -> Option<Vec<Vec<u8>>> {
+        let mut out = Vec::new();
+        let mut todo = vec![(state, Vec::new())];
+        while let Some((state, white)) = todo.pop() {
+            if out.len() + todo.len() > FEW {
+                return None;
+            }
+            for (slot, byte) in b" \t\n\r".iter().enumerate() {
+                let to = self.next[state as usize][slot];
+                if to != DEAD {
+                    let mut white = white.clone();
+                    white.push(*byte);
+                    todo.push((to, white));
+                }
+            }
+            if self.may_end(state) {
+                out.push(white);
+            }
+        }
+        Some(out)
+    }
+
+    /// Whether nothing but more whitespace may ever follow is never so: every
+    /// state can end. A shortest way to an end, for completions.
+    pub(crate) fn finish(&self, state: u32, out: &mut Vec<u8>) {
+        let mut from: Vec<Option<(u32, u8)>> = vec![None; self.next.len()];
+        let mut queue = std::collections::VecDeque::from([state]);
+        let mut seen = vec![false; self.next.len()];
+        seen[state as usize] = true;
+        while let Some(s) = queue.pop_front() {
+            if self.accept[s as usize] {
+                let mut text = Vec::new();
+                let mut at = s;
+                while let Some((before, byte)) = from[at as usize] {
+                    text.push(byte);
+                    at = before;
+                }
+                text.reverse();
+                out.extend(text);
+                return;
+            }
+            for (slot, byte) in b" \t\n\r".iter().enumerate() {
+                let to = self.next[s as usize][slot];
+                if to != DEAD && !seen[to as usize] {
+                    seen[to as usize] = true;
+                    from[to as usize] = Some((s, *byte));
+                    queue.push_back(to);
+                }
+            }
+        }
+    }
+}
+
+/// The most ways of whitespace that are listed.
+const FEW: usize = 4;
+
+/// The most characters of whitespace at one place.
+const MAX_BOUND: u32 = 100_000;

@@ -1,0 +1,253 @@
+//! Whether an object can be finished behind each of its names, for all of them at once:
+//! what [`Live::object`] answers for one name in the time that it takes to look at all,
+//! this answers from sums that are made once.
+
+use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::node::{LOOSE, ObjectMachine, ObjectThread};
+use crate::hash::FxMap;
+
+/// One thread of an object before a name.
+pub(crate) struct AfterNames<'a> {
+    live: &'a Live<'a>,
+    m: &'a ObjectMachine,
+    t: &'a ObjectThread,
+    thread: u32,
+    used: &'a [u32],
+    /// One more than the place of the last required name that is missing and has no value.
+    hopeless: usize,
+    /// Required names without a place in the order that are there.
+    loose_there: u64,
+    /// The names that may still come, those with a place in the order by it.
+    loose: u64,
+    ranks: Vec<u32>,
+    /// The further names that may still come, by class.
+    further: Vec<Option<u64>>,
+    implied: Option<Implied>,
+    /// What searches for witnesses said.
+    searched: FxMap<(u32, u32, u64, u32), bool>,
+}
+
+/// What names imply that are not there.
+struct Implied {
+    /// Whether all that must come whatever the name is has a value.
+    can_come: bool,
+    /// The first two in the order of what must come whatever the name is: place and name.
+    first: [(u32, u32); 2],
+    /// By name, the least place of what it implies: one more than it, 0 for what has no value.
+    least: Vec<u64>,
+}
+
+/// The name of no name.
+const NONE: u32 = u32::MAX;
+
+impl<'a> AfterNames<'a> {
+    /// Takes time in the names, and in what they imply.
+    pub(crate) fn new(
+        live: &'a Live<'a>,
+        m: &'a ObjectMachine,
+        thread: u32,
+        before: &ObjectAt<'a>,
+    ) -> AfterNames<'a> {
+        let t = &m.threads[thread as usize];
+        let mut out = AfterNames {
+            live,
+            m,
+            t,
+            thread,
+            used: before.used,
+            hopeless: 0,
+            loose_there: 0,
+            loose: 0,
+            ranks: Vec::new(),
+            further: Vec::new(),
+            implied: None,
+            searched: FxMap::default(),
+        };
+        for (at, (rank, name)) in t.required.iter().enumerate() {
+            if *rank == LOOSE && has_bit(out.used, *name) {
+                out.loose_there += 1;
+            } else if !out.has_value(*name) {
+                out.hopeless = at + 1;
+            }
+        }
+        if t.simple {
+            return out;
+        }
+        if t.min > 0 {
+            for (name, rank) in (0..).zip(&t.ranks) {
+                match *rank {
+                    LOOSE => out.loose += u64::from(out.may_come_loose(name)),
+                    rank if out.has_value(name) => out.ranks.push(rank),
+                    _ => {}
+                }
+            }
+            out.ranks.sort_unstable();
+            let further = m.classes.iter().enumerate().map(|(c, class)| {
+                match live.offers(&class.member, thread) {
+                    true => live.capacity(m, c, before),
+                    false => Some(0),
+                }
+            });
+            out.further = further.collect();
+        }
+        if !t.implies.is_empty() {
+            out.implied = Some(out.implied());
+        }
+        out
+    }
+
+    fn has_value(&self, name: u32) -> bool {
+        let member = &self.m.declared[name as usize];
+        self.live.offers(member, self.thread)
+    }
+
+    fn may_come_loose(&self, name: u32) -> bool {
+        !has_bit(self.used, name) && self.has_value(name)
+    }
+
+    /// What [`Live::object`] says behind a name that has a value.
+    pub(crate) fn object(&mut self, number: u32, ext: u32, after: &ObjectAt<'_>) -> bool {
+        let t = self.t;
+        let floor = after.floor(t);
+        let from = t.required.partition_point(|(rank, _)| *rank < floor);
+        if self.hopeless > from {
+            return false;
+        }
+        if t.simple {
+            return true;
+        }
+        let is_new_loose = |name: u32| t.ranks[name as usize] == LOOSE && !has_bit(self.used, name);
+        let trial = after.also.filter(|name| is_new_loose(*name));
+        let is_required = |name| t.required.binary_search(&(LOOSE, name)).is_ok();
+        let there = self.loose_there + u64::from(trial.is_some_and(is_required));
+        let missing = (t.required.len() - from) as u64 - there;
+        if let Some(implied) = &self.implied
+            && !self.can_come(implied, number, floor, after)
+        {
+            return false;
+        }
+        let count = u64::from(after.count);
+        if t.max.is_some_and(|max| count + missing > max) {
+            return false;
+        }
+        if count < t.min {
+            let ranked = self.ranks.len() - self.ranks.partition_point(|rank| *rank < floor);
+            let mut able = count + self.loose - u64::from(trial.is_some()) + ranked as u64;
+            for (class, left) in (0..).zip(&self.further) {
+                let trial = u64::from(after.also_class == Some(class));
+                able = match left {
+                    Some(left) => able.saturating_add(left.saturating_sub(trial)),
+                    None => u64::MAX,
+                };
+            }
+            if able < t.min {
+                return false;
+            }
+        }
+        let open = t.witnesses & !ext;
+        if open == 0 {
+            return true;
+        }
+        let gives = |name: u32| {
+            let choices = self.m.declared[name as usize].of(self.thread);
+            choices.iter().any(|choice| choice.take & open != 0)
+        };
+        let (live, m, thread) = (self.live, self.m, self.thread);
+        let search = || live.has_witnesses(m, thread, open, missing, after);
+        // A name that can give none of the witnesses is like any other to the search.
+        if after.also_class.is_some() || after.also.is_some_and(gives) {
+            return search();
+        }
+        let key = (open, floor, missing, after.count);
+        *self.searched.entry(key).or_insert_with(search)
+    }
+
+    /// Whether all that is implied behind a name can come there.
+    fn can_come(&self, implied: &Implied, name: u32, floor: u32, after: &ObjectAt<'_>) -> bool {
+        let is_tracked = after.also == Some(name);
+        let of_all = implied
+            .first
+            .iter()
+            .find(|(_, n)| !is_tracked || *n != name);
+        if !implied.can_come || of_all.is_some_and(|(rank, _)| *rank < floor) {
+            return false;
+        }
+        let (true, Some(least)) = (is_tracked, implied.least.get(name as usize)) else {
+            // It counts as not used: it implies nothing.
+            return true;
+        };
+        // What implies itself is asked for behind itself.
+        let own = u64::from(self.t.ranks[name as usize]) + 1;
+        match *least == own && own <= u64::from(floor) {
+            true => self.live.implied(self.m, self.t, self.thread, after),
+            false => *least > u64::from(floor),
+        }
+    }
+
+    fn implied(&self) -> Implied {
+        let t = self.t;
+        let names = self.m.declared.len();
+        let is_there = |name: u32| has_bit(self.used, name);
+        // One more than the place in the order of what is not there, 0 if it has no value.
+        let place = |name: u32| match self.has_value(name) {
+            true => u64::from(t.ranks[name as usize]) + 1,
+            false => 0,
+        };
+        let edges = || {
+            let edges = t.implies.iter();
+            edges.flat_map(|(from, to)| to.iter().map(|to| (*from, *to)))
+        };
+        let mut is_root = vec![false; names];
+        for (_, name) in &t.required {
+            is_root[*name as usize] = true;
+        }
+        // Required names are asked for anyway, with what they imply.
+        let edges = || edges().filter(|(_, to)| !is_there(*to) && !is_root[*to as usize]);
+        // From the least place on, what leads there takes it over: each name once.
+        let mut into: Vec<Vec<u32>> = vec![Vec::new(); names];
+        for (from, to) in edges() {
+            into[to as usize].push(from);
+        }
+        let mut targets: Vec<u32> = (0..names as u32)
+            .filter(|name| !into[*name as usize].is_empty())
+            .collect();
+        targets.sort_by_key(|name| place(*name));
+        let end = u64::from(LOOSE) + 1;
+        let mut least = vec![end; names];
+        let mut is_known = vec![false; names];
+        for target in targets {
+            let mut todo = vec![target];
+            while let Some(to) = todo.pop() {
+                for from in &into[to as usize] {
+                    if !std::mem::replace(&mut is_known[*from as usize], true) {
+                        least[*from as usize] = place(target);
+                        todo.push(*from);
+                    }
+                }
+            }
+        }
+        // What must come whatever the name is.
+        let mut todo: Vec<u32> = t.required.iter().map(|(_, name)| *name).collect();
+        todo.extend(t.implies.iter().map(|(n, _)| *n).filter(|n| is_there(*n)));
+        let mut met = is_root;
+        let mut out = Implied {
+            can_come: true,
+            first: [(LOOSE, NONE); 2],
+            least,
+        };
+        while let Some(name) = todo.pop() {
+            let from = t.implies.partition_point(|(n, _)| *n < name);
+            let lists = t.implies[from..].iter().take_while(|(n, _)| *n == name);
+            for to in lists.flat_map(|(_, to)| to.iter().copied()) {
+                if is_there(to) || std::mem::replace(&mut met[to as usize], true) {
+                    continue;
+                }
+                out.can_come &= self.has_value(to);
+                out.first[1] = out.first[1].min((t.ranks[to as usize], to));
+                out.first.sort_unstable();
+                todo.push(to);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,161 @@
+//! The arrays and objects that are open in a state: shared between states, because a token
+//! leaves most of them as they are.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::automaton::run::scratch::{EMPTY_LIST, FIXED_LISTS, Frame, Scratch, Seen};
+
+/// Open arrays and objects, the innermost first.
+#[derive(Clone, Default)]
+pub(crate) struct Levels(Option<Arc<Level>>);
+
+pub(crate) struct Level {
+    /// The fixed lists that it refers to are there; others, and what was seen, are kept.
+    pub(crate) frame: Frame,
+    kept: Option<Box<Kept>>,
+    /// Its number, from 1 on.
+    pub(crate) depth: u32,
+    below: Levels,
+}
+
+/// What a frame refers to that has another number in each scratch.
+struct Kept {
+    threads: Option<Arc<[u32]>>,
+    used: Option<Arc<[u32]>>,
+    seen: Seen,
+}
+
+impl Levels {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Level> {
+        std::iter::successors(self.0.as_deref(), |level| level.below.0.as_deref())
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.0.as_ref().map_or(0, |level| level.depth)
+    }
+
+    /// The levels of a stack: those of another stack, which these are, as far as they are
+    /// the same.
+    pub(crate) fn of_stack(&self, here: u32, stack: u32, x: &mut Scratch) -> Levels {
+        let mut shared = self;
+        let (mut here, mut at) = (here, stack);
+        x.path.clear();
+        while at != here {
+            let (known, wanted) = (*x.stacks.get(here), *x.stacks.get(at));
+            if known.depth >= wanted.depth {
+                here = known.below;
+                shared = shared.0.as_ref().map_or(shared, |level| &level.below);
+            }
+            if wanted.depth >= known.depth {
+                x.path.push(at);
+                at = wanted.below;
+            }
+        }
+        let path = std::mem::take(&mut x.path);
+        let mut levels = shared.clone();
+        for stack in path.iter().rev() {
+            levels = levels.with(x.stacks.get(*stack).frame, x);
+        }
+        x.path = path;
+        levels
+    }
+
+    fn with(self, mut frame: Frame, x: &Scratch) -> Levels {
+        let mut kept = None;
+        if frame.threads >= FIXED_LISTS || frame.used >= FIXED_LISTS || frame.seen != 0 {
+            let list = |id: u32| (id >= FIXED_LISTS).then(|| x.list(id));
+            kept = Some(Box::new(Kept {
+                threads: list(frame.threads),
+                used: list(frame.used),
+                seen: x.seen.get(frame.seen).clone(),
+            }));
+            let fixed = |id: u32| if id < FIXED_LISTS { id } else { EMPTY_LIST };
+            frame.threads = fixed(frame.threads);
+            frame.used = fixed(frame.used);
+            frame.seen = 0;
+        }
+        Levels(Some(Arc::new(Level {
+            frame,
+            kept,
+            depth: self.depth() + 1,
+            below: self,
+        })))
+    }
+
+    /// The stack in a scratch.
+    pub(crate) fn stack(&self, x: &mut Scratch) -> u32 {
+        let levels: Vec<&Level> = self.iter().collect();
+        let frames = levels.into_iter().rev();
+        frames.fold(0, |below, level| {
+            let mut frame = level.frame;
+            if let Some(kept) = &level.kept {
+                if let Some(threads) = &kept.threads {
+                    frame.threads = x.add_list(threads);
+                }
+                if let Some(used) = &kept.used {
+                    frame.used = x.add_list(used);
+                }
+                frame.seen = x.seen.add(kept.seen.clone());
+            }
+            x.push(frame, below)
+        })
+    }
+}
+
+impl Level {
+    /// The further names, or the items that must differ.
+    pub(crate) fn seen(&self) -> &[Arc<str>] {
+        self.kept.as_ref().map_or(&[], |kept| &kept.seen.list)
+    }
+}
+
+impl fmt::Debug for Levels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frames = self.iter().map(|level| &level.frame);
+        f.debug_list().entries(frames).finish()
+    }
+}
+
+impl Drop for Levels {
+    /// One after another: deep nesting must not nest a drop in each drop.
+    fn drop(&mut self) {
+        let mut next = self.0.take();
+        while let Some(mut level) = next.and_then(Arc::into_inner) {
+            next = level.below.0.take();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsm_index::ByteAutomaton;
+    use serde_json::json;
+
+    use crate::Options;
+    use crate::automaton::SchemaAutomaton;
+
+    #[test]
+    fn deep_nesting_is_opened_closed_and_dropped() {
+        let options = Options::default().max_nesting(40_000);
+        let automaton = SchemaAutomaton::new(&json!({}), &options).unwrap();
+        let depth = 30_000;
+        let mut x = automaton.scratch();
+        let mut state = automaton.start();
+        automaton
+            .advance(&mut state, &vec![b'['; depth], &mut x)
+            .unwrap();
+        assert_eq!(state.depth(), depth);
+        let open = state.clone();
+        automaton
+            .advance(&mut state, &vec![b']'; depth], &mut x)
+            .unwrap();
+        assert!(automaton.is_accepting(&state) && state.depth() == 0);
+        // In a scratch that does not know it.
+        let mut other = automaton.scratch();
+        let mut again = open.clone();
+        automaton.advance(&mut again, b"]]", &mut other).unwrap();
+        assert_eq!(again.depth(), depth - 2);
+        drop((open, again));
+    }
+}

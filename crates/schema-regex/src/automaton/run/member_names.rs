@@ -1,0 +1,498 @@
+//! The names of members: which ones may come in an object, and reading one.
+
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::node::{NO_CLASS, ObjectMachine, Span};
+use crate::automaton::run::after_names::AfterNames;
+use crate::automaton::run::scratch::{
+    EMPTY_LIST, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable,
+};
+use crate::automaton::run::step::Next;
+use crate::automaton::run::string_bytes as text;
+use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::language::char_dfa::DEAD;
+
+impl SchemaAutomaton {
+    /// The numbers of further names used, by class, where a class is finite.
+    pub(crate) fn extras(&self, m: &ObjectMachine, seen: u32, x: &Scratch) -> Vec<u64> {
+        if seen == 0 || m.classes.iter().all(|c| c.count.is_none()) {
+            return Vec::new();
+        }
+        let mut out = vec![0; m.classes.len()];
+        let seen = x.seen.get(seen);
+        for name in seen.list.iter() {
+            if let Some(slot) = out.get_mut(m.class_of(name) as usize) {
+                *slot += 1;
+            }
+        }
+        out
+    }
+
+    /// The goals that the value of an open member may satisfy, of which the
+    /// name has been read.
+    pub(crate) fn goals_of_member(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
+        match self.plain_goals(stack, x) {
+            Some(goals) => goals,
+            None => self.member_goals(stack, number, x),
+        }
+    }
+
+    /// The same where several threads may have let the name in.
+    fn member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
+        let frame = x.peek(stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return EMPTY_LIST;
+        };
+        let member = m.member(number);
+        let live = self.live(self.room(stack, x));
+        let threads = x.list(frame.threads);
+        let used = x.list(frame.used);
+        let extras = self.extras(m, frame.seen, x);
+        let at = ObjectAt::of(&frame, &used, &extras);
+        let mut goals: Vec<u32> = Vec::new();
+        for pair in threads.chunks_exact(2) {
+            for c in member.of(pair[0]) {
+                if !goals.contains(&c.goal)
+                    && live.fits(member, c.goal)
+                    && live.object(m, pair[0], pair[1] | c.take, &at)
+                {
+                    goals.push(c.goal);
+                }
+            }
+        }
+        goals.sort_unstable();
+        x.add_list(&goals)
+    }
+
+    /// The object after a name: the frame with the threads that can go on.
+    pub(crate) fn after_name(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Frame> {
+        let mut frame = x.peek(stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let naming = self.naming(m, stack, x);
+        let next: Vec<u32> = naming.threads_after(number).flatten().collect();
+        if next.is_empty() {
+            return None;
+        }
+        let (pos, count) = naming.after(number);
+        if let Some(name) = naming.tracked(number) {
+            let word = name as usize / 32;
+            let mut used = naming.used.to_vec();
+            used.resize(used.len().max(word + 1), 0);
+            used[word] |= 1 << (name % 32);
+            frame.used = x.add_list(&used);
+        }
+        frame.threads = x.add_list(&next);
+        frame.pos = pos;
+        frame.count = count;
+        frame.member = number;
+        Some(frame)
+    }
+
+    fn naming<'a>(&'a self, m: &'a ObjectMachine, stack: u32, x: &Scratch) -> Naming<'a> {
+        let frame = x.peek(stack).frame;
+        Naming {
+            m,
+            frame,
+            used: x.list(frame.used),
+            extras: self.extras(m, frame.seen, x),
+            threads: x.list(frame.threads),
+            live: self.live(self.room(stack, x)),
+        }
+    }
+
+    /// Which names may come next in the object on top of a stack. That its
+    /// frame is looked at is for the caller to note.
+    pub(crate) fn usable(&self, stack: u32, x: &mut Scratch) -> Arc<Usable> {
+        let at = stack as usize;
+        if let Some(Some(known)) = x.usable.get(at) {
+            return Arc::clone(known);
+        }
+        let top = x.peek(stack);
+        let frame = top.frame;
+        let mut usable = Usable {
+            names: Box::new([]),
+            classes: 0,
+            some: false,
+            values: EMPTY_LIST,
+        };
+        if let Some(m) = self.node(frame.node).object.as_ref() {
+            usable.names = self.usable_names(m, stack, x);
+            usable.some = usable.names.iter().any(|word| *word != 0);
+            let extras = self.extras(m, frame.seen, x);
+            let mut values: Vec<u32> = Vec::new();
+            for (c, class) in m.classes.iter().enumerate() {
+                let spent = class
+                    .count
+                    .is_some_and(|n| extras.get(c).copied().unwrap_or(0) >= n);
+                let number = (m.declared.len() + c) as u32;
+                if spent {
+                    continue;
+                }
+                let Some(after) = self.after_name(stack, number, x) else {
+                    continue;
+                };
+                usable.classes |= 1 << c;
+                usable.some = true;
+                let after = x.push(after, top.below);
+                let goals = self.member_goals(after, number, x);
+                let alias = self.node(m.member(number).node).alias;
+                values.extend([c as u32, alias, goals]);
+            }
+            usable.values = x.add_list(&values);
+        }
+        let usable = Arc::new(usable);
+        if x.usable.len() <= at {
+            x.usable.resize_with(at + 1, || None);
+        }
+        x.usable[at] = Some(Arc::clone(&usable));
+        usable
+    }
+
+    /// The declared names that may come next, as bits.
+    fn usable_names(&self, m: &ObjectMachine, stack: u32, x: &mut Scratch) -> Box<[u32]> {
+        let mut names = vec![0u32; m.declared.len().div_ceil(32)];
+        let last = m.declared.len() as u32;
+        let frame = x.peek(stack).frame;
+        if let Some(plain) = self.plain(stack, x) {
+            let t = plain.thread();
+            let (from, to) = match t.by_number {
+                true => {
+                    let next = t.required.partition_point(|(r, _)| *r < frame.pos);
+                    let to = t.required.get(next).map_or(last, |(r, _)| *r + 1);
+                    (frame.pos.min(last), to)
+                }
+                false => (0, last),
+            };
+            for name in from..to {
+                if plain.may_come(name, x) {
+                    names[name as usize / 32] |= 1 << (name % 32);
+                }
+            }
+            return names.into();
+        }
+        let naming = self.naming(m, stack, x);
+        if last > FEW_NAMES {
+            naming.mark_usable(&mut names);
+        } else {
+            for name in 0..last {
+                if naming.threads_after(name).next().is_some() {
+                    names[name as usize / 32] |= 1 << (name % 32);
+                }
+            }
+            debug_assert_eq!(names, {
+                let mut at_once = vec![0; names.len()];
+                naming.mark_usable(&mut at_once);
+                at_once
+            });
+        }
+        names.into()
+    }
+
+    pub(crate) fn key_step(&self, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
+        // Of further names the key of the topmost level tells all.
+        let top = match key.is_further() {
+            true => x.peek(stack),
+            false => x.frame(stack),
+        };
+        let m = self.node(top.frame.node).object.as_ref()?;
+        if key.partial == Partial::None && byte == b'"' {
+            let usable = self.usable(stack, x);
+            let seen = x.seen.get(top.frame.seen).clone();
+            let named = key.names.ends(|i| &m.names.list[i].text);
+            let number = match named {
+                Some(i) => {
+                    let number = m.names.list[i].listed[0];
+                    let free = usable.names[number as usize / 32] & (1 << (number % 32)) != 0;
+                    return free
+                        .then(|| self.after_name(stack, number, x))
+                        .flatten()
+                        .map(|frame| (self.gap(Gap::Colon), x.push(frame, top.below)));
+                }
+                None => {
+                    let class = match &m.keys {
+                        Some(keys) if key.state != DEAD => keys.class[key.state as usize],
+                        Some(_) => NO_CLASS,
+                        None => 0,
+                    };
+                    if class == NO_CLASS || usable.classes & (1 << class) == 0 {
+                        return None;
+                    }
+                    m.declared.len() as u32 + class
+                }
+            };
+            if key.used.ends(|i| &seen.list[i]).is_some() {
+                return None;
+            }
+            let mut frame = self.after_name(stack, number, x)?;
+            let mut next = seen;
+            if key.text == UNKNOWN {
+                next.unknown = true;
+            } else {
+                let name: String = x
+                    .text(key.text, 0)
+                    .into_iter()
+                    .filter_map(char::from_u32)
+                    .collect();
+                // Whether it is the name that began before the walk, nobody can
+                // tell: see `exceptions`.
+                if let Err(i) = next.list.binary_search_by(|n| (**n).cmp(&name)) {
+                    let mut list = next.list.to_vec();
+                    list.insert(i, name.into());
+                    next.list = list.into();
+                }
+            }
+            frame.seen = x.seen.add(next);
+            return Some((self.gap(Gap::Colon), x.push(frame, top.below)));
+        }
+        if x.usable.get(stack as usize).is_none_or(Option::is_none) {
+            self.usable(stack, x);
+        }
+        let mut sink = KeySink {
+            m,
+            usable: x.usable.get(stack as usize)?.as_deref()?,
+            seen: x.seen.get(top.frame.seen),
+            texts: &mut x.texts,
+        };
+        let (partial, mut key) = text::read(&mut sink, self.escapes, key.partial, key, byte)?;
+        key.partial = partial;
+        Some((Top::Key(key), stack))
+    }
+}
+
+/// So many names are asked for one by one.
+const FEW_NAMES: u32 = 32;
+
+/// An object before a name, to see which ones may come.
+struct Naming<'a> {
+    m: &'a ObjectMachine,
+    frame: Frame,
+    used: Arc<[u32]>,
+    extras: Vec<u64>,
+    threads: Arc<[u32]>,
+    live: Live<'a>,
+}
+
+impl Naming<'_> {
+    /// The place in the order and the count of members behind a name.
+    fn after(&self, number: u32) -> (u32, u32) {
+        let pos = match self.m.ordered {
+            true => number.min(self.m.declared.len() as u32) + 1,
+            false => 0,
+        };
+        let more = u32::from(self.frame.count < self.m.cap);
+        (pos, self.frame.count + more)
+    }
+
+    /// The name, if a frame remembers that it was used.
+    fn tracked(&self, number: u32) -> Option<u32> {
+        let declared = (number as usize) < self.m.declared.len();
+        (declared && self.m.tracked[number as usize / 32] & (1 << (number % 32)) != 0)
+            .then_some(number)
+    }
+
+    /// Sets the bits of the declared names that may come: what `threads_after` says of each,
+    /// for all of them at once.
+    fn mark_usable(&self, names: &mut [u32]) {
+        let m = self.m;
+        let before = ObjectAt::of(&self.frame, &self.used, &self.extras);
+        // The threads by their numbers, each with the states that it is in.
+        let mut states: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
+        for pair in self.threads.chunks_exact(2) {
+            states[pair[0] as usize].push(pair[1]);
+        }
+        let mut after_names: Vec<Option<AfterNames<'_>>> = Vec::new();
+        after_names.resize_with(m.threads.len(), || None);
+        for (number, member) in (0..).zip(&m.declared) {
+            let (last, count) = self.after(number);
+            let after = ObjectAt {
+                last,
+                count,
+                also: self.tracked(number),
+                ..before
+            };
+            let may_come = member.options.iter().any(|choice| {
+                let thread = choice.thread as usize;
+                if states[thread].is_empty()
+                    || !self.live.fits(member, choice.goal)
+                    || !self.live.in_order(&m.threads[thread], &before, number)
+                {
+                    return false;
+                }
+                let after_names = after_names[thread]
+                    .get_or_insert_with(|| AfterNames::new(&self.live, m, choice.thread, &before));
+                let mut states = states[thread].iter();
+                states.any(|ext| after_names.object(number, ext | choice.take, &after))
+            });
+            if may_come {
+                names[number as usize / 32] |= 1 << (number % 32);
+            }
+        }
+    }
+
+    /// The threads, each with its own state, that can go on behind a name.
+    fn threads_after(&self, number: u32) -> impl Iterator<Item = [u32; 2]> {
+        let m = self.m;
+        let member = m.member(number);
+        let class = (number as usize)
+            .checked_sub(m.declared.len())
+            .filter(|class| m.classes[*class].count.is_some());
+        let (pos, count) = self.after(number);
+        let tracked = self.tracked(number);
+        self.threads.chunks_exact(2).filter_map(move |pair| {
+            let before = ObjectAt::of(&self.frame, &self.used, &[]);
+            let after = ObjectAt {
+                last: pos,
+                count,
+                used: &self.used,
+                extras: &self.extras,
+                also: tracked,
+                also_class: class.map(|class| class as u32),
+            };
+            let [thread, ext] = [pair[0], pair[1]];
+            let goes_on = self
+                .live
+                .in_order(&m.threads[thread as usize], &before, number)
+                && member.of(thread).iter().any(|c| {
+                    self.live.fits(member, c.goal)
+                        && self.live.object(m, thread, ext | c.take, &after)
+                });
+            goes_on.then_some([thread, ext])
+        })
+    }
+}
+
+struct KeySink<'a> {
+    m: &'a ObjectMachine,
+    usable: &'a Usable,
+    seen: &'a Seen,
+    texts: &'a mut Texts,
+}
+
+impl KeySink<'_> {
+    /// Whether some usable name goes on from here.
+    fn live(&self, state: u32, names: Span, used: Span) -> bool {
+        let m = self.m;
+        if self.usable.classes != 0 && m.keys.is_none() {
+            return true;
+        }
+        for word in &m.names.list[names.lo as usize..names.hi as usize] {
+            let n = word.listed[0];
+            if self.usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
+                return true;
+            }
+        }
+        if self.usable.classes == 0 {
+            return false;
+        }
+        let Some(keys) = &m.keys else {
+            return true;
+        };
+        if state == DEAD {
+            return false;
+        }
+        let mut left = 0u64;
+        for c in 0..m.classes.len() {
+            if self.usable.classes & (1 << c) != 0 {
+                match keys.counts[c][state as usize] {
+                    None => return true,
+                    Some(n) => left = left.saturating_add(n),
+                }
+            }
+        }
+        if left == 0 {
+            return false;
+        }
+        // Finitely many: those that are declared or used are no more.
+        let usable = |name: &str| {
+            let c = keys.class_of(name);
+            c != NO_CLASS && self.usable.classes & (1 << c) != 0
+        };
+        let declared = m.names.list[names.lo as usize..names.hi as usize]
+            .iter()
+            .filter(|w| usable(&w.text))
+            .count();
+        let spent = self.seen.list[used.lo as usize..used.hi as usize]
+            .iter()
+            .filter(|n| usable(n))
+            .count();
+        left > (declared + spent) as u64
+    }
+
+    fn step(&self, key: &Key, c: u32) -> (u32, Span, Span) {
+        let state = match &self.m.keys {
+            Some(keys) if key.state != DEAD => keys.dfa.step(key.state, c),
+            Some(_) => DEAD,
+            None => 0,
+        };
+        let names = key.names.step(c, |i| &self.m.names.list[i].text);
+        let used = key.used.step(c, |i| &self.seen.list[i]);
+        (state, names, used)
+    }
+}
+
+impl Sink for KeySink<'_> {
+    type State = Key;
+
+    fn put(&mut self, key: Key, c: u32) -> Option<Key> {
+        let (state, names, used) = self.step(&key, c);
+        if !self.live(state, names, used) {
+            return None;
+        }
+        let text = if key.text == UNKNOWN {
+            UNKNOWN
+        } else {
+            self.texts.add(key.text, c)
+        };
+        Some(Key {
+            state,
+            names,
+            used,
+            partial: Partial::None,
+            text,
+        })
+    }
+
+    fn some(&mut self, key: Key, lo: u32, hi: u32) -> bool {
+        let m = self.m;
+        if self.usable.classes != 0 && m.keys.is_none() {
+            return true;
+        }
+        // Names and used names branch at single characters.
+        let names = &m.names.list;
+        let names = key.names.heads((lo, hi), |i| &names[i].text);
+        let used = key.used.heads((lo, hi), |i| &self.seen.list[i]);
+        let mut special: Vec<u32> = names.chain(used).collect();
+        special.sort_unstable();
+        special.dedup();
+        for c in &special {
+            let (state, names, used) = self.step(&key, *c);
+            if self.live(state, names, used) {
+                return true;
+            }
+        }
+        if self.usable.classes == 0 || special.len() as u64 > u64::from(hi - lo) {
+            return false;
+        }
+        let Some(keys) = &m.keys else {
+            return true;
+        };
+        if key.state == DEAD {
+            return false;
+        }
+        let open = |state: u32| self.live(state, Span::NONE, Span::NONE);
+        if special.is_empty() {
+            return keys.dfa.some_in(key.state, lo, hi, open);
+        }
+        // Between the special ones.
+        let mut from = lo;
+        for c in special.iter().copied().chain([hi + 1]) {
+            if from < c && keys.dfa.some_in(key.state, from, c - 1, open) {
+                return true;
+            }
+            from = c + 1;
+        }
+        false
+    }
+}

@@ -1,0 +1,211 @@
+//! Objects that one thread reads which asks for nothing but required names: most there
+//! are. What may come in them is told by one name, without lists of all that may.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
+use crate::automaton::run::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Scratch};
+use crate::automaton::run::step::Next;
+use crate::language::char_dfa::DEAD;
+
+/// Such an object between two members, or inside the name of one.
+pub(crate) struct Plain<'a> {
+    m: &'a ObjectMachine,
+    t: &'a ObjectThread,
+    frame: Frame,
+    live: Live<'a>,
+}
+
+impl SchemaAutomaton {
+    /// The object on top of a stack, if it is a plain one. That its frame is looked at
+    /// is for the caller to note.
+    pub(crate) fn plain(&self, stack: u32, x: &Scratch) -> Option<Plain<'_>> {
+        let frame = x.peek(stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        match &*m.threads {
+            [t] if t.simple && frame.threads == FIRST_THREAD => Some(Plain {
+                m,
+                t,
+                frame,
+                live: self.live(self.room(stack, x)),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The object of a node where nothing of it was read, with room for any value in it,
+    /// if it is a plain one.
+    pub(crate) fn plain_start(&self, node: u32) -> Option<Plain<'_>> {
+        let m = self.node(node).object.as_ref()?;
+        match &*m.threads {
+            [t] if t.simple => Some(Plain {
+                m,
+                t,
+                frame: Frame::first(node, FIRST_THREAD),
+                live: self.live(EMPTY - 1),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether some name may come next.
+    pub(crate) fn some_name_may_come(&self, stack: u32, x: &mut Scratch) -> bool {
+        let asked = x.usable.get(stack as usize);
+        let known = asked.and_then(|usable| usable.as_ref().map(|usable| usable.some));
+        let known = known.or_else(|| self.plain(stack, x)?.some_name(x));
+        known.unwrap_or_else(|| self.usable(stack, x).some)
+    }
+
+    /// The object behind the end of a declared name, if it is plain: where that leads to,
+    /// if it may come.
+    pub(crate) fn behind_plain_name(&self, key: &Key, stack: u32, x: &mut Scratch) -> Option<Next> {
+        x.frame(stack);
+        let plain = self.plain(stack, x)?;
+        let at = key.names.ends(|i| &plain.m.names.list[i].text)?;
+        let number = plain.m.names.list[at].listed[0];
+        if !plain.may_come(number, x) {
+            return Some(None);
+        }
+        let Plain { m, mut frame, .. } = plain;
+        let word = number as usize / 32;
+        if m.tracked[word] & (1 << (number % 32)) != 0 {
+            let mut used = x.list(frame.used).to_vec();
+            used.resize(used.len().max(word + 1), 0);
+            used[word] |= 1 << (number % 32);
+            frame.used = x.add_list(&used);
+        }
+        frame.pos = if m.ordered { number + 1 } else { 0 };
+        frame.count += u32::from(frame.count < m.cap);
+        frame.member = number;
+        let stack = x.push(frame, x.peek(stack).below);
+        Some(Some((self.gap(Gap::Colon), stack)))
+    }
+
+    /// The goals of the open member of a plain object whose name was read.
+    pub(crate) fn plain_goals(&self, stack: u32, x: &mut Scratch) -> Option<u32> {
+        let plain = self.plain(stack, x)?;
+        let member = plain.m.member(plain.frame.member);
+        match member.of(0) {
+            [one] if !plain.live.fits(member, one.goal) => None,
+            [one] if one.goal == 0 => Some(FIRST),
+            [one] => Some(x.add_list(&[one.goal])),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Plain<'a> {
+    /// Its only thread.
+    pub(crate) fn thread(&self) -> &'a ObjectThread {
+        self.t
+    }
+
+    /// Whether an automaton tells further names apart.
+    pub(crate) fn has_keys(&self) -> bool {
+        self.m.keys.is_some()
+    }
+
+    /// The classes of further names that may come, as bits; `None` where those that came
+    /// count.
+    pub(crate) fn classes(&self, x: &Scratch) -> Option<u64> {
+        let classes = 0..self.m.classes.len();
+        let may_come = |class| Some(u64::from(self.class_may_come(class, x)?) << class);
+        classes
+            .map(may_come)
+            .try_fold(0, |all, bit| Some(all | bit?))
+    }
+
+    /// Whether a member has a value that fits.
+    fn has_value(&self, member: &Member) -> bool {
+        let mut goals = member.of(0).iter();
+        goals.any(|choice| self.live.fits(member, choice.goal))
+    }
+
+    /// Whether a declared name may come. What is required can come, or the thread would
+    /// be gone; so it may if it has a value and passes nothing required over.
+    pub(crate) fn may_come(&self, name: u32, x: &Scratch) -> bool {
+        self.in_order(name, x) && self.has_value(&self.m.declared[name as usize])
+    }
+
+    fn in_order(&self, number: u32, x: &Scratch) -> bool {
+        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
+        self.live.in_order(self.t, &at, number)
+    }
+
+    /// Whether some name may come that begins like one that is open; `None` where that
+    /// takes more to tell.
+    pub(crate) fn lives(&self, key: &Key, x: &Scratch) -> Option<bool> {
+        name_lives(
+            self.m,
+            key,
+            |name| self.may_come(name, x),
+            |class| self.class_may_come(class, x),
+        )
+    }
+
+    /// Whether further names of a class may come; `None` where those that came count.
+    fn class_may_come(&self, class: usize, x: &Scratch) -> Option<bool> {
+        let number = (self.m.declared.len() + class) as u32;
+        let class = self.m.classes.get(class)?;
+        let may = self.in_order(number, x) && self.has_value(&class.member);
+        (!may || class.count.is_none()).then_some(may)
+    }
+
+    /// Whether it can be finished at all, and whether it may end as it is.
+    pub(crate) fn ends(&self, x: &Scratch) -> (bool, bool) {
+        let at = ObjectAt::of(&self.frame, x.lists.get(self.frame.used), &[]);
+        let can_end = self.live.object(self.m, 0, 0, &at);
+        (can_end, self.live.object_complete(self.m, 0, 0, &at))
+    }
+
+    /// Whether some name may come; `None` where that takes more to tell.
+    pub(crate) fn some_name(&self, x: &Scratch) -> Option<bool> {
+        let last = self.m.declared.len() as u32;
+        // In their order none may come before the last one.
+        let from = match self.t.by_number {
+            true => self.frame.pos.min(last),
+            false => 0,
+        };
+        if (from..last).any(|name| self.may_come(name, x)) {
+            return Some(true);
+        }
+        let mut counts = false;
+        for class in 0..self.m.classes.len() {
+            match self.class_may_come(class, x) {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => counts = true,
+            }
+        }
+        (!counts).then_some(false)
+    }
+}
+
+/// Whether some name that may come begins like one that is open, by what is known of each
+/// declared name and each class of further names; `None` where that takes more to tell.
+pub(crate) fn name_lives(
+    m: &ObjectMachine,
+    key: &Key,
+    declared: impl Fn(u32) -> bool,
+    class: impl Fn(usize) -> Option<bool>,
+) -> Option<bool> {
+    let names = &m.names.list[key.names.lo as usize..key.names.hi as usize];
+    if names.iter().any(|word| declared(word.listed[0])) {
+        return Some(true);
+    }
+    let mut counts = false;
+    for at in 0..m.classes.len() {
+        let left = match &m.keys {
+            None => None,
+            Some(_) if key.state == DEAD => Some(0),
+            Some(keys) => keys.counts[at][key.state as usize],
+        };
+        // Of finitely many names some were declared, or used.
+        match (left, class(at)) {
+            (Some(0), _) | (_, Some(false)) => {}
+            (None, Some(true)) => return Some(true),
+            _ => counts = true,
+        }
+    }
+    (!counts).then_some(false)
+}

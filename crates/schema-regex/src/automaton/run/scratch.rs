@@ -1,0 +1,610 @@
+//! The working memory of one walk: everything that a cursor stands for, each
+//! thing once and by number.
+
+use std::borrow::Borrow;
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::automaton::completion::finish::{MAX_COMPARED, MAX_SEARCHED};
+use crate::automaton::keys::object_summary::ObjectSummary;
+use crate::automaton::machine::node::Span;
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::unique_items::ItemChoices;
+use crate::hash::{Fx, FxMap, pair};
+
+/// Things with numbers, each once.
+#[derive(Debug)]
+pub(crate) struct Interner<T> {
+    items: Vec<T>,
+    /// One more than the number of an item where its hash says, or behind that; 0 where
+    /// there is none. Half of them at least are free, so that few are looked at.
+    places: Vec<u32>,
+}
+
+impl<T: Eq + Hash> Interner<T> {
+    fn new() -> Self {
+        Interner {
+            items: Vec::new(),
+            places: vec![0; 64],
+        }
+    }
+
+    /// The number of an item, or the place that is free for it.
+    fn find<Q: Eq + Hash + ?Sized>(&self, item: &Q) -> Result<u32, usize>
+    where
+        T: Borrow<Q>,
+    {
+        let mut place = self.place(item);
+        loop {
+            match self.places[place].checked_sub(1) {
+                None => return Err(place),
+                Some(id) if self.items[id as usize].borrow() == item => return Ok(id),
+                Some(_) => place = (place + 1) & (self.places.len() - 1),
+            }
+        }
+    }
+
+    fn place<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
+        let mut hasher = Fx::default();
+        item.hash(&mut hasher);
+        hasher.finish() as usize & (self.places.len() - 1)
+    }
+
+    pub(crate) fn add(&mut self, item: T) -> u32 {
+        match self.find(&item) {
+            Ok(id) => id,
+            Err(place) => {
+                self.items.push(item);
+                self.places[place] = self.items.len() as u32;
+                if self.items.len() * 2 > self.places.len() {
+                    self.grow();
+                }
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let count = self.places.len() * 4;
+        self.places.clear();
+        self.places.resize(count, 0);
+        for id in 0..self.items.len() {
+            let mut place = self.place(&self.items[id]);
+            while self.places[place] != 0 {
+                place = (place + 1) & (count - 1);
+            }
+            self.places[place] = id as u32 + 1;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// Texts by number: each is another one and a value behind it.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    /// What comes before, the last value, and how many there are.
+    nodes: Vec<(u32, u32, u32)>,
+    ids: FxMap<(u32, u32), u32>,
+}
+
+impl Texts {
+    /// With [`NO_TEXT`] and [`EMPTY_TEXT`].
+    fn new() -> Texts {
+        Texts {
+            nodes: vec![(0, 0, 0), (0, 0, 0)],
+            ids: FxMap::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, text: u32, value: u32) -> u32 {
+        let fresh = self.nodes.len() as u32;
+        match self.ids.entry((text, value)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let length = self.nodes[text as usize].2 + 1;
+                self.nodes.push((text, value, length));
+                *place.insert(fresh)
+            }
+        }
+    }
+
+    /// As [`Texts::add`] without looking whether the text is there already: for texts
+    /// that no cursor is told apart by.
+    pub(crate) fn append(&mut self, text: u32, value: u32) -> u32 {
+        let length = self.nodes[text as usize].2 + 1;
+        self.nodes.push((text, value, length));
+        self.nodes.len() as u32 - 1
+    }
+}
+
+/// The configurations of a walk by number, 0 the dead one. Most are found again
+/// where they are met again, though not all: a table without chains remembers them.
+#[derive(Debug)]
+pub(crate) struct Configs {
+    items: Vec<Config>,
+    /// In pairs of places: the numbers of those that were met last.
+    places: Box<[u32]>,
+}
+
+/// Places of configurations.
+const PLACES: usize = 1 << 12;
+
+impl Configs {
+    fn new() -> Configs {
+        let dead = Config {
+            top: Top::End,
+            stack: u32::MAX,
+            item: 0,
+        };
+        Configs {
+            items: vec![dead],
+            places: vec![0; PLACES].into(),
+        }
+    }
+
+    /// Forgets all but the dead one: a new walk begins.
+    pub(crate) fn clear(&mut self) {
+        // What stands in a place is compared before it is believed.
+        self.items.truncate(1);
+    }
+
+    pub(crate) fn add(&mut self, config: Config) -> u32 {
+        let mut hasher = Fx::default();
+        config.hash(&mut hasher);
+        let place = hasher.finish() as usize % PLACES;
+        let is = |id: u32| id != 0 && self.items.get(id as usize) == Some(&config);
+        let newest = self.places[place];
+        if is(newest) {
+            return newest;
+        }
+        let older = self.places[place ^ 1];
+        if is(older) {
+            return older;
+        }
+        let fresh = self.items.len() as u32;
+        self.items.push(config);
+        self.places[place ^ 1] = newest;
+        self.places[place] = fresh;
+        fresh
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Config {
+        &self.items[id as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// Tells scratches apart, also those that were emptied from what they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag(u64);
+
+impl Tag {
+    /// That of no scratch.
+    pub(crate) const NONE: Tag = Tag(0);
+
+    fn new() -> Tag {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Tag(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// An open array or object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) node: u32,
+    pub(crate) is_object: bool,
+    /// A list: a thread and its own state, alternating.
+    pub(crate) threads: u32,
+    /// In an object the first ordered name that may come; in an array the
+    /// index of the item that is open or comes next, clamped.
+    pub(crate) pos: u32,
+    /// Members so far, clamped, where anybody counts.
+    pub(crate) count: u32,
+    /// A list of bits.
+    pub(crate) used: u32,
+    /// The further names, or the items that must differ.
+    pub(crate) seen: u32,
+    /// The number of the open member.
+    pub(crate) member: u32,
+    /// In an array of different items: where in the text its item began.
+    pub(crate) start: u32,
+}
+
+impl Frame {
+    /// That of an object of which nothing was read.
+    pub(crate) fn first(node: u32, threads: u32) -> Frame {
+        Frame {
+            node,
+            is_object: true,
+            threads,
+            pos: 0,
+            count: 0,
+            used: EMPTY_LIST,
+            seen: 0,
+            member: 0,
+            start: 0,
+        }
+    }
+}
+
+/// Where the text stands, above the open arrays and objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Top {
+    /// Before a value; `set` lists the goals that count.
+    Value {
+        node: u32,
+        set: u32,
+        space: u32,
+    },
+    /// Inside `null`, `false` or `true`.
+    Unit {
+        word: u8,
+        at: u8,
+        set: u32,
+    },
+    Number {
+        node: u32,
+        set: u32,
+        state: u32,
+    },
+    String {
+        node: u32,
+        set: u32,
+        text: Str,
+    },
+    Key(Key),
+    /// Between the tokens of the innermost array or object.
+    Gap {
+        gap: Gap,
+        space: u32,
+    },
+    /// After the value.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Gap {
+    ObjectStart,
+    BeforeKey,
+    /// As `BeforeKey`, for a further name that was not used yet: where walks
+    /// compare with.
+    BeforeFurther,
+    Colon,
+    AfterMember,
+    ArrayStart,
+    AfterItem,
+}
+
+/// The inside of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Str {
+    /// The state of the one automaton, or a list of states.
+    pub(crate) state: u32,
+    pub(crate) words: Span,
+    pub(crate) length: u32,
+    pub(crate) partial: Partial,
+}
+
+/// The inside of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) state: u32,
+    /// Among the declared names.
+    pub(crate) names: Span,
+    /// Among the further names that were used.
+    pub(crate) used: Span,
+    pub(crate) partial: Partial,
+    /// The name so far: a text, [`NAMED`], or [`UNKNOWN`] where it began before the
+    /// walk.
+    pub(crate) text: u32,
+}
+
+impl Key {
+    /// Whether it can only be a further name that was not used yet: then nothing
+    /// but the classes of further names has to be looked at to read on.
+    pub(crate) fn is_further(&self) -> bool {
+        self.names.is_none() && self.used.is_none()
+    }
+}
+
+pub(crate) const UNKNOWN: u32 = 0;
+/// A name that is, as far as it was read, what the declared names of its span begin with:
+/// nothing has to remember it.
+pub(crate) const NAMED: u32 = u32::MAX;
+pub(crate) const NO_TEXT: u32 = 0;
+pub(crate) const EMPTY_TEXT: u32 = 1;
+/// An item that differs from those before it, or whose text is not compared for
+/// another reason: see `different`.
+pub(crate) const UNKNOWN_ITEM: u32 = u32::MAX;
+
+/// Whether the text of an item is kept, to be compared with those before it.
+pub(crate) fn is_kept(item: u32) -> bool {
+    item != NO_TEXT && item != UNKNOWN_ITEM
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    pub(crate) top: Top,
+    pub(crate) stack: u32,
+    /// The text since the outermost item that must differ from others began;
+    /// [`NO_TEXT`] outside of such.
+    pub(crate) item: u32,
+}
+
+/// Every step looks one of these up, so that they are hashed two fields at a
+/// time.
+impl Hash for Config {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.top.hash(hasher);
+        hasher.write_u64(pair(self.stack, self.item));
+    }
+}
+
+impl Hash for Frame {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let node = self.node << 1 | u32::from(self.is_object);
+        hasher.write_u64(pair(node, self.threads));
+        hasher.write_u64(pair(self.pos, self.count));
+        hasher.write_u64(pair(self.used, self.seen));
+        hasher.write_u64(pair(self.member, self.start));
+    }
+}
+
+impl Hash for Str {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(pair(self.state, self.length));
+        self.words.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(pair(self.state, self.text));
+        self.names.hash(hasher);
+        self.used.hash(hasher);
+        if self.partial != Partial::None {
+            self.partial.hash(hasher);
+        }
+    }
+}
+
+/// Names or items that may not come again: sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Seen {
+    pub(crate) list: Arc<[Arc<str>]>,
+    /// Whether there is one more, a further name that began before the walk.
+    pub(crate) unknown: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StackNode {
+    pub(crate) frame: Frame,
+    pub(crate) below: u32,
+    pub(crate) depth: u32,
+}
+
+/// Which names may come in an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Usable {
+    pub(crate) names: Box<[u32]>,
+    pub(crate) classes: u64,
+    /// Whether any may.
+    pub(crate) some: bool,
+    /// A list: for each class of further names that may come its number, and
+    /// the node and the goals of their values.
+    pub(crate) values: u32,
+}
+
+/// Lists from this number on have another number in each scratch.
+pub(crate) const FIXED_LISTS: u32 = 3;
+pub(crate) const EMPTY_LIST: u32 = 0;
+/// The list `[0]`.
+pub(crate) const FIRST: u32 = 1;
+/// The list `[0, 0]`.
+pub(crate) const FIRST_THREAD: u32 = 2;
+
+/// The working memory of [`crate::automaton::SchemaAutomaton`]: opaque.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(crate) lists: Interner<Arc<[u32]>>,
+    pub(crate) seen: Interner<Seen>,
+    pub(crate) stacks: Interner<StackNode>,
+    pub(crate) tag: Tag,
+    pub(crate) configs: Configs,
+    pub(crate) texts: Texts,
+    /// By stack.
+    pub(crate) usable: Vec<Option<Arc<Usable>>>,
+    /// By stack.
+    pub(crate) object_summaries: Vec<ObjectSummary>,
+    /// The upper part of a stack, while it is taken apart.
+    pub(crate) path: Vec<u32>,
+    /// Whether items that must differ can still do so, where it was asked.
+    pub(crate) fresh: FxMap<Config, bool>,
+    /// By stack, what the item on top may be, where it must differ and that was asked.
+    pub(crate) item_choices: FxMap<u32, Arc<ItemChoices>>,
+    /// While that is found out, it is not asked.
+    pub(crate) searching: bool,
+    /// How many more bytes of items a completion may compare with those before
+    /// them.
+    pub(crate) may_compare: u64,
+    /// How many states a completion may still search.
+    pub(crate) may_search: u64,
+    /// How many bytes a completion may still write; 0 where that was found to be too few.
+    pub(crate) may_write: usize,
+    /// Whether an item that has become different is forgotten.
+    pub(crate) forgets: bool,
+    /// Stacks without what items are compared with, where they were asked for.
+    pub(crate) forgotten: FxMap<u32, Option<u32>>,
+    /// The depth of the stack at the beginning, and the least that was looked
+    /// at.
+    pub(crate) base_depth: u32,
+    pub(crate) least_depth: u32,
+}
+
+/// A scratch that holds more things than this is emptied at the next walk.
+const MAX_KEPT: usize = 2_000_000;
+
+impl Scratch {
+    pub(crate) fn new() -> Scratch {
+        let mut scratch = Scratch {
+            lists: Interner::new(),
+            seen: Interner::new(),
+            stacks: Interner::new(),
+            tag: Tag::new(),
+            configs: Configs::new(),
+            texts: Texts::new(),
+            usable: Vec::new(),
+            object_summaries: Vec::new(),
+            path: Vec::new(),
+            fresh: FxMap::default(),
+            item_choices: FxMap::default(),
+            searching: false,
+            may_compare: MAX_COMPARED,
+            may_search: MAX_SEARCHED,
+            may_write: usize::MAX,
+            forgets: false,
+            forgotten: FxMap::default(),
+            base_depth: 0,
+            least_depth: 0,
+        };
+        scratch.fill();
+        scratch
+    }
+
+    fn fill(&mut self) {
+        self.lists.add(Arc::from([]));
+        self.lists.add(Arc::from([0]));
+        self.lists.add(Arc::from([0, 0]));
+        self.seen.add(Seen::default());
+        // The stack without frames.
+        let frame = Frame {
+            node: u32::MAX,
+            is_object: false,
+            threads: 0,
+            pos: 0,
+            count: 0,
+            used: 0,
+            seen: 0,
+            member: 0,
+            start: 0,
+        };
+        self.stacks.add(StackNode {
+            frame,
+            below: 0,
+            depth: 0,
+        });
+    }
+
+    /// Forgets what grew too large.
+    pub(crate) fn tidy(&mut self) {
+        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.nodes.len()
+            > MAX_KEPT
+        {
+            *self = Scratch::new();
+        }
+    }
+
+    pub(crate) fn list(&self, id: u32) -> Arc<[u32]> {
+        Arc::clone(self.lists.get(id))
+    }
+
+    pub(crate) fn add_list(&mut self, list: &[u32]) -> u32 {
+        match list {
+            [] => EMPTY_LIST,
+            [0] => FIRST,
+            [0, 0] => FIRST_THREAD,
+            other => {
+                let known = self.lists.find::<[u32]>(other);
+                known.unwrap_or_else(|_| self.lists.add(Arc::from(other)))
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, frame: Frame, below: u32) -> u32 {
+        let depth = self.stacks.get(below).depth + 1;
+        self.stacks.add(StackNode {
+            frame,
+            below,
+            depth,
+        })
+    }
+
+    /// The frame on top of a stack that is not empty. That it was looked at is
+    /// noted: the mask depends on it.
+    pub(crate) fn frame(&mut self, stack: u32) -> StackNode {
+        let node = *self.stacks.get(stack);
+        self.least_depth = self.least_depth.min(node.depth.saturating_sub(1));
+        node
+    }
+
+    /// As [`Scratch::frame`], for those who look only at what the key of the
+    /// topmost level tells too, or who have noted that they look at it.
+    pub(crate) fn peek(&self, stack: u32) -> StackNode {
+        *self.stacks.get(stack)
+    }
+
+    pub(crate) fn depth(&self, stack: u32) -> u32 {
+        self.stacks.get(stack).depth
+    }
+
+    pub(crate) fn add_text(&mut self, text: u32, value: u32) -> u32 {
+        self.texts.add(text, value)
+    }
+
+    pub(crate) fn text_length(&self, text: u32) -> u32 {
+        self.texts.nodes[text as usize].2
+    }
+
+    pub(crate) fn text_before(&self, text: u32) -> u32 {
+        self.texts.nodes[text as usize].0
+    }
+
+    /// The last value of a text that is kept and not empty, as a byte.
+    pub(crate) fn last_byte(&self, text: u32) -> Option<u8> {
+        let (_, value, length) = *self.texts.nodes.get(text as usize)?;
+        (is_kept(text) && length > 0).then_some(value as u8)
+    }
+
+    /// The values of a text from `start` on.
+    pub(crate) fn text(&self, text: u32, start: u32) -> Vec<u32> {
+        let length = self.texts.nodes[text as usize].2.saturating_sub(start);
+        let mut out = vec![0; length as usize];
+        let mut at = text;
+        for place in out.iter_mut().rev() {
+            (at, *place, _) = self.texts.nodes[at as usize];
+        }
+        out
+    }
+
+    /// The bytes from `start` on of the items that are open, to compare them: they are
+    /// counted.
+    pub(crate) fn open_bytes(&mut self, item: u32, start: u32) -> Vec<u8> {
+        let bytes = self.bytes(item, start);
+        self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
+        bytes
+    }
+
+    /// The same of a text whose values are bytes: an item's.
+    pub(crate) fn bytes(&self, text: u32, start: u32) -> Vec<u8> {
+        let values = self.text(text, start).into_iter();
+        values.map(|byte| byte as u8).collect()
+    }
+}

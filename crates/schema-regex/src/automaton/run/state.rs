@@ -1,0 +1,375 @@
+//! What a guide remembers, and how it becomes a configuration and back.
+
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::run::levels::Levels;
+use crate::automaton::run::scratch::{
+    Config, EMPTY_LIST, EMPTY_TEXT, FIXED_LISTS, Key, NAMED, NO_TEXT, Scratch, Str, Tag, Top,
+    UNKNOWN, UNKNOWN_ITEM, is_kept,
+};
+
+/// Where a text stands: self-contained, and as large as the text is nested,
+/// plus the names used in open objects.
+///
+/// Small, because a guide keeps one for each token: what most texts do not have at most
+/// of their places is kept apart.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) top: Top,
+    pub(crate) below: Levels,
+    more: Option<Arc<More>>,
+    /// The scratch that has it as it is, which spares reading it on there, and the
+    /// stack there.
+    tag: Tag,
+    stack: u32,
+    pub(crate) accepting: bool,
+}
+
+/// What else there may be to a state.
+#[derive(Clone, Debug)]
+struct More {
+    /// Lists that the top refers to, by number from [`FIXED_LISTS`] on.
+    lists: Vec<Arc<[u32]>>,
+    /// The name that is open, if it is not the beginning of a declared one.
+    key: Vec<u32>,
+    /// The item that is open, where items must differ.
+    item: Option<Item>,
+    /// The top by the numbers of the scratch that the state was made in.
+    there: Top,
+}
+
+impl More {
+    /// Nothing but the top.
+    fn new(there: Top) -> More {
+        More {
+            lists: Vec::new(),
+            key: Vec::new(),
+            item: None,
+            there,
+        }
+    }
+}
+
+/// The outermost item that is open and must differ from others.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// From its first byte on.
+    pub(crate) text: Vec<u8>,
+    /// Whether no open item can become equal to one before it any more.
+    pub(crate) differs: bool,
+}
+
+/// How a state is to be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// As a text that goes on.
+    Text,
+    /// As a text that goes on, whatever the text of its item is.
+    Apart,
+    /// As where a walk begins: what is said of many states is said once.
+    Walk,
+}
+
+impl State {
+    /// A state without anything to refer to.
+    pub(crate) fn of(config: Config) -> State {
+        State {
+            top: config.top,
+            below: Levels::default(),
+            more: None,
+            tag: Tag::NONE,
+            stack: 0,
+            accepting: false,
+        }
+    }
+
+    /// Whether the text ends inside the name of a member.
+    pub(crate) fn is_in_name(&self) -> bool {
+        matches!(self.top, Top::Key(_))
+    }
+
+    /// Whether a scratch has the state as it is.
+    pub(crate) fn is_in(&self, x: &Scratch) -> bool {
+        self.tag == x.tag
+    }
+
+    /// The item that is open, where items must differ.
+    pub(crate) fn item(&self) -> Option<&Item> {
+        self.more.as_ref()?.item.as_ref()
+    }
+
+    /// How many arrays and objects are open.
+    pub fn depth(&self) -> usize {
+        self.below.depth() as usize
+    }
+}
+
+/// Whether one scratch has both as they are: a quick look, which says "no" of what it would
+/// have to compare at length.
+impl PartialEq for State {
+    fn eq(&self, other: &State) -> bool {
+        let is_plain = self.tag != Tag::NONE && self.more.is_none() && other.more.is_none();
+        is_plain && (self.tag, self.stack, self.top) == (other.tag, other.stack, other.top)
+    }
+}
+
+impl SchemaAutomaton {
+    /// The configuration of a state. In a walk a name that is open counts as
+    /// unknown, and so does an item that differs, so that cursors do not depend
+    /// on them.
+    pub(crate) fn load(&self, state: &State, x: &mut Scratch, how: Load) -> Config {
+        let mut config = match (state.tag == x.tag, &state.more) {
+            (true, None) => Config {
+                top: state.top,
+                stack: state.stack,
+                item: NO_TEXT,
+            },
+            // An item is read on in several ways.
+            (true, Some(more)) if more.item.is_none() => Config {
+                top: more.there,
+                stack: state.stack,
+                item: NO_TEXT,
+            },
+            _ => self.read(state, x),
+        };
+        if let (Top::Key(key), Load::Walk) = (&mut config.top, how) {
+            key.text = UNKNOWN;
+        }
+        x.base_depth = x.depth(config.stack);
+        x.least_depth = x.base_depth;
+        x.forgets = how == Load::Walk && state.item().is_some();
+        let Some(item) = state.item() else {
+            return config;
+        };
+        if x.forgets {
+            x.forgotten.clear();
+        }
+        config.item = match how {
+            Load::Apart => UNKNOWN_ITEM,
+            Load::Walk if item.differs || self.open_item(state).is_some() => UNKNOWN_ITEM,
+            Load::Walk | Load::Text => {
+                let bytes = item.text.iter();
+                bytes.fold(EMPTY_TEXT, |t, b| x.add_text(t, u32::from(*b)))
+            }
+        };
+        match how == Load::Walk && config.item == UNKNOWN_ITEM {
+            true => self.forgotten(config, x).unwrap_or(config),
+            false => config,
+        }
+    }
+
+    /// The configuration of a state, the item that is open aside.
+    fn read(&self, state: &State, x: &mut Scratch) -> Config {
+        let stack = state.below.stack(x);
+        let nothing = More::new(Top::End);
+        let more = state.more.as_deref().unwrap_or(&nothing);
+        let mut top = self.relocated(state.top, &mut |id| match id.checked_sub(FIXED_LISTS) {
+            Some(i) => x.add_list(&more.lists[i as usize]),
+            None => id,
+        });
+        if let Top::Key(key) = &mut top
+            && key.text != NAMED
+        {
+            key.text = more.key.iter().fold(EMPTY_TEXT, |t, c| x.add_text(t, *c));
+        }
+        Config {
+            top,
+            stack,
+            item: NO_TEXT,
+        }
+    }
+
+    /// Makes a state that of a configuration which a text leads to from `from`, as that
+    /// state was loaded.
+    pub(crate) fn store(&self, config: Config, from: &Config, state: &mut State, x: &mut Scratch) {
+        if config.stack != from.stack {
+            state.below = state.below.of_stack(from.stack, config.stack, x);
+        }
+        state.tag = x.tag;
+        state.stack = config.stack;
+        state.accepting = self.ends_at(config, x);
+        match is_kept(config.item) || !is_same_everywhere(&config.top) {
+            true => self.store_more(config, state, x),
+            false => {
+                state.top = config.top;
+                state.more = None;
+            }
+        }
+    }
+
+    /// Gives a state what its top refers to.
+    #[inline(never)]
+    fn store_more(&self, config: Config, state: &mut State, x: &mut Scratch) {
+        let mut lists = Numbered::default();
+        let mut top = self.relocated(config.top, &mut |id| lists.number(id, x));
+        let mut key = Vec::new();
+        if let Top::Key(k) = &mut top
+            && k.text != NAMED
+        {
+            key = x.text(k.text, 0);
+            k.text = EMPTY_TEXT;
+        }
+        let item = is_kept(config.item).then(|| Item {
+            text: x.bytes(config.item, 0),
+            differs: self.is_different(&config, x),
+        });
+        state.top = top;
+        state.more = match lists.lists.is_empty() && key.is_empty() && item.is_none() {
+            true => None,
+            false => Some(Arc::new(More {
+                lists: lists.lists,
+                key,
+                item,
+                there: config.top,
+            })),
+        };
+    }
+
+    /// As [`SchemaAutomaton::store`], where the text of the item is not in the scratch.
+    pub(crate) fn store_apart(
+        &self,
+        config: Config,
+        from: &Config,
+        item: Item,
+        state: &mut State,
+        x: &mut Scratch,
+    ) {
+        self.store(config, from, state, x);
+        let mut more = match state.more.take() {
+            Some(known) => Arc::unwrap_or_clone(known),
+            None => More::new(config.top),
+        };
+        more.item = Some(item);
+        state.more = Some(Arc::new(more));
+    }
+
+    /// Whether the name that is open, ended by the token's first quotation mark,
+    /// may stand in the token once more.
+    pub(crate) fn may_come_again(&self, state: &State, token: &[u8]) -> bool {
+        if token.contains(&b'\\') {
+            return true;
+        }
+        let Some(end) = token.iter().position(|&byte| byte == b'"') else {
+            return false;
+        };
+        let ended = &token[..=end];
+        let mut quotes = (end..token.len()).filter(|&at| token[at] == b'"');
+        quotes.any(|quote| {
+            let rest = self.behind_name(state, &token[quote + 1..]);
+            rest.is_some_and(|rest| rest.starts_with(ended))
+        })
+    }
+
+    /// What follows the name that is open, as far as it was read, if a text begins with
+    /// that.
+    fn behind_name<'t>(&self, state: &State, text: &'t [u8]) -> Option<&'t [u8]> {
+        match (state.top, state.below.iter().next()) {
+            (Top::Key(key), Some(level)) if key.text == NAMED => {
+                let m = self.node(level.frame.node).object.as_ref()?;
+                text.strip_prefix(key.names.begun(&m.names).as_bytes())
+            }
+            _ => {
+                let key = state.more.iter().flat_map(|more| &more.key);
+                let mut chars = key.filter_map(|c| char::from_u32(*c));
+                chars.try_fold(text, |rest, c| {
+                    rest.strip_prefix(c.encode_utf8(&mut [0; 4]).as_bytes())
+                })
+            }
+        }
+    }
+
+    /// Whether the text may end at a configuration.
+    pub(crate) fn ends_at(&self, config: Config, x: &mut Scratch) -> bool {
+        config.stack == 0
+            && match config.top {
+                Top::End => true,
+                Top::Number { node, set, state } => {
+                    self.number_goals(node, set, state, x) != EMPTY_LIST
+                }
+                _ => false,
+            }
+    }
+
+    fn relocated(&self, top: Top, list: &mut dyn FnMut(u32) -> u32) -> Top {
+        match top {
+            Top::Value { node, set, space } => Top::Value {
+                node,
+                set: list(set),
+                space,
+            },
+            Top::Unit { word, at, set } => Top::Unit {
+                word,
+                at,
+                set: list(set),
+            },
+            Top::Number { node, set, state } => {
+                let several = self
+                    .node(node)
+                    .number
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
+                Top::Number {
+                    node,
+                    set: list(set),
+                    state: if several { list(state) } else { state },
+                }
+            }
+            Top::String { node, set, text } => {
+                let several = self
+                    .node(node)
+                    .string
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
+                Top::String {
+                    node,
+                    set: list(set),
+                    text: Str {
+                        state: if several {
+                            list(text.state)
+                        } else {
+                            text.state
+                        },
+                        ..text
+                    },
+                }
+            }
+            Top::Key(key) => Top::Key(Key { ..key }),
+            other => other,
+        }
+    }
+}
+
+/// Whether all that a top refers to has the same number in every scratch, as far as that is
+/// plain: what may be a list or the state of an automaton counts as a list.
+fn is_same_everywhere(top: &Top) -> bool {
+    match *top {
+        Top::Value { set, .. } | Top::Unit { set, .. } => set < FIXED_LISTS,
+        Top::Number { set, state, .. } => set.max(state) < FIXED_LISTS,
+        Top::String { set, text, .. } => set.max(text.state) < FIXED_LISTS,
+        Top::Key(key) => key.text == NAMED || key.text == EMPTY_TEXT,
+        Top::Gap { .. } | Top::End => true,
+    }
+}
+
+/// Lists by the numbers that a state has for them.
+#[derive(Default)]
+struct Numbered {
+    lists: Vec<Arc<[u32]>>,
+    ids: Vec<u32>,
+}
+
+impl Numbered {
+    /// The number of a list of the scratch.
+    fn number(&mut self, id: u32, x: &Scratch) -> u32 {
+        if id < FIXED_LISTS {
+            return id;
+        }
+        let at = self.ids.iter().position(|n| *n == id).unwrap_or_else(|| {
+            self.ids.push(id);
+            self.lists.push(x.list(id));
+            self.ids.len() - 1
+        });
+        at as u32 + FIXED_LISTS
+    }
+}

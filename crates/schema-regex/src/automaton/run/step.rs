@@ -1,0 +1,589 @@
+//! One byte: from one configuration to the next, or to none.
+
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::node::{Node, Span, has_goal};
+use crate::automaton::machine::white_space::NO_SPACE;
+use crate::automaton::run::equality;
+use crate::automaton::run::scratch::{
+    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
+    Seen, Str, Top, UNKNOWN_ITEM, is_kept,
+};
+use crate::automaton::run::string_bytes as text;
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::string_leaves::{StringSink, string_goals, string_live, string_start};
+use crate::language::char_dfa::DEAD;
+
+pub(crate) type Next = Option<(Top, u32)>;
+
+impl SchemaAutomaton {
+    pub(crate) fn first(&self) -> Config {
+        Config {
+            top: Top::Value {
+                node: 0,
+                set: FIRST,
+                space: NO_SPACE,
+            },
+            stack: 0,
+            item: NO_TEXT,
+        }
+    }
+
+    pub(crate) fn next(&self, config: Config, byte: u8, x: &mut Scratch) -> Option<Config> {
+        let mut item = config.item;
+        if is_kept(item) {
+            item = x.add_text(item, u32::from(byte));
+        }
+        let (top, stack) = self.dispatch(config.top, config.stack, byte, item, x)?;
+        // Whether an item that must differ is open has only changed where an
+        // array was opened or closed.
+        if x.depth(stack) != x.depth(config.stack) {
+            item = self.item_after(stack, item, x);
+        }
+        let next = Config { top, stack, item };
+        if is_kept(item) && !x.searching {
+            return self.compared(next, x);
+        }
+        Some(next)
+    }
+
+    /// A configuration with an item that may have to differ.
+    #[cold]
+    fn compared(&self, next: Config, x: &mut Scratch) -> Option<Config> {
+        let threat = self.threat(&next, x);
+        if threat.exists {
+            return self.can_differ(next, threat, x).then_some(next);
+        }
+        match x.forgets {
+            true => Some(self.forgotten(next, x).unwrap_or(next)),
+            false => Some(next),
+        }
+    }
+
+    fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
+        if item == NO_TEXT {
+            // Outside of all such arrays only one that was just opened counts.
+            let opened = stack != 0 && self.is_unique(&x.peek(stack).frame);
+            return if opened { EMPTY_TEXT } else { NO_TEXT };
+        }
+        let mut at = stack;
+        let mut inside = false;
+        while at != 0 && !inside {
+            let node = *x.stacks.get(at);
+            inside = self.is_unique(&node.frame);
+            at = node.below;
+        }
+        if inside { item } else { NO_TEXT }
+    }
+
+    fn dispatch(&self, top: Top, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
+        match top {
+            Top::Value { node, set, space } => {
+                if let Some(space) = self.space.step(space, byte) {
+                    return Some((Top::Value { node, set, space }, stack));
+                }
+                if !self.space.may_end(space) {
+                    return None;
+                }
+                self.begin(node, set, stack, byte, item, x)
+            }
+            Top::Unit { word, at, set } => {
+                let text = UNITS[word as usize];
+                if text.get(at as usize) != Some(&byte) {
+                    return None;
+                }
+                if at as usize + 1 == text.len() {
+                    return self.close(set, stack, item, x);
+                }
+                Some((
+                    Top::Unit {
+                        word,
+                        at: at + 1,
+                        set,
+                    },
+                    stack,
+                ))
+            }
+            Top::Number { node, set, state } => {
+                if let Some(state) = self.number_step(node, set, state, byte, x) {
+                    return Some((Top::Number { node, set, state }, stack));
+                }
+                // The byte is not part of the number: it may only be what comes
+                // behind a value in an array or object.
+                if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}') {
+                    return None;
+                }
+                let set = self.number_goals(node, set, state, x);
+                if set == EMPTY_LIST || stack == 0 {
+                    return None;
+                }
+                let before = if is_kept(item) {
+                    x.text_before(item)
+                } else {
+                    item
+                };
+                let (top, stack) = self.close(set, stack, before, x)?;
+                self.dispatch(top, stack, byte, item, x)
+            }
+            Top::String { node, set, text } => {
+                let m = self.node(node).string.as_ref()?;
+                if text.partial == Partial::None && byte == b'"' {
+                    let set = string_goals(m, set, &text, x);
+                    return if set == EMPTY_LIST {
+                        None
+                    } else {
+                        self.close(set, stack, item, x)
+                    };
+                }
+                let mut sink = StringSink { m, set, x };
+                let (partial, mut text) =
+                    text::read(&mut sink, self.escapes, text.partial, text, byte)?;
+                text.partial = partial;
+                Some((Top::String { node, set, text }, stack))
+            }
+            Top::Key(key) => {
+                let ends = byte == b'"' && key.partial == Partial::None;
+                if ends
+                    && !key.names.is_none()
+                    && let Some(next) = self.behind_plain_name(&key, stack, x)
+                {
+                    return next;
+                }
+                let key = match key.text {
+                    NAMED => self.spelt_for(byte, key, stack, x),
+                    _ => key,
+                };
+                self.key_step(key, stack, byte, x)
+            }
+            Top::Gap { gap, space } => {
+                if let Some(space) = self.space.step(space, byte) {
+                    return Some((Top::Gap { gap, space }, stack));
+                }
+                if !self.space.may_end(space) {
+                    return None;
+                }
+                self.gap_step(gap, stack, byte, item, x)
+            }
+            Top::End => None,
+        }
+    }
+
+    pub(crate) fn node(&self, id: u32) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub(crate) fn live(&self, room: u32) -> Live<'_> {
+        Live {
+            nodes: &self.nodes,
+            room,
+        }
+    }
+
+    /// The levels that a value on top of a stack may still open.
+    pub(crate) fn room(&self, stack: u32, x: &Scratch) -> u32 {
+        self.max_nesting.saturating_sub(x.depth(stack))
+    }
+
+    fn begin(&self, node: u32, set: u32, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
+        let n = self.node(node);
+        match byte {
+            b'n' | b'f' | b't' => {
+                let word = match byte {
+                    b'n' => 0,
+                    b'f' => 1,
+                    _ => 2,
+                };
+                let goals = &n.units[word as usize];
+                let set = if set == FIRST && **goals == [0] {
+                    FIRST
+                } else {
+                    let wanted = x.list(set);
+                    let held: Vec<u32> = goals
+                        .iter()
+                        .copied()
+                        .filter(|g| wanted.contains(g))
+                        .collect();
+                    x.add_list(&held)
+                };
+                (set != EMPTY_LIST).then_some((Top::Unit { word, at: 1, set }, stack))
+            }
+            b'"' => {
+                let m = n.string.as_ref()?;
+                let set = match m.free {
+                    Some(leaf) => {
+                        let goal = m.leaves[leaf as usize].goal;
+                        if !x.lists.get(set).contains(&goal) {
+                            return None;
+                        }
+                        x.add_list(&[goal])
+                    }
+                    None => set,
+                };
+                let text = string_start(m, set, x);
+                let text = Str {
+                    state: text,
+                    words: Span::all(m.words.list.len()),
+                    length: 0,
+                    partial: Partial::None,
+                };
+                string_live(m, set, &text, x).then_some((Top::String { node, set, text }, stack))
+            }
+            b'{' => {
+                let m = n.object.as_ref()?;
+                let room = self.room(stack, x);
+                if room == 0 {
+                    return None;
+                }
+                let live = self.live(room - 1);
+                let at = ObjectAt::START;
+                let wanted = x.list(set);
+                let mut threads = Vec::new();
+                for (t, thread) in m.threads.iter().enumerate() {
+                    if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
+                        threads.extend([t as u32, 0]);
+                    }
+                }
+                if threads.is_empty() {
+                    return None;
+                }
+                let frame = Frame::first(node, x.add_list(&threads));
+                let stack = x.push(frame, stack);
+                Some((self.gap(Gap::ObjectStart), stack))
+            }
+            b'[' => {
+                let m = n.array.as_ref()?;
+                let room = self.room(stack, x);
+                if room == 0 {
+                    return None;
+                }
+                let live = self.live(room - 1);
+                let wanted = x.list(set);
+                let mut threads = Vec::new();
+                for (t, thread) in m.threads.iter().enumerate() {
+                    if has_goal(&wanted, thread.goal)
+                        && live.array(m, t as u32, 0, 0)
+                        && m.catalog.has_room(m, (t as u32, 0), 0, &[])
+                    {
+                        threads.extend([t as u32, 0]);
+                    }
+                }
+                if threads.is_empty() {
+                    return None;
+                }
+                let frame = Frame {
+                    node,
+                    is_object: false,
+                    threads: x.add_list(&threads),
+                    pos: 0,
+                    count: 0,
+                    used: EMPTY_LIST,
+                    seen: 0,
+                    member: 0,
+                    start: if is_kept(item) {
+                        x.text_length(item)
+                    } else {
+                        0
+                    },
+                };
+                let stack = x.push(frame, stack);
+                Some((self.gap(Gap::ArrayStart), stack))
+            }
+            _ => {
+                let m = n.number.as_ref()?;
+                let wanted = x.list(set);
+                let start: Vec<u32> = (0..m.dfas.len() as u32)
+                    .map(|d| {
+                        let used = m
+                            .leaves
+                            .iter()
+                            .any(|(g, at)| *at == d && wanted.contains(g));
+                        if used { 0 } else { DEAD }
+                    })
+                    .collect();
+                let state = if let [one] = *start {
+                    one
+                } else {
+                    x.add_list(&start)
+                };
+                let state = self.number_step(node, set, state, byte, x)?;
+                Some((Top::Number { node, set, state }, stack))
+            }
+        }
+    }
+
+    pub(crate) fn gap(&self, gap: Gap) -> Top {
+        let space = match gap {
+            Gap::BeforeKey | Gap::BeforeFurther => self.space.after_separator,
+            _ => self.space.elsewhere,
+        };
+        Top::Gap { gap, space }
+    }
+
+    /// A value has ended and satisfies the goals `set`.
+    fn close(&self, set: u32, stack: u32, item: u32, x: &mut Scratch) -> Next {
+        if stack == 0 {
+            return Some((Top::End, 0));
+        }
+        let top = x.frame(stack);
+        let mut frame = top.frame;
+        let node = self.node(frame.node);
+        if frame.is_object && self.plain(stack, x).is_some() {
+            // The name was let in by this thread alone.
+            frame.member = 0;
+            return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
+        }
+        let room = self.room(stack, x);
+        let live = self.live(room);
+        let held = x.list(set);
+        let threads = x.list(frame.threads);
+        let mut next: Vec<(u32, u32)> = Vec::new();
+        let gap;
+        if frame.is_object {
+            let m = node.object.as_ref()?;
+            let member = m.member(frame.member);
+            gap = Gap::AfterMember;
+            let used = x.list(frame.used);
+            let extras = self.extras(m, frame.seen, x);
+            let at = ObjectAt::of(&frame, &used, &extras);
+            for pair in threads.chunks_exact(2) {
+                for c in member.of(pair[0]) {
+                    let ext = pair[1] | c.take;
+                    if has_goal(&held, c.goal) && live.object(m, pair[0], ext, &at) {
+                        next.push((pair[0], ext));
+                    }
+                }
+            }
+            next.sort_unstable();
+            if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                let all = next.clone();
+                // Of two that differ in what they have found, more is better.
+                next.retain(|(t, e)| {
+                    let from = all.partition_point(|(u, _)| u < t);
+                    let mut same = all[from..].iter().take_while(|(u, _)| u == t);
+                    !same.any(|(_, f)| f != e && f & e == *e)
+                });
+            }
+            frame.member = 0;
+        } else {
+            let m = node.array.as_ref()?;
+            gap = Gap::AfterItem;
+            let last = m.members.len() - 1;
+            let member = &m.members[(frame.pos as usize).min(last)];
+            let mut doubled = false;
+            if m.unique && item != UNKNOWN_ITEM {
+                let text = self.item_text(item, frame.start, x);
+                let seen = x.seen.get(frame.seen);
+                match seen.list.binary_search(&text) {
+                    Ok(_) => doubled = true,
+                    Err(i) => {
+                        let mut list = seen.list.to_vec();
+                        list.insert(i, text);
+                        frame.seen = x.seen.add(Seen {
+                            list: list.into(),
+                            unknown: false,
+                        });
+                    }
+                }
+            }
+            let pos = if frame.pos < m.cap {
+                frame.pos + 1
+            } else {
+                frame.pos
+            };
+            frame.pos = pos;
+            for pair in threads.chunks_exact(2) {
+                if doubled && m.threads[pair[0] as usize].unique {
+                    continue;
+                }
+                for c in member.of(pair[0]) {
+                    if has_goal(&held, c.goal)
+                        && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
+                        && live.array(m, pair[0], ext, pos)
+                        && m.catalog
+                            .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
+                    {
+                        next.push((pair[0], ext));
+                    }
+                }
+            }
+        }
+        if next.is_empty() {
+            return None;
+        }
+        next.sort_unstable();
+        next.dedup();
+        if let [(0, 0)] = next[..] {
+            frame.threads = FIRST_THREAD;
+        } else {
+            let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
+            frame.threads = x.add_list(&flat);
+        }
+        let stack = x.push(frame, top.below);
+        Some((self.gap(gap), stack))
+    }
+
+    /// The item that began at `start`, in a form that is equal for equal
+    /// values.
+    fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
+        let bytes = x.bytes(item, start);
+        equality::canonical(&bytes).into()
+    }
+
+    fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
+        match (gap, byte) {
+            (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
+                let top = x.frame(stack);
+                if !self.some_name_may_come(stack, x) {
+                    return None;
+                }
+                let m = self.node(top.frame.node).object.as_ref()?;
+                let key = Key {
+                    state: 0,
+                    names: Span::all(m.names.list.len()),
+                    used: Span::all(x.seen.get(top.frame.seen).list.len()),
+                    partial: Partial::None,
+                    text: EMPTY_TEXT,
+                };
+                Some((Top::Key(key), stack))
+            }
+            (Gap::ObjectStart | Gap::AfterMember, b'}')
+            | (Gap::ArrayStart | Gap::AfterItem, b']') => {
+                let set = self.complete(stack, x);
+                if set == EMPTY_LIST {
+                    return None;
+                }
+                let below = x.frame(stack).below;
+                self.close(set, below, item, x)
+            }
+            (Gap::BeforeFurther, b'"') => {
+                if self.usable(stack, x).classes == 0 {
+                    return None;
+                }
+                let key = Key {
+                    state: 0,
+                    names: Span::NONE,
+                    used: Span::NONE,
+                    partial: Partial::None,
+                    text: EMPTY_TEXT,
+                };
+                Some((Top::Key(key), stack))
+            }
+            (Gap::AfterMember, b',') => {
+                x.frame(stack);
+                let some = self.some_name_may_come(stack, x);
+                some.then(|| (self.gap(Gap::BeforeKey), stack))
+            }
+            (Gap::Colon, b':') => {
+                let top = x.peek(stack);
+                let m = self.node(top.frame.node).object.as_ref()?;
+                let member = m.member(top.frame.member);
+                let set = self.goals_of_member(stack, top.frame.member, x);
+                let value = Top::Value {
+                    node: member.node,
+                    set,
+                    space: self.space.after_separator,
+                };
+                (set != EMPTY_LIST).then_some((value, stack))
+            }
+            (Gap::AfterItem, b',') => {
+                let start = if is_kept(item) {
+                    x.text_length(item)
+                } else {
+                    0
+                };
+                self.item(stack, start, self.space.after_separator, x)
+            }
+            (Gap::ArrayStart, _) => {
+                let start = x.frame(stack).frame.start;
+                let (top, stack) = self.item(stack, start, NO_SPACE, x)?;
+                self.dispatch(top, stack, byte, item, x)
+            }
+            _ => None,
+        }
+    }
+
+    /// The goals that an array or object satisfies if it ends here.
+    pub(crate) fn complete(&self, stack: u32, x: &mut Scratch) -> u32 {
+        let frame = x.frame(stack).frame;
+        let node = self.node(frame.node);
+        let live = self.live(self.room(stack, x));
+        let threads = x.lists.get(frame.threads);
+        let mut goals: Vec<u32> = Vec::new();
+        if frame.is_object {
+            let Some(m) = node.object.as_ref() else {
+                return EMPTY_LIST;
+            };
+            let used = x.lists.get(frame.used);
+            let at = ObjectAt::of(&frame, used, &[]);
+            for pair in threads.chunks_exact(2) {
+                let thread = &m.threads[pair[0] as usize];
+                if live.object_complete(m, pair[0], pair[1], &at) {
+                    goals.push(thread.goal);
+                }
+            }
+        } else {
+            let Some(m) = node.array.as_ref() else {
+                return EMPTY_LIST;
+            };
+            for pair in threads.chunks_exact(2) {
+                if live.array_complete(m, pair[0], pair[1], frame.pos) {
+                    goals.push(m.threads[pair[0] as usize].goal);
+                }
+            }
+        }
+        goals.sort_unstable();
+        goals.dedup();
+        x.add_list(&goals)
+    }
+
+    /// The next item of an array.
+    pub(crate) fn item(&self, stack: u32, start: u32, space: u32, x: &mut Scratch) -> Next {
+        let top = x.frame(stack);
+        let mut frame = top.frame;
+        frame.start = start;
+        let stack = if frame == top.frame {
+            stack
+        } else {
+            x.push(frame, top.below)
+        };
+        let m = self.node(frame.node).array.as_ref()?;
+        let room = self.room(stack, x);
+        let live = self.live(room);
+        let last = m.members.len() - 1;
+        let member = &m.members[(frame.pos as usize).min(last)];
+        let pos = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
+        let threads = x.lists.get(frame.threads);
+        let mut goals: Vec<u32> = Vec::new();
+        for pair in threads.chunks_exact(2) {
+            for c in member.of(pair[0]) {
+                if !goals.contains(&c.goal)
+                    && live.fits(member, c.goal)
+                    && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
+                    && live.array(m, pair[0], ext, pos)
+                    && m.catalog
+                        .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
+                {
+                    goals.push(c.goal);
+                }
+            }
+        }
+        if goals.is_empty() {
+            return None;
+        }
+        goals.sort_unstable();
+        let value = Top::Value {
+            node: member.node,
+            set: x.add_list(&goals),
+            space,
+        };
+        Some((value, stack))
+    }
+}
+
+pub(crate) const UNITS: [&[u8]; 3] = [b"null", b"false", b"true"];

@@ -1,0 +1,243 @@
+//! The inside of a JSON string, byte by byte: UTF-8 (RFC 3629), escapes and
+//! surrogate pairs (RFC 8259, section 7) become code points. What reads the
+//! code points says whether one of a range can still come, so that no partial
+//! character is begun in vain.
+
+use crate::options::Escapes;
+
+/// How much of a character was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Partial {
+    None,
+    /// Bits so far, bytes to come, the least code point of this length.
+    Utf8 {
+        bits: u32,
+        left: u8,
+        least: u32,
+    },
+    /// After a backslash.
+    Escape,
+    /// Hexadecimal digits so far; `high` is a surrogate read before, or 0.
+    Hex {
+        value: u32,
+        digits: u8,
+        high: u32,
+    },
+    /// After a high surrogate.
+    HighEscape {
+        high: u32,
+    },
+    /// After a high surrogate and a backslash.
+    HighU {
+        high: u32,
+    },
+}
+
+/// What reads code points.
+pub(crate) trait Sink {
+    type State: Copy;
+
+    /// The state after a code point, if it may come.
+    fn put(&mut self, state: Self::State, c: u32) -> Option<Self::State>;
+
+    /// Whether some code point of a range without surrogates may come.
+    fn some(&mut self, state: Self::State, lo: u32, hi: u32) -> bool;
+}
+
+/// Reads one byte that is not an unescaped quotation mark.
+pub(crate) fn read<S: Sink>(
+    sink: &mut S,
+    escapes: Escapes,
+    partial: Partial,
+    state: S::State,
+    byte: u8,
+) -> Option<(Partial, S::State)> {
+    let go =
+        |sink: &mut S, next: Partial| possible(sink, escapes, next, state).then_some((next, state));
+    match partial {
+        Partial::None => match byte {
+            b'\\' => go(sink, Partial::Escape),
+            0x20..=0x7F => sink.put(state, u32::from(byte)).map(|s| (Partial::None, s)),
+            0xC2..=0xDF => go(sink, utf8(byte & 0x1F, 1, 0x80)),
+            0xE0..=0xEF => go(sink, utf8(byte & 0x0F, 2, 0x800)),
+            0xF0..=0xF4 => go(sink, utf8(byte & 0x07, 3, 0x1_0000)),
+            _ => None,
+        },
+        Partial::Utf8 { bits, left, least } => {
+            if !(0x80..=0xBF).contains(&byte) {
+                return None;
+            }
+            let bits = bits << 6 | u32::from(byte & 0x3F);
+            if left == 1 {
+                let fits = bits >= least && char::from_u32(bits).is_some();
+                return sink
+                    .put(state, bits)
+                    .filter(|_| fits)
+                    .map(|s| (Partial::None, s));
+            }
+            let next = Partial::Utf8 {
+                bits,
+                left: left - 1,
+                least,
+            };
+            go(sink, next)
+        }
+        Partial::Escape => {
+            if byte == b'u' {
+                let next = Partial::Hex {
+                    value: 0,
+                    digits: 0,
+                    high: 0,
+                };
+                return go(sink, next);
+            }
+            let c = short_escape(byte, escapes)?;
+            sink.put(state, c).map(|s| (Partial::None, s))
+        }
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => {
+            let digit = char::from(byte).to_digit(16)?;
+            let value = value << 4 | digit;
+            if digits < 3 {
+                let next = Partial::Hex {
+                    value,
+                    digits: digits + 1,
+                    high,
+                };
+                return go(sink, next);
+            }
+            if high != 0 {
+                if !(0xDC00..=0xDFFF).contains(&value) {
+                    return None;
+                }
+                let c = 0x1_0000 + ((high - 0xD800) << 10) + (value - 0xDC00);
+                return sink.put(state, c).map(|s| (Partial::None, s));
+            }
+            match value {
+                0xD800..=0xDBFF => go(sink, Partial::HighEscape { high: value }),
+                0xDC00..=0xDFFF => None,
+                c if may_be_spelled(c, escapes) => sink.put(state, c).map(|s| (Partial::None, s)),
+                _ => None,
+            }
+        }
+        Partial::HighEscape { high } => (byte == b'\\').then_some((Partial::HighU { high }, state)),
+        Partial::HighU { high } => (byte == b'u').then_some((
+            Partial::Hex {
+                value: 0,
+                digits: 0,
+                high,
+            },
+            state,
+        )),
+    }
+}
+
+fn utf8(bits: u8, left: u8, least: u32) -> Partial {
+    Partial::Utf8 {
+        bits: u32::from(bits),
+        left,
+        least,
+    }
+}
+
+fn short_escape(byte: u8, escapes: Escapes) -> Option<u32> {
+    Some(match byte {
+        b'"' => 0x22,
+        b'\\' => 0x5C,
+        b'/' if escapes == Escapes::All => 0x2F,
+        b'b' => 8,
+        b'f' => 12,
+        b'n' => 10,
+        b'r' => 13,
+        b't' => 9,
+        _ => return None,
+    })
+}
+
+/// Whether a code point may be written as `\uXXXX`.
+fn may_be_spelled(c: u32, escapes: Escapes) -> bool {
+    spelled(escapes).iter().any(|(a, b)| (*a..=*b).contains(&c))
+}
+
+fn spelled(escapes: Escapes) -> &'static [(u32, u32)] {
+    match escapes {
+        Escapes::Shortest => &[(0, 7), (0x0B, 0x0B), (0x0E, 0x1F)],
+        Escapes::Standard => &[(0, 0x1F), (0x80, 0x10_FFFF)],
+        Escapes::All => &[(0, 0x10_FFFF)],
+    }
+}
+
+/// Whether a partial character can become one that may come.
+pub(crate) fn possible<S: Sink>(
+    sink: &mut S,
+    escapes: Escapes,
+    partial: Partial,
+    state: S::State,
+) -> bool {
+    match partial {
+        Partial::None => true,
+        Partial::Utf8 { bits, left, least } => {
+            let lo = bits << (6 * left);
+            let hi = lo | ((1 << (6 * left)) - 1);
+            scalars(sink, state, lo.max(least), hi.min(0x10_FFFF))
+        }
+        Partial::Escape => {
+            b"\"\\/bfnrt"
+                .iter()
+                .filter_map(|b| short_escape(*b, escapes))
+                .any(|c| sink.some(state, c, c))
+                || units(sink, escapes, state, 0, 0xFFFF)
+        }
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => {
+            let shift = 4 * (4 - u32::from(digits));
+            let lo = value << shift;
+            let hi = lo | ((1u32 << shift) - 1);
+            if high == 0 {
+                return units(sink, escapes, state, lo, hi);
+            }
+            let (lo, hi) = (lo.max(0xDC00), hi.min(0xDFFF));
+            let base = 0x1_0000 + ((high - 0xD800) << 10);
+            lo <= hi && sink.some(state, base + lo - 0xDC00, base + hi - 0xDC00)
+        }
+        Partial::HighEscape { high } | Partial::HighU { high } => {
+            let base = 0x1_0000 + ((high - 0xD800) << 10);
+            sink.some(state, base, base + 0x3FF)
+        }
+    }
+}
+
+/// A range of code points around the surrogates.
+fn scalars<S: Sink>(sink: &mut S, state: S::State, lo: u32, hi: u32) -> bool {
+    let (low_hi, high_lo) = (hi.min(0xD7FF), lo.max(0xE000));
+    (lo <= low_hi && sink.some(state, lo, low_hi))
+        || (high_lo <= hi && sink.some(state, high_lo, hi))
+}
+
+/// What a first `\uXXXX` in a range of units can begin.
+fn units<S: Sink>(sink: &mut S, escapes: Escapes, state: S::State, lo: u32, hi: u32) -> bool {
+    for (a, b) in spelled(escapes) {
+        let (from, to) = (lo.max(*a), hi.min((*b).min(0xFFFF)));
+        if from <= to && scalars(sink, state, from, to) {
+            return true;
+        }
+        let (from, to) = (lo.max(0xD800), hi.min(0xDBFF));
+        if *b > 0xFFFF
+            && from <= to
+            && sink.some(
+                state,
+                0x1_0000 + ((from - 0xD800) << 10),
+                0x1_0000 + ((to - 0xD800) << 10) + 0x3FF,
+            )
+        {
+            return true;
+        }
+    }
+    false
+}

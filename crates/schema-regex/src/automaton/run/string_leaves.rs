@@ -1,0 +1,215 @@
+//! The inside of a string: which of the wanted goals it can still satisfy.
+
+use crate::automaton::machine::node::{Leaf, Span, StringMachine, has_goal};
+use crate::automaton::run::scratch::{Scratch, Str};
+use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::language::char_dfa::DEAD;
+
+/// The state of the automata at the beginning of a string.
+pub(crate) fn string_start(m: &StringMachine, set: u32, x: &mut Scratch) -> u32 {
+    if m.dfas.len() <= 1 {
+        return 0;
+    }
+    let wanted = x.list(set);
+    let start: Vec<u32> = (0..m.dfas.len() as u32)
+        .map(|d| {
+            let used = m
+                .leaves
+                .iter()
+                .any(|l| l.dfa == Some(d) && has_goal(&wanted, l.goal));
+            if used { 0 } else { DEAD }
+        })
+        .collect();
+    x.add_list(&start)
+}
+
+pub(crate) fn leaf_state(m: &StringMachine, leaf: &Leaf, state: u32, x: &Scratch) -> u32 {
+    match leaf.dfa {
+        None => 0,
+        Some(_) if m.dfas.len() == 1 => state,
+        Some(d) => x.lists.get(state)[d as usize],
+    }
+}
+
+/// Whether a leaf can still accept. `words` are those that go on from here.
+pub(crate) fn leaf_live(
+    m: &StringMachine,
+    id: usize,
+    state: u32,
+    words: Span,
+    length: u32,
+) -> bool {
+    let leaf = &m.leaves[id];
+    if leaf.listed {
+        return m.words.some_listed(words, id);
+    }
+    let length = u64::from(length);
+    if leaf.dfa.is_some() {
+        return state != DEAD && leaf.lengths.as_ref().is_none_or(|l| l.live(state, length));
+    }
+    if leaf.max.is_some_and(|max| length > max) {
+        return false;
+    }
+    // With no character left only the text itself remains.
+    let last = leaf.excludes && leaf.max == Some(length);
+    !(last
+        && words
+            .ends(|i| &m.words.list[i].text)
+            .is_some_and(|i| m.words.list[i].excluded.contains(&(id as u32))))
+}
+
+fn leaf_accepts(m: &StringMachine, id: usize, text: &Str, state: u32) -> bool {
+    let leaf = &m.leaves[id];
+    let word = text
+        .words
+        .ends(|i| &m.words.list[i].text)
+        .map(|i| &m.words.list[i]);
+    if leaf.listed {
+        return word.is_some_and(|w| w.listed.contains(&(id as u32)));
+    }
+    let length = u64::from(text.length);
+    if let Some(d) = leaf.dfa {
+        return state != DEAD
+            && m.dfas[d as usize].accepts(state)
+            && leaf.lengths.as_ref().is_none_or(|l| l.accepts(length));
+    }
+    length >= leaf.min
+        && leaf.max.is_none_or(|max| length <= max)
+        && !(leaf.excludes && word.is_some_and(|w| w.excluded.contains(&(id as u32))))
+}
+
+pub(crate) fn string_live(m: &StringMachine, set: u32, text: &Str, x: &Scratch) -> bool {
+    if m.free.is_some() {
+        return true;
+    }
+    let wanted = x.lists.get(set);
+    m.leaves.iter().enumerate().any(|(i, leaf)| {
+        has_goal(wanted, leaf.goal)
+            && leaf_live(
+                m,
+                i,
+                leaf_state(m, leaf, text.state, x),
+                text.words,
+                text.length,
+            )
+    })
+}
+
+/// The goals that a string satisfies if it ends here.
+pub(crate) fn string_goals(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u32 {
+    if m.free.is_some() {
+        return set;
+    }
+    let wanted = x.list(set);
+    let mut held: Vec<u32> = m
+        .leaves
+        .iter()
+        .enumerate()
+        .filter(|(i, leaf)| {
+            has_goal(&wanted, leaf.goal)
+                && leaf_accepts(m, *i, text, leaf_state(m, leaf, text.state, x))
+        })
+        .map(|(_, leaf)| leaf.goal)
+        .collect();
+    held.sort_unstable();
+    held.dedup();
+    x.add_list(&held)
+}
+
+pub(crate) struct StringSink<'a> {
+    pub(crate) m: &'a StringMachine,
+    pub(crate) set: u32,
+    pub(crate) x: &'a mut Scratch,
+}
+
+impl StringSink<'_> {
+    fn step(&mut self, text: &Str, c: u32) -> Str {
+        let m = self.m;
+        let state = match &*m.dfas {
+            [] => 0,
+            [one] if text.state != DEAD => one.step(text.state, c),
+            [_] => DEAD,
+            many => {
+                let states = self.x.list(text.state);
+                let next: Vec<u32> = states
+                    .iter()
+                    .zip(many)
+                    .map(|(s, d)| if *s == DEAD { DEAD } else { d.step(*s, c) })
+                    .collect();
+                self.x.add_list(&next)
+            }
+        };
+        Str {
+            state,
+            words: text.words.step(c, |i| &m.words.list[i].text),
+            length: if text.length < m.cap {
+                text.length + 1
+            } else {
+                text.length
+            },
+            partial: Partial::None,
+        }
+    }
+}
+
+impl Sink for StringSink<'_> {
+    type State = Str;
+
+    fn put(&mut self, text: Str, c: u32) -> Option<Str> {
+        if self.m.free.is_some() {
+            return Some(Str {
+                partial: Partial::None,
+                ..text
+            });
+        }
+        let next = self.step(&text, c);
+        string_live(self.m, self.set, &next, self.x).then_some(next)
+    }
+
+    fn some(&mut self, text: Str, lo: u32, hi: u32) -> bool {
+        let m = self.m;
+        if m.free.is_some() {
+            return true;
+        }
+        let length = if text.length < m.cap {
+            text.length + 1
+        } else {
+            text.length
+        };
+        let wanted = self.x.list(self.set);
+        for (i, leaf) in m.leaves.iter().enumerate() {
+            if !has_goal(&wanted, leaf.goal) {
+                continue;
+            }
+            let state = leaf_state(m, leaf, text.state, self.x);
+            if let Some(d) = leaf.dfa {
+                let dfa = &m.dfas[d as usize];
+                let open = |s: u32| leaf_live(m, i, s, Span::NONE, length);
+                if state != DEAD && dfa.some_in(state, lo, hi, open) {
+                    return true;
+                }
+                continue;
+            }
+            if !leaf.listed && !leaf.excludes {
+                if leaf_live(m, i, 0, Span::NONE, length) {
+                    return true;
+                }
+                continue;
+            }
+            // Words branch at single characters.
+            let mut heads = 0;
+            for c in text.words.heads((lo, hi), |i| &m.words.list[i].text) {
+                let next = self.step(&text, c);
+                if leaf_live(m, i, 0, next.words, next.length) {
+                    return true;
+                }
+                heads += 1;
+            }
+            if !leaf.listed && heads <= u64::from(hi - lo) && leaf_live(m, i, 0, Span::NONE, length)
+            {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,517 @@
+//! How many strings, and which, come of one that was begun, for each alternative of what
+//! is asked of it.
+
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{Leaf, Span, StringMachine};
+use crate::automaton::run::equality::{beginning_with, spelled};
+use crate::automaton::run::scratch::{Scratch, Str};
+use crate::automaton::run::string_bytes as text;
+use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
+use crate::language::char_dfa::{CharDfa, DEAD};
+
+/// The characters that strings may have.
+const CHARACTERS: u64 = 0x11_0000 - 0x800;
+
+/// Collects the ranges that a partial character is asked about.
+struct Ranges(Vec<(u32, u32)>);
+
+impl Sink for Ranges {
+    type State = ();
+
+    fn put(&mut self, (): (), c: u32) -> Option<()> {
+        self.0.push((c, c));
+        Some(())
+    }
+
+    fn some(&mut self, (): (), lo: u32, hi: u32) -> bool {
+        self.0.push((lo, hi));
+        false
+    }
+}
+
+/// Where a leaf stands in a string that was begun.
+#[derive(Clone, Copy)]
+pub(crate) struct LeafAt<'a> {
+    m: &'a StringMachine,
+    id: usize,
+    state: u32,
+    text: Str,
+}
+
+impl<'a> LeafAt<'a> {
+    pub(crate) fn new(m: &'a StringMachine, id: usize, text: Str, x: &Scratch) -> LeafAt<'a> {
+        let state = leaf_state(m, &m.leaves[id], text.state, x);
+        LeafAt { m, id, state, text }
+    }
+
+    fn leaf(&self) -> &'a Leaf {
+        &self.m.leaves[self.id]
+    }
+
+    /// Whether it can still accept.
+    pub(crate) fn is_live(&self) -> bool {
+        let Str { words, length, .. } = self.text;
+        leaf_live(self.m, self.id, self.state, words, length)
+    }
+
+    /// At most how many strings are left out by name.
+    pub(crate) fn excluded(&self) -> usize {
+        match self.leaf().excludes {
+            true => (self.text.words.hi - self.text.words.lo) as usize,
+            false => 0,
+        }
+    }
+
+    /// At least how many strings come of it; `None` is no end. Those that are left out
+    /// by name are counted.
+    pub(crate) fn least(&self, next: Option<&[(u32, u32)]>) -> Option<u64> {
+        let leaf = self.leaf();
+        if leaf.listed {
+            return Some(self.listed(next).count() as u64);
+        }
+        let length = u64::from(self.text.length);
+        let Some(d) = leaf.dfa else {
+            let room = leaf.max.map(|max| max.saturating_sub(length));
+            let chars = match next {
+                None => CHARACTERS,
+                Some(ranges) => ranges.iter().map(|(lo, hi)| u64::from(hi - lo) + 1).sum(),
+            };
+            return match (room, next) {
+                (None, _) => None,
+                (Some(0), None) => Some(1),
+                (Some(0), Some(_)) => Some(0),
+                (Some(1), _) => Some(chars),
+                (Some(_), _) => Some(chars.saturating_mul(CHARACTERS)),
+            };
+        };
+        let dfa = &self.m.dfas[d as usize];
+        let Some(ranges) = next else {
+            return self.least_from(dfa, self.state, length);
+        };
+        let mut sum = 0u64;
+        for (to, lo, hi) in dfa.arrows(self.state) {
+            let sizes = ranges.iter().map(|(from, until)| {
+                let (lo, hi) = (lo.max(*from), hi.min(*until));
+                u64::from((hi + 1).saturating_sub(lo))
+            });
+            let size = sizes.sum();
+            if size > 0 {
+                let many = self.least_from(dfa, to, length + 1)?;
+                sum = sum.saturating_add(many.saturating_mul(size));
+            }
+        }
+        Some(sum)
+    }
+
+    fn least_from(&self, dfa: &CharDfa, state: u32, length: u64) -> Option<u64> {
+        if state == DEAD {
+            return Some(0);
+        }
+        match &self.leaf().lengths {
+            None => dfa.amount(state),
+            Some(lengths) => lengths.amount(dfa, state, length),
+        }
+    }
+
+    /// The words that are listed for the leaf and may still come.
+    fn listed<'n>(
+        &self,
+        next: Option<&'n [(u32, u32)]>,
+    ) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
+        let Span { lo, hi, read } = self.text.words;
+        let id = self.id as u32;
+        let words = self.m.words.list[lo as usize..hi as usize].iter();
+        words
+            .filter(move |word| word.listed.contains(&id))
+            .map(move |word| &word.text[read as usize..])
+            .filter(move |rest| match (next, rest.chars().next()) {
+                (None, _) => true,
+                (Some(ranges), Some(c)) => has(ranges, u32::from(c)),
+                (Some(_), None) => false,
+            })
+    }
+
+    /// A text from the beginning of a string on that is none of some values, found by how
+    /// many there are behind each character. `None` is no proof that there is none.
+    pub(crate) fn another(&self, lists: &[&[Arc<str>]]) -> Option<String> {
+        let dfa = &self.m.dfas[self.leaf().dfa? as usize];
+        let (mut state, mut length, mut text) = (self.state, 0u32, String::new());
+        let known = |text: &str| -> usize {
+            let begun = spelled(text);
+            let begun = begun.strip_suffix('"').unwrap_or_default();
+            let alike = lists.iter().map(|list| beginning_with(list, begun).len());
+            alike.sum()
+        };
+        let words = |state: u32, length: u32| {
+            let lengths = self.leaf().lengths.as_ref();
+            let fits = lengths.is_none_or(|l| l.accepts(u64::from(length)));
+            dfa.accepts(state) && fits
+        };
+        loop {
+            if words(state, length) {
+                let whole = spelled(&text);
+                let is = |list: &&[Arc<str>]| list.binary_search_by(|v| (**v).cmp(&*whole)).is_ok();
+                if !lists.iter().any(is) {
+                    return Some(text);
+                }
+            }
+            length += 1;
+            let mut next = None;
+            let mut arrows: Vec<(u32, u32, u32)> = dfa.arrows(state).collect();
+            // Visible characters first, and what ends soon.
+            arrows.sort_by_key(|(to, lo, _)| (*lo < 0x20, dfa.far(*to)));
+            for (to, lo, hi) in arrows {
+                if !leaf_live(self.m, self.id, to, Span::NONE, length) {
+                    continue;
+                }
+                let many = self.least_from(dfa, to, u64::from(length));
+                for c in (lo..=hi).filter_map(char::from_u32).take(MAX_ALTERNATIVES) {
+                    text.push(c);
+                    if many.is_none_or(|many| many > known(&text) as u64) {
+                        next = Some(to);
+                        break;
+                    }
+                    text.pop();
+                }
+                if next.is_some() {
+                    break;
+                }
+            }
+            state = next?;
+        }
+    }
+
+    /// Shows the texts that may follow, one after another, until enough is seen: all of
+    /// them, or `most` at least.
+    pub(crate) fn each(
+        &self,
+        next: Option<&[(u32, u32)]>,
+        most: usize,
+        see: &mut dyn FnMut(&str) -> Enough,
+    ) -> Enough {
+        let leaf = self.leaf();
+        if leaf.listed {
+            for rest in self.listed(next) {
+                if see(rest) == Enough::Yes {
+                    return Enough::Yes;
+                }
+            }
+            return Enough::No;
+        }
+        let Some(d) = leaf.dfa else {
+            return self.each_plain(next, most, see);
+        };
+        let dfa = &self.m.dfas[d as usize];
+        let words = Words {
+            dfa,
+            ends: &|state, length| {
+                let length = u64::from(length);
+                dfa.accepts(state) && leaf.lengths.as_ref().is_none_or(|l| l.accepts(length))
+            },
+            live: &|state, length| leaf_live(self.m, self.id, state, Span::NONE, length),
+            min: leaf.min,
+        };
+        words.each((self.state, self.text.length), next, most, see)
+    }
+
+    /// The same of texts of which nothing but the length counts.
+    fn each_plain(
+        &self,
+        next: Option<&[(u32, u32)]>,
+        most: usize,
+        see: &mut dyn FnMut(&str) -> Enough,
+    ) -> Enough {
+        let leaf = self.leaf();
+        let length = u64::from(self.text.length);
+        let begun = u64::from(next.is_some());
+        let room = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(length));
+        let least = leaf.min.saturating_sub(length).max(begun);
+        if least > room {
+            return Enough::No;
+        }
+        if least == 0 && see("") == Enough::Yes {
+            return Enough::Yes;
+        }
+        let Ok(more) = usize::try_from(least.saturating_sub(1)) else {
+            return Enough::Yes;
+        };
+        if room == 0 || more > MAX_FILLED {
+            return Enough::No;
+        }
+        // The first character makes the difference, or else all but the first.
+        let filled = "a".repeat(more);
+        for c in chars_of(next.unwrap_or(ALL)).take(most) {
+            let mut text = String::from(c);
+            text.push_str(&filled);
+            if see(&text) == Enough::Yes {
+                return Enough::Yes;
+            }
+            if room > more as u64 + 1 && next.is_some() {
+                for last in chars_of(ALL).take(most) {
+                    let mut longer = text.clone();
+                    longer.push(last);
+                    if see(&longer) == Enough::Yes {
+                        return Enough::Yes;
+                    }
+                }
+            }
+        }
+        Enough::No
+    }
+}
+
+/// The texts of an automaton.
+pub(crate) struct Words<'a> {
+    pub(crate) dfa: &'a CharDfa,
+    /// Whether a text of a length may end in a state.
+    pub(crate) ends: &'a dyn Fn(u32, u32) -> bool,
+    /// Whether one may go on there.
+    pub(crate) live: &'a dyn Fn(u32, u32) -> bool,
+    /// The least length of a text.
+    pub(crate) min: u64,
+}
+
+impl Words<'_> {
+    /// Shows the texts that may follow a state, one after another, until enough is seen:
+    /// all of them, or `most` at least. The first character is one of some ranges.
+    pub(crate) fn each(
+        &self,
+        (state, length): (u32, u32),
+        first: Option<&[(u32, u32)]>,
+        most: usize,
+        see: &mut dyn FnMut(&str) -> Enough,
+    ) -> Enough {
+        let start = Way {
+            least: 0,
+            state,
+            length,
+            text: String::new(),
+        };
+        let mut heap = BinaryHeap::from([start]);
+        while let Some(way) = heap.pop() {
+            let is_begun = first.is_some() && way.text.is_empty();
+            let is_end = !is_begun && (self.ends)(way.state, way.length);
+            if is_end && see(&way.text) == Enough::Yes {
+                return Enough::Yes;
+            }
+            let ranges = if is_begun { first } else { None };
+            self.go_on(&way, ranges, most, &mut heap);
+            if heap.len() > MAX_OPEN {
+                return Enough::Yes;
+            }
+        }
+        Enough::No
+    }
+
+    fn go_on(
+        &self,
+        way: &Way,
+        ranges: Option<&[(u32, u32)]>,
+        most: usize,
+        heap: &mut BinaryHeap<Way>,
+    ) {
+        let length = way.length.saturating_add(1);
+        for (to, lo, hi) in self.dfa.arrows(way.state) {
+            if !(self.live)(to, length) {
+                continue;
+            }
+            let within = |(from, to): (u32, u32)| (from.max(lo), to.min(hi));
+            let met: Vec<(u32, u32)> = match ranges {
+                None => vec![(lo, hi)],
+                Some(ranges) => {
+                    let met = ranges.iter().copied().map(within);
+                    met.filter(|(lo, hi)| lo <= hi).collect()
+                }
+            };
+            let far = self.dfa.far(to) as usize;
+            let min = usize::try_from(self.min).unwrap_or(usize::MAX);
+            for c in chars_of(&met).take(most) {
+                let mut text = String::with_capacity(way.text.len() + c.len_utf8());
+                text.push_str(&way.text);
+                text.push(c);
+                heap.push(Way {
+                    least: (length as usize).saturating_add(far).max(min),
+                    state: to,
+                    length,
+                    text,
+                });
+            }
+        }
+    }
+}
+/// Whether more is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enough {
+    No,
+    Yes,
+}
+
+/// All characters: letters come first, which is what anybody writes.
+const ALL: &[(u32, u32)] = &[
+    (0x61, 0x7A),
+    (0x41, 0x5A),
+    (0x30, 0x39),
+    (0x20, 0x2F),
+    (0x3A, 0x40),
+    (0x5B, 0x60),
+    (0x7B, 0x10_FFFF),
+    (0, 0x1F),
+];
+
+/// The most characters that lead to one state of which each is looked at.
+const MAX_ALTERNATIVES: usize = 4_096;
+
+/// The longest text of which nothing but the length is asked.
+const MAX_FILLED: usize = 1 << 20;
+
+/// The most beginnings that are kept at a time.
+const MAX_OPEN: usize = 1_000_000;
+
+fn chars_of(ranges: &[(u32, u32)]) -> impl Iterator<Item = char> {
+    let all = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
+    all.filter_map(char::from_u32)
+}
+
+fn has(ranges: &[(u32, u32)], c: u32) -> bool {
+    ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c))
+}
+
+/// A text that can go on: the one that may end soonest comes first, and of several the
+/// longest.
+#[derive(PartialEq, Eq)]
+struct Way {
+    least: usize,
+    state: u32,
+    length: u32,
+    text: String,
+}
+
+impl Ord for Way {
+    fn cmp(&self, other: &Way) -> std::cmp::Ordering {
+        let key = |way: &Way| (std::cmp::Reverse(way.least), way.length);
+        key(self)
+            .cmp(&key(other))
+            .then_with(|| other.text.cmp(&self.text))
+    }
+}
+
+impl PartialOrd for Way {
+    fn partial_cmp(&self, other: &Way) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl SchemaAutomaton {
+    /// The characters that a partial one may become, as sorted ranges; `None` where no
+    /// character has begun.
+    pub(crate) fn may_become(&self, partial: Partial) -> Option<Vec<(u32, u32)>> {
+        if partial == Partial::None {
+            return None;
+        }
+        let mut ranges = Ranges(Vec::new());
+        text::possible(&mut ranges, self.escapes, partial, ());
+        let mut all = ranges.0;
+        all.sort_unstable();
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        for (lo, hi) in all {
+            match out.last_mut() {
+                Some(last) if lo <= last.1.saturating_add(1) => last.1 = last.1.max(hi),
+                _ => out.push((lo, hi)),
+            }
+        }
+        Some(out)
+    }
+}
+
+/// The bytes that spell the rest of a string, its quotation mark included, behind what was
+/// read of its first character.
+pub(crate) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
+    let mut chars = rest.chars();
+    let mut out = Vec::with_capacity(rest.len() + 1);
+    if partial != Partial::None
+        && let Some(c) = chars.next()
+    {
+        let mut units = [0u16; 2];
+        let units = c.encode_utf16(&mut units);
+        let hex = |unit: u16| format!("{unit:04x}");
+        let low = units.last().copied().map(hex).unwrap_or_default();
+        let first = units.first().copied().map(hex).unwrap_or_default();
+        match partial {
+            Partial::None => {}
+            Partial::Utf8 { left, .. } => {
+                let mut bytes = [0; 4];
+                let bytes = c.encode_utf8(&mut bytes).as_bytes();
+                out.extend(&bytes[bytes.len().saturating_sub(usize::from(left))..]);
+            }
+            Partial::Escape => {
+                let short = b"\"\\\x08\x0C\n\r\t".iter().zip(b"\"\\bfnrt");
+                let short = short
+                    .into_iter()
+                    .find(|(of, _)| u32::from(**of) == u32::from(c));
+                match short {
+                    Some((_, byte)) => out.push(*byte),
+                    None => {
+                        out.push(b'u');
+                        out.extend(first.bytes());
+                        if units.len() > 1 {
+                            out.extend(b"\\u");
+                            out.extend(low.bytes());
+                        }
+                    }
+                }
+            }
+            Partial::Hex { digits, high, .. } => {
+                let unit = if high == 0 { &first } else { &low };
+                out.extend(unit.bytes().skip(usize::from(digits)));
+                if high == 0 && units.len() > 1 {
+                    out.extend(b"\\u");
+                    out.extend(low.bytes());
+                }
+            }
+            Partial::HighEscape { .. } => {
+                out.extend(b"\\u");
+                out.extend(low.bytes());
+            }
+            Partial::HighU { .. } => {
+                out.push(b'u');
+                out.extend(low.bytes());
+            }
+        }
+    }
+    let more = serde_json::to_vec(chars.as_str()).unwrap_or_default();
+    out.extend(more.get(1..).unwrap_or_default());
+    out
+}
+
+/// The texts that all leaves of some goals admit, each once, until enough is seen.
+pub(crate) fn each_text(
+    m: &StringMachine,
+    wanted: &[u32],
+    (text, next): (Str, Option<&[(u32, u32)]>),
+    most: usize,
+    x: &Scratch,
+    see: &mut dyn FnMut(&str) -> Enough,
+) -> Enough {
+    let mut met: HashSet<String> = HashSet::new();
+    let leaves = m.leaves.iter().enumerate();
+    let leaves: Vec<usize> = leaves
+        .filter(|(_, leaf)| wanted.contains(&leaf.goal))
+        .map(|(id, _)| id)
+        .collect();
+    for id in &leaves {
+        let at = LeafAt::new(m, *id, text, x);
+        let enough = at.each(next, most, &mut |rest| match leaves.len() {
+            1 => see(rest),
+            _ if met.insert(rest.to_owned()) => see(rest),
+            _ => Enough::No,
+        });
+        if enough == Enough::Yes {
+            return Enough::Yes;
+        }
+    }
+    Enough::No
+}

@@ -1,0 +1,195 @@
+//! Characters inside a string or a name, as many at once as there are: most of what a
+//! guide commits. Walks go byte by byte, because they ask where each one leads.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::run::plain_object::name_lives;
+use crate::automaton::run::scratch::{
+    Config, EMPTY_TEXT, Key, NAMED, Scratch, Str, Top, UNKNOWN, is_kept,
+};
+use crate::automaton::run::state::State;
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::string_leaves::string_live;
+use crate::language::char_dfa::{CharDfa, DEAD};
+
+impl SchemaAutomaton {
+    /// Whether bytes are text inside a string that may be any, which they leave as it is.
+    pub(crate) fn is_free_text(&self, state: &State, bytes: &[u8]) -> bool {
+        let Top::String { node, text, .. } = state.top else {
+            return false;
+        };
+        let string = self.node(node).string.as_ref();
+        text.partial == Partial::None
+            && string.is_some_and(|m| m.free.is_some())
+            && state.item().is_none()
+            && run(bytes).len() == bytes.len()
+    }
+
+    /// Where bytes lead to.
+    ///
+    /// # Errors
+    ///
+    /// The place of the first byte that may not come.
+    pub(crate) fn read_on(
+        &self,
+        mut config: Config,
+        bytes: &[u8],
+        x: &mut Scratch,
+    ) -> Result<Config, usize> {
+        let mut at = 0;
+        let mut at_once = true;
+        while let Some(byte) = bytes.get(at) {
+            if at_once && is_between_characters(&config) {
+                let run = run(&bytes[at..]);
+                match self.behind_run(&config, run, x) {
+                    Some(top) => config.top = top,
+                    // Byte by byte it shows which one may not come.
+                    None => at_once = false,
+                }
+                if at_once && !run.is_empty() {
+                    at += run.len();
+                    continue;
+                }
+            }
+            config = self.next(config, *byte, x).ok_or(at)?;
+            at += 1;
+        }
+        Ok(config)
+    }
+
+    /// Where the characters of a run lead to, from between two characters of a string or
+    /// a name: the same as one after another, because what lives behind the last of them
+    /// lived behind those before it. `None` where they may not come or where it takes
+    /// more to tell.
+    fn behind_run(&self, config: &Config, run: &str, x: &mut Scratch) -> Option<Top> {
+        match config.top {
+            Top::String { node, set, text } => {
+                let m = self.node(node).string.as_ref()?;
+                if m.free.is_some() || run.is_empty() {
+                    return Some(config.top);
+                }
+                let text = string_behind(m, text, run)?;
+                let top = Top::String { node, set, text };
+                string_live(m, set, &text, x).then_some(top)
+            }
+            Top::Key(_) if run.is_empty() => Some(config.top),
+            Top::Key(key) => {
+                let frame = x.frame(config.stack).frame;
+                let m = self.node(frame.node).object.as_ref()?;
+                let state = match &m.keys {
+                    Some(keys) => state_behind(&keys.dfa, key.state, run),
+                    None => 0,
+                };
+                let names = key.names.go_on(run.as_bytes(), |i| &m.names.list[i].text);
+                let seen = &x.seen.get(frame.seen).list;
+                let used = key.used.go_on(run.as_bytes(), |i| &seen[i]);
+                let next = Key {
+                    state,
+                    names,
+                    used,
+                    ..key
+                };
+                if !self.plainly_lives(m, &next, config.stack, x) {
+                    return None;
+                }
+                let text = match (key.text, names.is_none()) {
+                    (UNKNOWN, _) => UNKNOWN,
+                    (_, false) => NAMED,
+                    (_, true) => {
+                        let text = self.spelt(key, config.stack, x).text;
+                        run.chars()
+                            .fold(text, |t, c| x.texts.append(t, u32::from(c)))
+                    }
+                };
+                Some(Top::Key(Key { text, ..next }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether some name that may come begins like an open one, as far as that is plain.
+    fn plainly_lives(&self, m: &ObjectMachine, key: &Key, stack: u32, x: &mut Scratch) -> bool {
+        let known = x.usable.get(stack as usize).is_some_and(Option::is_some);
+        let lives = match self.plain(stack, x).filter(|_| !known) {
+            Some(plain) => plain.lives(key, x),
+            None => {
+                let usable = self.usable(stack, x);
+                let declared = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
+                name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
+            }
+        };
+        lives == Some(true)
+    }
+
+    /// The inside of a name in front of a byte that is read alone: what reads it adds to
+    /// the text of the name, or wants it at its end, if it is not a declared one.
+    pub(crate) fn spelt_for(&self, byte: u8, key: Key, stack: u32, x: &mut Scratch) -> Key {
+        let ends = byte == b'"' && key.partial == Partial::None;
+        match self.node(x.peek(stack).frame.node).object.as_ref() {
+            Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
+            _ => self.spelt(key, stack, x),
+        }
+    }
+
+    /// The inside of a name with its text spelt out.
+    fn spelt(&self, mut key: Key, stack: u32, x: &mut Scratch) -> Key {
+        if key.text == NAMED
+            && let Some(m) = self.node(x.peek(stack).frame.node).object.as_ref()
+        {
+            let begun = key.names.begun(&m.names).chars();
+            key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts.append(t, u32::from(c)));
+        }
+        key
+    }
+}
+
+/// Whether a configuration is inside a string or a name, and not inside a character,
+/// and whatever is read is not kept for another reason.
+fn is_between_characters(config: &Config) -> bool {
+    let partial = match config.top {
+        Top::String { text, .. } => text.partial,
+        Top::Key(key) => key.partial,
+        _ => return false,
+    };
+    partial == Partial::None && !is_kept(config.item)
+}
+
+/// The whole characters with which a text begins that stand for themselves in a string.
+fn run(bytes: &[u8]) -> &str {
+    let mut plain = bytes.iter();
+    let end = plain.position(|byte| matches!(byte, b'"' | b'\\' | ..0x20));
+    let plain = &bytes[..end.unwrap_or(bytes.len())];
+    match std::str::from_utf8(plain) {
+        Ok(run) => run,
+        Err(e) => std::str::from_utf8(&plain[..e.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+fn state_behind(dfa: &CharDfa, state: u32, run: &str) -> u32 {
+    let mut chars = run.chars();
+    let next = |state, c| match state {
+        DEAD => None,
+        state => Some(dfa.step(state, u32::from(c))),
+    };
+    chars.try_fold(state, next).unwrap_or(DEAD)
+}
+
+/// The inside of a string behind a run; `None` if several automata read it.
+fn string_behind(m: &StringMachine, text: Str, run: &str) -> Option<Str> {
+    let state = match &*m.dfas {
+        [] => 0,
+        [one] => state_behind(one, text.state, run),
+        _ => return None,
+    };
+    let mut length = text.length;
+    if length < m.cap {
+        let more = u32::try_from(run.chars().count()).unwrap_or(u32::MAX);
+        length = length.saturating_add(more).min(m.cap);
+    }
+    Some(Str {
+        state,
+        words: text.words.go_on(run.as_bytes(), |i| &m.words.list[i].text),
+        length,
+        partial: Partial::None,
+    })
+}

@@ -1,0 +1,444 @@
+//! Arrays whose items must differ: whether an item that was begun can still become one
+//! that was not there before and that the items to come can do without.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::Live;
+use crate::automaton::machine::node::ArrayMachine;
+use crate::automaton::run::equality::{
+    Begun, Exponents, beginning_with, begun_string, canonical_beginning, spelled, word_spelled,
+};
+use crate::automaton::run::scratch::{Config, Gap, Scratch, Top};
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::string_leaves::leaf_state;
+use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
+use crate::automaton::run::ways_on::Tried;
+use crate::language::char_dfa::DEAD;
+
+/// What is to be feared for the items that are open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threat {
+    /// The depth of the outermost array whose items must differ.
+    pub(crate) outermost: u32,
+    /// Whether some open item may still become one that is barred.
+    pub(crate) exists: bool,
+    /// The same of an item of an array below the innermost one.
+    below: bool,
+    /// How many values the open items may still become that are barred, at most.
+    pub(crate) barred: usize,
+    /// Where the outermost item begins that is open.
+    start: u32,
+}
+
+/// What an item may be, and which values are barred then beside those before it.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemChoice {
+    pub(crate) goal: u32,
+    unique: bool,
+    /// What the items to come cannot do without: sorted.
+    pub(crate) critical: Arc<[Arc<str>]>,
+}
+
+impl ItemChoice {
+    /// Whether a value may not come behind some others.
+    pub(crate) fn bars(&self, value: &str, seen: &[Arc<str>]) -> bool {
+        let is = |list: &[Arc<str>]| list.binary_search_by(|v| (**v).cmp(value)).is_ok();
+        self.unique && (is(seen) || is(&self.critical))
+    }
+}
+
+/// The choices for an open item, and the values that are barred by some of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemChoices {
+    pub(crate) all: Vec<ItemChoice>,
+    critical: Arc<[Arc<str>]>,
+}
+
+/// The most pieces of text that are tried for one answer.
+const MAX_TRIED: usize = 100_000;
+
+impl SchemaAutomaton {
+    /// Whether text of any length, or more texts than anybody has said, may
+    /// come at once.
+    pub(crate) fn is_endless(&self, config: &Config, x: &mut Scratch) -> bool {
+        match config.top {
+            Top::Key(key) => {
+                let classes = self.usable(config.stack, x).classes;
+                let frame = x.stacks.get(config.stack).frame;
+                let Some(m) = &self.node(frame.node).object else {
+                    return false;
+                };
+                key.partial == Partial::None && classes != 0 && m.keys.is_none()
+            }
+            Top::Number { node, set, state } => {
+                let Some(m) = &self.node(node).number else {
+                    return false;
+                };
+                let begun = self.open_number(config, x);
+                let wanted = x.lists.get(set);
+                let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
+                leaves.any(|(_, dfa)| {
+                    let here = match m.dfas.len() {
+                        1 => state,
+                        _ => x.lists.get(state)[*dfa as usize],
+                    };
+                    here != DEAD && m.dfas[*dfa as usize].amount(here, &begun).is_none()
+                })
+            }
+            Top::String { node, set, text } => {
+                let Some(m) = self.node(node).string.as_ref() else {
+                    return false;
+                };
+                if m.free.is_some() {
+                    return true;
+                }
+                // A character that has begun counts when it is complete.
+                let begun = u64::from(text.partial != Partial::None);
+                let wanted = x.lists.get(set);
+                m.leaves.iter().any(|l| {
+                    if l.listed || !wanted.contains(&l.goal) {
+                        return false;
+                    }
+                    match l.dfa {
+                        None => l.max.is_none_or(|max| u64::from(text.length) + begun < max),
+                        Some(_) if begun != 0 || l.lengths.is_some() => false,
+                        Some(d) => m.dfas[d as usize].is_endless(leaf_state(m, l, text.state, x)),
+                    }
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the items that are open, one of which is threatened, can still
+    /// differ from those before them.
+    pub(crate) fn can_differ(&self, config: Config, threat: Threat, x: &mut Scratch) -> bool {
+        let between = matches!(
+            config.top,
+            Top::Gap {
+                gap: Gap::AfterItem | Gap::ArrayStart,
+                ..
+            }
+        );
+        // Behind an item there is always room, as far as its own array goes.
+        if (between && !threat.below) || self.is_endless(&config, x) {
+            return true;
+        }
+        if let Some(known) = x.fresh.get(&config) {
+            return *known;
+        }
+        let searching = std::mem::replace(&mut x.searching, true);
+        let plain = match between || threat.below {
+            true => None,
+            false => self.scalar_differs(&config, x),
+        };
+        let answer = plain.unwrap_or_else(|| self.way_out(config, threat, x).is_some());
+        x.searching = searching;
+        x.fresh.insert(config, answer);
+        answer
+    }
+
+    /// What the items that are open may become.
+    pub(crate) fn threat(&self, config: &Config, x: &mut Scratch) -> Threat {
+        let mut at = config.stack;
+        let mut threat = Threat {
+            outermost: 0,
+            exists: false,
+            below: false,
+            barred: 0,
+            start: 0,
+        };
+        let exponents = self.exponents(config);
+        let is_between = matches!(
+            config.top,
+            Top::Gap {
+                gap: Gap::AfterItem | Gap::ArrayStart,
+                ..
+            }
+        );
+        while at != 0 {
+            let node = *x.stacks.get(at);
+            if let Some(m) = self.unique_array(&node.frame) {
+                threat.outermost = node.depth;
+                threat.start = node.frame.start;
+                let is_open = at != config.stack || !is_between;
+                let critical = match is_open && m.catalog.is_listed() {
+                    true => Some(Arc::clone(&self.item_choices(at, x).critical)),
+                    false => None,
+                };
+                let critical = critical.as_deref().unwrap_or_default();
+                if node.frame.seen != 0 || !critical.is_empty() {
+                    // The text of an item before the innermost one is longer.
+                    let text = x.open_bytes(config.item, node.frame.start);
+                    let begun = Begun::new(&text);
+                    let seen = &x.seen.get(node.frame.seen).list;
+                    let exists = begun.may_be_one_of(seen, exponents)
+                        || begun.may_be_one_of(critical, exponents);
+                    if exists {
+                        threat.exists = true;
+                        threat.below |= at != config.stack;
+                        threat.barred += seen.len() + critical.len();
+                    }
+                }
+            }
+            at = node.below;
+        }
+        threat
+    }
+
+    /// Whether the number that is open, if it is one, may have an exponent.
+    fn exponents(&self, config: &Config) -> Exponents {
+        let Top::Number { node, .. } = config.top else {
+            return Exponents::Some;
+        };
+        let dfas = self.node(node).number.iter().flat_map(|m| m.dfas.iter());
+        match dfas.into_iter().any(|dfa| dfa.amounts().has_exponents) {
+            true => Exponents::Some,
+            false => Exponents::None,
+        }
+    }
+
+    /// The choices that are left for the item that is open, or comes next, in an array
+    /// whose items must differ.
+    pub(crate) fn item_choices(&self, stack: u32, x: &mut Scratch) -> Arc<ItemChoices> {
+        if let Some(known) = x.item_choices.get(&stack) {
+            return Arc::clone(known);
+        }
+        let made = Arc::new(self.made_item_choices(stack, x));
+        x.item_choices.insert(stack, Arc::clone(&made));
+        made
+    }
+
+    fn made_item_choices(&self, stack: u32, x: &mut Scratch) -> ItemChoices {
+        let mut out = ItemChoices {
+            all: Vec::new(),
+            critical: Arc::default(),
+        };
+        let frame = x.peek(stack).frame;
+        let Some(m) = self.node(frame.node).array.as_deref() else {
+            return out;
+        };
+        let live = self.live(self.room(stack, x));
+        let member = &m.members[member_at(m, frame.pos)];
+        let after = if frame.pos < m.cap {
+            frame.pos + 1
+        } else {
+            frame.pos
+        };
+        let seen = &x.seen.get(frame.seen).list;
+        let mut critical: Vec<Arc<str>> = Vec::new();
+        for pair in x.lists.get(frame.threads).chunks_exact(2) {
+            for c in member.of(pair[0]) {
+                let Some(ext) = Live::raise(m, pair[0], pair[1], c.take) else {
+                    continue;
+                };
+                if !live.fits(member, c.goal) || !live.array(m, pair[0], ext, after) {
+                    continue;
+                }
+                let Some(mut barred) = m.catalog.critical(m, (pair[0], ext), after, seen) else {
+                    continue;
+                };
+                barred.sort_unstable();
+                critical.extend(barred.iter().cloned());
+                out.all.push(ItemChoice {
+                    goal: c.goal,
+                    unique: m.threads[pair[0] as usize].unique,
+                    critical: barred.into(),
+                });
+            }
+        }
+        critical.sort_unstable();
+        critical.dedup();
+        out.critical = critical.into();
+        out
+    }
+
+    /// Whether a scalar that is open, or any value that comes next, can be an item that
+    /// is not barred: `None` where that is not plain.
+    fn scalar_differs(&self, config: &Config, x: &mut Scratch) -> Option<bool> {
+        let frame = x.peek(config.stack).frame;
+        let m = self.unique_array(&frame)?;
+        let choices = self.item_choices(config.stack, x);
+        let seen = Arc::clone(&x.seen.get(frame.seen).list);
+        let is_barred = |choice: &ItemChoice, value: &str| choice.bars(value, &seen);
+        match config.top {
+            Top::Value { set, .. } => {
+                let wanted = x.list(set);
+                let at = member_at(m, frame.pos);
+                let mut is_plain = true;
+                for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
+                    let barred = seen.len() + choice.critical.len();
+                    if !choice.unique || m.catalog.least(at, choice.goal) > barred as u64 {
+                        return Some(true);
+                    }
+                    match m.catalog.values(at, choice.goal) {
+                        Some(mut values) => {
+                            if values.any(|value| !is_barred(choice, value)) {
+                                return Some(true);
+                            }
+                        }
+                        None => is_plain = false,
+                    }
+                }
+                is_plain.then_some(false)
+            }
+            Top::String { node, set, text } => {
+                let strings = self.node(node).string.clone()?;
+                let wanted = x.list(set);
+                let begun = begun_string(&x.open_bytes(config.item, frame.start));
+                let before = spelled(&begun);
+                let before = before.strip_suffix('"').unwrap_or_default();
+                let alike = beginning_with(&seen, before).len();
+                let next = self.may_become(text.partial);
+                for (id, leaf) in strings.leaves.iter().enumerate() {
+                    if !wanted.contains(&leaf.goal) {
+                        continue;
+                    }
+                    let at = LeafAt::new(&strings, id, text, x);
+                    if !at.is_live() {
+                        continue;
+                    }
+                    for choice in choices.all.iter().filter(|c| c.goal == leaf.goal) {
+                        let barred = alike + choice.critical.len() + at.excluded();
+                        let least = at.least(next.as_deref());
+                        if !choice.unique || least.is_none_or(|n| n > barred as u64) {
+                            return Some(true);
+                        }
+                        let found = at.each(next.as_deref(), barred + 1, &mut |rest| {
+                            let value = spelled(&(begun.clone() + rest));
+                            if is_barred(choice, &value) {
+                                return Enough::No;
+                            }
+                            let bytes = spelt_behind(text.partial, rest);
+                            let mut bytes = bytes.iter();
+                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
+                            match end {
+                                Some(_) => Enough::Yes,
+                                None => Enough::No,
+                            }
+                        });
+                        if found == Enough::Yes {
+                            return Some(true);
+                        }
+                    }
+                }
+                Some(false)
+            }
+            Top::Number { node, set, state } => {
+                let numbers = self.node(node).number.clone()?;
+                let wanted = x.list(set);
+                let begun = self.open_number(config, x);
+                if begun.contains(['e', 'E']) {
+                    return None;
+                }
+                let mut white = Vec::new();
+                self.space.finish(self.space.elsewhere, &mut white);
+                for (goal, dfa) in &*numbers.leaves {
+                    let here = match numbers.dfas.len() {
+                        1 => state,
+                        _ => x.lists.get(state)[*dfa as usize],
+                    };
+                    if !wanted.contains(goal) || here == DEAD {
+                        continue;
+                    }
+                    let dfa = &numbers.dfas[*dfa as usize];
+                    for choice in choices.all.iter().filter(|c| c.goal == *goal) {
+                        let barred = seen.len() + choice.critical.len();
+                        let amount = dfa.amount(here, &begun);
+                        if !choice.unique || amount.is_none_or(|n| n > barred as u64) {
+                            return Some(true);
+                        }
+                        for text in dfa.texts_after(here, &begun, barred + 1) {
+                            let value = word_spelled(&(begun.clone() + &text));
+                            if is_barred(choice, &value) {
+                                continue;
+                            }
+                            let mut bytes = text.as_bytes().iter().chain(&white);
+                            let end = bytes.try_fold(*config, |at, b| self.next(at, *b, x));
+                            let ends = |at: Config, x: &mut Scratch| {
+                                b"],".iter().any(|b| self.next(at, *b, x).is_some())
+                            };
+                            if end.is_some_and(|at| ends(at, x)) {
+                                return Some(true);
+                            }
+                        }
+                    }
+                }
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what is open at `from` is open at `to` as well, and differs.
+    fn is_settled(&self, from: &Config, to: &Config, x: &mut Scratch) -> bool {
+        x.depth(to.stack) >= x.depth(from.stack) && !self.threat(to, x).exists
+    }
+
+    /// Whether a configuration is behind the item of an array of a depth.
+    fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
+        let is_next = matches!(
+            config.top,
+            Top::Value { .. }
+                | Top::Gap {
+                    gap: Gap::AfterItem,
+                    ..
+                }
+        );
+        let here = x.depth(config.stack);
+        matches!(config.top, Top::End) || here < depth || (is_next && here == depth)
+    }
+
+    /// A way to where what is open is settled, or its item is behind it. All ways are
+    /// tried, by one spelling of each value; each leads to another value, so that one more
+    /// than are barred are enough.
+    pub(crate) fn way_out(&self, config: Config, threat: Threat, x: &mut Scratch) -> Option<Tried> {
+        let most = threat.barred + 1;
+        let from = threat.start;
+        let mut todo = vec![Tried::new(config)];
+        let mut met = HashSet::new();
+        let mut tried = 0;
+        while let Some(at) = todo.pop() {
+            let begun = self.begun(&at.config, from, x);
+            if !met.insert((at.config.top, at.config.stack, begun)) {
+                continue;
+            }
+            let mut ways = self.ways(&at, most, x);
+            tried += ways.len();
+            let out = ways.iter().position(|to| {
+                let to = &to.config;
+                self.is_after(to, threat.outermost, x)
+                    || self.is_endless(to, x)
+                    || self.is_settled(&config, to, x)
+            });
+            if let Some(out) = out {
+                return Some(ways.swap_remove(out));
+            }
+            if tried > MAX_TRIED {
+                return None;
+            }
+            todo.extend(ways.into_iter().rev());
+        }
+        None
+    }
+
+    /// The text of the items that are open behind a place, whatever the spelling.
+    fn begun(&self, config: &Config, from: u32, x: &mut Scratch) -> String {
+        canonical_beginning(&x.open_bytes(config.item, from))
+    }
+
+    /// Bytes to try where nothing better is known. What ends things comes first.
+    pub(crate) fn bytes_to_try(&self, config: &Config) -> Vec<u8> {
+        match config.top {
+            Top::String { .. } | Top::Key(_) => b"\"".iter().copied().chain(0x20..=0xFF).collect(),
+            _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
+        }
+    }
+}
+
+/// The member that an index belongs to.
+pub(crate) fn member_at(m: &ArrayMachine, pos: u32) -> usize {
+    (pos as usize).min(m.members.len() - 1)
+}

@@ -1,0 +1,391 @@
+//! The ways on from where a text stands, in pieces: scalars and names as a whole, one
+//! spelling for each value, and members that may come in any order in one order.
+
+use std::collections::HashSet;
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::LOOSE;
+use crate::automaton::run::equality::canonical;
+use crate::automaton::run::scratch::{Config, Gap, Key, Scratch, Top};
+use crate::automaton::run::step::UNITS;
+use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
+use crate::language::char_dfa::DEAD;
+
+/// Where a text stands that is tried.
+#[derive(Clone)]
+pub(crate) struct Tried {
+    pub(crate) config: Config,
+    /// What was added.
+    pub(crate) text: Vec<u8>,
+    /// By depth of objects the least number of a declared name that may come, of those
+    /// that may come at any time.
+    floors: Vec<(u32, u32)>,
+}
+
+impl Tried {
+    pub(crate) fn new(config: Config) -> Tried {
+        Tried {
+            config,
+            text: Vec::new(),
+            floors: Vec::new(),
+        }
+    }
+
+    fn floor(&self, depth: u32) -> u32 {
+        let known = self.floors.iter().find(|(at, _)| *at == depth);
+        known.map_or(0, |(_, floor)| *floor)
+    }
+}
+
+impl SchemaAutomaton {
+    /// All ways on, or of those that differ in one scalar or name `most` at least. What
+    /// ends things comes first. Steps are taken as a search takes them.
+    pub(crate) fn ways(&self, from: &Tried, most: usize, x: &mut Scratch) -> Vec<Tried> {
+        let mut out = Vec::new();
+        let config = from.config;
+        let most = most.saturating_add(self.barred_by_arrays(config.stack, x));
+        match config.top {
+            Top::End => {}
+            Top::Unit { word, at, .. } => {
+                self.way(from, &UNITS[word as usize][at as usize..], &mut out, x);
+            }
+            Top::Value { node, set, space } => {
+                let mut white = Vec::new();
+                self.space.finish(space, &mut white);
+                self.value_ways(from, &white, (node, set), most, &mut out, x);
+            }
+            Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
+            Top::String { node, set, text } => {
+                let Some(m) = self.node(node).string.clone() else {
+                    return out;
+                };
+                let wanted = x.list(set);
+                let next = self.may_become(text.partial);
+                let mut pieces: Vec<Vec<u8>> = Vec::new();
+                each_text(&m, &wanted, (text, next.as_deref()), most, x, &mut |rest| {
+                    pieces.push(spelt_behind(text.partial, rest));
+                    match pieces.len() < most {
+                        true => Enough::No,
+                        false => Enough::Yes,
+                    }
+                });
+                for piece in pieces {
+                    self.way(from, &piece, &mut out, x);
+                }
+            }
+            Top::Key(key) => self.names_on(from, b"", key, most, &mut out, x),
+            Top::Gap { gap, space } => {
+                let mut white = Vec::new();
+                self.space.finish(space, &mut white);
+                self.gap_ways(from, gap, white, most, &mut out, x);
+            }
+        }
+        out
+    }
+
+    /// At most how many values the open arrays bar whose items must differ.
+    fn barred_by_arrays(&self, stack: u32, x: &Scratch) -> usize {
+        let mut at = stack;
+        let mut barred = 0;
+        while at != 0 {
+            let node = x.peek(at);
+            if let Some(m) = self.unique_array(&node.frame) {
+                barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
+            }
+            at = node.below;
+        }
+        barred
+    }
+
+    /// Adds the way by some bytes, if there is one.
+    fn way(&self, from: &Tried, bytes: &[u8], out: &mut Vec<Tried>, x: &mut Scratch) {
+        let mut config = from.config;
+        for byte in bytes {
+            match self.next(config, *byte, x) {
+                Some(next) => config = next,
+                None => return,
+            }
+        }
+        let mut text = from.text.clone();
+        text.extend_from_slice(bytes);
+        let depth = x.depth(config.stack);
+        let mut floors = from.floors.clone();
+        let opened = depth > x.depth(from.config.stack);
+        floors.retain(|(at, _)| *at < depth + u32::from(!opened));
+        out.push(Tried {
+            config,
+            text,
+            floors,
+        });
+    }
+
+    /// The ways into a value.
+    fn value_ways(
+        &self,
+        from: &Tried,
+        white: &[u8],
+        (node, set): (u32, u32),
+        most: usize,
+        out: &mut Vec<Tried>,
+        x: &mut Scratch,
+    ) {
+        let n = self.node(node);
+        let wanted = x.list(set);
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        if let Some(m) = &n.number {
+            let mut met = HashSet::new();
+            for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
+                let texts = m.dfas[*dfa as usize].texts_after(0, "", most);
+                for text in texts {
+                    if met.insert(canonical(text.as_bytes())) {
+                        pieces.push(text.into_bytes());
+                    }
+                }
+            }
+        }
+        for (word, goals) in UNITS.iter().zip(&n.units) {
+            if goals.iter().any(|goal| wanted.contains(goal)) {
+                pieces.push(word.to_vec());
+            }
+        }
+        let is_wanted = |goal: &u32| wanted.contains(goal);
+        let string = n.string.as_ref();
+        if string.is_some_and(|m| m.leaves.iter().any(|leaf| is_wanted(&leaf.goal))) {
+            pieces.push(b"\"".to_vec());
+        }
+        let array = n.array.as_ref();
+        if array.is_some_and(|m| m.threads.iter().any(|t| is_wanted(&t.goal))) {
+            pieces.push(b"[".to_vec());
+        }
+        let object = n.object.as_ref();
+        if object.is_some_and(|m| m.threads.iter().any(|t| is_wanted(&t.goal))) {
+            pieces.push(b"{".to_vec());
+        }
+        for piece in pieces {
+            self.way(from, &[white, &piece].concat(), out, x);
+        }
+    }
+
+    /// The number that is open, as far as it was read.
+    pub(crate) fn open_number(&self, config: &Config, x: &Scratch) -> String {
+        let mut at = config.item;
+        let mut bytes = Vec::new();
+        while let Some(byte) = x.last_byte(at)
+            && b"0123456789+-.eE".contains(&byte)
+        {
+            bytes.push(byte);
+            at = x.text_before(at);
+        }
+        bytes.reverse();
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Texts that make a number of what is open, each another value.
+    pub(crate) fn number_texts(&self, config: &Config, most: usize, x: &Scratch) -> Vec<String> {
+        let Top::Number { node, set, state } = config.top else {
+            return Vec::new();
+        };
+        let Some(m) = &self.node(node).number else {
+            return Vec::new();
+        };
+        let begun = self.open_number(config, x);
+        let wanted = x.lists.get(set);
+        let mut met = HashSet::new();
+        let mut out = Vec::new();
+        for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
+            let here = match m.dfas.len() {
+                1 => state,
+                _ => x.lists.get(state)[*dfa as usize],
+            };
+            if here == DEAD {
+                continue;
+            }
+            for text in m.dfas[*dfa as usize].texts_after(here, &begun, most) {
+                if met.insert(canonical((begun.clone() + &text).as_bytes())) {
+                    out.push(text);
+                }
+            }
+        }
+        out
+    }
+
+    /// A number and what ends it, in an array or object.
+    fn numbers_on(&self, from: &Tried, most: usize, out: &mut Vec<Tried>, x: &mut Scratch) {
+        if from.config.stack == 0 {
+            return;
+        }
+        let mut white = Vec::new();
+        self.space.finish(self.space.elsewhere, &mut white);
+        for text in self.number_texts(&from.config, most, x) {
+            for end in [b"]", b"}", b","] {
+                let piece = [text.as_bytes(), &white, end].concat();
+                self.way(from, &piece, out, x);
+            }
+        }
+    }
+
+    fn gap_ways(
+        &self,
+        from: &Tried,
+        gap: Gap,
+        white: Vec<u8>,
+        most: usize,
+        out: &mut Vec<Tried>,
+        x: &mut Scratch,
+    ) {
+        let config = from.config;
+        let with = |byte: u8| [&white[..], &[byte]].concat();
+        match gap {
+            Gap::Colon => self.way(from, &with(b':'), out, x),
+            Gap::ArrayStart => {
+                self.way(from, &with(b']'), out, x);
+                let start = x.frame(config.stack).frame.start;
+                let item = self.item(
+                    config.stack,
+                    start,
+                    crate::automaton::machine::white_space::NO_SPACE,
+                    x,
+                );
+                if let Some((Top::Value { node, set, .. }, _)) = item {
+                    self.value_ways(from, &white, (node, set), most, out, x);
+                }
+            }
+            Gap::AfterItem => {
+                self.way(from, &with(b']'), out, x);
+                self.way(from, &with(b','), out, x);
+            }
+            Gap::ObjectStart | Gap::AfterMember => {
+                self.way(from, &with(b'}'), out, x);
+                let mut before = white.clone();
+                if gap == Gap::AfterMember {
+                    before.push(b',');
+                    self.space.finish(self.space.after_separator, &mut before);
+                }
+                self.names_from(from, before, most, out, x);
+            }
+            Gap::BeforeKey | Gap::BeforeFurther => self.names_from(from, white, most, out, x),
+        }
+    }
+
+    /// The ways by a name, from before it.
+    fn names_from(
+        &self,
+        from: &Tried,
+        mut before: Vec<u8>,
+        most: usize,
+        out: &mut Vec<Tried>,
+        x: &mut Scratch,
+    ) {
+        before.push(b'"');
+        let mut begun = Vec::new();
+        self.way(from, &before, &mut begun, x);
+        if let Some(at) = begun.pop()
+            && let Top::Key(key) = at.config.top
+        {
+            self.names_on(from, &before, key, most, out, x);
+        }
+    }
+
+    /// The same from within the name, behind some bytes.
+    fn names_on(
+        &self,
+        from: &Tried,
+        before: &[u8],
+        key: Key,
+        most: usize,
+        out: &mut Vec<Tried>,
+        x: &mut Scratch,
+    ) {
+        let stack = from.config.stack;
+        let frame = x.frame(stack).frame;
+        let Some(m) = &self.node(frame.node).object else {
+            return;
+        };
+        let usable = self.usable(stack, x);
+        let next = self.may_become(key.partial);
+        let depth = x.depth(stack);
+        let threads = x.list(frame.threads);
+        let is_loose = |name: u32| {
+            let mut all = threads.chunks_exact(2);
+            all.all(|pair| m.threads[pair[0] as usize].ranks.get(name as usize) == Some(&LOOSE))
+        };
+        let span = key.names.lo as usize..key.names.hi as usize;
+        for word in m.names.list.get(span).unwrap_or_default() {
+            let name = word.listed[0];
+            let may = usable.names[name as usize / 32] & (1 << (name % 32)) != 0;
+            let loose = is_loose(name);
+            if !may || (loose && name < from.floor(depth)) {
+                continue;
+            }
+            let rest = &word.text[key.names.read as usize..];
+            let fits = match (&next, rest.chars().next()) {
+                (None, _) => true,
+                (Some(ranges), Some(c)) => {
+                    let c = u32::from(c);
+                    ranges.iter().any(|(lo, hi)| (*lo..=*hi).contains(&c))
+                }
+                (Some(_), None) => false,
+            };
+            if !fits {
+                continue;
+            }
+            let found = out.len();
+            let piece = [before, &spelt_behind(key.partial, rest)].concat();
+            self.way(from, &piece, out, x);
+            if let Some(to) = out.get_mut(found)
+                && loose
+            {
+                to.floors.retain(|(at, _)| *at != depth);
+                to.floors.push((depth, name + 1));
+            }
+        }
+        if usable.classes == 0 {
+            return;
+        }
+        let Some(keys) = &m.keys else {
+            // Any name may come: that is found out as soon as none is begun.
+            match &next {
+                None if before.is_empty() => {}
+                None => self.way(from, before, out, x),
+                Some(ranges) => {
+                    let chars = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
+                    for c in chars.filter_map(char::from_u32).take(8) {
+                        let mut piece = spelt_behind(key.partial, c.encode_utf8(&mut [0; 4]));
+                        piece.pop();
+                        self.way(from, &[before, &piece].concat(), out, x);
+                    }
+                }
+            }
+            return;
+        };
+        let class = |state: u32| keys.class.get(state as usize).copied().unwrap_or(u32::MAX);
+        let is_usable = |class: u32| class < 64 && usable.classes & (1 << class) != 0;
+        let words = Words {
+            dfa: &keys.dfa,
+            ends: &|state, _| is_usable(class(state)),
+            live: &|state, _| {
+                let mut counts = keys.counts.iter().enumerate();
+                counts.any(|(class, counts)| {
+                    is_usable(class as u32) && counts[state as usize] != Some(0)
+                })
+            },
+            min: 0,
+        };
+        if key.state == DEAD {
+            return;
+        }
+        let used = x.seen.get(frame.seen).list.len();
+        let enough = most.saturating_add(used);
+        let mut pieces: Vec<Vec<u8>> = Vec::new();
+        words.each((key.state, 0), next.as_deref(), enough, &mut |rest| {
+            pieces.push([before, &spelt_behind(key.partial, rest)].concat());
+            match pieces.len() < enough {
+                true => Enough::No,
+                false => Enough::Yes,
+            }
+        });
+        for piece in pieces {
+            self.way(from, &piece, out, x);
+        }
+    }
+}

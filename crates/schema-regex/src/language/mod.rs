@@ -1,0 +1,28 @@
+//! Languages of decoded strings (and of number spellings): expressions over
+//! code points, automata for what must be intersected or complemented, and the
+//! spelling of both inside JSON.
+
+#[cfg(feature = "automaton")]
+pub(crate) mod char_dfa;
+pub(crate) mod dfa;
+pub(crate) mod formats;
+#[cfg(feature = "automaton")]
+pub(crate) mod length_bounds;
+pub(crate) mod nfa;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_counts;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_dfa;
+pub(crate) mod number_expressions;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_multiples;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_ranges;
+#[cfg(feature = "automaton")]
+pub(crate) mod number_words;
+pub(crate) mod pairs;
+pub(crate) mod pattern;
+pub(crate) mod product;
+pub(crate) mod re;
+#[cfg(feature = "automaton")]
+pub(crate) mod sources;

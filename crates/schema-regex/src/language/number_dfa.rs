@@ -1,0 +1,223 @@
+//! Automata over the bytes of numbers.
+
+use std::sync::OnceLock;
+
+use crate::budget::Limit;
+use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};
+use crate::language::number_counts::Amounts;
+use crate::language::pairs::Pairs;
+use crate::language::sources::Sources;
+
+/// Numbers as an automaton over bytes; symbol 15 is every other byte.
+#[derive(Debug)]
+pub(crate) struct NumberDfa {
+    next: Vec<[u32; 16]>,
+    accept: Vec<bool>,
+    /// The number of an automaton that every schema may have.
+    pub(crate) common: Option<u32>,
+    /// How many values follow, once that was asked.
+    amounts: OnceLock<Box<Amounts>>,
+}
+
+fn number_symbol(byte: u8) -> usize {
+    match byte {
+        b'0'..=b'9' => (byte - b'0') as usize,
+        b'-' => 10,
+        b'+' => 11,
+        b'.' => 12,
+        b'e' => 13,
+        b'E' => 14,
+        _ => 15,
+    }
+}
+
+impl NumberDfa {
+    /// Where each state leads by each symbol, and whether it accepts.
+    pub(crate) fn tables(&self) -> (&[[u32; 16]], &[bool]) {
+        (&self.next, &self.accept)
+    }
+
+    pub(crate) fn amounts(&self) -> &Amounts {
+        self.amounts.get_or_init(|| Box::new(Amounts::new(self)))
+    }
+
+    /// How many digits may come one after another from a state on, whichever they are: as
+    /// many as `most` if that has an end, and [`usize::MAX`] if it has none.
+    pub(crate) fn run_of_digits(&self, state: u32, most: usize) -> usize {
+        let symbols = number_symbol(b'0')..=number_symbol(b'9');
+        if state as usize >= self.next.len() {
+            return 0;
+        }
+        let mut met = vec![state];
+        let mut from = 0;
+        for length in 0..most {
+            let to = met.len();
+            for at in from..to {
+                for &next in &self.next[met[at] as usize][symbols.clone()] {
+                    if next == DEAD {
+                        return length;
+                    }
+                    if !met.contains(&next) {
+                        met.push(next);
+                    }
+                }
+            }
+            if met.len() == to {
+                return usize::MAX;
+            }
+            if met.len() > MAX_MET {
+                return length + 1;
+            }
+            from = to;
+        }
+        most
+    }
+
+    pub(crate) fn new(dfa: &CharDfa) -> NumberDfa {
+        let mut next = vec![[DEAD; 16]; dfa.states()];
+        for (s, row) in next.iter_mut().enumerate() {
+            for byte in b"0123456789-+.eE" {
+                row[number_symbol(*byte)] = dfa.step(s as u32, u32::from(*byte));
+            }
+        }
+        let accept = (0..dfa.states() as u32).map(|s| dfa.accepts(s)).collect();
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+            amounts: OnceLock::new(),
+        }
+    }
+
+    /// Where each state leads by each symbol, and whether it accepts; what no number
+    /// comes of leads nowhere.
+    pub(crate) fn of_rows(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+            amounts: OnceLock::new(),
+        }
+    }
+
+    /// An automaton of which the dead states are cut off.
+    pub(crate) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        let arrows = (0..).zip(&next).flat_map(|(from, row)| {
+            let to = row.iter().filter(|to| **to != DEAD);
+            to.map(move |to| (from, *to))
+        });
+        let sources = Sources::new(next.len(), arrows);
+        let mut live = accept.clone();
+        sources.spread(&mut live);
+        if !live.first().copied().unwrap_or(false) {
+            return NumberDfa {
+                next: Vec::new(),
+                accept: Vec::new(),
+                common: None,
+                amounts: OnceLock::new(),
+            };
+        }
+        for row in &mut next {
+            for t in row.iter_mut() {
+                if *t != DEAD && !live[*t as usize] {
+                    *t = DEAD;
+                }
+            }
+        }
+        NumberDfa {
+            next,
+            accept,
+            common: None,
+            amounts: OnceLock::new(),
+        }
+    }
+
+    /// The numbers that this accepts and another one does not; `None` past `limit` states.
+    pub(crate) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
+        if self.is_empty() {
+            return Some(NumberDfa::of_rows(Vec::new(), Vec::new()));
+        }
+        // The last number of the second stands for none of its states.
+        let none = other.accept.len() as u32;
+        let mut pairs = Pairs::new(self.accept.len(), other.accept.len() + 1);
+        pairs.number((0, 0));
+        let mut next: Vec<[u32; 16]> = Vec::new();
+        let mut accept = Vec::new();
+        while next.len() < pairs.len() {
+            let (a, b) = pairs.get(next.len());
+            let is_other = b != none && other.accepts(b);
+            accept.push(self.accepts(a) && !is_other);
+            let mut row = [DEAD; 16];
+            for (symbol, slot) in row.iter_mut().enumerate() {
+                let to_a = self.next[a as usize][symbol];
+                let to_b = match b == none {
+                    true => none,
+                    false => other.next[b as usize][symbol].min(none),
+                };
+                if to_a != DEAD {
+                    *slot = pairs.number((to_a, to_b));
+                }
+            }
+            next.push(row);
+            limit.work(16).ok()?;
+            if pairs.len() > limit.states {
+                return None;
+            }
+        }
+        Some(NumberDfa::trimmed(next, accept))
+    }
+
+    pub(crate) fn step(&self, state: u32, byte: u8) -> u32 {
+        self.next[state as usize][number_symbol(byte)]
+    }
+
+    pub(crate) fn accepts(&self, state: u32) -> bool {
+        self.accept[state as usize]
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.accept.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers of up to so many digits.
+    fn up_to(digits: usize) -> NumberDfa {
+        let next = (1..=digits as u32).map(|to| {
+            let mut row = [DEAD; 16];
+            row[..10].fill(to);
+            row
+        });
+        let next: Vec<[u32; 16]> = next.chain([[DEAD; 16]]).collect();
+        let accept = (0..next.len()).map(|state| state > 0).collect();
+        NumberDfa::of_rows(next, accept)
+    }
+
+    #[test]
+    fn digits_are_counted() {
+        let numbers = up_to(5);
+        assert_eq!(
+            [0, 3, 5].map(|state| numbers.run_of_digits(state, 9)),
+            [5, 2, 0]
+        );
+        assert_eq!(numbers.run_of_digits(0, 4), 4, "no more are asked for");
+        assert_eq!(up_to(500).run_of_digits(0, 400), MAX_MET);
+        let mut next = up_to(2).next;
+        next[2][..10].fill(2);
+        let endless = NumberDfa::of_rows(next.clone(), vec![true; 3]);
+        assert_eq!(endless.run_of_digits(1, 9), usize::MAX);
+        next[1][7] = DEAD;
+        let numbers = NumberDfa::of_rows(next, vec![true; 3]);
+        assert_eq!(
+            [0, 1, 2].map(|state| numbers.run_of_digits(state, 9)),
+            [1, 0, usize::MAX]
+        );
+        assert_eq!(
+            NumberDfa::of_rows(Vec::new(), Vec::new()).run_of_digits(0, 9),
+            0
+        );
+    }
+}

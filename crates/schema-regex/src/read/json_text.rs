@@ -1,0 +1,395 @@
+//! Reads JSON text without losing digits: a `Value` keeps what fits a machine's numbers,
+//! and beside it stands what was written of the others.
+
+use serde_json::{Map, Number, Value};
+
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::hash::FxMap;
+use crate::options::ParseOptions;
+
+/// The numbers of a value that it does not keep, as they were written, by address.
+pub(crate) type Digits = FxMap<*const Value, String>;
+
+/// A value, and where the numbers are that it does not keep.
+pub(crate) struct Read {
+    pub(crate) value: Value,
+    kept: Vec<(Vec<Step>, String)>,
+}
+
+/// A step from a value to one inside it.
+#[derive(Clone, PartialEq, Eq)]
+enum Step {
+    Name(String),
+    Index(usize),
+}
+
+impl Read {
+    /// The digits by address; good as long as the value stays where it is.
+    pub(crate) fn digits(&self) -> Digits {
+        let mut out = Digits::default();
+        for (path, text) in &self.kept {
+            let mut at = Some(&self.value);
+            for step in path {
+                at = match (at, step) {
+                    (Some(Value::Object(map)), Step::Name(name)) => map.get(name),
+                    (Some(Value::Array(items)), Step::Index(i)) => items.get(*i),
+                    _ => None,
+                };
+            }
+            if let Some(value) = at {
+                out.insert(std::ptr::from_ref(value), text.clone());
+            }
+        }
+        out
+    }
+}
+
+/// A value of which not everything is read yet.
+enum Open {
+    Array(Vec<Value>),
+    /// With the name of the member that is being read.
+    Object(Map<String, Value>, String),
+}
+
+/// Reads a text that is one JSON value. Of a name that comes twice the last one counts.
+pub(crate) fn read(text: &str, options: &ParseOptions) -> Result<Read, Error> {
+    let mut scanner = Scanner { text, at: 0 };
+    let mut kept: Vec<(Vec<Step>, String)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    let value = 'all: loop {
+        scanner.space();
+        let mut value = match scanner.peek() {
+            Some(b'[') => {
+                scanner.at += 1;
+                scanner.space();
+                if !scanner.eat(b']') {
+                    deepen(&mut open, Open::Array(Vec::new()), options)?;
+                    continue;
+                }
+                Value::Array(Vec::new())
+            }
+            Some(b'{') => {
+                scanner.at += 1;
+                scanner.space();
+                if !scanner.eat(b'}') {
+                    let name = scanner.name()?;
+                    deepen(&mut open, Open::Object(Map::new(), name), options)?;
+                    continue;
+                }
+                Value::Object(Map::new())
+            }
+            Some(b'"') => Value::String(scanner.string()?),
+            Some(b'-' | b'0'..=b'9') => {
+                let written = scanner.number()?;
+                let (number, is_kept) = nearest(written);
+                if !is_kept {
+                    kept.push((path(&open), written.to_owned()));
+                }
+                number
+            }
+            _ => scanner.word()?,
+        };
+        // What a value ends with it.
+        loop {
+            scanner.space();
+            let Some(top) = open.last_mut() else {
+                break 'all value;
+            };
+            match top {
+                Open::Array(items) => {
+                    items.push(value);
+                    if scanner.eat(b',') {
+                        continue 'all;
+                    }
+                    scanner.expect(b']', "`,` or `]`")?;
+                }
+                Open::Object(map, name) => {
+                    map.insert(std::mem::take(name), value);
+                    if scanner.eat(b',') {
+                        scanner.space();
+                        let next = scanner.name()?;
+                        if map.contains_key(&next) {
+                            forget_member(&mut kept, &open, &next);
+                        }
+                        if let Some(Open::Object(_, name)) = open.last_mut() {
+                            *name = next;
+                        }
+                        continue 'all;
+                    }
+                    scanner.expect(b'}', "`,` or `}`")?;
+                }
+            }
+            value = match open.pop() {
+                Some(Open::Array(items)) => Value::Array(items),
+                Some(Open::Object(map, _)) => Value::Object(map),
+                None => Value::Null,
+            };
+        }
+    };
+    if scanner.at < text.len() {
+        return Err(scanner.wrong("the end"));
+    }
+    Ok(Read { value, kept })
+}
+
+fn deepen(open: &mut Vec<Open>, level: Open, options: &ParseOptions) -> Result<(), Error> {
+    if open.len() >= options.max_nesting {
+        return Err(crate::read::survey::too_deep("", options.max_nesting));
+    }
+    open.push(level);
+    Ok(())
+}
+
+/// Drops what was noted of a member that comes again.
+fn forget_member(kept: &mut Vec<(Vec<Step>, String)>, open: &[Open], name: &str) {
+    if kept.is_empty() {
+        return;
+    }
+    let mut prefix = path(open);
+    prefix.pop();
+    prefix.push(Step::Name(name.to_owned()));
+    kept.retain(|(path, _)| !path.starts_with(&prefix));
+}
+
+/// The way to the value that is being read.
+fn path(open: &[Open]) -> Vec<Step> {
+    let step = |level: &Open| match level {
+        Open::Array(items) => Step::Index(items.len()),
+        Open::Object(_, name) => Step::Name(name.clone()),
+    };
+    open.iter().map(step).collect()
+}
+
+/// The value of a number as a `Value` has it, and whether that is all of it.
+fn nearest(text: &str) -> (Value, bool) {
+    if let Ok(n) = text.parse::<i64>()
+        && text != "-0"
+    {
+        return (Value::from(n), true);
+    }
+    if let Ok(n) = text.parse::<u64>() {
+        return (Value::from(n), true);
+    }
+    let float = text.parse::<f64>().unwrap_or(0.0).clamp(f64::MIN, f64::MAX);
+    let Some(number) = Number::from_f64(float) else {
+        return (Value::from(0), false);
+    };
+    let same = match (Decimal::parse(text), Decimal::from_number(&number)) {
+        (Some(written), Some(kept)) => written == kept,
+        _ => false,
+    };
+    (Value::Number(number), same)
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Scanner<'t> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn expect(&mut self, byte: u8, what: &str) -> Result<(), Error> {
+        match self.eat(byte) {
+            true => Ok(()),
+            false => Err(self.wrong(what)),
+        }
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// The name of a member and the colon behind it.
+    fn name(&mut self) -> Result<String, Error> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a name in quotes"));
+        }
+        let name = self.string()?;
+        self.space();
+        self.expect(b':', "`:`")?;
+        Ok(name)
+    }
+
+    fn string(&mut self) -> Result<String, Error> {
+        let from = self.at;
+        let bytes = self.text.as_bytes();
+        let mut to = from + 1;
+        loop {
+            match bytes.get(to) {
+                Some(b'"') => break,
+                Some(b'\\') => to += 2,
+                Some(_) => to += 1,
+                None => {
+                    self.at = bytes.len();
+                    return Err(self.wrong("a quotation mark"));
+                }
+            }
+        }
+        let quoted = self.text.get(from..=to);
+        let read = quoted.and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
+        let Some(read) = read else {
+            return Err(self.wrong("a string that JSON allows"));
+        };
+        self.at = to + 1;
+        Ok(read)
+    }
+
+    /// A number by the grammar of JSON.
+    fn number(&mut self) -> Result<&'t str, Error> {
+        let from = self.at;
+        self.eat(b'-');
+        if !self.eat(b'0') {
+            self.digits()?;
+        }
+        if self.eat(b'.') {
+            self.digits()?;
+        }
+        if self.eat(b'e') || self.eat(b'E') {
+            let _ = self.eat(b'+') || self.eat(b'-');
+            self.digits()?;
+        }
+        Ok(&self.text[from..self.at])
+    }
+
+    fn digits(&mut self) -> Result<(), Error> {
+        let from = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        match self.at > from {
+            true => Ok(()),
+            false => Err(self.wrong("a digit")),
+        }
+    }
+
+    fn word(&mut self) -> Result<Value, Error> {
+        for (word, value) in [
+            ("null", Value::Null),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+        ] {
+            if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.wrong("a value"))
+    }
+
+    #[cold]
+    fn wrong(&self, expected: &str) -> Error {
+        Error::new(
+            ErrorKind::Invalid,
+            "",
+            format!(
+                "the schema is no JSON: {expected} is expected at byte {}",
+                self.at
+            ),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::options::ParseOptions;
+    use crate::read::json_text::read;
+
+    fn digits(text: &str) -> Vec<String> {
+        let read = read(text, &ParseOptions::default()).unwrap();
+        let mut digits: Vec<String> = read.digits().into_values().collect();
+        digits.sort();
+        digits
+    }
+
+    /// What is read is what `serde_json` reads, but for numbers beyond all that it knows.
+    #[test]
+    fn values_are_those_of_serde_json() {
+        for text in [
+            "null",
+            " [ ] ",
+            "{}",
+            "[1, -2,3.5,\n\"a\\u00e9\\\"\"]",
+            "{\"a\":{\"b\":[true,false]},\"c\":1e3}",
+            "{\"a\":1,\"a\":[2]}",
+            "-0",
+            "-0.0",
+            "18446744073709551615",
+            "18446744073709551616",
+            "1E+2",
+            "\"\"",
+            "[",
+            "{",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "[1,]",
+            "01",
+            "1.",
+            "-",
+            "+1",
+            "nul",
+            "\"\n\"",
+            "\"\\x\"",
+            "1 2",
+            "",
+            "\"",
+            "\"\\",
+            "[1 2]",
+            "{1:2}",
+            "tru",
+            "1e",
+            "\"\\ud800\"",
+            "{\"a\":1 \"b\":2}",
+            "]",
+            "}",
+        ] {
+            let own = read(text, &ParseOptions::default()).ok().map(|r| r.value);
+            assert_eq!(own, serde_json::from_str(text).ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_are_kept_where_a_value_does_not() {
+        assert!(
+            digits("[1, 0.1, 1e30, 18446744073709551615, 1.50, 1e308, -0.0, 100e-2]").is_empty()
+        );
+        let long = [
+            "100000000000000000000000001",
+            "0.1000000000000000055511151231257827",
+            "1e400",
+            "1e-400",
+        ];
+        for one in long {
+            assert_eq!(digits(&format!("{{\"a\":[2,{{\"b\":{one}}}]}}")), [one]);
+        }
+        // Of a name that comes twice the last one counts.
+        let [a, b] = [long[0], long[1]];
+        assert_eq!(
+            digits(&format!("{{\"a\":[{a}],\"b\":{a},\"a\":[{b}]}}")),
+            [b, a]
+        );
+        assert!(digits(&format!("[{{\"a\":{a},\"a\":[1]}}]")).is_empty());
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let options = ParseOptions::default();
+        let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert!(read(&nested(options.max_nesting), &options).is_ok());
+        for n in [options.max_nesting + 2, 1_000_000] {
+            let error = read(&nested(n), &options).err().unwrap();
+            assert_eq!(error.kind(), crate::ErrorKind::TooDeep);
+        }
+    }
+}

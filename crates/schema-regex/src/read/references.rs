@@ -1,0 +1,539 @@
+//! Resolves references inside one document: JSON Pointers, `$id`, anchors.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use crate::hash::FxMap;
+use crate::ir::pointer::{Last, Pointer};
+use crate::read::schema::Draft;
+
+/// A subschema that is the root of its own resource (`$id`), or the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ResourceId(pub(crate) u32);
+
+pub(crate) struct Resource<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) pointer: Pointer,
+    uri: String,
+}
+
+/// A place in the document.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) pointer: Pointer,
+    pub(crate) resource: ResourceId,
+    /// Which dynamic anchors are bound here, and to what.
+    pub(crate) scope: ScopeId,
+}
+
+/// A dynamic scope, as far as dynamic references can see it: for each name of
+/// a dynamic anchor the outermost resource on the way that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ScopeId(pub(crate) u32);
+
+/// The scope in which nothing is bound.
+pub(crate) const NO_SCOPE: ScopeId = ScopeId(0);
+
+pub(crate) struct Resolver<'a> {
+    draft: Draft,
+    pub(crate) resources: Vec<Resource<'a>>,
+    /// By address of the value that has the `$id`, but for the root.
+    by_address: FxMap<*const Value, ResourceId>,
+    index: Option<Index<'a>>,
+    documents: &'a [(String, Value)],
+    /// For each scope the resources that its names are bound to.
+    scopes: Vec<Vec<(Rc<str>, ResourceId)>>,
+    /// The scopes by what they bind, and how many names all of them have.
+    scope_ids: HashMap<Vec<(Rc<str>, ResourceId)>, u32>,
+    scoped: usize,
+    /// What a scope became once a resource was entered.
+    entered: FxMap<(u32, u32), ScopeId>,
+    follows_scopes: bool,
+}
+
+/// The name under which `$recursiveAnchor` is bound.
+const RECURSIVE: &str = "";
+
+#[derive(Default)]
+struct Index<'a> {
+    by_uri: HashMap<String, Place<'a>>,
+    anchors: HashMap<(u32, String), Place<'a>>,
+    dynamic: HashMap<(u32, String), Place<'a>>,
+    /// The names of the dynamic anchors of each resource.
+    names: FxMap<u32, Vec<Rc<str>>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// Of `documents` each has its absolute URI. Dynamic scopes cost an index
+    /// of the whole document, so they are followed on demand.
+    pub(crate) fn new(
+        root: &'a Value,
+        draft: Draft,
+        documents: &'a [(String, Value)],
+        follows_scopes: bool,
+    ) -> Self {
+        let mut resolver = Resolver {
+            draft,
+            resources: vec![Resource {
+                value: root,
+                pointer: Pointer::default(),
+                uri: String::new(),
+            }],
+            by_address: FxMap::default(),
+            index: None,
+            documents,
+            scopes: vec![Vec::new()],
+            scope_ids: HashMap::from([(Vec::new(), 0)]),
+            scoped: 0,
+            entered: FxMap::default(),
+            follows_scopes,
+        };
+        if let Some(id) = id_of(root, draft) {
+            resolver.resources[0].uri = without_fragment(id).to_owned();
+        }
+        resolver
+    }
+
+    pub(crate) fn root(&mut self) -> Place<'a> {
+        let scope = self.enter(NO_SCOPE, ResourceId(0));
+        self.plain_root(scope)
+    }
+
+    fn plain_root(&self, scope: ScopeId) -> Place<'a> {
+        Place {
+            value: self.resources[0].value,
+            pointer: Pointer::default(),
+            resource: ResourceId(0),
+            scope,
+        }
+    }
+
+    /// The scope after `resource` was entered: its dynamic anchors are bound
+    /// where no outer resource has bound them.
+    fn enter(&mut self, scope: ScopeId, resource: ResourceId) -> ScopeId {
+        if !self.follows_scopes {
+            return NO_SCOPE;
+        }
+        if let Some(known) = self.entered.get(&(scope.0, resource.0)) {
+            return *known;
+        }
+        self.build_index();
+        let fresh = self
+            .index
+            .as_ref()
+            .and_then(|index| index.names.get(&resource.0));
+        let mut bound = self.scopes[scope.0 as usize].clone();
+        for name in fresh.into_iter().flatten() {
+            if let Err(at) = bound.binary_search_by(|(n, _)| n.cmp(name)) {
+                bound.insert(at, (Rc::clone(name), resource));
+            }
+        }
+        let id = match self.scope_ids.get(&bound) {
+            Some(known) => *known,
+            None => {
+                let id = self.scopes.len() as u32;
+                self.scoped += bound.len();
+                self.scope_ids.insert(bound.clone(), id);
+                self.scopes.push(bound);
+                id
+            }
+        };
+        let id = ScopeId(id);
+        self.entered.insert((scope.0, resource.0), id);
+        id
+    }
+
+    /// How many names all dynamic scopes have together: what they take.
+    pub(crate) fn scoped(&self) -> usize {
+        self.scoped
+    }
+
+    /// The child of a place, in a new resource where it has an `$id`.
+    pub(crate) fn child(
+        &mut self,
+        parent: &Place<'a>,
+        value: &'a Value,
+        keyword: &'static str,
+        last: Last,
+    ) -> Place<'a> {
+        let pointer = parent.pointer.below(keyword, last);
+        let resource = self.resource_of(value, &pointer, parent.resource);
+        let scope = if resource == parent.resource {
+            parent.scope
+        } else {
+            self.enter(parent.scope, resource)
+        };
+        Place {
+            value,
+            pointer,
+            resource,
+            scope,
+        }
+    }
+
+    fn resource_of(
+        &mut self,
+        value: &'a Value,
+        pointer: &Pointer,
+        parent: ResourceId,
+    ) -> ResourceId {
+        let Some(id) = id_of(value, self.draft) else {
+            return parent;
+        };
+        if without_fragment(id).is_empty() {
+            return parent;
+        }
+        if let Some(known) = self.resource_at(value) {
+            return known;
+        }
+        let uri = join_uri(&self.resources[parent.0 as usize].uri, without_fragment(id));
+        let new = ResourceId(self.resources.len() as u32);
+        self.resources.push(Resource {
+            value,
+            pointer: pointer.clone(),
+            uri,
+        });
+        self.by_address.insert(std::ptr::from_ref(value), new);
+        new
+    }
+
+    /// The resource of which this is the root.
+    fn resource_at(&self, value: &Value) -> Option<ResourceId> {
+        if std::ptr::eq(value, self.resources[0].value) {
+            return Some(ResourceId(0));
+        }
+        self.by_address.get(&std::ptr::from_ref(value)).copied()
+    }
+
+    /// Whether the document has a dynamic anchor anywhere.
+    pub(crate) fn has_dynamic_anchors(&mut self) -> bool {
+        self.build_index();
+        self.index.as_ref().is_some_and(|i| !i.dynamic.is_empty())
+    }
+
+    pub(crate) fn follows_scopes(&self) -> bool {
+        self.follows_scopes
+    }
+
+    /// Where `reference` leads from `from`; an error is a reason.
+    pub(crate) fn resolve(
+        &mut self,
+        from: &Place<'a>,
+        reference: &str,
+    ) -> Result<Place<'a>, String> {
+        let mut place = self.resolve_in(from.resource, reference)?;
+        place.scope = self.enter(from.scope, place.resource);
+        Ok(place)
+    }
+
+    /// Where `$dynamicRef` leads (2020-12, section 8.2.3.2), or `$recursiveRef`
+    /// (2019-09, section 8.2.4.2.2).
+    pub(crate) fn resolve_dynamic(
+        &mut self,
+        from: &Place<'a>,
+        reference: &str,
+        recursive: bool,
+    ) -> Result<Place<'a>, String> {
+        let first = self.resolve(from, reference)?;
+        let name = if recursive {
+            RECURSIVE.to_owned()
+        } else {
+            percent_decode(reference.split_once('#').map_or("", |(_, f)| f))
+        };
+        let bound = {
+            let Some(index) = &self.index else {
+                return Ok(first);
+            };
+            // It is dynamic only if the anchor first found is.
+            match index.dynamic.get(&(first.resource.0, name.clone())) {
+                Some(place) if std::ptr::eq(place.value, first.value) => {}
+                _ => return Ok(first),
+            }
+            let scope = &self.scopes[from.scope.0 as usize];
+            let owner = scope.iter().find(|(n, _)| **n == *name).map(|(_, r)| r.0);
+            owner.and_then(|owner| index.dynamic.get(&(owner, name)).cloned())
+        };
+        let Some(mut place) = bound else {
+            return Ok(first);
+        };
+        place.scope = self.enter(from.scope, place.resource);
+        Ok(place)
+    }
+
+    fn resolve_in(&mut self, from: ResourceId, reference: &str) -> Result<Place<'a>, String> {
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let base = if uri.is_empty() {
+            self.place_of(from)
+        } else {
+            let absolute = join_uri(&self.resources[from.0 as usize].uri, uri);
+            if absolute == self.resources[0].uri {
+                self.plain_root(NO_SCOPE)
+            } else {
+                self.build_index();
+                let index = self.index.as_ref();
+                match index.and_then(|i| i.by_uri.get(&absolute).or_else(|| i.by_uri.get(uri))) {
+                    Some(place) => place.clone(),
+                    None => {
+                        return Err(format!(
+                            "`{reference}` is not in this document; put a copy of what it names in `$defs`"
+                        ));
+                    }
+                }
+            }
+        };
+        let fragment = percent_decode(fragment);
+        if fragment.is_empty() {
+            return Ok(base);
+        }
+        if fragment.starts_with('/') {
+            return match self.walk(&base, &fragment) {
+                Some(place) => Ok(place),
+                // An `$id` that was not meant as a new resource is common; a
+                // pointer that leads nowhere in it is read from the root.
+                None if uri.is_empty() && from.0 != 0 => {
+                    let root = self.plain_root(NO_SCOPE);
+                    self.walk(&root, &fragment)
+                        .ok_or_else(|| format!("`{reference}` points nowhere"))
+                }
+                None => Err(format!("`{reference}` points nowhere")),
+            };
+        }
+        self.build_index();
+        let index = self.index.as_ref();
+        let by_anchor =
+            index.and_then(|i| i.anchors.get(&(base.resource.0, fragment.clone())).cloned());
+        by_anchor.ok_or_else(|| format!("`{reference}` names no anchor of this document"))
+    }
+
+    fn place_of(&self, resource: ResourceId) -> Place<'a> {
+        let r = &self.resources[resource.0 as usize];
+        Place {
+            value: r.value,
+            pointer: r.pointer.clone(),
+            resource,
+            scope: NO_SCOPE,
+        }
+    }
+
+    fn walk(&mut self, base: &Place<'a>, pointer: &str) -> Option<Place<'a>> {
+        let mut at = base.clone();
+        for raw in pointer.split('/').skip(1) {
+            let token = match raw.contains('~') {
+                true => Cow::Owned(raw.replace("~1", "/").replace("~0", "~")),
+                false => Cow::Borrowed(raw),
+            };
+            let value = match at.value {
+                Value::Object(map) => map.get(&*token)?,
+                Value::Array(items) => items.get(token.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+            at = self.child(&at, value, "", Last::Name((*token).into()));
+        }
+        Some(at)
+    }
+
+    /// Finds every `$id` and anchor of the document, once.
+    fn build_index(&mut self) {
+        if self.index.is_some() {
+            return;
+        }
+        let mut index = Index::default();
+        // While it is built nobody may ask for it.
+        self.index = Some(Index::default());
+        let follows = std::mem::replace(&mut self.follows_scopes, false);
+        let mut todo = vec![self.plain_root(NO_SCOPE)];
+        for (uri, value) in self.documents {
+            let resource = ResourceId(self.resources.len() as u32);
+            let own = id_of(value, self.draft).map(without_fragment);
+            self.resources.push(Resource {
+                value,
+                pointer: Pointer::default().below("", Last::Document(uri.as_str().into())),
+                uri: own.filter(|id| !id.is_empty()).unwrap_or(uri).to_owned(),
+            });
+            self.by_address.insert(std::ptr::from_ref(value), resource);
+            let place = self.place_of(resource);
+            index.by_uri.insert(uri.clone(), place.clone());
+            todo.push(place);
+        }
+        while let Some(place) = todo.pop() {
+            match place.value {
+                Value::Object(map) => {
+                    let uri = self.resources[place.resource.0 as usize].uri.clone();
+                    let owner = self.resource_at(place.value);
+                    if owner == Some(place.resource) {
+                        index
+                            .by_uri
+                            .entry(uri.clone())
+                            .or_insert_with(|| place.clone());
+                    }
+                    // A plain name in `$id` is an anchor of the older drafts.
+                    if let Some(id) = id_of(place.value, self.draft) {
+                        if let Some((_, name)) = id.split_once('#')
+                            && !name.is_empty()
+                        {
+                            let key = (place.resource.0, name.to_owned());
+                            index.anchors.entry(key).or_insert_with(|| place.clone());
+                        }
+                        index
+                            .by_uri
+                            .entry(id.to_owned())
+                            .or_insert_with(|| place.clone());
+                    }
+                    for key in ["$anchor", "$dynamicAnchor"] {
+                        if let Some(name) = map.get(key).and_then(Value::as_str) {
+                            let key = (place.resource.0, name.to_owned());
+                            index.anchors.entry(key).or_insert_with(|| place.clone());
+                        }
+                    }
+                    let dynamic = map.get("$dynamicAnchor").and_then(Value::as_str);
+                    let recursive = map.get("$recursiveAnchor") == Some(&Value::Bool(true));
+                    for name in dynamic.into_iter().chain(recursive.then_some(RECURSIVE)) {
+                        let key = (place.resource.0, name.to_owned());
+                        let names = index.names.entry(place.resource.0).or_default();
+                        let known = index.dynamic.entry(key);
+                        if let Entry::Vacant(known) = known {
+                            known.insert(place.clone());
+                            names.push(name.into());
+                        }
+                    }
+                    for (key, value) in map {
+                        if !matches!(key.as_str(), "enum" | "const" | "default" | "examples") {
+                            let last = Last::Name(key.as_str().into());
+                            todo.push(self.child(&place, value, "", last));
+                        }
+                    }
+                }
+                Value::Array(items) => {
+                    for (i, value) in items.iter().enumerate() {
+                        todo.push(self.child(&place, value, "", Last::Index(i)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.follows_scopes = follows;
+        self.index = Some(index);
+    }
+}
+
+pub(crate) fn id_of(value: &Value, draft: Draft) -> Option<&str> {
+    let map = value.as_object()?;
+    let name = if draft == Draft::Draft4 { "id" } else { "$id" };
+    let id = lookup(map, name)?.as_str()?;
+    // Beside `$ref`, the older drafts ignore it.
+    (draft >= Draft::Draft201909 || lookup(map, "$ref").is_none()).then_some(id)
+}
+
+/// The value of a keyword. Of few, comparing all of them is quicker than a hash.
+pub(crate) fn lookup<'v>(map: &'v Map<String, Value>, keyword: &str) -> Option<&'v Value> {
+    const FEW: usize = 12;
+    if map.len() > FEW {
+        return map.get(keyword);
+    }
+    let found = map.iter().find(|(key, _)| *key == keyword);
+    found.map(|(_, value)| value)
+}
+
+pub(crate) fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(u, _)| u)
+}
+
+/// RFC 3986, section 5.2, for what identifiers of schemas need.
+pub(crate) fn join_uri(base: &str, reference: &str) -> String {
+    if has_scheme(reference) || base.is_empty() {
+        return reference.to_owned();
+    }
+    let (scheme, rest) = match base.split_once(':') {
+        Some((s, r)) if has_scheme(base) => (s, r),
+        _ => ("", base),
+    };
+    let prefix = |tail: String| {
+        if scheme.is_empty() {
+            tail
+        } else {
+            format!("{scheme}:{tail}")
+        }
+    };
+    if reference.starts_with("//") {
+        return prefix(reference.to_owned());
+    }
+    let (authority, path) = match rest.strip_prefix("//") {
+        Some(after) => {
+            let end = after.find('/').unwrap_or(after.len());
+            (&rest[..end + 2], &after[end..])
+        }
+        None => ("", rest),
+    };
+    let path = path.split('?').next().unwrap_or("");
+    let merged = if reference.starts_with('/') {
+        reference.to_owned()
+    } else {
+        match path.rfind('/') {
+            Some(i) => format!("{}{reference}", &path[..=i]),
+            None if authority.is_empty() => reference.to_owned(),
+            None => format!("/{reference}"),
+        }
+    };
+    let mut out: Vec<&str> = Vec::new();
+    for segment in merged.split('/') {
+        match segment {
+            "." => {}
+            ".." if out.len() > 1 => {
+                out.pop();
+            }
+            ".." => {}
+            other => out.push(other),
+        }
+    }
+    prefix(format!("{authority}{}", out.join("/")))
+}
+
+fn has_scheme(uri: &str) -> bool {
+    match uri.find([':', '/', '?', '#']) {
+        Some(i) => uri.as_bytes()[i] == b':' && i > 0,
+        None => false,
+    }
+}
+
+fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == b'%'
+            && let Some(hex) = text.get(i + 1..i + 3)
+            && let Ok(b) = u8::from_str_radix(hex, 16)
+        {
+            out.push(b);
+            i += 3;
+        } else {
+            out.push(bytes[i]);
+            i += 1;
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read::references::{join_uri, percent_decode};
+
+    #[test]
+    fn joins_and_decodes() {
+        assert_eq!(join_uri("http://a/b/c", "d"), "http://a/b/d");
+        assert_eq!(join_uri("http://a/b/c", "/d"), "http://a/d");
+        assert_eq!(join_uri("http://a/b/c", "../d"), "http://a/d");
+        assert_eq!(join_uri("http://a", "d"), "http://a/d");
+        assert_eq!(join_uri("http://a/b", "urn:x:y"), "urn:x:y");
+        assert_eq!(join_uri("", "d.json"), "d.json");
+        assert_eq!(percent_decode("/a%25b%"), "/a%b%");
+    }
+}

@@ -1,0 +1,401 @@
+//! Arrays.
+
+use std::rc::Rc;
+
+use crate::error::{Error, ErrorKind};
+use crate::ir::NodeId;
+use crate::normal::shape::{Arrays, Conj, Contains, Shape, Signed};
+use crate::regex::spell::push_count;
+use crate::regex::{Printer, Space};
+
+/// The most items whose orders are written out for `uniqueItems`.
+const MAX_UNIQUE: usize = 5;
+
+pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
+    let arrays = shape.arrays.clone();
+    if let Some(allowed) = &arrays.allowed {
+        let mut texts = Vec::new();
+        for value in allowed {
+            if crate::validate::shape_holds(printer.schema, printer.options, shape, value) {
+                texts.push(printer.literal(value, 0)?);
+            }
+        }
+        return Ok(alternation(texts));
+    }
+    let mut prefix: Vec<Rc<str>> = Vec::new();
+    let mut bytes = 0;
+    let mut max = arrays.max;
+    for (i, conj) in arrays.prefix.iter().enumerate() {
+        if max.is_some_and(|m| m <= i as u64) {
+            break;
+        }
+        match printer.value(conj)? {
+            Some(text) => {
+                bytes += text.len();
+                printer.fits(bytes)?;
+                prefix.push(text);
+            }
+            None => {
+                max = Some(i as u64);
+                break;
+            }
+        }
+    }
+    let mut rest = None;
+    if max.is_none_or(|m| m > prefix.len() as u64) {
+        rest = printer.value(&arrays.rest)?;
+        if rest.is_none() {
+            max = Some(prefix.len() as u64);
+        }
+    }
+    if max.is_some_and(|m| m < arrays.min) {
+        return Ok(None);
+    }
+    if let (None, Some(cap)) = (max, printer.options.caps.max_items) {
+        let found: u64 = arrays.contains.iter().map(|c| c.min).sum();
+        let cap = cap.max(arrays.min).max(prefix.len() as u64 + found);
+        // A count beside a bound on the length is not printed.
+        if arrays.contains.is_empty() {
+            max = Some(cap);
+            printer.narrow("maxItems", crate::regex::capped_items(cap));
+        }
+    }
+    if let Some(node) = arrays.unique
+        && max.is_none_or(|m| m > 1)
+    {
+        return unique(printer, &arrays, max, node);
+    }
+    if !arrays.contains.is_empty() {
+        return contains(printer, &arrays, max);
+    }
+    let Space { inside, comma, .. } = &printer.space;
+    let body = sequence(&prefix, rest.as_deref(), arrays.min, max, comma);
+    Ok(Some(wrap(&body, inside)))
+}
+
+fn alternation(mut texts: Vec<String>) -> Option<String> {
+    match texts.len() {
+        0 => None,
+        1 => Some(texts.swap_remove(0)),
+        _ => Some(format!("(?:{})", texts.join("|"))),
+    }
+}
+
+/// The items of an array: whether there may be none, and the texts of those
+/// that have some.
+struct Body {
+    empty: bool,
+    some: Option<String>,
+}
+
+fn wrap(body: &Body, inside: &str) -> String {
+    match (&body.some, body.empty) {
+        (None, _) => format!("\\[{inside}\\]"),
+        (Some(text), true) => format!("\\[{inside}(?:{text}{inside})?\\]"),
+        (Some(text), false) => format!("\\[{inside}{text}{inside}\\]"),
+    }
+}
+
+/// `prefix` items and then those of `rest`, `min..=max` in all.
+fn sequence(
+    prefix: &[Rc<str>],
+    rest: Option<&str>,
+    min: u64,
+    max: Option<u64>,
+    comma: &str,
+) -> Body {
+    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let n = prefix.len() as u64;
+    // What follows the last prefix item.
+    let tail = match rest {
+        Some(item) if max.is_none_or(|m| m > n) => {
+            let (lo, hi) = (min.saturating_sub(n), max.map(|m| m - n));
+            if n == 0 {
+                // The first item has no comma.
+                let mut out = item.to_owned();
+                let hi = hi.map(|h| h - 1);
+                if hi != Some(0) {
+                    out.push_str(&format!("(?:{comma}{item})"));
+                    push_count(&mut out, count(lo.saturating_sub(1)), hi.map(count));
+                }
+                return Body {
+                    empty: min == 0,
+                    some: Some(out),
+                };
+            }
+            let mut out = format!("(?:{comma}{item})");
+            push_count(&mut out, count(lo), hi.map(count));
+            out
+        }
+        _ => String::new(),
+    };
+    // Each item that may be missing opens a group, which ends behind all the others.
+    let mut text = String::new();
+    let mut open = 0;
+    for (i, item) in (0..).zip(prefix) {
+        if max.is_some_and(|m| m <= i) {
+            break;
+        }
+        if i > 0 && min <= i {
+            text.push_str("(?:");
+            open += 1;
+        }
+        if i > 0 {
+            text.push_str(comma);
+        }
+        text.push_str(item);
+    }
+    text.push_str(&tail);
+    text.push_str(&")?".repeat(open));
+    let some = (!text.is_empty()).then_some(text);
+    Body {
+        empty: min == 0,
+        some,
+    }
+}
+
+/// Arrays with an item of some kind: items before it, it, items after it.
+fn contains(
+    printer: &mut Printer<'_>,
+    arrays: &Arrays,
+    max: Option<u64>,
+) -> Result<Option<String>, Error> {
+    let Some(Contains {
+        item,
+        min,
+        max: most,
+        at,
+    }) = arrays.contains.first().cloned()
+    else {
+        return Ok(None);
+    };
+    let refuse = |printer: &Printer<'_>, why: &str| {
+        Err(printer
+            .normaliser
+            .error(ErrorKind::Refused, at.0, at.1, format!("`{}`: {why}", at.1)))
+    };
+    if arrays.contains.len() > 1 {
+        return refuse(
+            printer,
+            "several conditions on the items of one array are not expressed",
+        );
+    }
+    let with = |more: Signed| Conj::new(arrays.rest.parts().iter().copied().chain([more]));
+    let flipped = Signed {
+        positive: !item.positive,
+        ..item
+    };
+    let comma = printer.space.comma.clone();
+    let inside = printer.space.inside.clone();
+    if !arrays.prefix.is_empty() {
+        return refuse(printer, "beside `prefixItems` it is not expressed");
+    }
+    let Some(yes) = printer.value(&with(item))? else {
+        // No item can meet the condition.
+        if min > 0 {
+            return Ok(None);
+        }
+        let rest = printer.value(&arrays.rest)?;
+        return Ok(Some(wrap(
+            &sequence(&[], rest.as_deref(), arrays.min, max, &comma),
+            &inside,
+        )));
+    };
+    // Fewest and most items in all must follow from the count of items that
+    // meet the condition.
+    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let any = printer.value(&arrays.rest)?.unwrap_or_default();
+    if most.is_none() && arrays.min <= min && max.is_none() {
+        let mut out = format!("(?:{any}{comma})*{yes}");
+        if min > 1 {
+            out.push_str(&format!("(?:{comma}(?:{any}{comma})*{yes})"));
+            push_count(&mut out, count(min - 1), Some(count(min - 1)));
+        }
+        out.push_str(&format!("(?:{comma}{any})*"));
+        return Ok(Some(format!("\\[{inside}{out}{inside}\\]")));
+    }
+    if let Some(total) = max
+        && most.is_none()
+        && min == 1
+        && total <= 8
+    {
+        // Few items: the place of the one that counts is written out.
+        let mut ways = Vec::new();
+        for place in 0..total {
+            let after_min = arrays.min.saturating_sub(place + 1);
+            let mut out = String::new();
+            if place > 0 {
+                out.push_str(&format!("(?:{any}{comma})"));
+                push_count(&mut out, count(place), Some(count(place)));
+            }
+            out.push_str(&yes);
+            if total > place + 1 {
+                out.push_str(&format!("(?:{comma}{any})"));
+                push_count(&mut out, count(after_min), Some(count(total - place - 1)));
+            }
+            ways.push(out);
+        }
+        return Ok(alternation(ways).map(|t| format!("\\[{inside}{t}{inside}\\]")));
+    }
+    if let Some(most) = most
+        && arrays.min <= min
+        && max.is_none()
+        && most >= min
+    {
+        let Some(no) = printer.value(&with(flipped))? else {
+            // Every item meets the condition: it counts all.
+            let body = sequence(&[], Some(&yes), min.max(arrays.min), Some(most), &comma);
+            return Ok(Some(wrap(&body, &inside)));
+        };
+        // no* (yes no*){min,most}, with commas between all.
+        let nos = format!("(?:{comma}{no})*");
+        let mut more = format!("(?:{comma}{yes}{nos})");
+        let mut ways = Vec::new();
+        // Starting with an item that counts, or with one that does not.
+        if most > 0 {
+            let mut first = format!("{yes}{nos}{more}");
+            push_count(
+                &mut first,
+                count(min.saturating_sub(1)),
+                Some(count(most - 1)),
+            );
+            if most == 1 {
+                first = format!("{yes}{nos}");
+            }
+            ways.push(first);
+        }
+        if most > 0 {
+            push_count(&mut more, count(min), Some(count(most)));
+        } else {
+            more = String::new();
+        }
+        ways.push(format!("{no}{nos}{more}"));
+        let body = Body {
+            empty: min == 0,
+            some: alternation(ways),
+        };
+        return Ok(Some(wrap(&body, &inside)));
+    }
+    refuse(
+        printer,
+        "with these bounds on the number of items it is not expressed",
+    )
+}
+
+/// Arrays of different items, where there are few: every order is written out.
+fn unique(
+    printer: &mut Printer<'_>,
+    arrays: &Arrays,
+    max: Option<u64>,
+    node: NodeId,
+) -> Result<Option<String>, Error> {
+    let refuse = |printer: &Printer<'_>, why: &str| {
+        Err(printer.normaliser.error(
+            ErrorKind::Refused,
+            node,
+            "uniqueItems",
+            format!("`uniqueItems`: {why}; drop it or list a few items in an `enum`"),
+        ))
+    };
+    if !arrays.prefix.is_empty() || !arrays.contains.is_empty() {
+        return refuse(
+            printer,
+            "beside `prefixItems` or `contains` it is not expressed",
+        );
+    }
+    let Some(values) = finite_values(printer, &arrays.rest)? else {
+        return refuse(
+            printer,
+            "that items differ cannot be said where they are not of a few listed values",
+        );
+    };
+    if values.len() > MAX_UNIQUE {
+        return refuse(
+            printer,
+            "the items may be of more values than can be written out in every order",
+        );
+    }
+    let most = max.unwrap_or(u64::MAX).min(values.len() as u64);
+    if most < arrays.min {
+        return Ok(None);
+    }
+    let comma = printer.space.comma.clone();
+    let some = orders(&values, arrays.min, most, "", &comma);
+    let body = Body {
+        empty: arrays.min == 0,
+        some,
+    };
+    Ok(Some(wrap(&body, &printer.space.inside)))
+}
+
+/// Nonempty sequences of different ones of `values`, `min..=max` of them.
+fn orders(values: &[String], min: u64, max: u64, lead: &str, comma: &str) -> Option<String> {
+    if max == 0 {
+        return None;
+    }
+    let mut ways = Vec::new();
+    for i in 0..values.len() {
+        let mut left = values.to_vec();
+        let first = left.remove(i);
+        let mut way = format!("{lead}{first}");
+        match orders(&left, min.saturating_sub(1), max - 1, comma, comma) {
+            Some(more) if min <= 1 => way.push_str(&format!("(?:{more})?")),
+            Some(more) => way.push_str(&more),
+            None if min > 1 => continue,
+            None => {}
+        }
+        ways.push(way);
+    }
+    alternation(ways)
+}
+
+/// The values of a location, each as a text that spells it in one way, where
+/// they are few and listed.
+fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<String>>, Error> {
+    use crate::ir::Kinds;
+    let shapes = printer.normaliser.shapes(conj)?;
+    let mut out: Vec<String> = Vec::new();
+    // One more than can be written out is enough.
+    let mut push = |text: String| {
+        if out.len() <= MAX_UNIQUE && !out.contains(&text) {
+            out.push(text);
+        }
+    };
+    for shape in shapes.iter() {
+        if !shape.refused.is_empty() {
+            return Ok(None);
+        }
+        for (kind, word) in [
+            (Kinds::NULL, "null"),
+            (Kinds::FALSE, "false"),
+            (Kinds::TRUE, "true"),
+        ] {
+            if shape.kinds.has(kind) {
+                push(word.to_owned());
+            }
+        }
+        if shape.kinds.has(Kinds::NUMBER) {
+            let Some(allowed) = &shape.numbers.allowed else {
+                return Ok(None);
+            };
+            for (d, _) in allowed.iter().filter(|(d, _)| shape.numbers.holds(d)) {
+                push(crate::regex::number::spelled(d, false, printer.options));
+            }
+        }
+        if shape.kinds.has(Kinds::STRING) {
+            let Some(allowed) = &shape.strings.allowed else {
+                return Ok(None);
+            };
+            for text in allowed
+                .iter()
+                .filter(|t| crate::validate::strings_hold(printer.schema, &shape.strings, t))
+            {
+                push(printer.quoted(text)?);
+            }
+        }
+        if shape.kinds.has(Kinds::ARRAY) || shape.kinds.has(Kinds::OBJECT) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(out))
+}

@@ -1,0 +1,648 @@
+//! From shapes to the text of a regular expression.
+
+pub(crate) mod array;
+pub(crate) mod bounded_lengths;
+pub(crate) mod names_not_in;
+pub(crate) mod number;
+pub(crate) mod object;
+pub(crate) mod spell;
+pub(crate) mod string;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::budget::Budget;
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::ir::{AtomKind, Body, Kinds, ROOT, Schema};
+use crate::normal::conjunction::{Normaliser, too_deep};
+use crate::normal::shape::{Conj, Shape, Signed};
+use crate::options::{AnyValue, Caps, Options, Recursion, Whitespace};
+
+/// Prints a schema as a regular expression over the texts of the values that
+/// satisfy it.
+///
+/// The dialect is that of the `regex-syntax` crate with Unicode on; the
+/// expression matches whole texts and has neither anchors nor flags nor
+/// look-around, so that any engine that finds *all* matches (a DFA with
+/// `MatchKind::All`, not leftmost-first) reads it alike. Counts stay counts
+/// (`{0,100}`).
+///
+/// Members stand in the order of `properties`, then names that only `required`
+/// gives, then further ones.
+///
+/// Time and the length of the text are bounded by the limits in `options`; the
+/// text of a schema of *n* optional properties has O(*n* log *n*) of them.
+///
+/// # Errors
+///
+/// [`ErrorKind::Refused`] for a keyword, or a combination, that cannot be
+/// enforced exactly, [`ErrorKind::Recursive`], [`ErrorKind::Cyclic`],
+/// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
+/// Pointer of the place.
+pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
+    to_regex_noted(schema, options).result
+}
+
+/// Where something was narrowed: a location, a keyword, how.
+pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
+
+/// An expression, and what is to be said of it.
+pub(crate) struct Noted {
+    pub(crate) result: Result<String, Error>,
+    /// What was narrowed on the way.
+    pub(crate) narrowed: Narrowed,
+    /// The options that it was printed with.
+    pub(crate) options: Options,
+}
+
+pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
+    let mut options = schema.options(options);
+    if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
+        options.any_value = AnyValue::Depth(depth.min(levels));
+    }
+    let annotated;
+    let mut schema = schema;
+    if schema.has_annotations(&options) {
+        let mut copy = schema.clone();
+        copy.annotate(&options);
+        annotated = copy;
+        schema = &annotated;
+    }
+    let budget = Budget::new(options.max_steps);
+    loop {
+        let mut narrowed = Narrowed::new();
+        let result = print_once(schema, &options, &mut narrowed, &budget)
+            .map_err(|e| in_steps(e, &budget, &options));
+        match (result, options.any_value) {
+            // Unrestricted values give way first.
+            (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
+                options.any_value = AnyValue::Depth(depth.min(4) - 1);
+            }
+            (result, _) => {
+                return Noted {
+                    result,
+                    narrowed,
+                    options,
+                };
+            }
+        }
+    }
+}
+
+/// An error that only came because the steps were spent says so.
+pub(crate) fn in_steps(error: Error, budget: &Budget, options: &Options) -> Error {
+    if !budget.is_spent() || error.kind() == ErrorKind::TooManySteps {
+        return error;
+    }
+    let what = error
+        .keyword()
+        .map_or(String::new(), |k| format!("`{k}`: "));
+    let message = format!(
+        "{what}it takes more than {} steps; simplify it or raise Options::max_steps",
+        options.max_steps
+    );
+    error.instead(ErrorKind::TooManySteps, message)
+}
+
+fn print_once(
+    schema: &Schema,
+    options: &Options,
+    narrowed: &mut Narrowed,
+    budget: &Budget,
+) -> Result<String, Error> {
+    let space = Space::new(&options.whitespace)?;
+    let mut printer = Printer {
+        normaliser: Normaliser::new(schema, options, budget.clone()),
+        schema,
+        options,
+        space,
+        memo: HashMap::new(),
+        open: Vec::new(),
+        recursive: HashSet::new(),
+        any: Vec::new(),
+        names: HashMap::new(),
+        cut: false,
+        narrowed: Narrowed::new(),
+        depths: BTreeMap::new(),
+        char: spell::any_char(options.escapes),
+        kept: 0,
+    };
+    let root = Conj::new([Signed::yes(ROOT)]);
+    let text = printer.value(&root);
+    *narrowed = std::mem::take(&mut printer.narrowed);
+    for (pointer, depth) in &printer.depths {
+        let how = format!("a value that is not restricted nests at most {depth} deep");
+        narrowed.insert((pointer.clone(), "", how));
+    }
+    match text? {
+        Some(text) => Ok(text.to_string()),
+        None if printer.cut => Err(Error::new(
+            ErrorKind::Unsatisfiable,
+            "",
+            "no value of the schema fits in the unrolling depth; raise Recursion::Unroll",
+        )),
+        None => Err(Error::new(
+            ErrorKind::Unsatisfiable,
+            "",
+            "no value satisfies the schema",
+        )),
+    }
+}
+
+/// What printing a value takes, in units of work, beside what it is made of.
+const VALUE: usize = 40 * crate::budget::STEP;
+
+/// How many times [`Options::max_regex_bytes`] the texts of all locations may take together
+/// while they are kept, to be put into each other.
+const KEPT: usize = 32;
+
+/// What a literal takes, in units of work, beside the characters of its strings.
+const LITERAL: usize = 2 * crate::budget::STEP;
+
+/// Text that can stand in a sequence; `None` where nothing satisfies.
+pub(crate) type Text = Option<Rc<str>>;
+
+pub(crate) struct Printer<'s> {
+    pub(crate) normaliser: Normaliser<'s>,
+    pub(crate) schema: &'s Schema,
+    pub(crate) options: &'s Options,
+    pub(crate) space: Space,
+    memo: HashMap<(Conj, Vec<(Conj, u32)>), Text>,
+    /// The locations that are being printed, outermost first.
+    open: Vec<Conj>,
+    /// Those that were met below themselves.
+    recursive: HashSet<Conj>,
+    /// Unrestricted values by depth.
+    any: Vec<Rc<str>>,
+    /// Names that are not among some others, by those others.
+    names: HashMap<Vec<String>, Rc<str>>,
+    /// Whether recursion was cut off somewhere.
+    cut: bool,
+    narrowed: Narrowed,
+    /// At each location how deep values nest that nothing is said of; the
+    /// least, as further members have a level less.
+    depths: BTreeMap<String, u32>,
+    /// Any character of a string.
+    pub(crate) char: String,
+    /// How many bytes the texts that are remembered have together.
+    kept: usize,
+}
+
+impl Printer<'_> {
+    /// The texts of the values that satisfy a set of locations.
+    pub(crate) fn value(&mut self, conj: &Conj) -> Result<Text, Error> {
+        if let (true, Some(first)) = (self.normaliser.budget.is_spent(), conj.parts().first()) {
+            self.normaliser.step(first.node)?;
+        }
+        if conj.is_never() {
+            return Ok(None);
+        }
+        if conj.is_any() {
+            return self.any_value().map(Some);
+        }
+        let turns = self.open.iter().filter(|c| *c == conj).count() as u32;
+        if turns > 0 {
+            self.recursive.insert(conj.clone());
+            match self.options.recursion {
+                Recursion::Unroll(depth) if turns <= depth => {}
+                Recursion::Unroll(depth) => {
+                    self.cut = true;
+                    let here = self.pointer_of(conj).to_owned();
+                    let how = format!("followed at most {depth} times below itself");
+                    self.narrowed.insert((here, "$ref", how));
+                    return Ok(None);
+                }
+                Recursion::Refuse => return Err(self.recursive_error(conj)),
+            }
+        }
+        let key = (conj.clone(), self.context());
+        if let Some(known) = self.memo.get(&key) {
+            return Ok(known.clone());
+        }
+        if self.open.len() >= self.options.max_depth {
+            return Err(too_deep(self.pointer_of(conj), self.options));
+        }
+        if let Some(first) = conj.parts().first() {
+            self.normaliser.work(first.node, VALUE)?;
+        }
+        self.open.push(conj.clone());
+        let result = self.alternatives(conj);
+        self.open.pop();
+        let text = result?;
+        self.kept += text.as_ref().map_or(0, |text| text.len());
+        if self.kept > self.options.max_regex_bytes.saturating_mul(KEPT) {
+            return Err(too_long(&self.pointer_of(conj), self.options));
+        }
+        let key = (conj.clone(), self.context());
+        self.memo.insert(key, text.clone());
+        Ok(text)
+    }
+
+    /// What the text of a location may depend on beside the location: how
+    /// often the recursive ones are open.
+    fn context(&self) -> Vec<(Conj, u32)> {
+        let mut out: Vec<(Conj, u32)> = Vec::new();
+        if self.recursive.is_empty() {
+            return out;
+        }
+        for conj in &self.open {
+            if self.recursive.contains(conj) {
+                match out.iter_mut().find(|(c, _)| c == conj) {
+                    Some((_, n)) => *n += 1,
+                    None => out.push((conj.clone(), 1)),
+                }
+            }
+        }
+        out
+    }
+
+    pub(crate) fn pointer_of(&self, conj: &Conj) -> String {
+        conj.parts().first().map_or(String::new(), |s| {
+            self.schema.node(s.node).pointer.to_string()
+        })
+    }
+
+    /// Where we are: the innermost open location.
+    pub(crate) fn here(&self) -> String {
+        self.open
+            .last()
+            .map_or(String::new(), |c| self.pointer_of(c))
+    }
+
+    /// Notes that something was narrowed here.
+    pub(crate) fn narrow(&mut self, keyword: &'static str, how: impl Into<String>) {
+        let here = self.here();
+        self.narrowed.insert((here, keyword, how.into()));
+    }
+
+    fn recursive_error(&self, conj: &Conj) -> Error {
+        // Every cycle passes a reference; it is in some location between the
+        // two occurrences.
+        let from = self.open.iter().position(|c| c == conj).unwrap_or(0);
+        for open in self.open[from..].iter().rev() {
+            for part in open.parts() {
+                let node = self.schema.node(part.node);
+                if let Body::Atoms(atoms) = &node.body
+                    && let Some(atom) = atoms.iter().find(|a| matches!(a.kind, AtomKind::Ref(_)))
+                {
+                    return Error::at(
+                        ErrorKind::Recursive,
+                        &node.pointer,
+                        atom.keyword,
+                        format!(
+                            "`{}` is recursive, which no regular expression can follow; choose a depth with Recursion::Unroll",
+                            atom.keyword
+                        ),
+                    );
+                }
+            }
+        }
+        Error::new(
+            ErrorKind::Recursive,
+            self.pointer_of(conj),
+            "the schema is recursive here, which no regular expression can follow; choose a depth with Recursion::Unroll",
+        )
+    }
+
+    fn alternatives(&mut self, conj: &Conj) -> Result<Text, Error> {
+        let shapes = self.normaliser.shapes(conj)?;
+        if shapes.iter().any(Shape::is_any) {
+            return self.any_value().map(Some);
+        }
+        let mut texts: Vec<String> = Vec::new();
+        let mut met: HashSet<String> = HashSet::new();
+        let mut push = |text: String| {
+            if met.insert(text.clone()) {
+                texts.push(text);
+            }
+        };
+        let mut total = 0;
+        for shape in shapes.iter() {
+            let pointer = self.here();
+            let mut add = |text: String| {
+                total += text.len();
+                push(text);
+            };
+            for (kind, word) in [
+                (Kinds::NULL, "null"),
+                (Kinds::FALSE, "false"),
+                (Kinds::TRUE, "true"),
+            ] {
+                if shape.kinds.has(kind) {
+                    refuse_kind(shape, kind)?;
+                    add(word.to_owned());
+                }
+            }
+            if shape.kinds.has(Kinds::NUMBER)
+                && let Some(text) = crate::regex::number::print(self, shape)?
+            {
+                refuse_kind(shape, Kinds::NUMBER)?;
+                add(text);
+            }
+            if shape.kinds.has(Kinds::STRING)
+                && let Some(text) = crate::regex::string::print(self, shape)?
+            {
+                refuse_kind(shape, Kinds::STRING)?;
+                add(text);
+            }
+            if shape.kinds.has(Kinds::ARRAY)
+                && let Some(text) = crate::regex::array::print(self, shape)?
+            {
+                refuse_kind(shape, Kinds::ARRAY)?;
+                add(text);
+            }
+            if shape.kinds.has(Kinds::OBJECT)
+                && let Some(text) = crate::regex::object::print(self, conj, shape)?
+            {
+                refuse_kind(shape, Kinds::OBJECT)?;
+                add(text);
+            }
+            if total > self.options.max_regex_bytes {
+                return Err(too_long(&pointer, self.options));
+            }
+        }
+        let text = match texts.len() {
+            0 => return Ok(None),
+            1 => texts.swap_remove(0),
+            _ => format!("(?:{})", texts.join("|")),
+        };
+        self.checked(text).map(Some)
+    }
+
+    /// An error where the parts of a text have more bytes together than it may have.
+    pub(crate) fn fits(&self, bytes: usize) -> Result<(), Error> {
+        match bytes > self.options.max_regex_bytes {
+            true => Err(too_long(&self.here(), self.options)),
+            false => Ok(()),
+        }
+    }
+
+    /// A text, if it is not too long.
+    pub(crate) fn checked(&self, text: String) -> Result<Rc<str>, Error> {
+        self.fits(text.len())?;
+        Ok(text.into())
+    }
+
+    /// A value that the schema does not restrict.
+    pub(crate) fn any_value(&mut self) -> Result<Rc<str>, Error> {
+        self.any_value_less(0)
+    }
+
+    /// A value that the schema does not restrict, with fewer levels.
+    pub(crate) fn any_value_less(&mut self, less: u32) -> Result<Rc<str>, Error> {
+        let AnyValue::Depth(depth) = self.options.any_value else {
+            return Err(Error::new(
+                ErrorKind::Recursive,
+                self.here(),
+                "the schema leaves a value unrestricted here (or below), which no regular expression can follow to any depth; restrict it or choose AnyValue::Depth",
+            ));
+        };
+        let depth = depth.saturating_sub(less);
+        let here = self.here();
+        let least = self.depths.entry(here).or_insert(depth);
+        *least = depth.min(*least);
+        self.narrow_any();
+        let items = self.options.caps.max_items.unwrap_or(u64::MAX);
+        let more = match items {
+            u64::MAX => "*".to_owned(),
+            n => format!("{{0,{}}}", n.saturating_sub(1)),
+        };
+        while self.any.len() <= depth as usize {
+            let number = spell::print(
+                &crate::language::number_expressions::any_number(),
+                spell::Place::Raw,
+            );
+            let string = self.any_string();
+            let value = self.any_text();
+            let text = match self.any.last() {
+                None => format!("(?:null|true|false|{number}|{value})"),
+                Some(inner) => {
+                    let Space {
+                        inside,
+                        comma,
+                        colon,
+                    } = &self.space;
+                    let member = format!("{string}{colon}{inner}");
+                    let list = if items == 0 {
+                        String::new()
+                    } else {
+                        format!("(?:{inner}(?:{comma}{inner}){more}{inside})?")
+                    };
+                    format!(
+                        "(?:null|true|false|{number}|{value}|\\[{inside}{list}\\]|\\{{{inside}(?:{member}(?:{comma}{member})*{inside})?\\}})"
+                    )
+                }
+            };
+            let text = self.checked(text)?;
+            self.any.push(text);
+        }
+        Ok(self.any[depth as usize].clone())
+    }
+
+    /// Any string of any length, names among them.
+    pub(crate) fn any_string(&self) -> String {
+        format!("\"{}*\"", self.char)
+    }
+
+    /// Any string as a value.
+    fn any_text(&self) -> String {
+        match self.options.caps.max_length {
+            None => self.any_string(),
+            Some(n) => format!("\"{}{{0,{n}}}\"", self.char),
+        }
+    }
+
+    fn narrow_any(&mut self) {
+        let Caps {
+            max_length,
+            max_items,
+            ..
+        } = self.options.caps;
+        if let Some(n) = max_length {
+            self.narrow("maxLength", capped_length(n));
+        }
+        if let Some(n) = max_items {
+            self.narrow("maxItems", capped_items(n));
+        }
+    }
+
+    /// A JSON string with this value, quotes included.
+    pub(crate) fn quoted(&self, text: &str) -> Result<String, Error> {
+        self.work(spell::cost(text))?;
+        let content = spell::string_content(text, self.options.escapes);
+        Ok(format!("\"{content}\""))
+    }
+
+    /// Charges units of work where the printer is.
+    pub(crate) fn work(&self, units: usize) -> Result<(), Error> {
+        let here = self.open.last().and_then(|conj| conj.parts().first());
+        here.map_or(Ok(()), |part| self.normaliser.work(part.node, units))
+    }
+
+    /// One value, as it stands.
+    pub(crate) fn literal(&self, value: &Value, depth: usize) -> Result<String, Error> {
+        if depth > self.options.max_depth {
+            return Err(too_deep(self.here(), self.options));
+        }
+        self.work(LITERAL)?;
+        Ok(match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(b) => b.to_string(),
+            Value::Number(n) => match Decimal::from_number(n) {
+                Some(d) => crate::regex::number::spelled(
+                    &d,
+                    Decimal::is_written_with_fraction(n),
+                    self.options,
+                ),
+                None => {
+                    return Err(Error::new(
+                        ErrorKind::Refused,
+                        self.here(),
+                        format!("the number {n} has too many digits"),
+                    ));
+                }
+            },
+            Value::String(s) => self.quoted(s)?,
+            Value::Array(items) => {
+                let texts: Result<Vec<String>, Error> =
+                    items.iter().map(|v| self.literal(v, depth + 1)).collect();
+                let Space { inside, comma, .. } = &self.space;
+                let texts = texts?;
+                if texts.is_empty() {
+                    format!("\\[{inside}\\]")
+                } else {
+                    format!("\\[{inside}{}{inside}\\]", texts.join(comma))
+                }
+            }
+            Value::Object(map) => {
+                let Space {
+                    inside,
+                    comma,
+                    colon,
+                } = &self.space;
+                let mut texts = Vec::new();
+                for (name, member) in map {
+                    texts.push(format!(
+                        "{}{colon}{}",
+                        self.quoted(name)?,
+                        self.literal(member, depth + 1)?
+                    ));
+                }
+                if texts.is_empty() {
+                    format!("\\{{{inside}\\}}")
+                } else {
+                    format!("\\{{{inside}{}{inside}\\}}", texts.join(comma))
+                }
+            }
+        })
+    }
+}
+
+pub(crate) fn capped_length(n: u64) -> String {
+    format!("at most {n} characters, by the caps of the options")
+}
+
+pub(crate) fn capped_items(n: u64) -> String {
+    format!("at most {n} items, by the caps of the options")
+}
+
+/// The error of a kind that has a condition nobody can express.
+fn refuse_kind(shape: &Shape, kind: Kinds) -> Result<(), Error> {
+    match shape.refused.iter().find(|(k, _)| k.has(kind)) {
+        Some((_, error)) => Err(error.as_ref().clone()),
+        None => Ok(()),
+    }
+}
+
+fn too_long(pointer: &str, options: &Options) -> Error {
+    Error::new(
+        ErrorKind::TooLong,
+        pointer,
+        format!(
+            "the regular expression is longer than {} bytes; restrict the schema, lower AnyValue::Depth or Recursion::Unroll, or raise Options::max_regex_bytes",
+            options.max_regex_bytes
+        ),
+    )
+}
+
+/// The whitespace policy as pieces of the expression.
+pub(crate) struct Space {
+    /// After an opening bracket and before a closing one.
+    pub(crate) inside: String,
+    /// A comma with what may stand around it.
+    pub(crate) comma: String,
+    /// A colon with what may stand around it.
+    pub(crate) colon: String,
+}
+
+impl Space {
+    fn new(policy: &Whitespace) -> Result<Space, Error> {
+        let plain = |comma: &str, colon: &str| Space {
+            inside: String::new(),
+            comma: comma.into(),
+            colon: colon.into(),
+        };
+        let around = |space: &str| Space {
+            inside: space.into(),
+            comma: format!("{space},{space}"),
+            colon: format!("{space}:{space}"),
+        };
+        Ok(match policy {
+            Whitespace::Compact | Whitespace::Bounded(0) => plain(",", ":"),
+            Whitespace::SingleSpace => plain(", ?", ": ?"),
+            Whitespace::Bounded(1) => around("[ \\t\\n\\r]?"),
+            Whitespace::Bounded(n) => around(&format!("[ \\t\\n\\r]{{0,{n}}}")),
+            Whitespace::Pattern(pattern) => around(&custom_space(pattern)?),
+        })
+    }
+}
+
+fn custom_space(pattern: &str) -> Result<String, Error> {
+    use regex_syntax::hir::{Class, Hir, HirKind};
+    let bad = |why: String| {
+        Error::new(
+            ErrorKind::BadOption,
+            "",
+            format!("the whitespace pattern `{pattern}` {why}; use for example `[ \\n]{{0,4}}`"),
+        )
+    };
+    let hir = regex_syntax::Parser::new()
+        .parse(pattern)
+        .map_err(|e| match e {
+            regex_syntax::Error::Parse(e) => {
+                bad(format!("is not a regular expression: {}", e.kind()))
+            }
+            _ => bad("is not a regular expression".to_owned()),
+        })?;
+    if !hir.properties().look_set().is_empty() {
+        return Err(bad("has an anchor or a boundary".to_owned()));
+    }
+    fn only_space(hir: &Hir) -> bool {
+        let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => true,
+            HirKind::Literal(l) => l.0.iter().all(|b| is_space(char::from(*b))),
+            HirKind::Class(Class::Unicode(c)) => c
+                .ranges()
+                .iter()
+                .all(|r| (r.start()..=r.end()).all(is_space)),
+            HirKind::Class(Class::Bytes(c)) => c
+                .ranges()
+                .iter()
+                .all(|r| (r.start()..=r.end()).all(|b| is_space(char::from(b)))),
+            HirKind::Repetition(r) => only_space(&r.sub),
+            HirKind::Capture(c) => only_space(&c.sub),
+            HirKind::Concat(subs) | HirKind::Alternation(subs) => subs.iter().all(only_space),
+        }
+    }
+    if !only_space(&hir) {
+        return Err(bad(
+            "matches more than JSON whitespace (blank, tab, line feed, carriage return)".to_owned(),
+        ));
+    }
+    // Printed anew, so that flags and named groups of the original are gone.
+    Ok(format!("(?:{hir})"))
+}
