@@ -23,6 +23,7 @@
 #[cfg(feature = "models")]
 mod local;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "models")]
@@ -221,6 +222,21 @@ fn without_titles(schema: &Value) -> Value {
 }
 
 /// An agent: a model, tools, and what was said so far.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tokenmold::agent::{Agent, Ended, ModelRequest};
+/// use tokenmold::prelude::*;
+///
+/// // Any function that answers messages is a model; `LocalModel` is one of this crate's.
+/// let model = |request: &ModelRequest<'_>| -> Result<Value, Error> {
+///     Ok(json!({"role": "assistant", "content": format!("{} messages", request.messages.len())}))
+/// };
+/// let mut agent = Agent::new(model, Tools::default());
+/// let reply = agent.reply(json!({"role": "user", "content": "Hello"}))?;
+/// assert_eq!((reply.content.as_str(), reply.ended), ("1 messages", Ended::Text));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Agent<M> {
     model: M,
@@ -232,7 +248,7 @@ pub struct Agent<M> {
 }
 
 /// How a reply came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub enum Ended {
     /// The model spoke without calling a tool.
@@ -244,7 +260,7 @@ pub enum Ended {
 }
 
 /// A reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Reply {
     /// What the user reads.

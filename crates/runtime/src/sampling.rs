@@ -20,11 +20,12 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use serde::Serialize;
 
 use crate::{Error, ErrorKind};
 
 /// How tokens are chosen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SamplingConfig {
     /// Logits are divided by it; 0 takes the most probable token. At least 0.
@@ -107,6 +108,17 @@ impl SamplingConfig {
 }
 
 /// Draws tokens. Small; one for each text.
+///
+/// ```
+/// use tokenmold::sampling::{Sampler, SamplingConfig};
+///
+/// let mut config = SamplingConfig::with_temperature(0.8, 7);
+/// config.top_p = 0.9;
+/// assert!(Sampler::new(config.clone()).is_ok());
+/// config.top_p = 1.5;
+/// let error = Sampler::new(config).unwrap_err();
+/// assert!(error.to_string().contains("`top_p` is 1.5"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sampler {
     config: SamplingConfig,
@@ -153,7 +165,7 @@ impl Proposal {
 }
 
 /// A token with its logit and probability.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Probability {
     /// The token.
     pub token: u32,

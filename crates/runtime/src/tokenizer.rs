@@ -9,6 +9,17 @@ use serde_json::Value;
 use crate::{Error, ErrorKind};
 
 /// A tokenizer with the bytes of each of its tokens.
+///
+/// ```
+/// use tokenmold::prelude::*;
+///
+/// let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/model");
+/// let tokenizer = Tokenizer::from_directory(folder)?;
+/// let tokens = tokenizer.encode("Ship to Oslo", Surround::Omit)?;
+/// assert_eq!(tokenizer.decode(&tokens), "Ship to Oslo");
+/// assert_eq!(tokenizer.token_to_id("<|im_start|>").map(|token| tokenizer.is_text(token)), Some(false));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,

@@ -64,6 +64,22 @@ fn schemas_and_expressions_are_answered_or_refused_by_name() {
     assert_eq!(error.kind(), ErrorKind::TokenBudget);
 }
 
+#[test]
+fn what_comes_out_is_written_as_json() {
+    let mut loaded = tokenmold::embedded::load().unwrap();
+    let index = Index::new("[0-9]{3}", loaded.tokenizer.vocabulary()).unwrap();
+    let mut guide = Guide::new(Arc::new(index));
+    let request = Request::new(Prompt::Text("1".to_owned()));
+    let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    let said = session.generate(&request, Some(&mut guide), &mut |_| Flow::Continue);
+    let json = serde_json::to_value(said.unwrap()).unwrap();
+    assert_eq!(
+        (&json["complete"], json["text"].as_str().unwrap().len()),
+        (&json!(true), 3)
+    );
+    assert!(json["timings"]["total"]["secs"].is_u64(), "{json}");
+}
+
 /// A type that reads fewer values than its schema says.
 #[derive(Debug)]
 struct Never;

@@ -195,6 +195,20 @@ impl ChatTemplates {
     /// `tools` are shown by the template if there are any. Where the template refuses a
     /// system's turn, its text goes before the first of the turns.
     ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::prelude::*;
+    ///
+    /// let templates = ChatTemplates::from_source(
+    ///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}\
+    ///      {% if add_generation_prompt %}<assistant>{% endif %}",
+    /// );
+    /// let turns = [json!({"role": "user", "content": "Hi"})];
+    /// let prompt = templates.prompt(Some("Be brief."), &[], &turns)?;
+    /// assert_eq!(prompt, "<system>Be brief.<user>Hi<assistant>");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As of [`ChatTemplates::apply`].

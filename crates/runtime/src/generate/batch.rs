@@ -87,6 +87,26 @@ impl fmt::Debug for BatchRequest<'_> {
 }
 
 /// Models that generate texts side by side.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokenmold::generate::{Batch, BatchRequest};
+/// use tokenmold::prelude::*;
+///
+/// let loaded = tokenmold::embedded::load()?;
+/// let mut lanes = [loaded.model.fork(), loaded.model.fork()];
+/// let index = Arc::new(Index::new("[0-9]{2}", loaded.tokenizer.vocabulary())?);
+/// let request = |text: &str| Request::new(Prompt::Text(text.to_owned())).with_max_tokens(8);
+/// let requests = ["a", "b", "c"].map(|text| {
+///     BatchRequest::new(request(text)).with_constraint(Guide::new(index.clone()))
+/// });
+/// let results = Batch::new(&mut lanes, &loaded.tokenizer)
+///     .generate(requests, &mut |_, _| Flow::Continue);
+/// for said in results {
+///     assert!(said?.text.parse::<u8>().is_ok());
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Batch<'m, M: Model> {
     lanes: Vec<Session<'m, M>>,

@@ -41,6 +41,20 @@ struct Ready {
 
 /// A model and tokenizer that generate one text after another; what the next
 /// prompt shares with what the model has seen is not computed again.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tokenmold::prelude::*;
+///
+/// let mut loaded = tokenmold::embedded::load()?;
+/// let index = Index::new("yes|no", loaded.tokenizer.vocabulary())?;
+/// let mut guide = Guide::new(Arc::new(index));
+/// let request = Request::new(Prompt::Text("Is it so?".to_owned())).with_max_tokens(5);
+/// let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+/// let said = session.generate(&request, Some(&mut guide), &mut |_| Flow::Continue)?;
+/// assert!(said.complete && ["yes", "no"].contains(&said.text.as_str()));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Session<'m, M: Model + ?Sized> {
     model: &'m mut M,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fsm_index::{Place, TokenId, TokenKind, Vocabulary};
+use serde::Serialize;
 
 use super::speculative::Speculation;
 use crate::sampling::Probability;
@@ -47,7 +48,7 @@ pub struct TokenEvent<'a> {
 }
 
 /// What a step was like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explanation {
     /// How many tokens the constraint allowed; none without one.
@@ -69,7 +70,7 @@ pub struct Explanation {
 }
 
 /// How many tokens of each kind a constraint allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AllowedKinds {
     /// Tokens that end the text.
@@ -125,7 +126,7 @@ impl AllowedKinds {
 }
 
 /// Most probable tokens at a step, the most probable first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Probabilities {
     /// Among all tokens.
     pub before: Vec<Probability>,
@@ -143,7 +144,7 @@ pub enum Flow {
 }
 
 /// Why generating ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 pub enum Finish {
     /// The model chose an end token of its vocabulary.
@@ -165,7 +166,7 @@ pub enum Finish {
 }
 
 /// Where the time went. Without the callback's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Timings {
     /// Reading the prompt.
@@ -184,7 +185,7 @@ pub struct Timings {
 }
 
 /// How probable a token of the text was: natural logarithms.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TokenProbability {
     /// Among all tokens; none for forced tokens, about which the model was not
@@ -196,7 +197,7 @@ pub struct TokenProbability {
 }
 
 /// What was generated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Generation {
     /// The text. Tokens that are structure have no part in it.

@@ -70,6 +70,17 @@ pub enum Explanations {
 }
 
 /// What to generate.
+///
+/// ```
+/// use tokenmold::prelude::*;
+///
+/// let request = Request::new(Prompt::Text("Once".to_owned()))
+///     .with_max_tokens(64)
+///     .with_sampling(SamplingConfig::with_temperature(0.7, 42))
+///     .with_stop_strings(["The end"])
+///     .with_budget(TokenBudget::Complete);
+/// assert_eq!(request.sampling.seed, 42);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request {

@@ -40,7 +40,7 @@ pub trait Drafter: fmt::Debug {
 }
 
 /// What speculative decoding came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Speculation {
     /// Tokens that were proposed and read.

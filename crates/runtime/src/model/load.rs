@@ -92,6 +92,17 @@ pub(super) type Watch<'w> = &'w mut dyn FnMut(LoadProgress);
 /// A file is missing or malformed, the architecture is not known, a tensor is
 /// missing or has another shape, or tokenizer and weights disagree on the
 /// vocabulary. Messages name the file, and the key or tensor in it.
+///
+/// ```
+/// use tokenmold::{ErrorKind, model};
+///
+/// let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/model");
+/// let loaded = model::load(folder)?;
+/// assert!(!loaded.chat.is_empty());
+/// let error = model::load("no-such-folder").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Io);
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub fn load(path: impl AsRef<Path>) -> Result<LoadedModel, Error> {
     load_with(path, LoadOptions::default())
 }

@@ -215,7 +215,7 @@ impl Tool {
 }
 
 /// A call of a tool, as a model's message has it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// What tells calls apart, if the model says.
