@@ -41,7 +41,7 @@ pub struct TokenEvent<'a> {
     /// Most probable tokens, if asked for and drawn.
     pub probabilities: Option<Probabilities>,
     /// What the step was like, if asked for and drawn.
-    pub explanation: Option<Explanation>,
+    pub explanation: Option<Box<Explanation>>,
     /// Where the constraint stood before the token, if explanations are asked
     /// for and it says so.
     pub place: Option<Place>,

@@ -338,7 +338,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         &mut self,
         logits: &[f32],
         fitting: Option<usize>,
-    ) -> Result<Option<Explanation>, Error> {
+    ) -> Result<Option<Box<Explanation>>, Error> {
         let Some(likeliest) = top_probabilities(logits, None, 1).pop() else {
             return Ok(None);
         };
@@ -361,7 +361,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
                 Err(error) => explanation.refused = Some(error.to_string()),
             }
         }
-        Ok(Some(explanation))
+        Ok(Some(Box::new(explanation)))
     }
 
     /// The mask, or an own one, without tokens that end the text; none if
@@ -534,7 +534,7 @@ enum Origin {
     Forced,
     Drawn {
         probabilities: Option<Probabilities>,
-        explanation: Option<Explanation>,
+        explanation: Option<Box<Explanation>>,
         own: Option<TokenProbability>,
     },
 }
