@@ -188,10 +188,11 @@ impl ChatTemplates {
         Ok(templates)
     }
 
-    /// Writes the templates into a model directory, as
+    /// Writes the templates and special tokens into a model directory, as
     /// [`ChatTemplates::from_directory`] reads them. Files of templates that
     /// are no longer there are removed, and so is the entry in
-    /// `tokenizer_config.json`, the rest of which stays as it is.
+    /// `tokenizer_config.json`. Special tokens that this file has otherwise, or
+    /// not at all, are set there; the rest of it stays as it is.
     ///
     /// # Errors
     ///
@@ -221,20 +222,7 @@ impl ChatTemplates {
                 ));
             }
         }
-        // The entry in the configuration would be one of no effect.
-        let config = directory.join(CONFIG);
-        if let Some(text) = read(&config)? {
-            let mut json: Json = serde_json::from_str(&text).map_err(|error| {
-                let message = format!("{} is not JSON: {error}", config.display());
-                Error::with_source(ErrorKind::Config, message, error)
-            })?;
-            let removed = json
-                .as_object_mut()
-                .and_then(|c| c.shift_remove("chat_template"));
-            if removed.is_some() {
-                write(&config, &format!("{json:#}\n"))?;
-            }
-        }
+        self.save_config(&directory.join(CONFIG))?;
         for (name, _) in read_folder(&folder)? {
             if !further.iter().any(|(kept, _)| **kept == name) {
                 remove(&folder.join(format!("{name}.jinja")))?;
@@ -252,6 +240,47 @@ impl ChatTemplates {
             write(&folder.join(format!("{name}.jinja")), &entry.source)?;
         }
         Ok(())
+    }
+
+    /// Leaves the special tokens in a configuration, and no template: it would be one
+    /// of no effect.
+    fn save_config(&self, file: &Path) -> Result<(), Error> {
+        let mut json: Json = match read(file)? {
+            Some(text) => serde_json::from_str(&text).map_err(|error| {
+                let message = format!("{} is not JSON: {error}", file.display());
+                Error::with_source(ErrorKind::Config, message, error)
+            })?,
+            None => Json::Object(Map::new()),
+        };
+        let there = special_tokens(&json);
+        let Some(config) = json.as_object_mut() else {
+            let message = format!("{} is no JSON object", file.display());
+            return Err(Error::new(ErrorKind::Config, message));
+        };
+        let mut changed = config.shift_remove("chat_template").is_some();
+        for (name, token) in &self.special_tokens {
+            if there.get(name) == Some(token) {
+                continue;
+            }
+            changed = true;
+            match SPECIAL_TOKENS.contains(&name.as_str()) {
+                true => config.insert(name.clone(), token.clone()),
+                false => {
+                    let further = config.entry("extra_special_tokens");
+                    let further = further.or_insert_with(|| Json::Object(Map::new()));
+                    if !further.is_object() {
+                        *further = Json::Object(Map::new());
+                    }
+                    further
+                        .as_object_mut()
+                        .and_then(|further| further.insert(name.clone(), token.clone()))
+                }
+            };
+        }
+        match changed {
+            true => write(file, &format!("{json:#}\n")),
+            false => Ok(()),
+        }
     }
 
     /// The same with special tokens, by the names that templates know them by

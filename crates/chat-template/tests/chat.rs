@@ -278,3 +278,53 @@ fn macros_and_scopes_are_jinjas() {
         assert_eq!(error.kind(), ErrorKind::Failed, "{source}: {error}");
     }
 }
+
+#[test]
+fn special_tokens_are_saved_with_the_templates() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("tokenizer_config.json");
+    let tokens = json!({"bos_token": "<s>", "extra_special_tokens": {"image_start": "<i>"}});
+    let templates = ChatTemplates::from_source("{{ bos_token }}{{ image_start }}")
+        .with_special_tokens(tokens.as_object().unwrap().clone());
+    templates.save(folder.path()).unwrap();
+    let read = ChatTemplates::from_directory(folder.path()).unwrap();
+    assert_eq!(read.special_tokens(), templates.special_tokens());
+    let messages = [json!({"role": "user", "content": "Hi"})];
+    assert_eq!(read.apply(&Chat::new(&messages)).unwrap().text, "<s><i>");
+
+    // What is there already and says the same stays as it is written.
+    let own = r#"{"bos_token": {"content": "<s>", "lstrip": true}, "extra_special_tokens": {"image_start": "<i>"}}"#;
+    std::fs::write(&config, own).unwrap();
+    templates.save(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), own);
+
+    // Without special tokens no configuration is made.
+    let bare = tempfile::tempdir().unwrap();
+    ChatTemplates::from_source("x").save(bare.path()).unwrap();
+    assert!(!bare.path().join("tokenizer_config.json").exists());
+}
+
+#[test]
+fn errors_name_what_is_undefined() {
+    let messages = [json!({"role": "user"})];
+    for (template, name) in [
+        ("{{ messages[0].content + 'x' }}", "messages[0].content"),
+        ("{{ 'x' + messages[0].content }}", "messages[0].content"),
+        (
+            "{{ 'a' + 'b' + messages[0].content + 'c' }}",
+            "messages[0].content",
+        ),
+        ("{{ messages[0].content < 3 }}", "messages[0].content"),
+        ("{{ 1 < 2 < limit }}", "limit"),
+        ("{{ limit * 2 }}", "limit"),
+        ("{{ -limit }}", "limit"),
+    ] {
+        let templates = ChatTemplates::from_source(template);
+        let error = templates.apply(&Chat::new(&messages)).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.ends_with(&format!("is undefined: `{name}`")),
+            "{template}: {said}"
+        );
+    }
+}

@@ -82,6 +82,8 @@ mod text;
 mod validate;
 mod value;
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -103,10 +105,11 @@ pub(crate) const MAX_TEXT: usize = 64 << 20;
 /// stand in the innermost.
 const MAX_SCHEMA_LEVELS: usize = 2 * 128 + MAX_VALUE_DEPTH;
 
-/// A compiled response schema. Immutable, and shared freely between threads.
+/// A compiled response schema. Immutable, shared freely between threads, cheap to clone.
+#[derive(Clone)]
 pub struct ResponseSchema {
-    root: Schema,
-    json: Json,
+    root: Arc<Schema>,
+    json: Arc<Json>,
     mode: Mode,
     unrepresentable: Unrepresentable,
 }
@@ -171,8 +174,8 @@ impl ResponseSchemaBuilder {
         check_depth("the schema is", schema, MAX_SCHEMA_LEVELS)?;
         let root = schema::compile(schema, self.mode)?;
         Ok(ResponseSchema {
-            root,
-            json: schema.clone(),
+            root: Arc::new(root),
+            json: Arc::new(schema.clone()),
             mode: self.mode,
             unrepresentable: self.unrepresentable,
         })

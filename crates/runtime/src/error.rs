@@ -36,6 +36,8 @@ pub enum ErrorKind {
     /// Not even a shortest text that the constraint accepts fits the tokens
     /// that were asked for.
     TokenBudget,
+    /// What was generated is not of the type that was asked for.
+    Answer,
     /// No token can be drawn: all are masked, or none has a finite logit.
     Sampling,
     /// A sampling parameter is out of its range; the message names it.

@@ -9,11 +9,15 @@ pub use chat_template;
 pub use fsm_index;
 pub use response_parser;
 pub use schema_regex;
+#[cfg(feature = "tools")]
+pub use schemars;
 #[cfg(feature = "models")]
 pub use structural_tags as tags;
 
 #[cfg(feature = "tools")]
 pub mod agent;
+#[cfg(all(feature = "models", feature = "tools"))]
+mod answers;
 #[cfg(feature = "chat")]
 pub mod chat;
 #[cfg(feature = "models")]
@@ -28,10 +32,13 @@ pub mod generate;
 pub mod gpu;
 #[cfg(feature = "hub")]
 pub mod hub;
+#[cfg(any(feature = "chat", feature = "tokenizers"))]
+pub mod logits;
 #[cfg(feature = "models")]
 pub mod masking;
 #[cfg(feature = "models")]
 pub mod model;
+pub mod prelude;
 #[cfg(feature = "models")]
 pub mod sampling;
 #[cfg(feature = "tokenizers")]
@@ -39,6 +46,8 @@ pub mod tokenizer;
 #[cfg(feature = "tools")]
 pub mod tools;
 
+#[cfg(all(feature = "models", feature = "tools"))]
+pub use answers::Model;
 #[cfg(any(feature = "chat", feature = "tokenizers"))]
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "tools")]

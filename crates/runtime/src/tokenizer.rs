@@ -1,6 +1,7 @@
 //! Text to tokens and back.
 
 use std::ops::Range;
+use std::path::Path;
 
 use fsm_index::{TokenId, TokenKind, Vocabulary};
 use serde_json::Value;
@@ -66,6 +67,24 @@ impl Tokenizer {
             inner,
             vocabulary,
             strips_leading_blank: strips_leading_blank(&value["decoder"]),
+        })
+    }
+
+    /// Reads the `tokenizer.json` of a model's folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`]: there is no such file, or it cannot be read; otherwise as
+    /// [`Tokenizer::from_json`], naming the file.
+    pub fn from_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = directory.as_ref().join("tokenizer.json");
+        let json = std::fs::read(&file).map_err(|error| {
+            let message = format!("{}: {error}", file.display());
+            Error::with_source(ErrorKind::Io, message, error)
+        })?;
+        Self::from_json(&json).map_err(|error| {
+            let message = format!("{}: {error}", file.display());
+            Error::with_source(error.kind(), message, error)
         })
     }
 

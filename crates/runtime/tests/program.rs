@@ -1,94 +1,28 @@
 //! The `tokenmold` program, as a person or a script meets it.
 #![cfg(feature = "cli")]
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod common;
 
 use serde_json::{Value, json};
 
-const PERSON: &str = r#"{
-  "type": "object",
-  "properties": {
-    "name": {"type": "string", "minLength": 1, "maxLength": 20},
-    "age": {"type": "integer", "minimum": 0, "maximum": 150}
-  },
-  "required": ["name", "age"],
-  "additionalProperties": false
-}"#;
-
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Ran {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
-    }
-}
-
-fn run(args: &[&str], stdin: &str) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenmold"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that does not read its input may have ended by now.
-    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// The embedded model's own tokenizer, as a file.
-fn tokenizer() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
-    path.display().to_string()
-}
-
-struct Files(tempfile::TempDir);
-
-impl Files {
-    fn new() -> Self {
-        Files(tempfile::tempdir().unwrap())
-    }
-
-    /// The embedded model's files but for `tokenizer_config.json`, and its text.
-    fn with_model() -> (Self, String) {
-        let files = Files::new();
-        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
-        for file in [
-            "config.json",
-            "generation_config.json",
-            "model.safetensors",
-            "tokenizer.json",
-        ] {
-            std::fs::copy(model.join(file), files.0.path().join(file)).unwrap();
-        }
-        let config = std::fs::read_to_string(model.join("tokenizer_config.json")).unwrap();
-        (files, config)
-    }
-
-    fn put(&self, name: &str, text: &str) -> String {
-        let path: PathBuf = self.0.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
+use common::{Files, PERSON, run, tokenizer};
 
 #[test]
 fn help_is_for_learning() {
     let help = run(&["--help"], "");
     assert_eq!(help.code, Some(0));
     for command in [
-        "generate", "regex", "explain", "index", "fsm", "parse", "check",
+        "generate",
+        "agent",
+        "regex",
+        "explain",
+        "index",
+        "fsm",
+        "template",
+        "parse",
+        "check",
+        "completions",
+        "man",
     ] {
         assert!(help.out.contains(command), "{command}");
         let one = run(&[command, "--help"], "");
@@ -167,7 +101,7 @@ fn a_schema_prints_as_a_regular_expression() {
     let again = run(&["--json", "regex", "--schema", "-"], PERSON).json();
     assert_eq!(
         again["ledger"][0],
-        json!({"pointer": "/type", "keyword": "type", "status": "enforced", "reason": null})
+        json!({"pointer": "/type", "keyword": "type", "status": "enforced", "reason": null, "suggestion": null})
     );
     let ledger = run(&["regex", "--ledger", "--schema", &schema], "");
     assert!(
@@ -179,8 +113,12 @@ fn a_schema_prints_as_a_regular_expression() {
 
 #[test]
 fn an_automaton_is_shown_and_traced() {
-    let shown = run(&["fsm", "--regex", "A[0-9]+", "--input", "A42"], "");
+    let traced = run(&["fsm", "--regex", "A[0-9]+", "--input", "A42"], "");
+    let table = ["fsm", "--regex", "A[0-9]+", "--input", "A42", "--table"];
+    let shown = run(&table, "");
     assert_eq!(shown.code, Some(0));
+    assert!(shown.out.ends_with(&format!("\n\n{}", traced.out)));
+    assert_eq!(traced.out.lines().count(), 4);
     insta::assert_snapshot!(shown.out);
     let refused = run(&["fsm", "--regex", "A[0-9]+", "--input", "A4x"], "");
     assert_eq!(refused.code, Some(1));
@@ -529,10 +467,14 @@ fn a_chat_is_bound_and_unbound_as_it_goes() {
     );
     assert!(ran.out.contains("/schema FILE"));
     assert!(!ran.out.contains("never read"));
-    assert_eq!(
-        ran.err,
-        "error: /max wants a number of tokens\nerror: there is no /nope; /help lists what there is\n"
+    let said = format!(
+        "answers are JSON of {schema}\nthe last question and what came of it are forgotten\n\
+         answers match (yes|no)\nanswers are free\n"
     );
+    let errors = "error: /max wants a number of tokens\nerror: there is no /nope; /help lists what there is\n";
+    assert_eq!(ran.err, said + errors);
+    let quiet = run(&["chat", "--quiet", "--system", "Be brief."], &lines);
+    assert_eq!(quiet.err, errors);
     let ran = run(&["chat", "--json"], &lines);
     let messages = ran.json()["messages"].as_array().unwrap().clone();
     assert_eq!(messages.len(), 2);
@@ -553,7 +495,7 @@ fn a_chat_calls_tools_that_obey_their_schemas() {
     let lines = format!("/tools {tools}\n/tools\n12 miles, please\n/prompt\n");
     let ran = run(&["chat"], &lines);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(ran.err, "");
+    assert_eq!(ran.err, "the model may call convert\n");
     assert!(ran.out.contains("Call one of these tools:"), "{}", ran.out);
     let ran = run(
         &["chat", "--json", "--tools", &tools],
@@ -610,6 +552,7 @@ fn a_template_without_a_systems_turn_is_told_of_tools_all_the_same() {
             "hermes",
             "--max-tokens",
             "30",
+            "--quiet",
         ],
         "Ping, please\n/prompt\n",
     );

@@ -99,7 +99,31 @@ fn files(folder: &Path) {
             "content": {"type": "string", "x-regex": "^(.*)$"}
         }
     });
+    let chat = json!([{"role": "user", "content": "Mail Ada"}]);
+    let commands = json!([{
+        "name": "convert",
+        "description": "Converts.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "amount": {"type": "integer", "minimum": 1, "maximum": 99},
+                "unit": {"enum": ["metres", "miles"]}
+            },
+            "required": ["amount", "unit"],
+            "additionalProperties": false
+        },
+        "command": ["echo", "{amount} {unit}"]
+    }]);
+    let answer = json!({
+        "type": "object",
+        "properties": {"number": {"type": "integer", "minimum": 0, "maximum": 99}},
+        "required": ["number"],
+        "additionalProperties": false
+    });
     for (name, value) in [
+        ("chat.json", chat),
+        ("commands.json", commands),
+        ("answer.json", answer),
         ("person.json", person),
         ("tools.json", mail),
         ("get_weather.json", weather),
@@ -109,6 +133,8 @@ fn files(folder: &Path) {
     }
     fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
     fs::write(folder.join("output.txt"), "It rains.").unwrap();
+    let people = "{\"prompt\": \"Ada, 36\"}\n{\"prompt\": \"Zoe, 12\"}\n";
+    fs::write(folder.join("people.jsonl"), people).unwrap();
     let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
     symlink(tokenizer, folder.join("tokenizer.json")).unwrap();
     symlink(env!("CARGO_BIN_EXE_tokenmold"), folder.join("tokenmold")).unwrap();
@@ -143,9 +169,13 @@ fn every_command_of_the_readmes_runs() {
     files(folder.path());
     const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
     let model = std::env::var_os("TOKENMOLD_MODEL");
+    // A `tokenizer.json` beside a GGUF file would stand in the place of its own.
+    let beside_model = tempfile::tempdir().unwrap();
+    files(beside_model.path());
+    fs::remove_file(beside_model.path().join("tokenizer.json")).unwrap();
     if let Some(model) = &model {
         let model = fs::canonicalize(model).unwrap();
-        symlink(model, folder.path().join(MODEL)).unwrap();
+        symlink(model, beside_model.path().join(MODEL)).unwrap();
     }
     let pages = [
         "",
@@ -166,7 +196,7 @@ fn every_command_of_the_readmes_runs() {
             match block.language.as_str() {
                 "console" => {}
                 // What a command prints, and drawings.
-                "text" => continue,
+                "text" | "toml" => continue,
                 // Crates' pages are the documentation of their libraries, whose examples run.
                 "rust" if !page.is_empty() => continue,
                 other => {
@@ -184,9 +214,13 @@ fn every_command_of_the_readmes_runs() {
                     None => command,
                 };
                 let path = std::env::var("PATH").unwrap_or_default();
+                let place = match command.contains(MODEL) {
+                    true => &beside_model,
+                    false => &folder,
+                };
                 let ran = Command::new("sh")
                     .args(["-c", &command])
-                    .current_dir(&folder)
+                    .current_dir(place)
                     .env("PATH", format!("{}:{path}", folder.path().display()))
                     .stdin(Stdio::null())
                     .output()
@@ -198,6 +232,101 @@ fn every_command_of_the_readmes_runs() {
         }
     }
     assert!(count > 10, "only {count} commands were found");
+}
+
+/// The block of the README that shows what the program prints without a command, line by
+/// line, as far as it says so: times are not of it.
+#[test]
+fn the_output_of_the_readme_is_the_programs() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let block = blocks(&text).into_iter().find(|block| {
+        block.language == "text" && block.lines.iter().any(|l| l.starts_with("request: "))
+    });
+    let shown = block.unwrap().lines;
+    assert!(shown.len() > 4, "{shown:?}");
+    let ran = Command::new(env!("CARGO_BIN_EXE_tokenmold"))
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(ran.stdout).unwrap();
+    let printed: Vec<&str> = printed.lines().collect();
+    let first = printed
+        .iter()
+        .position(|line| line.starts_with("request: "));
+    let printed = &printed[first.unwrap()..];
+    assert_eq!(
+        shown,
+        printed[..shown.len()],
+        "the README shows something else"
+    );
+}
+
+/// A line of a manifest: the crate, its version, its features.
+fn dependency(line: &str) -> (String, String, Vec<String>) {
+    let line = line.split(" #").next().unwrap_or(line);
+    let (name, rest) = line.split_once(" = ").unwrap();
+    let texts = |text: &str| -> Vec<String> {
+        let quoted = text.split('"').skip(1).step_by(2);
+        quoted.map(str::to_owned).collect()
+    };
+    let (version, features) = match rest.split_once("features") {
+        Some((version, features)) => (version, texts(features)),
+        None => (rest, Vec::new()),
+    };
+    let version = texts(version).first().cloned();
+    (name.to_owned(), version.unwrap_or_default(), features)
+}
+
+/// What a crate's page says is to be written into a manifest: the crate in the version of
+/// the workspace with features that there are, and all crates that the examples use.
+#[test]
+fn the_pages_of_crates_show_what_their_examples_depend_on() {
+    let mut pages = 0;
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let Ok(page) = fs::read_to_string(folder.join("README.md")) else {
+            continue;
+        };
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let own = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("name = "));
+        let own = own.unwrap().trim_matches('"');
+        let blocks = blocks(&page);
+        let shown = blocks.iter().find(|block| block.language == "toml");
+        let shown = shown.unwrap_or_else(|| panic!("{own}: no page shows its dependency"));
+        let shown: Vec<_> = shown
+            .lines
+            .iter()
+            .filter(|line| line.contains(" = "))
+            .map(|line| dependency(line))
+            .collect();
+        let (_, version, features) = shown.iter().find(|(name, ..)| name == own).unwrap();
+        assert!(
+            env!("CARGO_PKG_VERSION").starts_with(version),
+            "{own}: {version}"
+        );
+        for feature in features {
+            assert!(
+                manifest.contains(&format!("\n{feature} = [")),
+                "{own}: {feature}"
+            );
+        }
+        let rust = blocks.iter().filter(|block| block.language == "rust");
+        for line in rust.flat_map(|block| &block.lines) {
+            let used = line.trim().strip_prefix("use ");
+            let used = used.and_then(|path| path.split("::").next());
+            let Some(used) = used.filter(|used| *used != "std") else {
+                continue;
+            };
+            let known = shown
+                .iter()
+                .any(|(name, ..)| name.replace('-', "_") == used);
+            assert!(known, "{own}: the examples use {used}");
+        }
+        pages += 1;
+    }
+    assert!(pages >= 8, "{pages}");
 }
 
 #[test]

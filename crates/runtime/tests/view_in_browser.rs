@@ -42,7 +42,13 @@ const look = (how) => {
   const rows = {};
   for (const cell of document.querySelectorAll("#step td[data-row]")) rows[cell.dataset.row] = cell.textContent;
   const marked = [...document.querySelectorAll("#text button")].findIndex((b) => b.hasAttribute("aria-current"));
-  seen.push({how, where: document.getElementById("where").textContent, marked, rows});
+  const odds = [...document.querySelectorAll(".odds tr[data-token]")].map((line) => ({
+    token: +line.dataset.token, chosen: "chosen" in line.dataset, out: line.className === "out",
+    widths: [...line.querySelectorAll(".meter i")].map((bar) => parseFloat(bar.style.width)),
+  }));
+  const kinds = Object.fromEntries([...document.querySelectorAll("[data-kind]")].map((e) => [e.dataset.kind, +e.textContent.split(" ").at(-1)]));
+  const here = [...document.querySelectorAll("[data-here]")].map((place) => place.textContent);
+  seen.push({how, odds, kinds, here, where: document.getElementById("where").textContent, marked, rows});
 };
 const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
 look("opened");
@@ -206,6 +212,20 @@ fn a_trace_can_be_stepped_through() {
             let allowed = format!("{} of {} tokens", step["allowed"], step["of"]);
             assert!(rows["allowed"].as_str().unwrap().starts_with(&allowed));
         }
+        see_odds(view, step);
+        // The place in the schema is marked in the schema itself.
+        let marked = view["here"].as_array().unwrap();
+        let places = step["at"].as_array().unwrap();
+        let found = places
+            .iter()
+            .filter_map(|at| schema.pointer(at.as_str().unwrap()));
+        let mut found: Vec<&Value> = found.collect();
+        for here in marked {
+            let here: Value = serde_json::from_str(here.as_str().unwrap()).unwrap();
+            let at = found.iter().position(|place| **place == here);
+            found.remove(at.expect("only places of the step are marked"));
+        }
+        assert!(found.is_empty(), "{step}");
         if step["refused"].is_string() {
             refused += 1;
             assert_eq!(rows["refused"], step["refused"]);
@@ -223,6 +243,121 @@ fn a_trace_can_be_stepped_through() {
         browser.display(),
         steps.len()
     );
+}
+
+/// Reads the page of `tokenmold explain --html` as a person would.
+const READER: &str = r##"<script>
+const read = [...document.querySelectorAll("#schema b")].map((name) => {
+  name.dispatchEvent(new Event("focus"));
+  return {pointer: name.dataset.pointer, status: name.dataset.status, slip: "slip" in name.dataset, why: document.getElementById("why").textContent,
+          colour: getComputedStyle(name).color};
+});
+const result = document.createElement("pre");
+result.id = "seen";
+result.textContent = btoa(unescape(encodeURIComponent(JSON.stringify({
+  read, schema: document.getElementById("schema").textContent, verdict: document.getElementById("verdict").textContent,
+}))));
+document.body.append(result);
+</script>
+</html>"##;
+
+#[test]
+fn a_schema_is_shown_with_what_becomes_of_its_keywords() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no browser is here; install Chromium, or set TOKENMOLD_BROWSER");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str| folder.path().join(name).display().to_string();
+    let schema = json!({
+        "title": "</script><b>",
+        "type": "object",
+        "properties": {"a/b": {"type": "string", "format": "friendly", "max_length": 3}},
+        "additionalProperties": false,
+    });
+    std::fs::write(put("schema.json"), schema.to_string()).unwrap();
+    tokenmold(&[
+        "explain",
+        "--schema",
+        &put("schema.json"),
+        "--html",
+        &put("page.html"),
+    ]);
+    let page = std::fs::read_to_string(put("page.html")).unwrap();
+    std::fs::write(put("read.html"), page.replace("</html>", READER)).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let document = open(&browser, Path::new(&put("read.html")), profile.path());
+    let (_, result) = document
+        .split_once("<pre id=\"seen\">")
+        .expect("the scripts ran through");
+    let result = decode_base64(result.split_once("</pre>").unwrap().0);
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    let shown: Value = serde_json::from_str(result["schema"].as_str().unwrap()).unwrap();
+    assert_eq!(shown, schema);
+    assert_eq!(result["verdict"], "The schema is accepted.");
+    let read = result["read"].as_array().unwrap();
+    let of = |pointer: &str| {
+        read.iter()
+            .find(|entry| entry["pointer"] == pointer)
+            .unwrap()
+    };
+    assert_eq!(of("/type")["status"], "enforced");
+    assert_eq!(of("/title")["status"], "annotation");
+    assert_ne!(of("/type")["colour"], of("/title")["colour"]);
+    let slip = of("/properties/a~1b/max_length");
+    assert_eq!(
+        (&slip["slip"], &of("/title")["slip"]),
+        (&json!(true), &json!(false))
+    );
+    assert!(
+        slip["why"]
+            .as_str()
+            .unwrap()
+            .contains("did you mean maxLength?"),
+        "{slip}"
+    );
+}
+
+/// The bars and kinds of a step are those of the trace, a row for each token.
+fn see_odds(view: &Value, step: &Value) {
+    let rows = view["odds"].as_array().unwrap();
+    let none = Vec::new();
+    let list = |name: &str| step[name].as_array().unwrap_or(&none).clone();
+    let (before, after) = (list("before"), list("after"));
+    let of = |list: &[Value], token: &Value| {
+        let found = list.iter().find(|one| one["token"] == *token);
+        found.map(|one| 100.0 * one["probability"].as_f64().unwrap())
+    };
+    let mut tokens: Vec<&Value> = before
+        .iter()
+        .chain(&after)
+        .map(|one| &one["token"])
+        .collect();
+    tokens.sort_by_key(|token| token.as_u64());
+    tokens.dedup();
+    assert_eq!(rows.len(), tokens.len(), "{step}");
+    for row in rows {
+        let (was, is) = (of(&before, &row["token"]), of(&after, &row["token"]));
+        assert_eq!(row["out"], is.is_none(), "{row}");
+        assert_eq!(row["chosen"], row["token"] == step["token"], "{row}");
+        for (width, share) in row["widths"].as_array().unwrap().iter().zip([was, is]) {
+            let off = width.as_f64().unwrap() - share.unwrap_or(0.0);
+            assert!(off.abs() < 0.01, "{row}: {share:?}");
+        }
+    }
+    if let Some(kinds) = step["kinds"].as_object() {
+        let shown = view["kinds"].as_object().unwrap();
+        let there = kinds.iter().filter(|(_, count)| **count != 0);
+        assert!(
+            there
+                .clone()
+                .all(|(kind, count)| shown.get(kind) == Some(count)),
+            "{view}"
+        );
+        assert_eq!(there.count(), shown.len());
+        let sum: u64 = kinds.values().filter_map(Value::as_u64).sum();
+        assert_eq!(json!(sum), step["allowed"]);
+    }
 }
 
 fn decode_base64(text: &str) -> Vec<u8> {

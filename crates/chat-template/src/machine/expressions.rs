@@ -54,8 +54,16 @@ impl Machine<'_> {
                 let values = self.all(parts)?;
                 operators::concatenate(&mut self.render, &values)
             }
-            Expression::Negative(value) => operators::negative(&self.evaluate(value)?),
-            Expression::Positive(value) => operators::positive(&self.evaluate(value)?),
+            Expression::Negative(of) => {
+                let value = self.evaluate(of)?;
+                let operands = [(&value, &**of); 2];
+                operators::negative(&value).map_err(|fault| self.naming_undefined(fault, operands))
+            }
+            Expression::Positive(of) => {
+                let value = self.evaluate(of)?;
+                let operands = [(&value, &**of); 2];
+                operators::positive(&value).map_err(|fault| self.naming_undefined(fault, operands))
+            }
             Expression::Slice(parts) => {
                 let (of, bounds) = &**parts;
                 let value = self.evaluate(of)?;
@@ -129,12 +137,15 @@ impl Machine<'_> {
         rest: &[(Comparison, Expression)],
     ) -> Result<Value, Fault> {
         let mut left = self.evaluate(first)?;
-        for (comparison, right) in rest {
-            let right = self.evaluate(right)?;
-            if !operators::compared(&mut self.render, *comparison, &left, &right)? {
+        let mut left_of = first;
+        for (comparison, right_of) in rest {
+            let right = self.evaluate(right_of)?;
+            let holds = operators::compared(&mut self.render, *comparison, &left, &right);
+            let operands = [(&left, left_of), (&right, right_of)];
+            if !holds.map_err(|fault| self.naming_undefined(fault, operands))? {
                 return Ok(Value::Bool(false));
             }
-            left = right;
+            (left, left_of) = (right, right_of);
         }
         Ok(Value::Bool(true))
     }
@@ -149,11 +160,25 @@ impl Machine<'_> {
         if only_sums && rest.len() > 1 && value.as_str().is_some() {
             return self.long_sum(value, rest);
         }
-        for (operator, operand) in rest {
-            let operand = self.evaluate(operand)?;
-            value = operators::apply(&mut self.render, *operator, &value, &operand)?;
+        for (operator, of) in rest {
+            let operand = self.evaluate(of)?;
+            let made = operators::apply(&mut self.render, *operator, &value, &operand);
+            // What is undefined on the left is the first: no operator makes such a value.
+            let operands = [(&value, first), (&operand, of)];
+            value = made.map_err(|fault| self.naming_undefined(fault, operands))?;
         }
         Ok(value)
+    }
+
+    /// What went wrong with an operator, with the name of what is undefined.
+    #[cold]
+    fn naming_undefined(&self, mut fault: Fault, operands: [(&Value, &Expression); 2]) -> Fault {
+        let undefined = operands.iter().find(|(value, _)| value.is_undefined());
+        let source = undefined.map(|(_, of)| self.tree.source(of));
+        if let Some(source) = source.filter(|source| source != "the value") {
+            fault.message = format!("{}: `{source}`", fault.message);
+        }
+        fault
     }
 
     /// Long chains of texts are joined at once rather than copied each time.
@@ -163,8 +188,8 @@ impl Machine<'_> {
         rest: &[(Operator, Expression)],
     ) -> Result<Value, Fault> {
         let mut joined = String::new();
-        for (operator, operand) in rest {
-            let operand = self.evaluate(operand)?;
+        for (operator, of) in rest {
+            let operand = self.evaluate(of)?;
             match (&value, &operand) {
                 (Value::Text(_), Value::Text(more)) => {
                     charge(&mut self.render, more.len())?;
@@ -175,7 +200,9 @@ impl Machine<'_> {
                     joined.push_str(more);
                 }
                 _ => {
-                    value = operators::apply(&mut self.render, *operator, &value, &operand)?;
+                    let made = operators::apply(&mut self.render, *operator, &value, &operand);
+                    let operands = [(&value, of), (&operand, of)];
+                    value = made.map_err(|fault| self.naming_undefined(fault, operands))?;
                 }
             }
         }

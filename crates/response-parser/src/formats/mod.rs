@@ -1,8 +1,11 @@
 //! Ready-made templates for families of open models.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde_json::Value as Json;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::template::ResponseTemplate;
 
 macro_rules! formats {
@@ -166,5 +169,57 @@ impl Format {
     /// None in practice: the templates are fixed ones.
     pub fn template(self) -> Result<ResponseTemplate, Error> {
         ResponseTemplate::new(&self.json())
+    }
+}
+
+/// The format's name.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// By the format's name, as [`Format::by_name`].
+///
+/// ```
+/// use response_parser::Format;
+///
+/// assert_eq!("qwen3-coder".parse::<Format>()?, Format::Qwen3Coder);
+/// assert_eq!(Format::Qwen3Coder.to_string(), "qwen3-coder");
+/// let error = "qwen".parse::<Format>().unwrap_err();
+/// assert!(error.to_string().starts_with("there is no format \"qwen\"; there are hermes, "));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ErrorKind::UnknownFormat`], with all names.
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Format, Error> {
+        Format::by_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            let message = format!(
+                "there is no format {name:?}; there are {}",
+                names.join(", ")
+            );
+            Error::bare(ErrorKind::UnknownFormat, message)
+        })
+    }
+}
+
+/// As its name.
+impl serde::Serialize for Format {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// By its name.
+impl<'de> serde::Deserialize<'de> for Format {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Format, D::Error> {
+        let name = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
     }
 }

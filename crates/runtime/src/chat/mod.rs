@@ -26,9 +26,9 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
-use crate::Error;
+use crate::{Error, ErrorKind};
 
 #[cfg(feature = "tokenizers")]
 mod tokens;
@@ -187,6 +187,50 @@ impl ChatTemplates {
     /// As there.
     pub fn apply(&self, chat: &Chat<'_>) -> Result<Rendered, Error> {
         Ok(self.0.apply(chat)?)
+    }
+}
+
+impl ChatTemplates {
+    /// A conversation up to the opening of the model's answer, behind a system's turn.
+    /// `tools` are shown by the template if there are any. Where the template refuses a
+    /// system's turn, its text goes before the first of the turns.
+    ///
+    /// # Errors
+    ///
+    /// As of [`ChatTemplates::apply`].
+    pub fn prompt(
+        &self,
+        system: Option<&str>,
+        tools: &[Json],
+        turns: &[Json],
+    ) -> Result<String, Error> {
+        let write = |messages: &[Json]| {
+            let mut chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
+            if !tools.is_empty() {
+                // An empty list counts as tools where there are several templates.
+                chat = chat.with_tools(tools);
+            }
+            Ok(self.apply(&chat)?.text)
+        };
+        let Some(system) = system else {
+            return write(turns);
+        };
+        let first = json!({"role": "system", "content": system});
+        let messages: Vec<Json> = std::iter::once(first)
+            .chain(turns.iter().cloned())
+            .collect();
+        let written = write(&messages);
+        match (&written, turns.split_first()) {
+            (Err(error), Some((first, rest))) if error.kind() == ErrorKind::TemplateRaised => {
+                let said = first["content"].as_str().unwrap_or_default();
+                let mut first = first.clone();
+                first["content"] = format!("{system}\n\n{said}").into();
+                let first = std::iter::once(first);
+                let messages: Vec<Json> = first.chain(rest.iter().cloned()).collect();
+                write(&messages)
+            }
+            _ => written,
+        }
     }
 }
 

@@ -1,22 +1,23 @@
 //! A chat in the terminal.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tokenmold::chat::{ChatTemplates, chatml};
-use tokenmold::generate::{Generation, Prompt, Request, Session, TokenBudget};
-use tokenmold::model::Transformer;
+use tokenmold::generate::{Flow, Generation, Prompt, Request, Session, TokenBudget};
+use tokenmold::model::{Model as _, Transformer};
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::{ToolCall, read_response};
 
-use super::generate::{Compiled, Marks, Screen, figures};
-use super::model::{ModelArgs, SamplingArgs, write_chat};
+use super::generate::{Compiled, figures};
+use super::lines::{Interrupt, Line, Lines};
+use super::model::{ModelArgs, SamplingArgs};
 use super::schema::{Rule, SchemaOptions, read_rule};
+use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
-use super::{Failure, Format as Reader, Output, Verdict, write_out};
+use super::{Failure, Format as Reader, Notes, Output, Verdict, say, write_out};
 
 /// Arguments of `tokenmold chat`.
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,11 @@ pub(crate) struct Args {
     /// Most tokens of one answer. Answers under a schema are complete by then.
     #[arg(long, value_name = "N", default_value_t = 256)]
     max_tokens: usize,
+
+    /// A file in which the lines that are typed are kept from one chat to the
+    /// next. They are forgotten without it.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -66,18 +72,22 @@ const HELP: &str = "\
 /figures         show what the last answer cost
 /help            this
 /quit            end; so does the end of the input
+Ctrl-C stops an answer.
 ";
 
-pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
-    let mut loaded = args.model.load()?;
+pub(crate) fn run(args: &Args, format: Reader, notes: Notes) -> Result<Output, Failure> {
+    let mut loaded = args.model.load(notes)?;
     if loaded.chat.is_empty() {
         return Err(Failure::new(
             "the model's files have no chat template, so it is not known how to write a chat for it",
         ));
     }
+    let context = loaded.model.context_length();
     let mut chat = Conversation {
         args,
         format,
+        notes,
+        interrupt: Interrupt::listen()?,
         templates: &loaded.chat,
         tokenizer: &loaded.tokenizer,
         session: Session::new(&mut loaded.model, &loaded.tokenizer),
@@ -94,21 +104,30 @@ pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
     if let Some(file) = &args.tools {
         chat.offer(file)?;
     }
-    let terminal = io::stdin().is_terminal() && format == Reader::Text;
-    let style = Style::for_stdout();
+    let mut lines = match format {
+        Reader::Text => Lines::open(args.history.as_deref())?,
+        Reader::Json => Lines::Plain,
+    };
+    if lines.is_edited() {
+        chat.note(&format!(
+            "tokenmold {}: {}, a context of {context} tokens. /help lists what there is; Ctrl-D ends.",
+            env!("CARGO_PKG_VERSION"),
+            args.model.name(),
+        ));
+    }
     loop {
-        if terminal {
-            let asks = match chat.calls.front() {
-                Some(call) => format!("{} =", call.name),
-                None => ">".to_owned(),
-            };
-            write_out(&format!("{} ", style.paint(Paint::Heading, &asks)))?;
-        }
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line);
-        if read.map_err(|e| Failure::of("standard input", e))? == 0 {
-            break;
-        }
+        let asks = match chat.calls.front() {
+            Some(call) => format!("{} = ", call.name),
+            None => "> ".to_owned(),
+        };
+        let line = match lines.next(&asks)? {
+            Line::Text(line) => line,
+            Line::Dropped => {
+                chat.note("/quit or Ctrl-D ends the chat");
+                continue;
+            }
+            Line::End => break,
+        };
         let line = line.trim();
         let done = match line.strip_prefix('/') {
             _ if line.is_empty() => Ok(Next::Read),
@@ -116,6 +135,7 @@ pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
             None if !chat.calls.is_empty() => chat.result(line).map(|()| Next::Read),
             None => chat.ask(line).map(|()| Next::Read),
         };
+        chat.interrupt.end();
         match done {
             Ok(Next::Read) => {}
             Ok(Next::Quit) => break,
@@ -124,11 +144,11 @@ pub(crate) fn run(args: &Args, format: Reader) -> Result<Output, Failure> {
             Err(failure) => failure.print(Reader::Text),
         }
     }
+    lines.close();
     Ok(Output {
-        text: String::new(),
-        notes: String::new(),
         json: json!({ "messages": chat.messages }),
         verdict: Verdict::Good,
+        ..Output::default()
     })
 }
 
@@ -141,6 +161,8 @@ enum Next {
 struct Conversation<'a> {
     args: &'a Args,
     format: Reader,
+    notes: Notes,
+    interrupt: Interrupt,
     templates: &'a ChatTemplates,
     tokenizer: &'a Tokenizer,
     session: Session<'a, Transformer>,
@@ -172,8 +194,12 @@ impl Conversation<'_> {
                 self.constraint = None;
                 self.schema = None;
                 self.rule = None;
+                self.note("answers are free");
             }
-            ("tools", "off") => self.tools.clear(),
+            ("tools", "off") => {
+                self.tools.clear();
+                self.note("there are no tools");
+            }
             ("tools", "") => {
                 for tool in &self.tools {
                     self.say(&format!("{tool}\n"))?;
@@ -190,14 +216,25 @@ impl Conversation<'_> {
             }
             ("schema", file) => self.bind(Some(Path::new(file)), None)?,
             ("regex", regex) => self.bind(None, Some(regex))?,
-            ("system", "") => self.system = None,
-            ("system", text) => self.system = Some(text.to_owned()),
+            ("system", "") => {
+                self.system = None;
+                self.note("the model is told nothing before the chat");
+            }
+            ("system", text) => {
+                self.system = Some(text.to_owned());
+                self.note("the model is told this from now on");
+            }
             ("undo", _) => {
                 let question = self.messages.iter().rposition(|m| m["role"] == "user");
+                match question {
+                    Some(_) => self.note("the last question and what came of it are forgotten"),
+                    None => self.note("there is nothing to forget"),
+                }
                 self.messages.truncate(question.unwrap_or(0));
                 self.calls.clear();
             }
             ("reset", _) => {
+                self.note(&format!("{} messages are forgotten", self.messages.len()));
                 self.messages.clear();
                 self.calls.clear();
             }
@@ -209,6 +246,7 @@ impl Conversation<'_> {
                 self.max_tokens = number
                     .parse()
                     .map_err(|_| Failure::new("/max wants a number of tokens"))?;
+                self.note(&format!("answers have {} tokens at most", self.max_tokens));
             }
             ("figures", _) => self.say(&self.figures)?,
             _ => {
@@ -218,6 +256,14 @@ impl Conversation<'_> {
             }
         }
         Ok(Next::Read)
+    }
+
+    /// Says that something was done, beside the answers.
+    fn note(&self, text: &str) {
+        if self.format == Reader::Text && self.notes == Notes::Show {
+            let style = Style::for_stderr();
+            say(&format!("{}\n", style.paint(Paint::Faint, text)));
+        }
     }
 
     fn say(&self, text: &str) -> Result<(), Failure> {
@@ -232,7 +278,15 @@ impl Conversation<'_> {
         if let Some(rule) = read_rule(schema, regex, &self.args.options)? {
             self.constraint = Some(Compiled::new(&rule, self.tokenizer)?);
             self.schema = rule.schema().cloned();
+            if self.notes == Notes::Show {
+                say(&rule.warnings());
+            }
             self.rule = Some(rule);
+        }
+        match (schema, regex) {
+            (Some(file), _) => self.note(&format!("answers are JSON of {}", file.display())),
+            (None, Some(regex)) => self.note(&format!("answers match {regex}")),
+            (None, None) => {}
         }
         Ok(())
     }
@@ -248,6 +302,9 @@ impl Conversation<'_> {
             self.tools = before;
             return Err(failure);
         }
+        let names = self.tools.iter().map(|tool| &tool["function"]["name"]);
+        let names: Vec<&str> = names.filter_map(Value::as_str).collect();
+        self.note(&format!("the model may call {}", names.join(", ")));
         Ok(())
     }
 
@@ -285,7 +342,9 @@ impl Conversation<'_> {
             let written = write_chat_with_tools(self.templates, tools, system.as_deref(), messages);
             return written.map_err(|error| Failure::new(error.to_string()));
         }
-        let written = write_chat(self.templates, &[], system.as_deref(), &self.messages);
+        let written = self
+            .templates
+            .prompt(system.as_deref(), &[], &self.messages);
         written.map_err(|error| Failure::new(error.to_string()))
     }
 
@@ -323,7 +382,14 @@ impl Conversation<'_> {
         let generation = generation?;
         let text = self.tokenizer.decode_with_structure(&generation.tokens);
         let read = read_response(&template, &prompt, &self.tools, &text);
-        let mut message = read.map_err(|e| Failure::of("the answer", e))?;
+        let mut message = match read {
+            Ok(message) => message,
+            // Half an answer may be no message.
+            Err(_) if !generation.complete => {
+                json!({"role": "assistant", "content": text.as_str()})
+            }
+            Err(error) => return Err(Failure::of("the answer", error)),
+        };
         let shown = shows_tools(self.templates, &self.tools, &self.messages);
         let shown = shown.map_err(|error| Failure::new(error.to_string()))?;
         if !shown && !self.tools.is_empty() {
@@ -345,15 +411,23 @@ impl Conversation<'_> {
             .with_budget(TokenBudget::Complete);
         let mut screen = Screen::new(self.format, Marks::Colour, self.tokenizer);
         let mut guide = self.constraint.as_ref().map(Compiled::guide);
-        let generation = self
-            .session
-            .generate(
-                &request,
-                guide.as_deref_mut().map(|guide| guide as _),
-                &mut |event| screen.show(event),
-            )
-            .map_err(|e| Failure::new(e.to_string()))?;
+        let interrupt = self.interrupt.clone();
+        interrupt.begin();
+        let generation = self.session.generate(
+            &request,
+            guide.as_deref_mut().map(|guide| guide as _),
+            &mut |event| match interrupt.is_stopped() {
+                true => Flow::Stop,
+                false => screen.show(event),
+            },
+        );
+        let stopped = interrupt.end();
+        let generation = generation.map_err(|e| Failure::new(e.to_string()))?;
         screen.check()?;
+        if stopped {
+            self.say("\n")?;
+            self.note("stopped; the chat goes on, and /undo forgets what was said");
+        }
         self.figures = figures(&generation, self.constraint.as_ref());
         Ok(generation)
     }

@@ -1,3 +1,5 @@
+//! A text, followed token by token.
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
-use super::schema::{Language, Rule};
+use super::schema::{Rule, SchemaOptions, read_rule};
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, ledger, read, read_stdin, read_vocabulary};
 
@@ -18,17 +20,47 @@ use super::{Failure, Output, Verdict, ledger, read, read_stdin, read_vocabulary}
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    language: Language,
+    source: Source,
+
+    #[command(flatten)]
+    options: SchemaOptions,
 
     /// A `tokenizer.json`, or the model directory that holds it.
     #[arg(long, value_name = "FILE")]
     tokenizer: PathBuf,
 }
 
+/// What the text must obey.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// A file with a JSON Schema, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// A regular expression in the syntax of Rust's `regex` crate.
+    #[arg(long, value_name = "REGEX")]
+    regex: Option<String>,
+
+    /// An index that `tokenmold index --out` saved for this tokenizer.
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
+}
+
+impl Source {
+    fn rule(&self, options: &SchemaOptions) -> Result<Rule, Failure> {
+        if let Some(file) = &self.index {
+            return Ok(Rule::Saved(file.clone()));
+        }
+        read_rule(self.schema.as_deref(), self.regex.as_deref(), options)?
+            .ok_or_else(|| Failure::new("neither --schema nor --regex nor --index is given"))
+    }
+}
+
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let rule = args.language.rule()?;
+    let rule = args.source.rule(&args.options)?;
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
     let lazy = IndexConfig {
         fill: Fill::Lazy,
@@ -51,6 +83,11 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         Rule::Regex(regex) => {
             let config = Config::default();
             let index = Index::with_config(regex, &vocabulary, &config, &lazy).map_err(fail)?;
+            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        }
+        Rule::Saved(saved) => {
+            let index = Index::load(saved, &vocabulary);
+            let index = index.map_err(|e| Failure::of(saved.display(), e))?;
             report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
         }
     }
@@ -221,6 +258,7 @@ impl Report {
             notes,
             json,
             verdict: self.verdict,
+            ..Output::default()
         }
     }
 }

@@ -8,8 +8,9 @@ use tokenmold::generate::{Flow, Generation, Prompt, Request, Session};
 use tokenmold::response_parser::ResponseSchema;
 use tokenmold::schema_regex;
 
-use super::generate::{Compiled, Marks, Screen, describe, figures};
+use super::generate::{Compiled, describe, figures};
 use super::schema::Rule;
+use super::screen::{Marks, Screen};
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict, write_out};
 

@@ -1,4 +1,7 @@
+//! What becomes of each keyword of a schema.
+
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde_json::json;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
@@ -13,16 +16,24 @@ use super::{Failure, Output, Verdict, ledger};
 pub(crate) struct Args {
     /// A file with a JSON Schema, `-` for standard input.
     #[arg(long, value_name = "FILE")]
-    schema: std::path::PathBuf,
+    schema: PathBuf,
 
     #[command(flatten)]
     options: SchemaOptions,
+
+    /// Write a page with the schema, each keyword coloured by what becomes of it.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
+
+/// The page, with a place for what it shows.
+const PAGE: &str = include_str!("explain.html");
+const PLACE: &str = "/*DATA*/null";
 
 /// The ledger of the schema automaton, which is what `generate`, `chat` and
 /// `check` run; and whether a regular expression can say the same.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let (schema, _) = args.options.read_schema(&args.schema)?;
+    let (schema, written) = args.options.read_schema(&args.schema)?;
     let options = args.options.options();
     let regex = schema_regex::to_regex(&schema, &options);
     let (result, entries) = SchemaAutomaton::explain(schema, &options);
@@ -43,16 +54,27 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         Err(e) => writeln!(text, "as a regular expression: refused {e}"),
     };
     let error = |e: &schema_regex::Error| json!({ "pointer": e.pointer(), "why": e.message() });
+    let mut json = json!({
+        "accepted": result.is_ok(),
+        "error": result.as_ref().err().map(error),
+        "nodes": result.as_ref().ok().map(SchemaAutomaton::nodes),
+        "regex_bytes": regex.as_ref().ok().map(String::len),
+        "regex_error": regex.as_ref().err().map(error),
+        "ledger": ledger::list(&entries),
+    });
+    if let Some(file) = &args.html {
+        let mut shown = json.clone();
+        shown["schema"] = written;
+        // Nothing in it may end the script that it stands in.
+        let data = shown.to_string().replace('<', "\\u003c");
+        let page = PAGE.replace(PLACE, &data);
+        std::fs::write(file, page).map_err(|e| Failure::of(file.display(), e))?;
+        text = format!("{}\n", file.display());
+        json["page"] = json!(file);
+    }
     Ok(Output {
         text,
-        json: json!({
-            "accepted": result.is_ok(),
-            "error": result.as_ref().err().map(error),
-            "nodes": result.as_ref().ok().map(SchemaAutomaton::nodes),
-            "regex_bytes": regex.as_ref().ok().map(String::len),
-            "regex_error": regex.as_ref().err().map(error),
-            "ledger": ledger::list(&entries),
-        }),
+        json,
         verdict: if result.is_ok() {
             Verdict::Good
         } else {

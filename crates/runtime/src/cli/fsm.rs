@@ -1,7 +1,10 @@
+//! The automaton of a regular expression or schema, to look at.
+
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use tokenmold::fsm_index::{Config, Dfa, Symbols, Trace};
 
+use super::schema::Language;
 use super::{Failure, Output, Verdict};
 
 /// What the symbols of the automaton are.
@@ -16,10 +19,8 @@ enum Over {
 /// Arguments of `tokenmold fsm`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A regular expression in the syntax of Rust's `regex` crate, matched
-    /// against whole texts.
-    #[arg(long, value_name = "REGEX")]
-    regex: String,
+    #[command(flatten)]
+    language: Language,
 
     /// The symbols: characters or bytes.
     #[arg(long, value_enum, default_value_t = Over::Chars)]
@@ -29,10 +30,14 @@ pub(crate) struct Args {
     #[arg(long)]
     dot: bool,
 
-    /// A text to run through the automaton, a step a line. The exit code says
-    /// whether it was accepted.
-    #[arg(long, value_name = "TEXT")]
+    /// A text to run through the automaton, a step a line, in place of the
+    /// table. The exit code says whether it was accepted.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     input: Option<String>,
+
+    /// Print the table as well as the trace.
+    #[arg(long, requires = "input", conflicts_with = "dot")]
+    table: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
@@ -43,11 +48,17 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
         },
         ..Config::default()
     };
-    let dfa = Dfa::with_config(&args.regex, &config).map_err(|e| Failure::of("--regex", e))?;
+    let (regex, schema) = args.language.read()?;
+    let option = match schema {
+        Some(_) => "--schema",
+        None => "--regex",
+    };
+    let dfa = Dfa::with_config(&regex, &config).map_err(|e| Failure::of(option, e))?;
     let trace = args.input.as_ref().map(|text| dfa.trace(text));
     let text = match (&trace, args.dot) {
         (_, true) => dfa.dot(),
-        (Some(trace), false) => format!("{}\n{trace}\n", dfa.table()),
+        (Some(trace), false) if args.table => format!("{}\n{trace}\n", dfa.table()),
+        (Some(trace), false) => format!("{trace}\n"),
         (None, false) => dfa.table(),
     };
     let verdict = match &trace {

@@ -1,3 +1,5 @@
+//! A text under a constraint.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,34 +9,36 @@ use tokenmold::chat::{ChatTemplates, chatml};
 use tokenmold::constraint::Constraint;
 use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats, Vocabulary};
 use tokenmold::generate::{
-    Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
-    Session, TokenBudget,
+    Explanations, Finish, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
+use tokenmold::model::LoadedModel;
+use tokenmold::response_parser::{Mode, ResponseSchema, Unrepresentable};
+use tokenmold::sampling::SamplingConfig;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
 
-use super::model::{ModelArgs, SamplingArgs, write_chat};
+use super::model::{ModelArgs, SamplingArgs};
+use super::parse::read_schema;
 use super::schema::{Rule, SchemaOptions, read_rule};
-use super::speech::{Form, Speech, read_tools, write_chat_with_tools};
-use super::style::{Paint, Style};
-use super::trace;
-use super::{Failure, Format, Output, Verdict, write_out};
+use super::screen::{Marks, Screen};
+use super::speech::{Form, Speech, read_tools, wrapped, write_chat_with_tools};
+use super::template::read_chat;
+use super::{Failure, Format, Notes, Output, Verdict, batch, read_stdin, trace};
 
 /// Arguments of `tokenmold generate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the model is asked.
-    #[arg(long, value_name = "TEXT")]
-    prompt: String,
+    #[command(flatten)]
+    pub(super) asked: Asked,
 
     /// What the model is told before that. Default: the schema, if there is one.
     #[arg(long, value_name = "TEXT")]
-    system: Option<String>,
+    pub(super) system: Option<String>,
 
     /// Give the prompt to the model as it is, without the marks of a chat.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "messages")]
     raw: bool,
 
     #[command(flatten)]
@@ -44,17 +48,21 @@ pub(crate) struct Args {
     message: MessageArgs,
 
     #[command(flatten)]
-    options: SchemaOptions,
+    pub(super) options: SchemaOptions,
 
     #[command(flatten)]
-    model: ModelArgs,
+    pub(super) model: ModelArgs,
 
     #[command(flatten)]
-    sampling: SamplingArgs,
+    pub(super) sampling: SamplingArgs,
 
     /// Most tokens to generate.
     #[arg(long, value_name = "N", default_value_t = 256)]
-    max_tokens: usize,
+    pub(super) max_tokens: usize,
+
+    /// Where to write the result, in place of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
 
     /// Draw such that the text is complete within the most tokens; refuse if
     /// even the shortest does not fit.
@@ -79,12 +87,38 @@ pub(crate) struct Args {
 
     /// Write what happens at each step to this file, as JSON lines; `tokenmold
     /// view` makes a page of them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
     trace: Option<PathBuf>,
 
     /// Print the N most probable tokens before and after the mask, as a table.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["batch", "out"])]
     show_probabilities: usize,
+
+    /// With `--batch`: how many texts are generated side by side. Each takes
+    /// memory for what it remembers.
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "batch")]
+    pub(super) lanes: usize,
+}
+
+/// What the model is asked.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Asked {
+    /// What the model is asked; `-` for standard input.
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+
+    /// A file with a conversation: a list of messages, or an object with
+    /// `messages` and perhaps `tools`; `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    messages: Option<PathBuf>,
+
+    /// A file with a request on each line, as JSON: `prompt` or `messages`, and
+    /// where wanted `id`, `system`, `schema`, `regex`, `max_tokens`, `temperature`
+    /// and `seed` in place of the options; `-` for standard input. Prints a line
+    /// for each, in order.
+    #[arg(long, value_name = "FILE")]
+    pub(super) batch: Option<PathBuf>,
 }
 
 /// What binds the output, if anything.
@@ -98,10 +132,14 @@ struct Source {
     /// A regular expression that the whole output must match.
     #[arg(long, value_name = "REGEX")]
     regex: Option<String>,
+
+    /// An index that `tokenmold index --out` saved for the model's tokenizer.
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
 }
 
-/// What the output is as a message. With any of these it is bound by the format,
-/// read with it, and printed as a message.
+/// What the output is as a message. With any of these it is read and printed as a
+/// message, and bound by the format if there is one.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Messages")]
 struct MessageArgs {
@@ -119,15 +157,21 @@ struct MessageArgs {
     /// The same by a file with a response template.
     #[arg(long, value_name = "FILE", conflicts_with = "format")]
     response_template: Option<PathBuf>,
+
+    /// How the output is read, by a file with a response schema. It does not bind
+    /// the output.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "response_template"])]
+    response_schema: Option<PathBuf>,
 }
 
 impl MessageArgs {
     /// Where it is said how the model writes, if messages are wanted.
-    fn form<'a>(&'a self, templates: &'a ChatTemplates) -> Option<Form<'a>> {
+    fn form<'a>(&'a self, templates: &'a ChatTemplates, offers: bool) -> Option<Form<'a>> {
         match (&self.format, &self.response_template) {
             (Some(name), _) => Some(Form::Named(name)),
             (None, Some(file)) => Some(Form::Template(file)),
-            (None, None) => self.tools.as_ref().map(|_| Form::Own(templates)),
+            (None, None) if self.response_schema.is_some() => None,
+            (None, None) => offers.then_some(Form::Own(templates)),
         }
     }
 }
@@ -135,81 +179,238 @@ impl MessageArgs {
 /// How many most probable tokens a trace lists for each step.
 const TRACED_PROBABILITIES: usize = 5;
 
-pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
-    let mut loaded = args.model.load()?;
-    let Source { schema, regex } = &args.source;
-    let rule = read_rule(schema.as_deref(), regex.as_deref(), &args.options)?;
-    let tools = match &args.message.tools {
-        Some(file) => read_tools(file)?,
-        None => Vec::new(),
-    };
-    let schema = rule.as_ref().and_then(Rule::schema).cloned();
-    let user = [json!({"role": "user", "content": args.prompt})];
-    let prompt = match args.raw || loaded.chat.is_empty() {
-        true => Prompt::Text(args.prompt.clone()),
-        false => {
-            let system = match (&args.system, &schema) {
-                (Some(system), _) => Some(system.clone()),
-                (None, Some(schema)) => Some(chatml::schema_system(schema)),
-                (None, None) => None,
+/// What binds and reads the outputs of a model, besides its own files.
+pub(super) struct Means {
+    pub(super) rule: Option<Rule>,
+    pub(super) tools: Vec<Value>,
+    reader: Option<ResponseSchema>,
+}
+
+/// One conversation, ready to be generated.
+pub(super) struct Ready {
+    prompt: Prompt,
+    /// The prompt as a text.
+    written: String,
+    speech: Option<Speech>,
+    pub(super) compiled: Option<Arc<Compiled>>,
+}
+
+impl Args {
+    pub(super) fn is_batch(&self) -> bool {
+        self.asked.batch.is_some()
+    }
+
+    /// Whether the rule binds all outputs in the same way: not by what a prompt has
+    /// begun already.
+    pub(super) fn shares_rule(&self) -> bool {
+        let MessageArgs {
+            tools,
+            format,
+            response_template,
+            response_schema,
+        } = &self.message;
+        let has_form = format.is_some()
+            || response_template.is_some()
+            || tools.is_some() && response_schema.is_none();
+        !self.no_mask && !has_form
+    }
+
+    /// Reads the files that are named.
+    pub(super) fn means(&self) -> Result<Means, Failure> {
+        let Source {
+            schema,
+            regex,
+            index,
+        } = &self.source;
+        let rule = match index {
+            Some(file) => Some(Rule::Saved(file.clone())),
+            None => read_rule(schema.as_deref(), regex.as_deref(), &self.options)?,
+        };
+        let tools = match &self.message.tools {
+            Some(file) => read_tools(file)?,
+            None => Vec::new(),
+        };
+        let reader = match &self.message.response_schema {
+            Some(file) => Some(read_schema(file, Mode::Lenient, Unrepresentable::Refuse)?),
+            None => None,
+        };
+        Ok(Means {
+            rule,
+            tools,
+            reader,
+        })
+    }
+
+    /// Writes the prompt and compiles what binds the output. `shared` is the constraint
+    /// that other conversations have too.
+    pub(super) fn ready(
+        &self,
+        loaded: &LoadedModel,
+        means: &Means,
+        messages: &[Value],
+        system: Option<&str>,
+        shared: Option<&Arc<Compiled>>,
+    ) -> Result<Ready, Failure> {
+        let Means { rule, tools, .. } = means;
+        let schema = rule.as_ref().and_then(Rule::schema);
+        let prompt = match self.raw || loaded.chat.is_empty() {
+            true => Prompt::Text(spoken(messages)?),
+            false => {
+                let system = match (system, schema) {
+                    (Some(system), _) => Some(system.to_owned()),
+                    (None, Some(schema)) => Some(chatml::schema_system(schema)),
+                    (None, None) => None,
+                };
+                let (system, turns) = with_own_system(system, messages);
+                let written = match tools.is_empty() {
+                    true => loaded.chat.prompt(system.as_deref(), &[], turns),
+                    false => write_chat_with_tools(&loaded.chat, tools, system.as_deref(), turns),
+                };
+                Prompt::Chat(
+                    written.map_err(|error| {
+                        Failure::new(format!("{error}; `--raw` goes without it"))
+                    })?,
+                )
+            }
+        };
+        let written = match &prompt {
+            Prompt::Text(text) | Prompt::Chat(text) => text.clone(),
+            Prompt::Tokens(_) => String::new(),
+        };
+        let speech = match self.message.form(&loaded.chat, !tools.is_empty()) {
+            Some(form) => {
+                let (rule, options) = (rule.as_ref(), &self.options);
+                Some(Speech::new(form, messages, tools, rule, options, &written)?)
+            }
+            None => None,
+        };
+        let compiled = match (&speech, rule, shared) {
+            _ if self.no_mask => None,
+            (Some(speech), ..) => Some(Arc::new(Compiled::of_tags(
+                |vocabulary| speech.format.compile(vocabulary),
+                &loaded.tokenizer,
+            )?)),
+            (None, Some(_), Some(shared)) => Some(shared.clone()),
+            (None, Some(rule), None) => Some(Arc::new(Compiled::new(rule, &loaded.tokenizer)?)),
+            (None, None, _) => None,
+        };
+        Ok(Ready {
+            prompt,
+            written,
+            speech,
+            compiled,
+        })
+    }
+
+    pub(super) fn request(&self, ready: &Ready, sampling: SamplingConfig) -> Request {
+        let traced = self.trace.is_some();
+        let listed = match traced {
+            true => self.show_probabilities.max(TRACED_PROBABILITIES),
+            false => self.show_probabilities,
+        };
+        Request::new(ready.prompt.clone())
+            .with_explanations(match traced {
+                true => Explanations::Give,
+                false => Explanations::Omit,
+            })
+            .with_max_tokens(self.max_tokens)
+            .with_sampling(sampling)
+            .with_show_probabilities(listed)
+            .with_min_tokens(self.min_tokens)
+            .with_stop_strings(self.stop.iter().cloned())
+            .with_budget(match self.fit {
+                true => TokenBudget::Complete,
+                false => TokenBudget::Cut,
+            })
+            .with_forced(match self.no_forced {
+                true => ForcedTokens::Draw,
+                false => ForcedTokens::Append,
+            })
+    }
+}
+
+impl Ready {
+    /// The output as a message, if it is read as one.
+    pub(super) fn message(
+        &self,
+        means: &Means,
+        tokenizer: &Tokenizer,
+        generation: &Generation,
+    ) -> Result<Option<Value>, Failure> {
+        let said = || tokenizer.decode_with_structure(&generation.tokens);
+        let read = match (&self.speech, &means.reader) {
+            (Some(speech), _) => {
+                read_response(&speech.template, &self.written, &means.tools, &said())
+            }
+            (None, Some(reader)) => reader.parse(&said()),
+            (None, None) => return Ok(None),
+        };
+        match read {
+            Ok(message) => Ok(Some(message)),
+            // Half a message is none.
+            Err(_) if !generation.complete => Ok(None),
+            Err(error) => Err(Failure::of("the answer", error)),
+        }
+    }
+}
+
+/// What is said to a model that knows no chats.
+fn spoken(messages: &[Value]) -> Result<String, Failure> {
+    match messages {
+        [one] => Ok(one["content"].as_str().unwrap_or_default().to_owned()),
+        _ => Err(Failure::new(
+            "the model has no chat template, so it is not known how to write a conversation for it; \
+             --prompt goes without one",
+        )),
+    }
+}
+
+/// The system's turn of a conversation that has one, with what is said beside it, and the
+/// other turns.
+fn with_own_system(system: Option<String>, messages: &[Value]) -> (Option<String>, &[Value]) {
+    match (system, messages.split_first()) {
+        (Some(system), Some((first, rest))) if first["role"] == "system" => {
+            let own = first["content"].as_str().unwrap_or_default();
+            (Some(format!("{own}\n{system}")), rest)
+        }
+        (system, _) => (system, messages),
+    }
+}
+
+pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, Failure> {
+    if let Some(file) = &args.asked.batch {
+        return batch::run(args, file, notes);
+    }
+    let mut means = args.means()?;
+    let messages = match (&args.asked.prompt, &args.asked.messages) {
+        (_, Some(file)) => {
+            let chat = read_chat(file)?;
+            if let (true, Some(tools)) = (means.tools.is_empty(), chat.tools) {
+                means.tools = wrapped(tools);
+            }
+            chat.messages
+        }
+        (prompt, None) => {
+            let prompt = match prompt.as_deref().unwrap_or_default() {
+                "-" => said(read_stdin()?)?,
+                prompt => prompt.to_owned(),
             };
-            let written = match tools.is_empty() {
-                true => write_chat(&loaded.chat, &[], system.as_deref(), &user),
-                false => write_chat_with_tools(&loaded.chat, &tools, system.as_deref(), &user),
-            };
-            Prompt::Chat(
-                written
-                    .map_err(|error| Failure::new(format!("{error}; `--raw` goes without it")))?,
-            )
+            vec![json!({"role": "user", "content": prompt})]
         }
     };
-    let written = match &prompt {
-        Prompt::Text(text) | Prompt::Chat(text) => text.clone(),
-        Prompt::Tokens(_) => String::new(),
-    };
-    let speech = match args.message.form(&loaded.chat) {
-        Some(form) => {
-            let (rule, options) = (rule.as_ref(), &args.options);
-            Some(Speech::new(form, &user, &tools, rule, options, &written)?)
-        }
-        None => None,
-    };
-    let compiled = match (&speech, &rule) {
-        _ if args.no_mask => None,
-        (Some(speech), _) => Some(Compiled::of_tags(
-            |vocabulary| speech.format.compile(vocabulary),
-            &loaded.tokenizer,
-        )?),
-        (None, Some(rule)) => Some(Compiled::new(rule, &loaded.tokenizer)?),
-        (None, None) => None,
-    };
-    let traced = args.trace.is_some();
-    let listed = match traced {
-        true => args.show_probabilities.max(TRACED_PROBABILITIES),
-        false => args.show_probabilities,
-    };
-    let request = Request::new(prompt)
-        .with_explanations(match traced {
-            true => Explanations::Give,
-            false => Explanations::Omit,
-        })
-        .with_max_tokens(args.max_tokens)
-        .with_sampling(args.sampling.config())
-        .with_show_probabilities(listed)
-        .with_min_tokens(args.min_tokens)
-        .with_stop_strings(args.stop.iter().cloned())
-        .with_budget(match args.fit {
-            true => TokenBudget::Complete,
-            false => TokenBudget::Cut,
-        })
-        .with_forced(match args.no_forced {
-            true => ForcedTokens::Draw,
-            false => ForcedTokens::Append,
-        });
+    let mut loaded = args.model.load(notes)?;
+    let ready = args.ready(&loaded, &means, &messages, args.system.as_deref(), None)?;
+    let compiled = ready.compiled.as_deref();
+    let request = args.request(&ready, args.sampling.config());
     let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
-    let mut screen = Screen::new(format, Marks::Colour, &loaded.tokenizer);
+    // What goes into a file is not shown.
+    let shown = match &args.out {
+        Some(_) => Format::Json,
+        None => format,
+    };
+    let mut screen = Screen::new(shown, Marks::Colour, &loaded.tokenizer);
     screen.tables = args.show_probabilities > 0;
-    let mut guide = compiled.as_ref().map(Compiled::guide);
+    let mut guide = compiled.map(Compiled::guide);
     let generation = session
         .generate(
             &request,
@@ -217,45 +418,79 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
             &mut |event| screen.show(event),
         )
         .map_err(|e| Failure::new(e.to_string()))?;
+    let schema = means.rule.as_ref().and_then(Rule::schema);
     if let Some(path) = &args.trace {
-        let mut source = match (&schema, &args.source.regex) {
+        let mut source = match (schema, &args.source.regex) {
             (Some(schema), _) => json!({"schema": schema}),
             (None, Some(regex)) => json!({"regex": regex}),
             (None, None) => json!({}),
         };
-        if !tools.is_empty() {
-            source["tools"] = json!(tools);
+        if !means.tools.is_empty() {
+            source["tools"] = json!(means.tools);
         }
-        trace::write(path, &args.prompt, source, &screen.steps, &generation)?;
+        let asked = messages.last().and_then(|last| last["content"].as_str());
+        let asked = asked.unwrap_or_default();
+        trace::write(path, asked, source, &screen.steps, &generation)?;
     }
     // A text that was left because nobody reads it is no wrong answer of the model.
     screen.check()?;
-    let mut text = format!("{}\n", screen.end());
-    let mut json = describe(
-        &generation,
-        compiled.as_ref(),
-        std::mem::take(&mut screen.steps),
-    );
-    if let Some(speech) = &speech {
-        let said = loaded.tokenizer.decode_with_structure(&generation.tokens);
-        let message = read_response(&speech.template, &written, &tools, &said)
-            .map_err(|error| Failure::of("the answer", error))?;
+    let mut json = describe(&generation, compiled, std::mem::take(&mut screen.steps));
+    let message = ready.message(&means, &loaded.tokenizer, &generation)?;
+    let mut text = match (&args.out, &message) {
+        (Some(_), Some(_)) => String::new(),
+        (Some(_), None) => format!("{}\n", generation.text),
+        (None, _) => format!("{}\n", screen.end()),
+    };
+    if let Some(message) = message {
         text += &format!("{message:#}\n");
         json["message"] = message;
     }
-    let mut notes = figures(&generation, compiled.as_ref());
+    let mut notes = means.rule.as_ref().map(Rule::warnings).unwrap_or_default();
+    notes += &figures(&generation, compiled);
     if schema.is_some() && compiled.is_some() {
         // How much is forced depends on it.
         let style = args.options.style();
         notes += &format!("style: {style}\n");
         json["constraint"]["whitespace"] = json!(style);
     }
+    let (verdict, complaint) = match generation.complete {
+        true => (Verdict::Good, String::new()),
+        false => (Verdict::Incomplete, shortfall(&generation, args.max_tokens)),
+    };
     Ok(Output {
         text,
         notes,
+        complaint,
         json,
-        verdict: Verdict::Good,
+        verdict,
+        out: args.out.clone(),
     })
+}
+
+/// A text from standard input, without the shell's line feed.
+fn said(bytes: Vec<u8>) -> Result<String, Failure> {
+    let mut text =
+        String::from_utf8(bytes).map_err(|_| Failure::new("standard input is not UTF-8"))?;
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}
+
+/// Why an output is no whole one, and what to do.
+fn shortfall(generation: &Generation, max_tokens: usize) -> String {
+    let why = match generation.finish {
+        Finish::Length => format!(
+            "it came to {max_tokens} tokens; --max-tokens allows more, --fit makes it end in time"
+        ),
+        Finish::Context => {
+            "the model's context is full; --fit with a smaller --max-tokens makes it end in time"
+                .to_owned()
+        }
+        Finish::StopString(_) => "a stop string ended it".to_owned(),
+        _ => "it was stopped".to_owned(),
+    };
+    format!("the output is incomplete: {why}")
 }
 
 /// A constraint ready for a model's vocabulary, with what it cost.
@@ -290,6 +525,10 @@ impl Compiled {
                 let config = Config::default();
                 let index = Index::with_config(regex, vocabulary, &config, &lazy);
                 Bound::Regex(Arc::new(index.map_err(fail)?))
+            }
+            Rule::Saved(file) => {
+                let index = Index::load(file, vocabulary);
+                Bound::Regex(Arc::new(index.map_err(|e| Failure::of(file.display(), e))?))
             }
         };
         Ok(Compiled {
@@ -345,170 +584,6 @@ impl Compiled {
     }
 }
 
-/// How forced tokens are told from those that the model chose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marks {
-    /// By colour alone; without colours the text stays as it is.
-    Colour,
-    /// By colour, or by brackets without colours.
-    Always,
-}
-
-/// Writes tokens as they come.
-pub(crate) struct Screen<'t> {
-    format: Format,
-    marks: Marks,
-    style: Style,
-    in_forced: bool,
-    /// Whether each token gets a table of its own instead of a running text.
-    tables: bool,
-    tokenizer: &'t Tokenizer,
-    /// What machines get of each token.
-    pub(crate) steps: Vec<Value>,
-    /// Why nothing more can be shown.
-    failed: Option<Failure>,
-}
-
-impl<'t> Screen<'t> {
-    pub(crate) fn new(format: Format, marks: Marks, tokenizer: &'t Tokenizer) -> Self {
-        Screen {
-            format,
-            marks,
-            style: Style::for_stdout(),
-            in_forced: false,
-            tables: false,
-            tokenizer,
-            steps: Vec::new(),
-            failed: None,
-        }
-    }
-
-    /// Writes a piece of text, if there is still someone to read it.
-    fn write(&mut self, text: &str) -> Flow {
-        match write_out(text) {
-            Ok(()) => Flow::Continue,
-            Err(failure) => {
-                self.failed = Some(failure);
-                Flow::Stop
-            }
-        }
-    }
-
-    /// Whether all that was shown could be written.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.failed.clone().map_or(Ok(()), Err)
-    }
-
-    pub(crate) fn show(&mut self, event: &Event<'_>) -> Flow {
-        let token = match event {
-            Event::Token(token) => token,
-            Event::Rest(text) if self.format == Format::Text => {
-                return self.write(text);
-            }
-            _ => return Flow::Continue,
-        };
-        let mut step = json!({ "token": token.token, "text": token.text, "forced": token.forced });
-        if let Some(probabilities) = &token.probabilities {
-            step["before"] = self.list(&probabilities.before);
-            step["after"] = self.list(&probabilities.after);
-        }
-        if let Some(place) = &token.place {
-            step["state"] = json!(place.state);
-            step["at"] = json!(place.locations);
-        }
-        if let Some(explanation) = &token.explanation {
-            let completion = explanation.completion.as_deref();
-            step["allowed"] = json!(explanation.allowed);
-            step["fitting"] = json!(explanation.fitting);
-            step["of"] = json!(explanation.width);
-            step["likeliest"] = self.list(&[explanation.likeliest])[0].take();
-            step["refused"] = json!(explanation.refused);
-            step["completion"] = json!(completion.map(String::from_utf8_lossy));
-        }
-        self.steps.push(step);
-        if self.format == Format::Json {
-            return Flow::Continue;
-        }
-        let shown = match (&token.probabilities, token.forced) {
-            (Some(probabilities), _) if self.tables => self.table(token.token, probabilities),
-            (None, true) if self.tables => {
-                let text = self
-                    .style
-                    .paint(Paint::Forced, self.tokenizer.describe(token.token));
-                format!("forced {text}\n")
-            }
-            (_, true) => self.style.paint(Paint::Forced, token.text),
-            (_, false) => token.text.to_owned(),
-        };
-        let bracket = self.bracket(token.forced && !(self.tables && token.probabilities.is_some()));
-        self.write(&format!("{bracket}{shown}"))
-    }
-
-    /// The bracket that begins or ends a run of forced tokens, if brackets are
-    /// the marks.
-    fn bracket(&mut self, forced: bool) -> &'static str {
-        let brackets = self.marks == Marks::Always && !self.style.has_colour();
-        match (std::mem::replace(&mut self.in_forced, forced), forced) {
-            (false, true) if brackets => "«",
-            (true, false) if brackets => "»",
-            _ => "",
-        }
-    }
-
-    /// What is left to print once the text has ended.
-    pub(crate) fn end(&mut self) -> &'static str {
-        self.bracket(false)
-    }
-
-    fn list(&self, tokens: &[tokenmold::sampling::Probability]) -> Value {
-        let one = |p: &tokenmold::sampling::Probability| {
-            json!({
-                "token": p.token,
-                "text": self.tokenizer.describe(p.token),
-                "logit": p.logit,
-                "probability": p.probability,
-            })
-        };
-        tokens.iter().map(one).collect()
-    }
-
-    /// The most probable tokens of a step, side by side.
-    fn table(&self, chosen: u32, probabilities: &Probabilities) -> String {
-        let cell = |p: Option<&tokenmold::sampling::Probability>| match p {
-            Some(p) => {
-                let text = self.tokenizer.describe(p.token);
-                format!("{:>6.1}%  {:<18}", p.probability * 100.0, cut(&text, 18))
-            }
-            None => " ".repeat(27),
-        };
-        let chosen = cut(&self.tokenizer.describe(chosen), 40);
-        let heading = format!("chosen {chosen:<20}    before the mask              after the mask");
-        let mut table = format!("{}\n", self.style.paint(Paint::Heading, heading));
-        let rows = probabilities.before.len().max(probabilities.after.len());
-        for i in 0..rows {
-            let before = probabilities.before.get(i);
-            let kept =
-                before.is_some_and(|b| probabilities.after.iter().any(|a| a.token == b.token));
-            let paint = if kept { Paint::Good } else { Paint::Bad };
-            table += &format!(
-                "{:27}    {}  {}\n",
-                "",
-                self.style.paint(paint, cell(before)),
-                cell(probabilities.after.get(i)).trim_end()
-            );
-        }
-        table
-    }
-}
-
-/// At most `width` characters of `text`.
-fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width - 1).chain(['…']).collect(),
-        false => text.to_owned(),
-    }
-}
-
 /// How it ended and what it cost, for people.
 pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
     let timings = &generation.timings;
@@ -536,7 +611,7 @@ pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> S
     lines.join("\n")
 }
 
-fn ending(generation: &Generation) -> &'static str {
+pub(super) fn ending(generation: &Generation) -> &'static str {
     match (generation.finish, generation.complete) {
         (Finish::Length, false) => "incomplete (max_tokens reached)",
         (Finish::Context, false) => "incomplete (the model's context is full)",

@@ -1,12 +1,15 @@
+//! The token index of a language, to look at and to save.
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokenmold::fsm_index::{Config, Dfa, Index, IndexConfig};
 
+use super::model::bar;
 use super::schema::Language;
-use super::{Failure, Output, Verdict, read_vocabulary};
+use super::{Failure, Notes, Output, Verdict, read_vocabulary};
 
 /// Arguments of `tokenmold index`.
 #[derive(Debug, clap::Args)]
@@ -23,22 +26,33 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
+pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
+    // How far it has come is not known, but which step it is at.
+    let bar = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
+    bar.enable_steady_tick(Duration::from_millis(100));
     let start = Instant::now();
     let (regex, _) = args.language.read()?;
     let to_regex = start.elapsed();
+    bar.set_message("reading the vocabulary");
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
 
+    bar.set_message("making the automaton");
     let config = Config::default();
     let start = Instant::now();
     let automaton = Dfa::with_config(&regex, &config)
         .and_then(|dfa| dfa.to_bytes(&config))
         .map_err(|e| Failure::of("the automaton", e))?;
     let to_automaton = start.elapsed();
+    bar.set_message(format!(
+        "walking {} tokens from each of {} states",
+        vocabulary.width(),
+        automaton.state_count()
+    ));
     let start = Instant::now();
     let index = Index::build(automaton, &vocabulary, &IndexConfig::default())
         .map_err(|e| Failure::of(file.display(), e))?;
     let to_index = start.elapsed();
+    bar.finish_and_clear();
     let stats = index.stats();
     let bytes = stats.row_bytes + index.automaton().memory();
 

@@ -7,8 +7,25 @@ use tokenmold::schema_regex::ledger::{Entry, Status};
 pub(crate) fn table<'e>(entries: impl IntoIterator<Item = &'e Entry> + Clone) -> String {
     let places = entries.clone().into_iter().map(place);
     let width = places.map(|p| p.chars().count()).max().unwrap_or(0);
-    let line = |e: &Entry| format!("{:width$}  {}\n", place(e), status(&e.status));
+    let line = |e: &Entry| {
+        let meant = e.suggestion().map(|meant| format!("; {}", question(meant)));
+        let meant = meant.unwrap_or_default();
+        format!("{:width$}  {}{meant}\n", place(e), status(&e.status))
+    };
     entries.into_iter().map(line).collect()
+}
+
+fn question(meant: &str) -> String {
+    format!("unknown, did you mean `{meant}`?")
+}
+
+/// A line for each keyword that looks like a misspelt one.
+pub(crate) fn warnings(entries: &[Entry]) -> String {
+    let line = |e: &Entry| {
+        let meant = question(e.suggestion()?);
+        Some(format!("warning: {}: {meant}\n", place(e)))
+    };
+    entries.iter().filter_map(line).collect()
 }
 
 /// The entries as JSON.
@@ -44,6 +61,7 @@ fn entry(entry: &Entry) -> Value {
         "keyword": entry.keyword,
         "status": status,
         "reason": reason,
+        "suggestion": entry.suggestion(),
     })
 }
 

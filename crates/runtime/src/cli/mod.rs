@@ -1,5 +1,8 @@
-//! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage.
+//! Commands, what they share, and how they end: 0 done, 1 bad input, 2 usage, 3 incomplete.
 
+mod agent;
+mod agentscope;
+mod batch;
 mod chat;
 mod check;
 mod demo;
@@ -8,12 +11,16 @@ mod fsm;
 mod generate;
 mod index;
 mod ledger;
+mod lines;
 mod model;
+mod pages;
 mod parse;
 mod regex;
 mod schema;
+mod screen;
 mod speech;
 mod style;
+mod template;
 mod trace;
 mod view;
 
@@ -22,7 +29,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::{Value, json};
 use tokenmold::fsm_index::Vocabulary;
 
@@ -37,6 +44,10 @@ struct Cli {
     #[arg(long, global = true)]
     json: bool,
 
+    /// Print nothing beside the result but errors.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -45,60 +56,95 @@ const EXAMPLES: &str = "\
 Examples:
   tokenmold                                        the main job, on the embedded model
   tokenmold generate --schema person.json --prompt 'Ada, 36, from London'
+  tokenmold generate --schema person.json --batch lines.jsonl --out answers.jsonl
+  tokenmold agent --tools tools.json --schema answer.json --prompt 'Weather in Oslo?'
   tokenmold regex --schema person.json             what the schema is as a regular expression
   tokenmold explain --schema person.json           what becomes of each of its keywords
   tokenmold fsm --regex 'A[0-9]+' --input A42      an automaton, and the trace of a text
   tokenmold index --schema person.json --tokenizer tokenizer.json --out person.index
   tokenmold check --schema person.json --tokenizer tokenizer.json < person-ada.json
-  tokenmold parse --response-schema response.json < output.txt
+  tokenmold template render --model DIR --messages chat.json --generation-prompt
+  tokenmold parse --format hermes < output.txt
 
-Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage.";
+Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage,
+3 the output is incomplete.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Decode with a model under a schema, a regular expression or tools.
-    Generate(generate::Args),
+    Generate(Box<generate::Args>),
+    /// Let a model call tools, which are commands, until it has an answer.
+    Agent(Box<agent::Args>),
     /// Chat with a model, bound by a schema where wanted.
-    Chat(chat::Args),
+    Chat(Box<chat::Args>),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
     /// Say what becomes of each keyword of a schema.
     Explain(explain::Args),
     /// Build the token index of a schema or regular expression.
     Index(index::Args),
-    /// Show the automaton of a regular expression.
+    /// Show the automaton of a regular expression or schema, and how it reads a text.
     Fsm(fsm::Args),
+    /// Show the chat templates of a model, and write chats out by them.
+    #[command(subcommand)]
+    Template(template::Command),
     /// Read a model's raw output back into a message.
-    Parse(parse::Args),
+    Parse(Box<parse::Args>),
     /// Make a page of a trace, to step through it in a browser.
     View(view::Args),
     /// Follow a text token by token and say where and why it is refused.
     Check(check::Args),
+    /// Print the completions of a shell.
+    Completions(pages::CompletionArgs),
+    /// Print the manual page, or write one for each command.
+    Man(pages::ManArgs),
 }
 
 /// Runs the program on the arguments of the process.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
-    let format = if cli.json { Format::Json } else { Format::Text };
+    let format = match cli.json && !cli.prints_lines() {
+        true => Format::Json,
+        false => Format::Text,
+    };
+    let notes = match cli.quiet {
+        true => Notes::Omit,
+        false => Notes::Show,
+    };
     let done = match &cli.command {
         None => demo::run(format),
-        Some(Command::Generate(args)) => generate::run(args, format),
-        Some(Command::Chat(args)) => chat::run(args, format),
+        Some(Command::Generate(args)) => generate::run(args, format, notes),
+        Some(Command::Agent(args)) => agent::run(args, format, notes),
+        Some(Command::Chat(args)) => chat::run(args, format, notes),
+        Some(Command::Template(command)) => template::run(command),
+        Some(Command::Completions(args)) => pages::completions(args, Cli::command()),
+        Some(Command::Man(args)) => pages::man(args, Cli::command()),
         Some(Command::Regex(args)) => regex::run(args),
         Some(Command::Explain(args)) => explain::run(args),
-        Some(Command::Index(args)) => index::run(args),
+        Some(Command::Index(args)) => index::run(args, notes),
         Some(Command::Fsm(args)) => fsm::run(args),
         Some(Command::Parse(args)) => parse::run(args),
         Some(Command::View(args)) => view::run(args),
         Some(Command::Check(args)) => check::run(args),
     };
-    match done.and_then(|output| output.print(format)) {
+    match done.and_then(|output| output.print(format, notes)) {
         Ok(verdict) => verdict.into(),
         // Whoever read the output has seen enough of it.
         Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print(format);
             ExitCode::from(1)
+        }
+    }
+}
+
+impl Cli {
+    /// Whether the result is JSON lines as it is.
+    fn prints_lines(&self) -> bool {
+        match &self.command {
+            Some(Command::Generate(args)) => args.is_batch(),
+            Some(Command::Parse(args)) => args.prints_events(),
+            _ => false,
         }
     }
 }
@@ -110,12 +156,21 @@ pub(crate) enum Format {
     Json,
 }
 
+/// Whether what is worth knowing beside the result is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notes {
+    Show,
+    Omit,
+}
+
 /// What the process says of its input by its exit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verdict {
     #[default]
     Good,
     Bad,
+    /// The output was cut off.
+    Incomplete,
 }
 
 impl From<Verdict> for ExitCode {
@@ -123,6 +178,7 @@ impl From<Verdict> for ExitCode {
         match verdict {
             Verdict::Good => ExitCode::SUCCESS,
             Verdict::Bad => ExitCode::from(1),
+            Verdict::Incomplete => ExitCode::from(3),
         }
     }
 }
@@ -134,27 +190,48 @@ pub(crate) struct Output {
     pub(crate) text: String,
     /// What is worth knowing beside the result, for standard error.
     pub(crate) notes: String,
+    /// Why the verdict is no good one, where the result does not say so: for standard
+    /// error, whether notes are wanted or not.
+    pub(crate) complaint: String,
     pub(crate) json: Value,
     pub(crate) verdict: Verdict,
+    /// Where the result goes in place of standard output.
+    pub(crate) out: Option<PathBuf>,
 }
 
 impl Output {
-    fn print(&self, format: Format) -> Result<Verdict, Failure> {
-        let printed = match format {
-            Format::Text => write_out(&self.text),
-            Format::Json => write_out(&format!("{:#}\n", self.json)),
+    fn print(&self, format: Format, notes: Notes) -> Result<Verdict, Failure> {
+        let result = match format {
+            Format::Text => self.text.clone(),
+            Format::Json => format!("{:#}\n", self.json),
+        };
+        let printed = match &self.out {
+            Some(file) => {
+                let written = std::fs::write(file, result);
+                written.map_err(|e| Failure::of(file.display(), e))
+            }
+            None => write_out(&result),
         };
         match printed {
             Err(Failure::ReaderGone) => {}
             Err(failure) => return Err(failure),
             Ok(()) if format == Format::Text => {
-                // Nobody can be told that nobody reads this.
-                let _ = io::stderr().write_all(self.notes.as_bytes());
+                if notes == Notes::Show {
+                    say(&self.notes);
+                }
+                if !self.complaint.is_empty() {
+                    say(&format!("error: {}\n", self.complaint));
+                }
             }
             Ok(()) => {}
         }
         Ok(self.verdict)
     }
+}
+
+/// Writes to standard error. Nobody can be told that nobody reads it.
+pub(crate) fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Writes to standard output at once. `print!` would panic where that is full or closed.
@@ -215,6 +292,15 @@ impl Failure {
             Format::Text => writeln!(io::stderr(), "error: {message}"),
             Format::Json => writeln!(io::stdout(), "{:#}", json!({ "error": message })),
         };
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Said(message) => f.write_str(message),
+            Failure::ReaderGone => f.write_str("nobody reads the output"),
+        }
     }
 }
 

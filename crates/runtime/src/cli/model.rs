@@ -1,17 +1,15 @@
-//! The arguments that name a model and how it is drawn from, and the writing
-//! of chats for it.
+//! The arguments that name a model and how it is drawn from.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value, json};
-use tokenmold::chat::{Chat, ChatTemplates, Ending};
+use tokenmold::Error;
 use tokenmold::gpu::DeviceChoice;
 use tokenmold::model::{self, Dtype, LoadOptions, LoadedModel};
-use tokenmold::sampling::SamplingConfig;
-use tokenmold::{Error, ErrorKind};
+use tokenmold::sampling::{Sampler, SamplingConfig};
 
-use super::Failure;
+use super::{Failure, Notes};
 
 /// Which model; the embedded one by default.
 #[derive(Debug, clap::Args)]
@@ -46,28 +44,60 @@ fn dtype(name: &str) -> Result<Dtype, String> {
 #[command(next_help_heading = "Sampling")]
 pub(crate) struct SamplingArgs {
     /// 0: the most probable token. Higher: more variety.
-    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    #[arg(long, value_name = "T", default_value_t = 0.0, allow_negative_numbers = true, value_parser = temperature)]
     temperature: f32,
 
     /// Draw from the K most probable tokens only.
-    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true, allow_negative_numbers = true, value_parser = whole::<usize>)]
     top_k: usize,
 
     /// Draw from the most probable tokens that together have probability P.
-    #[arg(long, value_name = "P", default_value_t = 1.0)]
+    #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true, value_parser = top_p)]
     top_p: f32,
 
     /// Draw from tokens at least P times as probable as the most probable one.
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    #[arg(long, value_name = "P", default_value_t = 0.0, allow_negative_numbers = true, value_parser = min_p)]
     min_p: f32,
 
     /// Make tokens that were said before less probable; 1 changes nothing.
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
+    #[arg(long, value_name = "R", default_value_t = 1.0, allow_negative_numbers = true, value_parser = penalty)]
     repetition_penalty: f32,
 
     /// The same seed gives the same text.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = whole::<u64>)]
     seed: u64,
+}
+
+/// A number that the sampler takes in the place where `set` puts it.
+fn sampled(text: &str, set: fn(&mut SamplingConfig, f32)) -> Result<f32, String> {
+    let number = text.parse().map_err(|_| "expected a number".to_owned())?;
+    let mut config = SamplingConfig::greedy();
+    set(&mut config, number);
+    match Sampler::new(config) {
+        Ok(_) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| "it must be a whole number, and at least 0".to_owned())
+}
+
+fn temperature(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.temperature = number)
+}
+
+fn top_p(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.top_p = number)
+}
+
+fn min_p(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.min_p = number)
+}
+
+fn penalty(text: &str) -> Result<f32, String> {
+    sampled(text, |config, number| config.repetition_penalty = number)
 }
 
 impl SamplingArgs {
@@ -88,24 +118,45 @@ impl ModelArgs {
             .with_device(self.device)
     }
 
-    pub(crate) fn load(&self) -> Result<LoadedModel, Failure> {
+    /// The model by its name, for people.
+    pub(crate) fn name(&self) -> String {
+        match (&self.hub, &self.model) {
+            (Some(name), _) => name.clone(),
+            (None, Some(path)) => path.display().to_string(),
+            (None, None) => "the embedded model".to_owned(),
+        }
+    }
+
+    pub(crate) fn load(&self, notes: Notes) -> Result<LoadedModel, Failure> {
         if let Some(name) = &self.hub {
-            return load_from_hub(name, self.options());
+            return load_from_hub(name, self.options(), notes);
         }
         match &self.model {
-            Some(path) => load(path, self.options()).map_err(|e| Failure::of(path.display(), e)),
+            Some(path) => {
+                load(path, self.options(), notes).map_err(|e| Failure::of(path.display(), e))
+            }
             None => tokenmold::embedded::load_on(self.device)
                 .map_err(|e| Failure::of("the embedded model", e)),
         }
     }
 }
 
-/// Loads a model with a bar on standard error, if that is a terminal.
-fn load(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
-    let bar = ProgressBar::no_length().with_message(format!("loading {}", path.display()));
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {elapsed}") {
+/// A bar on standard error, if that is a terminal and somebody wants one.
+pub(crate) fn bar(what: String, template: &str, notes: Notes) -> ProgressBar {
+    if notes == Notes::Omit {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::no_length().with_message(what);
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
+    bar
+}
+
+/// Loads a model with a bar.
+fn load(path: &Path, options: LoadOptions, notes: Notes) -> Result<LoadedModel, Error> {
+    let what = format!("loading {}", path.display());
+    let bar = bar(what, "{msg} {wide_bar} {percent}% {elapsed}", notes);
     let loaded = model::load_watched(path, options, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
@@ -115,53 +166,20 @@ fn load(path: &Path, options: LoadOptions) -> Result<LoadedModel, Error> {
 }
 
 #[cfg(feature = "hub")]
-fn load_from_hub(name: &str, options: LoadOptions) -> Result<LoadedModel, Failure> {
-    let folder = tokenmold::hub::download(name).map_err(|e| Failure::of(name, e))?;
-    load(&folder, options).map_err(|e| Failure::of(name, e))
+fn load_from_hub(name: &str, options: LoadOptions, notes: Notes) -> Result<LoadedModel, Failure> {
+    use tokenmold::hub::{HubOptions, Progress, download_with};
+    let mut from = HubOptions::default();
+    if notes == Notes::Omit {
+        from.progress = Progress::Silent;
+    }
+    let folder = download_with(name, &from).map_err(|e| Failure::of(name, e))?;
+    load(&folder, options, notes).map_err(|e| Failure::of(name, e))
 }
 
 #[cfg(not(feature = "hub"))]
-fn load_from_hub(name: &str, _: LoadOptions) -> Result<LoadedModel, Failure> {
+fn load_from_hub(name: &str, _: LoadOptions, _: Notes) -> Result<LoadedModel, Failure> {
     Err(Failure::new(format!(
         "{name}: this build cannot download models; build it with `--features hub`, \
          or give a downloaded model by `--model`"
     )))
-}
-
-/// A chat in the model's own way of writing it, up to the opening of the
-/// model's answer.
-pub(crate) fn write_chat(
-    templates: &ChatTemplates,
-    tools: &[Value],
-    system: Option<&str>,
-    turns: &[Value],
-) -> Result<String, Error> {
-    let write = |messages: &[Value]| {
-        let mut chat = Chat::new(messages).with_ending(Ending::GenerationPrompt);
-        if !tools.is_empty() {
-            // An empty list counts as tools where there are several templates.
-            chat = chat.with_tools(tools);
-        }
-        Ok(templates.apply(&chat)?.text)
-    };
-    let Some(system) = system else {
-        return write(turns);
-    };
-    let first = json!({"role": "system", "content": system});
-    let messages: Vec<Value> = std::iter::once(first)
-        .chain(turns.iter().cloned())
-        .collect();
-    let written = write(&messages);
-    match (&written, turns.split_first()) {
-        // Some models know no system's turn; what it says goes before the
-        // first request then.
-        (Err(error), Some((first, rest))) if error.kind() == ErrorKind::TemplateRaised => {
-            let said = first["content"].as_str().unwrap_or_default();
-            let mut first = first.clone();
-            first["content"] = format!("{system}\n\n{said}").into();
-            let messages: Vec<Value> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-            write(&messages)
-        }
-        _ => written,
-    }
 }

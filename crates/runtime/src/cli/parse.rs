@@ -1,36 +1,420 @@
-use std::path::PathBuf;
+//! A model's raw output, read back into a message.
 
-use tokenmold::response_parser::ResponseSchema;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
-use super::{Failure, Output, Verdict, read_json, read_stdin};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use tokenmold::response_parser::{
+    Format, Mode, ResponseSchema, ResponseTemplate, Turn, Unrepresentable,
+};
+use tokenmold::tools::read_response;
+
+use super::agentscope::{AgentScopeArgs, Form};
+use super::speech::read_tools;
+use super::{Failure, Output, read, read_json, read_stdin, write_out};
 
 /// Arguments of `tokenmold parse`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// The output to read. Default: standard input.
+    #[arg(value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    reader: Reader,
+
+    /// A file with the prompt that the output follows, as the chat template wrote
+    /// it: a prompt may have opened the reasoning.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["response_schema", "agentscope"])]
+    prompt: Option<PathBuf>,
+
+    /// A file with the tools that were on offer: arguments that were written as
+    /// text become what their schemas say.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["response_schema", "agentscope"])]
+    tools: Option<PathBuf>,
+
+    /// Print what happens as the text arrives, as JSON lines: regions that open,
+    /// their text, their values, and the message at the end.
+    #[arg(long, conflicts_with_all = ["response_schema", "agentscope"])]
+    events: bool,
+
+    /// Refuse messages that do not keep to what the response schema says about
+    /// values (`enum`, `required`, bounds).
+    #[arg(long, requires = "response_schema")]
+    validate: bool,
+
+    /// Fail where and when the reference implementation fails.
+    #[arg(long, conflicts_with = "agentscope")]
+    reference: bool,
+
+    /// What to make of values that JSON cannot hold, such as `NaN`.
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Beyond::Refuse)]
+    unrepresentable: Beyond,
+
+    #[command(flatten)]
+    agentscope: AgentScopeArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tokenmold parse --format hermes output.txt
+  tokenmold parse --response-template template.json --events < output.txt
+  tokenmold parse --response-schema response.json output.txt
+  tokenmold parse --agentscope markdown-json --required-key thought output.txt
+  tokenmold parse --agentscope tags --tag 'thought=[THOUGHT]...[/THOUGHT]' output.txt";
+
+/// How the output is read.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Reader {
+    /// A ready-made format by its name (`hermes`, `llama3`, `harmony`, ..).
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+
+    /// A model's folder: its response template or response schema, or else the
+    /// ready-made format that the markers in its chat template tell.
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
+
+    /// A file with a `response_template`, or a `tokenizer_config.json` that has one.
+    #[arg(long, value_name = "FILE")]
+    response_template: Option<PathBuf>,
+
     /// A file with a `response_schema` (a JSON Schema with `x-regex` and the
     /// like), or a `tokenizer_config.json` that has one.
     #[arg(long, value_name = "FILE")]
-    response_schema: PathBuf,
+    response_schema: Option<PathBuf>,
+
+    /// A text parser in the manner of AgentScope.
+    #[arg(long, value_name = "FORM", value_enum)]
+    agentscope: Option<Form>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Beyond {
+    /// They are an error.
+    Refuse,
+    /// The nearest thing that JSON has.
+    Replace,
+    /// An object that says what they are.
+    Tag,
+}
+
+impl From<Beyond> for Unrepresentable {
+    fn from(policy: Beyond) -> Unrepresentable {
+        match policy {
+            Beyond::Refuse => Unrepresentable::Refuse,
+            Beyond::Replace => Unrepresentable::Replace,
+            Beyond::Tag => Unrepresentable::Tag,
+        }
+    }
+}
+
+/// What reads the output.
+enum Known {
+    Schema(ResponseSchema),
+    Template(ResponseTemplate),
 }
 
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let path = &args.response_schema;
-    let file = read_json(path)?;
-    let schema = file.get("response_schema").unwrap_or(&file);
-    let schema = ResponseSchema::new(schema).map_err(|e| Failure::of(path.display(), e))?;
-    let text = String::from_utf8(read_stdin()?).map_err(|e| {
-        Failure::new(format!(
-            "standard input is not UTF-8 at byte {}",
-            e.utf8_error().valid_up_to()
-        ))
-    })?;
-    let message = schema
-        .parse(&text)
-        .map_err(|e| Failure::of("standard input", e))?;
-    Ok(Output {
+    if let Some(form) = args.reader.agentscope {
+        let text = || args.text();
+        return args.agentscope.run(form, args.unrepresentable.into(), text);
+    }
+    args.agentscope.refuse_all()?;
+    let place = match &args.output {
+        Some(file) => file.display().to_string(),
+        None => "standard input".to_owned(),
+    };
+    let fail = |error| Failure::of(&place, error);
+    match args.known()? {
+        Known::Schema(_) if args.events => Err(Failure::new(
+            "--events wants a response template; a response schema reads whole texts",
+        )),
+        Known::Schema(schema) => {
+            let text = args.text()?;
+            let message = match args.validate {
+                true => schema.parse_validated(&text),
+                false => schema.parse(&text),
+            };
+            Ok(printed(message.map_err(fail)?))
+        }
+        Known::Template(template) => {
+            let prompt = match &args.prompt {
+                Some(file) => text_of(file.display(), read(file)?)?,
+                None => String::new(),
+            };
+            let tools = match &args.tools {
+                Some(file) => Some(read_tools(file)?),
+                None => None,
+            };
+            if args.events {
+                return args.stream(&template, &prompt, tools.as_deref());
+            }
+            let text = args.text()?;
+            let message = match tools {
+                Some(tools) => read_response(&template, &prompt, &tools, &text),
+                None => template.behind_anchor(&prompt).and_then(|behind| {
+                    template.parse_turn(&Turn::after(behind.unwrap_or_default()), &text)
+                }),
+            };
+            Ok(printed(message.map_err(fail)?))
+        }
+    }
+}
+
+fn printed(message: Value) -> Output {
+    Output {
         text: format!("{message:#}\n"),
         json: message,
-        verdict: Verdict::Good,
         ..Output::default()
+    }
+}
+
+fn text_of(place: impl std::fmt::Display, bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Failure::new(format!("{place} is not UTF-8 at byte {at}"))
     })
+}
+
+impl Args {
+    pub(super) fn prints_events(&self) -> bool {
+        self.events
+    }
+
+    /// The text to read.
+    fn text(&self) -> Result<String, Failure> {
+        match &self.output {
+            Some(file) => text_of(file.display(), read(file)?),
+            None => text_of("standard input", read_stdin()?),
+        }
+    }
+
+    fn known(&self) -> Result<Known, Failure> {
+        let reader = &self.reader;
+        if let Some(file) = &reader.response_schema {
+            return Ok(Known::Schema(read_schema(
+                file,
+                self.mode(),
+                self.unrepresentable.into(),
+            )?));
+        }
+        if let Some(folder) = &reader.model {
+            return self.of_model(folder);
+        }
+        let (place, json) = match (&reader.format, &reader.response_template) {
+            (Some(name), _) => {
+                let format: Format = name.parse().map_err(|e| Failure::new(format!("{e}")))?;
+                (name.clone(), format.json())
+            }
+            (None, Some(file)) => (file.display().to_string(), template_in(file)?),
+            (None, None) => return Err(Failure::new("it is not said how to read the output")),
+        };
+        self.template(&place, &json).map(Known::Template)
+    }
+
+    fn mode(&self) -> Mode {
+        match self.reference {
+            true => Mode::Reference,
+            false => Mode::Lenient,
+        }
+    }
+
+    fn template(&self, place: &str, json: &Value) -> Result<ResponseTemplate, Failure> {
+        ResponseTemplate::builder()
+            .mode(self.mode())
+            .unrepresentable(self.unrepresentable.into())
+            .build(json)
+            .map_err(|e| Failure::of(place, e))
+    }
+
+    /// What a model's folder says.
+    fn of_model(&self, folder: &Path) -> Result<Known, Failure> {
+        let config = folder.join("tokenizer_config.json");
+        let json = match config.is_file() {
+            true => read_json(&config)?,
+            false => Value::Null,
+        };
+        let place = config.display().to_string();
+        if let Some(template) = json.get("response_template").filter(|t| !t.is_null()) {
+            return self.template(&place, template).map(Known::Template);
+        }
+        if json.get("response_schema").is_some_and(|s| !s.is_null()) {
+            let schema = read_schema(&config, self.mode(), self.unrepresentable.into())?;
+            return Ok(Known::Schema(schema));
+        }
+        let format = Format::of_model_dir(folder).map_err(|e| Failure::new(e.to_string()))?;
+        self.template(format.name(), &format.json())
+            .map(Known::Template)
+    }
+
+    /// Reads while the text arrives.
+    fn stream(
+        &self,
+        template: &ResponseTemplate,
+        prompt: &str,
+        tools: Option<&[Value]>,
+    ) -> Result<Output, Failure> {
+        let said = |error: tokenmold::response_parser::Error| Failure::new(error.to_string());
+        let offered = tools.map(|tools| Value::from(tools.to_vec()));
+        let behind = template.behind_anchor(prompt).map_err(said)?;
+        let turn = Turn::after(behind.unwrap_or_default());
+        let turn = match &offered {
+            Some(tools) => turn.tools(tools),
+            None => turn,
+        };
+        let tell = |value: &Value| write_out(&format!("{value}\n"));
+        let mut events = Vec::new();
+        let mut stream = template.stream_with(&turn, &mut events).map_err(said)?;
+        let mut input: Box<dyn io::Read> = match &self.output {
+            Some(file) => {
+                Box::new(std::fs::File::open(file).map_err(|e| Failure::of(file.display(), e))?)
+            }
+            None => Box::new(io::stdin().lock()),
+        };
+        let mut held: Vec<u8> = Vec::new();
+        let mut piece = [0; 4096];
+        loop {
+            for event in events.drain(..) {
+                tell(&event.to_json())?;
+            }
+            let read = input.read(&mut piece);
+            let read = read.map_err(|e| Failure::of("the output", e))?;
+            if read == 0 {
+                break;
+            }
+            held.extend_from_slice(&piece[..read]);
+            // A character may be cut in two.
+            let whole = match std::str::from_utf8(&held) {
+                Ok(text) => text.len(),
+                Err(e) if e.error_len().is_none() => e.valid_up_to(),
+                Err(_) => return Err(Failure::new("the output is not UTF-8")),
+            };
+            let text: Vec<u8> = held.drain(..whole).collect();
+            let fed = stream.feed_into(&String::from_utf8_lossy(&text), &mut events);
+            if let Err(error) = fed {
+                for event in events.drain(..) {
+                    tell(&event.to_json())?;
+                }
+                return Err(said(error));
+            }
+        }
+        if !held.is_empty() {
+            return Err(Failure::new("the output ends inside of a character"));
+        }
+        let end = stream.finish().map_err(said)?;
+        for event in &end.events {
+            tell(&event.to_json())?;
+        }
+        let text = format!("{}\n", json!({"type": "message", "message": end.message}));
+        Ok(Output {
+            text,
+            json: json!({"type": "message", "message": end.message}),
+            ..Output::default()
+        })
+    }
+}
+
+/// What tells the settings of a tokenizer from a schema or a template.
+const CONFIG_KEYS: [&str; 5] = [
+    "added_tokens_decoder",
+    "chat_template",
+    "model_max_length",
+    "tokenizer_class",
+    "eos_token",
+];
+
+/// The keywords by which a response schema can begin.
+const SCHEMA_KEYWORDS: [&str; 13] = [
+    "type",
+    "properties",
+    "additionalProperties",
+    "items",
+    "prefixItems",
+    "const",
+    "default",
+    "x-regex",
+    "x-regex-iterator",
+    "x-regex-key-value",
+    "x-parser",
+    "x-mapping",
+    "x-mapping-regex",
+];
+
+/// What to do about a file in which there is not what was asked for.
+fn elsewhere(file: &Path, wanted: &str, json: &Value) -> Failure {
+    let file = file.display();
+    let other = match wanted {
+        "response_schema" => "response_template",
+        _ => "response_schema",
+    };
+    let option = other.replace('_', "-");
+    if json.get(other).is_some() {
+        return Failure::new(format!(
+            "{file} has no `{wanted}` but a `{other}`: read it with --{option} {file}"
+        ));
+    }
+    let is_config = CONFIG_KEYS.iter().any(|key| json.get(key).is_some());
+    let what = match is_config {
+        true => format!("{file} is a tokenizer's configuration without a `{wanted}`"),
+        false => format!("{file} is no `{wanted}`, and has none"),
+    };
+    Failure::new(format!(
+        "{what}; write one into a file of its own, or name a ready-made format: --format {}",
+        Format::ALL
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("|")
+    ))
+}
+
+/// The response schema of a file, or of the model's folder that is named.
+pub(super) fn read_schema(
+    path: &Path,
+    mode: Mode,
+    unrepresentable: Unrepresentable,
+) -> Result<ResponseSchema, Failure> {
+    let file = config_in(path);
+    let json = read_json(&file)?;
+    let own = json.get("response_schema").filter(|s| !s.is_null());
+    let is_schema = SCHEMA_KEYWORDS.iter().any(|key| json.get(key).is_some());
+    let is_config = CONFIG_KEYS.iter().any(|key| json.get(key).is_some());
+    let schema = match own {
+        Some(schema) => schema,
+        // A schema may be `true`, which is no object.
+        None if json.is_object() && (is_config || !is_schema) => {
+            return Err(elsewhere(&file, "response_schema", &json));
+        }
+        None => &json,
+    };
+    ResponseSchema::builder()
+        .mode(mode)
+        .unrepresentable(unrepresentable)
+        .build(schema)
+        .map_err(|e| Failure::of(file.display(), e))
+}
+
+/// The response template of a file, as JSON.
+pub(super) fn template_in(path: &Path) -> Result<Value, Failure> {
+    let file = config_in(path);
+    let mut json = read_json(&file)?;
+    if let Some(own) = json.get_mut("response_template").filter(|t| !t.is_null()) {
+        return Ok(own.take());
+    }
+    match json.get("fields") {
+        Some(_) => Ok(json),
+        None => Err(elsewhere(&file, "response_template", &json)),
+    }
+}
+
+/// The file itself, or the one in a model's folder.
+fn config_in(path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => path.join("tokenizer_config.json"),
+        false => path.to_owned(),
+    }
 }

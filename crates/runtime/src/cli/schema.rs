@@ -11,7 +11,7 @@ use tokenmold::schema_regex::{
     Schema, Settings, Whitespace,
 };
 
-use super::{Failure, read};
+use super::{Failure, ledger, read};
 
 /// How a schema becomes a regular expression.
 #[derive(Clone, Debug, clap::Args)]
@@ -123,14 +123,19 @@ impl SchemaOptions {
             .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
         let json = serde_json::from_str(text)
             .map_err(|e| Failure::new(format!("{} is not JSON: {e}", path.display())))?;
+        let schema = self
+            .parse(text)
+            .map_err(|e| Failure::of(path.display(), e))?;
+        Ok((schema, json))
+    }
+
+    fn parse(&self, text: &str) -> Result<Schema, String> {
         let settings = match self.schema_settings {
             true => Settings::Follow,
             false => Settings::Ignore,
         };
         let reading = ParseOptions::default().settings(settings);
-        let schema = schema_regex::parse_str_with(text, &reading)
-            .map_err(|e| Failure::of(path.display(), e))?;
-        Ok((schema, json))
+        schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
 
     pub(crate) fn options(&self) -> schema_regex::Options {
@@ -194,6 +199,8 @@ pub(crate) enum Rule {
     Schema(Box<SchemaAutomaton>, Value),
     /// A regular expression for the whole.
     Regex(String),
+    /// A saved index.
+    Saved(PathBuf),
 }
 
 impl Rule {
@@ -201,17 +208,16 @@ impl Rule {
     pub(crate) fn schema(&self) -> Option<&Value> {
         match self {
             Rule::Schema(_, schema) => Some(schema),
-            Rule::Regex(_) => None,
+            Rule::Regex(_) | Rule::Saved(_) => None,
         }
     }
-}
 
-impl Language {
-    /// The rule that is given.
-    pub(crate) fn rule(&self) -> Result<Rule, Failure> {
-        let Source { schema, regex } = &self.source;
-        read_rule(schema.as_deref(), regex.as_deref(), &self.options)?
-            .ok_or_else(|| Failure::new("neither --schema nor --regex is given"))
+    /// What to say of keywords that look misspelt, a line each.
+    pub(crate) fn warnings(&self) -> String {
+        match self {
+            Rule::Schema(automaton, _) => ledger::warnings(&automaton.ledger()),
+            Rule::Regex(_) | Rule::Saved(_) => String::new(),
+        }
     }
 }
 
@@ -225,9 +231,29 @@ pub(crate) fn read_rule(
         return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
     };
     let (schema, json) = options.read_schema(path)?;
-    let automaton = SchemaAutomaton::compile(schema, &options.options())
-        .map_err(|e| Failure::of(path.display(), e))?;
-    Ok(Some(Rule::Schema(Box::new(automaton), json)))
+    compiled(schema, options)
+        .map(|automaton| Some(Rule::Schema(Box::new(automaton), json)))
+        .map_err(|e| Failure::of(path.display(), e))
+}
+
+/// Compiles a schema. Where that fails, keywords that look misspelt may be why.
+fn compiled(schema: Schema, options: &SchemaOptions) -> Result<SchemaAutomaton, String> {
+    let (automaton, entries) = SchemaAutomaton::explain(schema, &options.options());
+    automaton.map_err(|error| {
+        let warnings = ledger::warnings(&entries);
+        let lines = std::iter::once(error.to_string());
+        let lines = lines.chain(warnings.lines().map(str::to_owned));
+        lines.collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// The rule of a schema that stands in other JSON.
+pub(crate) fn rule_of(json: &Value, options: &SchemaOptions) -> Result<Rule, Failure> {
+    let schema = options.parse(&json.to_string());
+    schema
+        .and_then(|schema| compiled(schema, options))
+        .map(|automaton| Rule::Schema(Box::new(automaton), json.clone()))
+        .map_err(|e| Failure::of("the schema", e))
 }
 
 /// The regular expression that `--schema` or `--regex` gives, if one of them is

@@ -10,7 +10,7 @@ use tokenmold::response_parser::{Format, ResponseTemplate};
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{self, Content, ResponseFormat};
 
-use super::model::write_chat;
+use super::parse::template_in;
 use super::schema::{Rule, SchemaOptions};
 use super::{Failure, read_json};
 
@@ -20,11 +20,16 @@ pub(crate) fn read_tools(file: &Path) -> Result<Vec<Value>, Failure> {
         let file = file.display();
         return Err(Failure::new(format!("{file} is not a list of tools")));
     };
+    Ok(wrapped(tools))
+}
+
+/// Tools as chat templates take them, bare or already so.
+pub(crate) fn wrapped(tools: Vec<Value>) -> Vec<Value> {
     let wrapped = tools.into_iter().map(|tool| match tool.get("function") {
         Some(_) => tool,
         None => json!({"type": "function", "function": tool}),
     });
-    Ok(wrapped.collect())
+    wrapped.collect()
 }
 
 /// Where it is said how the model writes.
@@ -58,13 +63,10 @@ impl Speech {
         let fail = |error: Error| Failure::new(error.to_string());
         let unbound = |error: tags::Error| Failure::new(error.to_string());
         let known = match form {
-            Form::Named(name) => Some(Format::by_name(name).ok_or_else(|| {
-                let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
-                Failure::new(format!(
-                    "there is no format {name:?}; there are {}",
-                    names.join(", ")
-                ))
-            })?),
+            Form::Named(name) => Some(
+                name.parse()
+                    .map_err(|error| Failure::new(format!("{error}")))?,
+            ),
             Form::Own(templates) => {
                 let mut chat = Chat::new(messages);
                 if !tools.is_empty() {
@@ -87,7 +89,7 @@ impl Speech {
                 (ResponseFormat::named(known).map_err(unbound)?, template)
             }
             (None, Form::Template(file)) => {
-                let template = ResponseTemplate::new(&read_json(file)?);
+                let template = ResponseTemplate::new(&template_in(file)?);
                 let template = template.map_err(|error| Failure::of(file.display(), error))?;
                 let format = ResponseFormat::from_template(&template);
                 (
@@ -105,6 +107,12 @@ impl Speech {
         let format = match rule {
             Some(Rule::Schema(automaton, _)) => {
                 format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))
+            }
+            Some(Rule::Saved(file)) => {
+                return Err(Failure::new(format!(
+                    "{}: a saved index binds whole outputs, not what is no call; give its --schema or --regex",
+                    file.display()
+                )));
             }
             Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(unbound)?),
             None => format,
@@ -143,7 +151,7 @@ pub(crate) fn write_chat_with_tools(
     });
     let system: Vec<&str> = own.as_deref().into_iter().chain(system).collect();
     let system = (!system.is_empty()).then(|| system.join("\n"));
-    write_chat(templates, tools, system.as_deref(), messages)
+    templates.prompt(system.as_deref(), tools, messages)
 }
 
 /// Whether the template writes tools and calls itself.

@@ -29,6 +29,14 @@ impl Style {
         }
     }
 
+    /// The same for standard error.
+    pub(crate) fn for_stderr() -> Style {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        Style {
+            colour: wanted && std::io::stderr().is_terminal(),
+        }
+    }
+
     pub(crate) fn has_colour(self) -> bool {
         self.colour
     }

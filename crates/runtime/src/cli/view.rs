@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Failure, Output, Verdict, read};
+use super::{Failure, Output, read};
 
 /// Arguments of `tokenmold view`.
 #[derive(Debug, clap::Args)]
@@ -52,8 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
             return Ok(Output {
                 json: json!({ "html": page }),
                 text: page,
-                notes: String::new(),
-                verdict: Verdict::Good,
+                ..Output::default()
             });
         }
         (None, _) => args.trace.with_extension("html"),
@@ -61,8 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
     std::fs::write(&out, &page).map_err(|e| Failure::of(out.display(), e))?;
     Ok(Output {
         text: format!("{}\n", out.display()),
-        notes: String::new(),
         json: json!({ "page": out }),
-        verdict: Verdict::Good,
+        ..Output::default()
     })
 }

@@ -13,7 +13,7 @@ mod stop;
 pub use self::batch::{Batch, BatchRequest, Bound};
 pub use self::budget::BUDGET_MARGIN;
 pub use self::outcome::{
-    Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
+    AllowedKinds, Event, Explanation, Finish, Flow, Generation, Probabilities, Timings, TokenEvent,
     TokenProbability,
 };
 pub use self::request::{

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fsm_index::Place;
+use fsm_index::{Place, TokenId, TokenKind, Vocabulary};
 
 use super::speculative::Speculation;
 use crate::sampling::Probability;
@@ -52,6 +52,8 @@ pub struct TokenEvent<'a> {
 pub struct Explanation {
     /// How many tokens the constraint allowed; none without one.
     pub allowed: Option<usize>,
+    /// What kinds of tokens these are.
+    pub kinds: AllowedKinds,
     /// How many of them leave room to complete the text; none where no token
     /// budget is kept, or where its end is far.
     pub fitting: Option<usize>,
@@ -64,6 +66,62 @@ pub struct Explanation {
     /// A shortest text, in bytes, that would have completed this one, where
     /// the constraint knows.
     pub completion: Option<Vec<u8>>,
+}
+
+/// How many tokens of each kind a constraint allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AllowedKinds {
+    /// Tokens that end the text.
+    pub ends: usize,
+    /// Special tokens that stand for structure.
+    pub specials: usize,
+    /// Letters alone, behind a blank or not.
+    pub letters: usize,
+    /// Digits alone, behind a blank or not.
+    pub digits: usize,
+    /// Marks of ASCII alone: quotes, brackets, commas.
+    pub marks: usize,
+    /// White space alone.
+    pub blanks: usize,
+    /// All others: several of these together, bytes that are no whole character.
+    pub mixed: usize,
+}
+
+impl AllowedKinds {
+    /// Of a mask over a vocabulary. O(tokens allowed + width / 32).
+    pub(super) fn of(mask: &[u32], vocabulary: &Vocabulary) -> Self {
+        let mut kinds = AllowedKinds::default();
+        for (at, word) in mask.iter().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let token = at as u32 * 32 + rest.trailing_zeros();
+                rest &= rest - 1;
+                *kinds.place(TokenId::new(token), vocabulary) += 1;
+            }
+        }
+        kinds
+    }
+
+    fn place(&mut self, token: TokenId, vocabulary: &Vocabulary) -> &mut usize {
+        match vocabulary.kind(token) {
+            TokenKind::End => return &mut self.ends,
+            TokenKind::Text => {}
+            _ => return &mut self.specials,
+        }
+        let bytes = vocabulary.token_bytes(token).unwrap_or_default();
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return &mut self.mixed;
+        };
+        let word = text.strip_prefix(' ').unwrap_or(text);
+        match () {
+            () if text.chars().all(char::is_whitespace) => &mut self.blanks,
+            () if word.chars().all(char::is_alphabetic) => &mut self.letters,
+            () if word.chars().all(|c| c.is_ascii_digit()) => &mut self.digits,
+            () if text.chars().all(|c| c.is_ascii_punctuation()) => &mut self.marks,
+            () => &mut self.mixed,
+        }
+    }
 }
 
 /// Most probable tokens at a step, the most probable first.

@@ -8,8 +8,8 @@ use super::budget::{Completion, Witnesses};
 use super::overlap::Overlap;
 use super::stop::StopStrings;
 use super::{
-    Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation, LogProbabilities,
-    Probabilities, Request, Session, TokenEvent, TokenProbability,
+    AllowedKinds, Event, Explanation, Explanations, Finish, Flow, ForcedTokens, Generation,
+    LogProbabilities, Probabilities, Request, Session, TokenEvent, TokenProbability,
 };
 use crate::constraint::Constraint;
 use crate::model::Model;
@@ -344,6 +344,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         };
         let mut explanation = Explanation {
             allowed: None,
+            kinds: AllowedKinds::default(),
             fitting,
             width: logits.len(),
             likeliest,
@@ -353,6 +354,7 @@ impl<'c, 's, 'm, M: Model + ?Sized> Run<'_, 'c, 's, 'm, M> {
         if let Some(constraint) = &mut self.constraint {
             let mask = constraint.mask()?;
             explanation.allowed = Some(count(mask));
+            explanation.kinds = AllowedKinds::of(mask, self.session.tokenizer.vocabulary());
             explanation.completion = constraint.completion_within(MAX_EXPLAINED);
             match constraint.advance(likeliest.token) {
                 Ok(()) => constraint.rollback(1)?,

@@ -126,6 +126,34 @@ pub fn load_watched(
     }
 }
 
+/// What a model's files say of text, without its weights: the tokenizer, and the chat
+/// templates. Takes the time to read a tokenizer.
+///
+/// # Errors
+///
+/// A file is missing or malformed, as [`load`] says it.
+pub fn load_text(path: impl AsRef<Path>) -> Result<(Tokenizer, ChatTemplates), Error> {
+    let path = path.as_ref();
+    if path.is_dir() {
+        let tokenizer = Tokenizer::from_directory(path)?;
+        return Ok((tokenizer, ChatTemplates::from_directory(path)?));
+    }
+    let mut header = Header::open(path)?;
+    let tokenizer = gguf_tokenizer(path, &mut header)?;
+    let chat = header.chat(&tokenizer);
+    Ok((tokenizer, chat))
+}
+
+/// The tokenizer of a GGUF file; that of a `tokenizer.json` beside it goes before.
+fn gguf_tokenizer(path: &Path, header: &mut Header) -> Result<Tokenizer, Error> {
+    let beside = path.with_file_name("tokenizer.json");
+    let json = match beside.is_file() {
+        true => read(&beside)?,
+        false => header.tokenizer_json()?,
+    };
+    Tokenizer::from_json(&json)
+}
+
 fn load_folder(
     folder: &Path,
     options: LoadOptions,
@@ -135,9 +163,7 @@ fn load_folder(
     let config_path = folder.join("config.json");
     let config_json = read(&config_path)?;
     let config = ModelConfig::from_json(&config_json, &config_path.display().to_string())?;
-    let tokenizer_path = folder.join("tokenizer.json");
-    let tokenizer = Tokenizer::from_json(&read(&tokenizer_path)?)
-        .map_err(|error| at_path(&tokenizer_path, error))?;
+    let tokenizer = Tokenizer::from_directory(folder)?;
     let generation = optional_json(&folder.join("generation_config.json"))?;
     let tokenizer_config = optional_json(&folder.join("tokenizer_config.json"))?;
     let chat = ChatTemplates::from_directory(folder)?;
@@ -196,12 +222,7 @@ fn load_gguf(
 ) -> Result<LoadedModel, Error> {
     let mut header = Header::open(path)?;
     let (config, pairing) = header.config()?;
-    let beside = path.with_file_name("tokenizer.json");
-    let json = match beside.is_file() {
-        true => read(&beside)?,
-        false => header.tokenizer_json()?,
-    };
-    let tokenizer = Tokenizer::from_json(&json)?;
+    let tokenizer = gguf_tokenizer(path, &mut header)?;
     let chat = header.chat(&tokenizer);
     let mut source = Gguf {
         content: &header.content,
@@ -272,11 +293,6 @@ impl Parts {
             chat: self.chat,
         })
     }
-}
-
-fn at_path(path: &Path, error: Error) -> Error {
-    let message = format!("{}: {error}", path.display());
-    Error::with_source(error.kind(), message, error)
 }
 
 /// A JSON file that need not be there; `null` then.

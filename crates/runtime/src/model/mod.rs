@@ -19,7 +19,7 @@ use std::path::Path;
 pub use config::{Architecture, MAX_LAYERS, MAX_SIZE, ModelConfig, RopeScaling};
 #[cfg(feature = "embedded")]
 pub(crate) use load::from_bytes;
-pub use load::{LoadOptions, LoadProgress, LoadedModel, load, load_watched, load_with};
+pub use load::{LoadOptions, LoadProgress, LoadedModel, load, load_text, load_watched, load_with};
 pub use transformer::Transformer;
 pub use weights::{Dtype, WeightFormat};
 

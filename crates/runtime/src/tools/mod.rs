@@ -75,7 +75,7 @@ impl fmt::Debug for Tool {
 
 /// The JSON Schema of a type, with everything inside it in place; only types
 /// that contain themselves are referred to.
-fn schema_of<T: JsonSchema>() -> Value {
+pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

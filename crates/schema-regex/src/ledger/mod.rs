@@ -38,6 +38,61 @@ pub struct Entry {
     pub status: Status,
 }
 
+impl Entry {
+    /// The keyword that was probably meant, where this one is unknown and looks like a
+    /// misspelt one: `min_length` and `minLenght` for `minLength`, `item` for `items`. An
+    /// unknown keyword constrains nothing, so that a slip goes unnoticed otherwise.
+    ///
+    /// O(keywords).
+    ///
+    /// ```
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "object", "propertys": {"a": {}}, "x-note": ""}))?;
+    /// let ledger = schema.ledger(&Options::default());
+    /// let meant: Vec<_> = ledger.iter().map(|entry| entry.suggestion()).collect();
+    /// assert_eq!(meant, [None, Some("properties"), None]);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&'static str> {
+        match self.status {
+            Status::Annotation => meant_by(&self.keyword),
+            _ => None,
+        }
+    }
+}
+
+/// The known keyword that an unknown one is a slip of, if one is near enough.
+fn meant_by(unknown: &str) -> Option<&'static str> {
+    let is_known = KEYWORDS.iter().any(|known| known.name == unknown);
+    // Extensions have names of their own, and what is longer is no slip of any keyword.
+    if is_known || unknown.starts_with("x-") || unknown.len() > 40 {
+        return None;
+    }
+    let plain = |name: &str| -> String {
+        let letters = name.chars().filter(|c| !"_-$ ".contains(*c));
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let unknown = plain(unknown);
+    let near = |known: &Keyword| {
+        let known = plain(known.name);
+        let shorter = known.len().min(unknown.len());
+        // One slip in a short word, two in a long one; three letters are too few to tell.
+        let most = match shorter {
+            0..3 => 0,
+            3..6 => 1,
+            _ => 2,
+        };
+        let slips = strsim::osa_distance(&known, &unknown);
+        (slips <= most && (slips == 0 || known.len() > 3)).then_some(slips)
+    };
+    let found = KEYWORDS.iter().filter(|known| !known.name.contains('*'));
+    let found = found.filter_map(|known| Some((near(known)?, known.name)));
+    found.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
+}
+
 /// What a keyword becomes that the reader has no rule for.
 pub(crate) fn status_of_other(name: &str) -> Status {
     match KEYWORDS.iter().find(|k| k.name == name).map(|k| k.general) {
@@ -199,6 +254,51 @@ fn finish(entries: &mut Vec<Entry>, narrowed: &Narrowed, error: Option<&Error>) 
                     entry.status = Status::Enforced;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meant_by;
+
+    #[test]
+    fn slips_are_told_from_names() {
+        for (slip, meant) in [
+            ("propertys", "properties"),
+            ("propreties", "properties"),
+            ("require", "required"),
+            ("item", "items"),
+            ("enums", "enum"),
+            ("min_length", "minLength"),
+            ("max-items", "maxItems"),
+            ("additional_properties", "additionalProperties"),
+            ("anyof", "anyOf"),
+            ("Type", "type"),
+            ("ref", "$ref"),
+        ] {
+            assert_eq!(meant_by(slip), Some(meant), "{slip}");
+        }
+        for own in [
+            "properties",
+            "x-order",
+            "note",
+            "unit",
+            "widget",
+            "label",
+            "order",
+            "group",
+            "hidden",
+            "min",
+            "max",
+            "name",
+            "form",
+            "a",
+            "",
+            "version",
+            "tags",
+        ] {
+            assert_eq!(meant_by(own), None, "{own}");
         }
     }
 }

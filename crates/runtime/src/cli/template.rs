@@ -1,0 +1,434 @@
+//! Chat templates: which there are, what they write, and where they are kept.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use tokenmold::chat::{Chat, ChatTemplates, Ending, Moment};
+use tokenmold::response_parser::Format;
+use tokenmold::tokenizer::Tokenizer;
+use tokenmold::{Error, embedded, model};
+
+use super::{Failure, Output, read, read_json};
+
+/// What `tokenmold template` does.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Write a chat out as the model is given it.
+    Render(Box<RenderArgs>),
+    /// List the templates of a model, and the special tokens that they name.
+    List(ListArgs),
+    /// Write templates into a model's folder.
+    Save(SaveArgs),
+}
+
+/// Where the templates come from; the embedded model by default.
+#[derive(Debug, clap::Args)]
+struct Source {
+    /// A model's folder, or a GGUF file.
+    #[arg(long, value_name = "PATH", conflicts_with = "template")]
+    model: Option<PathBuf>,
+
+    /// A file with a template: Jinja, or JSON such as `tokenizer_config.json`. As
+    /// NAME=FILE one of several; may be given several times then.
+    #[arg(long, value_name = "FILE")]
+    template: Vec<String>,
+
+    /// A special token that templates may name, as `bos_token=<s>`. May be given
+    /// several times.
+    #[arg(long, value_name = "NAME=TEXT", value_parser = pair)]
+    special_token: Vec<(String, String)>,
+}
+
+/// Arguments of `tokenmold template render`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RenderArgs {
+    #[command(flatten)]
+    source: Source,
+
+    /// A file with the chat: a list of messages, or an object with `messages`, and
+    /// perhaps `tools` and `documents`. `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    messages: PathBuf,
+
+    /// A file with tools: a list, passed to the template as it is.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+
+    /// A file with documents: a list of objects, `title` and `text` by convention.
+    #[arg(long, value_name = "FILE")]
+    documents: Option<PathBuf>,
+
+    /// A variable of the template, as `enable_thinking=false`. The value is JSON,
+    /// or else a text. May be given several times.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    var: Vec<(String, String)>,
+
+    /// The template of that name, where there are several.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// End with the opening of an answer of the model.
+    #[arg(long)]
+    generation_prompt: bool,
+
+    /// End inside the last message, so that the model continues it.
+    #[arg(long, conflicts_with = "generation_prompt")]
+    continue_last: bool,
+
+    /// The moment that it is for templates that print a date, as
+    /// `2026-02-09T07:05:00`. Default: now.
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    now: Option<Moment>,
+
+    /// Print the tokens in place of the text: a number and what it stands for on
+    /// each line.
+    #[arg(long)]
+    tokens: bool,
+
+    /// The tokenizer for that: a `tokenizer.json` or the folder that holds it.
+    /// Default: the model's own.
+    #[arg(long, value_name = "FILE", requires = "tokens")]
+    tokenizer: Option<PathBuf>,
+}
+
+/// Arguments of `tokenmold template list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    source: Source,
+
+    /// Print the text of the templates too.
+    #[arg(long)]
+    source_text: bool,
+}
+
+/// Arguments of `tokenmold template save`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SaveArgs {
+    #[command(flatten)]
+    source: Source,
+
+    /// The folder to write them into. Templates that it has and these have not are
+    /// removed; other files stay.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    Moment::parse(text).ok_or_else(|| "expected a moment such as 2026-02-09T07:05:00".to_owned())
+}
+
+fn failed(error: Error) -> Failure {
+    Failure::new(error.to_string())
+}
+
+impl Source {
+    /// The templates, and the model's tokenizer where it is at hand.
+    fn read(&self, tokenizer: Tokens) -> Result<(ChatTemplates, Option<Tokenizer>), Failure> {
+        let (templates, own) = match (&self.model, self.template.as_slice()) {
+            (Some(path), _) => of_model(path, tokenizer)?,
+            (None, []) => {
+                let loaded = embedded::load().map_err(failed)?;
+                (loaded.chat, Some(loaded.tokenizer))
+            }
+            (None, files) => (of_files(files)?, None),
+        };
+        if self.special_token.is_empty() {
+            return Ok((templates, own));
+        }
+        let mut tokens = templates.special_tokens().clone();
+        for (name, text) in &self.special_token {
+            tokens.insert(name.clone(), text.as_str().into());
+        }
+        // There any name is one of a special token.
+        let all = Map::from_iter([("extra_special_tokens".to_owned(), Value::Object(tokens))]);
+        Ok((templates.with_special_tokens(all), own))
+    }
+}
+
+/// Whether the model's tokenizer is wanted too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tokens {
+    Wanted,
+    Unwanted,
+}
+
+fn of_model(path: &Path, tokens: Tokens) -> Result<(ChatTemplates, Option<Tokenizer>), Failure> {
+    let fail = |error: Error| Failure::of(path.display(), error);
+    if path.is_dir() && tokens == Tokens::Unwanted {
+        return Ok((ChatTemplates::from_directory(path).map_err(fail)?, None));
+    }
+    let (tokenizer, templates) = model::load_text(path).map_err(fail)?;
+    Ok((templates, Some(tokenizer)))
+}
+
+/// The templates of files, one without a name or several with names.
+fn of_files(files: &[String]) -> Result<ChatTemplates, Failure> {
+    let mut templates = ChatTemplates::none();
+    for (at, file) in files.iter().enumerate() {
+        let (name, file) = match file.split_once('=') {
+            Some((name, path)) if !Path::new(file).exists() => (Some(name), Path::new(path)),
+            _ => (None, Path::new(file)),
+        };
+        if name.is_none() && at > 0 {
+            return Err(Failure::new(
+                "several templates need names: --template NAME=FILE",
+            ));
+        }
+        let source = String::from_utf8(read(file)?)
+            .map_err(|_| Failure::new(format!("{} is not UTF-8", file.display())))?;
+        let is_json = file
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        match is_json {
+            false => templates.set(name, source),
+            true => {
+                let json: Value = serde_json::from_str(&source)
+                    .map_err(|e| Failure::new(format!("{} is not JSON: {e}", file.display())))?;
+                if json.get("chat_template").is_none_or(Value::is_null) {
+                    return Err(Failure::new(format!(
+                        "{} has no `chat_template`",
+                        file.display()
+                    )));
+                }
+                templates = ChatTemplates::from_config(&json)
+                    .map_err(|e| Failure::of(file.display(), e))?;
+            }
+        }
+    }
+    Ok(templates)
+}
+
+pub(crate) fn run(command: &Command) -> Result<Output, Failure> {
+    match command {
+        Command::Render(args) => render(args),
+        Command::List(args) => list(args),
+        Command::Save(args) => save(args),
+    }
+}
+
+/// The list of a file, which is called `what`.
+fn list_of(file: &Path, what: &str) -> Result<Vec<Value>, Failure> {
+    match read_json(file)? {
+        Value::Array(list) => Ok(list),
+        _ => Err(Failure::new(format!(
+            "{} is not a list of {what}",
+            file.display()
+        ))),
+    }
+}
+
+/// A conversation in a file.
+pub(super) struct ChatFile {
+    pub(super) messages: Vec<Value>,
+    pub(super) tools: Option<Vec<Value>>,
+    documents: Option<Vec<Value>>,
+}
+
+/// A list of messages, or an object that has one.
+pub(super) fn read_chat(file: &Path) -> Result<ChatFile, Failure> {
+    let wrong = |what: &str| Failure::new(format!("{}: {what}", file.display()));
+    match read_json(file)? {
+        Value::Array(messages) => Ok(ChatFile {
+            messages,
+            tools: None,
+            documents: None,
+        }),
+        Value::Object(mut chat) => {
+            let mut part = |key: &str| match chat.remove(key) {
+                None | Some(Value::Null) => Ok(None),
+                Some(Value::Array(list)) => Ok(Some(list)),
+                Some(_) => Err(wrong(&format!("`{key}` is not a list"))),
+            };
+            Ok(ChatFile {
+                messages: part("messages")?.ok_or_else(|| wrong("there is no list `messages`"))?,
+                tools: part("tools")?,
+                documents: part("documents")?,
+            })
+        }
+        _ => Err(wrong("this is not a list of messages")),
+    }
+}
+
+fn render(args: &RenderArgs) -> Result<Output, Failure> {
+    let wanted = match args.tokens && args.tokenizer.is_none() {
+        true => Tokens::Wanted,
+        false => Tokens::Unwanted,
+    };
+    let (templates, own) = args.source.read(wanted)?;
+    let ChatFile {
+        messages,
+        mut tools,
+        mut documents,
+    } = read_chat(&args.messages)?;
+    if let Some(file) = &args.tools {
+        tools = Some(list_of(file, "tools")?);
+    }
+    if let Some(file) = &args.documents {
+        documents = Some(list_of(file, "documents")?);
+    }
+    let mut chat = Chat::new(&messages).with_ending(match () {
+        () if args.generation_prompt => Ending::GenerationPrompt,
+        () if args.continue_last => Ending::Continue("content"),
+        () => Ending::Closed,
+    });
+    if let Some(tools) = &tools {
+        chat = chat.with_tools(tools);
+    }
+    if let Some(documents) = &documents {
+        chat = chat.with_documents(documents);
+    }
+    for (name, value) in &args.var {
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        chat = chat.with_variable(name, value);
+    }
+    if let Some(now) = args.now {
+        chat = chat.with_now(now);
+    }
+    if let Some(name) = &args.name {
+        // Without this a name that is not there would be taken for a template.
+        let names = templates.names();
+        if !names.contains(&name.as_str()) {
+            return Err(Failure::new(match names.as_slice() {
+                [] => format!("there is no template {name:?}, but one without a name"),
+                names => format!(
+                    "there is no template {name:?}; there are {}",
+                    names.join(", ")
+                ),
+            }));
+        }
+        chat = chat.with_template(name);
+    }
+    if !args.tokens {
+        let rendered = templates.apply(&chat).map_err(failed)?;
+        let generated = rendered.generated().ok();
+        let mut json = json!({ "text": rendered.text });
+        if let Some(spans) = generated.filter(|spans| !spans.is_empty()) {
+            let spans: Vec<Value> = spans.iter().map(|s| json!([s.start, s.end])).collect();
+            json["generated"] = spans.into();
+        }
+        let mut text = rendered.text;
+        // To the byte, but for the prompt of a shell that would stand behind it.
+        if io::stdout().is_terminal() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        return Ok(Output {
+            text,
+            json,
+            ..Output::default()
+        });
+    }
+    let given = match &args.tokenizer {
+        Some(path) => Some(read_tokenizer(path)?),
+        None => own,
+    };
+    let tokenizer = given.ok_or_else(|| {
+        Failure::new("a template in a file has no tokenizer: name one by --tokenizer")
+    })?;
+    let encoded = templates.encode(&chat, &tokenizer).map_err(failed)?;
+    let mut text = String::new();
+    for token in &encoded.tokens {
+        let _ = writeln!(text, "{token:>7}  {:?}", tokenizer.describe(*token));
+    }
+    let mut json = json!({ "text": encoded.rendered.text, "tokens": encoded.tokens });
+    if let Ok(mask) = encoded.assistant_mask() {
+        json["assistant_mask"] = mask.into();
+    }
+    Ok(Output {
+        text,
+        json,
+        ..Output::default()
+    })
+}
+
+fn read_tokenizer(path: &Path) -> Result<Tokenizer, Failure> {
+    let read = match path.is_dir() {
+        true => Tokenizer::from_directory(path),
+        false => Tokenizer::from_json(&read(path)?),
+    };
+    read.map_err(|e| Failure::of(path.display(), e))
+}
+
+fn list(args: &ListArgs) -> Result<Output, Failure> {
+    let (templates, _) = args.source.read(Tokens::Unwanted)?;
+    let names = templates.names();
+    let names: Vec<Option<&str>> = match names.is_empty() {
+        true if templates.is_empty() => Vec::new(),
+        true => vec![None],
+        false => names.into_iter().map(Some).collect(),
+    };
+    let mut text = String::new();
+    let mut listed = Vec::new();
+    for name in names {
+        let mut chat = Chat::new(&[]);
+        if let Some(name) = name {
+            chat = chat.with_template(name);
+        }
+        let source = templates.source_for(&chat).map_err(failed)?;
+        let format = Format::of_chat_template(source);
+        let tools = source.contains("tools");
+        let _ = writeln!(
+            text,
+            "{:<16} {} bytes, {}, {}",
+            name.unwrap_or("(no name)"),
+            source.len(),
+            match tools {
+                true => "reads tools",
+                false => "reads no tools",
+            },
+            match format {
+                Some(format) => format!("answers in the format {format}"),
+                None => "answers in no known format".to_owned(),
+            },
+        );
+        if args.source_text {
+            let _ = writeln!(text, "{source}");
+        }
+        listed.push(json!({
+            "name": name,
+            "bytes": source.len(),
+            "tools": tools,
+            "format": format,
+            "source": source,
+        }));
+    }
+    if listed.is_empty() {
+        text += "there are no chat templates\n";
+    }
+    for (name, token) in templates.special_tokens() {
+        let _ = writeln!(text, "{name:<16} {token}");
+    }
+    Ok(Output {
+        text,
+        json: json!({ "templates": listed, "special_tokens": templates.special_tokens() }),
+        ..Output::default()
+    })
+}
+
+fn save(args: &SaveArgs) -> Result<Output, Failure> {
+    let (templates, _) = args.source.read(Tokens::Unwanted)?;
+    if templates.is_empty() {
+        return Err(Failure::new("there are no chat templates to save"));
+    }
+    std::fs::create_dir_all(&args.out).map_err(|e| Failure::of(args.out.display(), e))?;
+    templates.save(&args.out).map_err(failed)?;
+    let names = match templates.names().as_slice() {
+        [] => "one template".to_owned(),
+        names => names.join(", "),
+    };
+    let tokens: Map<String, Value> = templates.special_tokens().clone();
+    Ok(Output {
+        text: format!("{}: {names}\n", args.out.display()),
+        json: json!({ "out": args.out, "names": templates.names(), "special_tokens": tokens }),
+        ..Output::default()
+    })
+}

@@ -1,0 +1,96 @@
+//! Masks on plain slices of logits, for servers with a decode loop of their own.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tokenmold::fsm_index::{Guide, Index, TokenId, Vocabulary};
+//! use tokenmold::logits::MaskLogits;
+//!
+//! let tokens = [("a", TokenId::new(0)), ("b", TokenId::new(1))];
+//! let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+//! let mut guide = Guide::new(Arc::new(Index::new("ab", &vocabulary)?));
+//! // Models often have more columns than there are tokens.
+//! let mut logits = [0.1_f32, 0.9, 0.5, 7.0];
+//! guide.mask()?.apply(&mut logits)?;
+//! let no = f32::NEG_INFINITY;
+//! assert_eq!(logits, [0.1, no, no, no]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! For tensors, and on GPUs, there is `masking`.
+
+use fsm_index::TokenMask;
+
+use crate::{Error, ErrorKind};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A float of logits: `f32`, and with the feature `half` `half::f16` and `half::bf16`.
+pub trait Logit: Copy + sealed::Sealed {
+    /// What a token's logit is that must not come.
+    const FORBIDDEN: Self;
+}
+
+impl sealed::Sealed for f32 {}
+
+impl Logit for f32 {
+    const FORBIDDEN: Self = f32::NEG_INFINITY;
+}
+
+#[cfg(feature = "half")]
+impl sealed::Sealed for half::f16 {}
+
+#[cfg(feature = "half")]
+impl Logit for half::f16 {
+    const FORBIDDEN: Self = half::f16::NEG_INFINITY;
+}
+
+#[cfg(feature = "half")]
+impl sealed::Sealed for half::bf16 {}
+
+#[cfg(feature = "half")]
+impl Logit for half::bf16 {
+    const FORBIDDEN: Self = half::bf16::NEG_INFINITY;
+}
+
+/// Masks that are written into logits.
+pub trait MaskLogits {
+    /// Writes minus infinity over the logits of tokens that must not come, and of columns
+    /// beyond the mask; the others stay as they are. O(logits).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::VocabularyMismatch`]: there are fewer logits than the mask speaks of
+    /// tokens. Nothing is written then.
+    fn apply<L: Logit>(&self, logits: &mut [L]) -> Result<(), Error>;
+}
+
+impl MaskLogits for TokenMask {
+    fn apply<L: Logit>(&self, logits: &mut [L]) -> Result<(), Error> {
+        if logits.len() < self.width() {
+            let message = format!(
+                "there are {} logits, and the mask speaks of {} tokens",
+                logits.len(),
+                self.width()
+            );
+            return Err(Error::new(ErrorKind::VocabularyMismatch, message));
+        }
+        let (known, padding) = logits.split_at_mut(self.width());
+        padding.fill(L::FORBIDDEN);
+        for (logits, word) in known.chunks_mut(32).zip(self.words()) {
+            match *word {
+                u32::MAX => {}
+                0 => logits.fill(L::FORBIDDEN),
+                word => {
+                    for (bit, logit) in logits.iter_mut().enumerate() {
+                        if word >> bit & 1 == 0 {
+                            *logit = L::FORBIDDEN;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

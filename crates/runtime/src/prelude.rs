@@ -1,0 +1,37 @@
+//! What most programs need, in one line: `use tokenmold::prelude::*`.
+//!
+//! Types that derive `JsonSchema` by way of it say where that is:
+//! `#[schemars(crate = "tokenmold::schemars")]`.
+
+pub use fsm_index::{Fill, Guide, Index, IndexConfig, TokenId, TokenMask, Vocabulary};
+pub use response_parser::{Format, PartialJson, ResponseSchema, ResponseTemplate, Turn};
+pub use schema_regex::Options;
+pub use schema_regex::automaton::SchemaAutomaton;
+
+#[cfg(feature = "tools")]
+pub use schemars::JsonSchema;
+
+#[cfg(feature = "tools")]
+pub use crate::agent::Agent;
+#[cfg(all(feature = "models", feature = "tools"))]
+pub use crate::agent::LocalModel;
+#[cfg(all(feature = "models", feature = "tools"))]
+pub use crate::answers::Model;
+#[cfg(feature = "chat")]
+pub use crate::chat::{Chat, ChatTemplates, Ending};
+#[cfg(feature = "models")]
+pub use crate::generate::{Event, Flow, Generation, Prompt, Request, Session, TokenBudget};
+#[cfg(any(feature = "chat", feature = "tokenizers"))]
+pub use crate::logits::MaskLogits;
+#[cfg(feature = "models")]
+pub use crate::model::LoadedModel;
+#[cfg(feature = "models")]
+pub use crate::sampling::SamplingConfig;
+#[cfg(feature = "models")]
+pub use crate::tags::{ResponseFormat, Tags};
+#[cfg(feature = "tokenizers")]
+pub use crate::tokenizer::{Surround, Tokenizer};
+#[cfg(feature = "tools")]
+pub use crate::tools::{Tool, Tools};
+#[cfg(any(feature = "chat", feature = "tokenizers"))]
+pub use crate::{Error, ErrorKind};
