@@ -211,9 +211,9 @@ impl Parser<'_> {
                     format!("`common` has no `{name}`; it has {}", common::names()),
                 ));
             };
-            // XGrammar lets strings go over lines.
+            // XGrammar lets strings go over lines, but not behind a backslash.
             let own = (name == "ESCAPED_STRING" && self.reading == Reading::Ascii)
-                .then_some(r#""(?s:[^"\\]|\\.)*""#);
+                .then_some(r#""(?:[^"\\]|\\[^\n])*""#);
             let rule = Rule {
                 name: alias.unwrap_or(name),
                 at,

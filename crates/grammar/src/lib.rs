@@ -118,7 +118,7 @@ pub struct Config {
     /// States of the automata of all terminals together, 1 KiB each while they are put
     /// together. Default 200,000.
     pub max_states: usize,
-    /// The count of one repetition of something that is no terminal. Default 10,000.
+    /// The count of one repetition of something that is no terminal. Default 1,000,000.
     pub max_count: usize,
     /// States of the parser. Default 100,000.
     pub max_parser_states: usize,
@@ -136,7 +136,7 @@ impl Default for Config {
             max_text_bytes: 4 << 20,
             max_terminal_states: 50_000,
             max_states: 200_000,
-            max_count: 10_000,
+            max_count: 1_000_000,
             max_parser_states: 100_000,
             max_work: 40_000_000,
             max_cache_bytes: 64 << 20,
