@@ -22,6 +22,7 @@ mod run;
 mod stack;
 mod state;
 mod table;
+mod text;
 
 use std::fmt;
 use std::str::FromStr;

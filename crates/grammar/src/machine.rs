@@ -2,18 +2,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, MAX_COMPLETION, Place, Scope,
-    SpecialId, SpecialTokens,
+    ByteAutomaton, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, MAX_COMPLETION,
+    Place, Scope, SpecialId, SpecialTokens,
 };
 use schema_regex::automaton::Scratch as JsonScratch;
 
 use crate::cfg::Cfg;
 use crate::finish::Said;
-use crate::greedy;
+use crate::greedy::proof::{self, Proof};
 use crate::lexer::Lexer;
 use crate::lr::{self, Tables};
 use crate::run::Caches;
 use crate::state::Saved;
+use crate::text::Classes;
 use crate::{Config, Error, ErrorKind};
 
 /// What a grammar is compiled to: a machine over bytes with stacks that share their parts.
@@ -21,7 +22,10 @@ use crate::{Config, Error, ErrorKind};
 /// Cloning it costs nothing. Memory: the tables of its parser and of its terminals, and what
 /// its scratches have seen, each within [`Config::max_cache_bytes`].
 #[derive(Clone)]
-pub struct GrammarAutomaton(pub(crate) Arc<Inner>);
+pub struct GrammarAutomaton {
+    inner: Arc<Inner>,
+    start: State,
+}
 
 pub(crate) struct Inner {
     pub(crate) cfg: Cfg,
@@ -29,12 +33,13 @@ pub(crate) struct Inner {
     pub(crate) tables: Tables,
     /// Whether greedy lexing may leave something that cannot be finished.
     pub(crate) checks_live: bool,
+    pub(crate) proof: Proof,
+    pub(crate) classes: Classes,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
     #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
     pool: Mutex<Vec<Box<Caches>>>,
     json_pool: Mutex<Vec<(u32, JsonScratch)>>,
-    start: Option<Arc<Saved>>,
 }
 
 /// Scratches that are kept for the next walk.
@@ -102,19 +107,20 @@ impl GrammarAutomaton {
         let lexer = Lexer::new(&cfg);
         let least = lexer.least(&cfg);
         let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
-        let conflict = match cfg.is_greedy {
-            true => greedy::conflict(&cfg, &lexer),
-            false => None,
+        let proof = match cfg.is_greedy {
+            true => proof::prove(&cfg, &lexer, &tables),
+            false => Proof::without(&cfg),
         };
         let mut inner = Inner {
-            cfg,
             lexer,
             tables,
-            checks_live: conflict.is_some(),
+            checks_live: cfg.is_greedy && !proof.is_whole,
+            proof,
+            classes: Classes::default(),
+            cfg,
             max_cache_bytes: config.max_cache_bytes,
             pool: Mutex::default(),
             json_pool: Mutex::default(),
-            start: None,
         };
         let mut caches = Box::new(Caches::new());
         let begin = caches.begin(&inner);
@@ -124,7 +130,7 @@ impl GrammarAutomaton {
                     .to_owned(),
                 None,
             );
-            if let Some(conflict) = conflict.flatten() {
+            if let Some(conflict) = inner.proof.conflict {
                 let [first, second] =
                     [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
                 message.push_str(&format!(
@@ -139,9 +145,12 @@ impl GrammarAutomaton {
                 None => error,
             });
         }
-        inner.start = Some(caches.save(begin, &inner));
+        let start = State(caches.save(begin, &inner));
         inner.pool = Mutex::new(vec![caches]);
-        Ok(GrammarAutomaton(Arc::new(inner)))
+        Ok(GrammarAutomaton {
+            inner: Arc::new(inner),
+            start,
+        })
     }
 
     /// Whether a text is admitted as a whole.
@@ -154,33 +163,28 @@ impl GrammarAutomaton {
 
     /// How many states the parser has.
     pub fn parser_states(&self) -> usize {
-        self.0.tables.states.len()
+        self.inner.tables.states.len()
     }
 
     /// How many terminals there are.
     pub fn terminals(&self) -> usize {
-        self.0.cfg.terminals.len()
+        self.inner.cfg.terminals.len()
     }
 
     /// Whether greedy lexing may forbid what must come, so that each step is looked at.
     pub fn checks_ends(&self) -> bool {
-        self.0.checks_live
+        self.inner.checks_live
     }
 
     /// What leads to the end.
     fn way(&self, state: &State) -> Vec<Said> {
         let mut scratch = self.scratch();
         let caches = scratch.caches();
-        let config = caches.load(&state.0, &self.0);
-        let way = match self.0.checks_live {
-            true => caches.greedy_way(config, &self.0),
-            // Where nothing is forbidden that must come, a way can still be: another is.
-            false => match caches.way(config, &self.0) {
-                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => {
-                    Some(way)
-                }
-                _ => caches.greedy_way(config, &self.0),
-            },
+        let config = caches.load(&state.0, &self.inner);
+        // Under greedy lexing the shortest way may be forbidden: another is open then.
+        let way = match self.inner.cfg.is_greedy {
+            true => caches.greedy_way(config, &self.inner),
+            false => caches.way(config, &self.inner),
         };
         way.unwrap_or_default()
     }
@@ -193,18 +197,19 @@ impl ByteAutomaton for GrammarAutomaton {
     const STEPS_ARE_CHEAP: bool = true;
 
     fn scratch(&self) -> Scratch {
-        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .inner
+            .pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Scratch {
             caches: Some(pool.pop().unwrap_or_else(|| Box::new(Caches::new()))),
-            home: self.0.clone(),
+            home: self.inner.clone(),
         }
     }
 
     fn start(&self) -> State {
-        match &self.0.start {
-            Some(start) => State(start.clone()),
-            None => unreachable!("a grammar that was built has a start"),
-        }
+        self.start.clone()
     }
 
     fn is_accepting(&self, state: &State) -> bool {
@@ -213,14 +218,14 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
         let caches = scratch.caches();
-        let mut at = caches.load(&state.0, &self.0);
+        let mut at = caches.load(&state.0, &self.inner);
         for (offset, &byte) in bytes.iter().enumerate() {
-            at = caches.step(at, byte, &self.0);
+            at = caches.step(at, byte, &self.inner);
             if at == 0 {
                 return Err(offset);
             }
         }
-        *state = State(caches.save(at, &self.0));
+        *state = State(caches.save(at, &self.inner));
         Ok(())
     }
 
@@ -234,18 +239,18 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
         let caches = scratch.caches();
-        let config = caches.load(&state.0, &self.0);
+        let config = caches.load(&state.0, &self.inner);
         caches.begin_walk(config);
         Cursor(config)
     }
 
     #[inline]
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.caches().step(cursor.0, byte, &self.0))
+        Cursor(scratch.caches().step(cursor.0, byte, &self.inner))
     }
 
     fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
-        (!self.0.cfg.specials.is_empty()).then_some(self)
+        (!self.inner.cfg.specials.is_empty()).then_some(self)
     }
 
     fn key(
@@ -258,7 +263,8 @@ impl ByteAutomaton for GrammarAutomaton {
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         // States of parsers have numbers of this grammar alone.
-        let known = scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.0, out);
+        let known =
+            scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.inner, out);
         known.then_some(KeyLanguage::OWN)
     }
 
@@ -268,16 +274,21 @@ impl ByteAutomaton for GrammarAutomaton {
         _horizon: Horizon<'_>,
         scratch: &mut Scratch,
     ) -> Description {
-        match scratch.caches().top_tells(cursor.0, &self.0) {
-            true => Description::Top(None),
-            false => Description::Unknown,
-        }
+        scratch.caches().describe(cursor.0, &self.inner)
+    }
+
+    fn free_text(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<FreeText> {
+        scratch.caches().free_text(cursor.0, &self.inner)
+    }
+
+    fn text_class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.inner.classes.get(class)
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
         scratch
             .caches()
-            .step_on_top(cursor.0, byte, &self.0)
+            .step_on_top(cursor.0, byte, &self.inner)
             .map(Cursor)
     }
 
@@ -299,7 +310,7 @@ impl ByteAutomaton for GrammarAutomaton {
 
 impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     fn names(&self) -> &[Box<str>] {
-        &self.0.cfg.specials
+        &self.inner.cfg.specials
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
@@ -309,12 +320,12 @@ impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
         let mut scratch = self.scratch();
         let caches = scratch.caches();
-        let at = caches.load(&state.0, &self.0);
-        let next = caches.step_special(at, special.0, &self.0);
-        if next == 0 || self.0.checks_live && !caches.is_live(next, &self.0) {
+        let at = caches.load(&state.0, &self.inner);
+        let next = caches.step_special(at, special.0, &self.inner);
+        if next == 0 || self.inner.checks_live && !caches.is_live(next, &self.inner) {
             return false;
         }
-        *state = State(caches.save(next, &self.0));
+        *state = State(caches.save(next, &self.inner));
         true
     }
 
