@@ -325,11 +325,9 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
     }
     // By a lexeme: the classes with which ignored text begins that it may follow.
     let mut bridges: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut meet = |first: u32, second: u32, takes: &dyn Fn(usize) -> bool, begins_here: bool| {
-        if trouble[second as usize] || begins_here {
-            return;
-        }
-        let bridged = ignored(second).is_some_and(|between| {
+    // Whether ignored text can stand between what takes some classes and a lexeme.
+    let mut bridged = |second: u32, takes: &dyn Fn(usize) -> bool| {
+        ignored(second).is_some_and(|between| {
             let classes = bridges.entry(second).or_insert_with(|| {
                 let Some(classes) = &firsts[between as usize] else {
                     return Vec::new();
@@ -355,11 +353,31 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
                     .collect()
             });
             classes.iter().any(|&class| !takes(class))
-        });
-        if !bridged {
-            trouble[second as usize] = true;
-            conflict = conflict.or(Some(Conflict { first, second }));
+        })
+    };
+    // Whether a lexeme that ended in a set may go on to another end that lets one begin.
+    let mut goes_on = |state: u32, set: usize, second: u32| {
+        let is_lazy = sets.cuts.contains(&true);
+        let mut open = vec![(state, set)];
+        let mut seen: HashSet<(u32, usize)> = open.iter().copied().collect();
+        while let Some((state, set)) = open.pop() {
+            if lexer.accepting[state as usize]
+                && (begins(second, set) || bridged(second, &|class| sets.takes(set, class)))
+            {
+                return true;
+            }
+            // What goes on might be cut short.
+            if is_lazy {
+                return false;
+            }
+            for class in 0..width {
+                let to = lexer.step(state, class as u8);
+                if to != 0 && seen.insert((to, sets.next[set][class])) {
+                    open.push((to, sets.next[set][class]));
+                }
+            }
         }
+        false
     };
     let behind = |first: u32| {
         let is_ignored = cfg.ignored.contains(&Some(first));
@@ -381,8 +399,13 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
                 continue;
             }
             for second in behind(first) {
-                let takes = |class| sets.takes(number, class);
-                meet(first, second, &takes, begins(second, number));
+                if !trouble[second as usize]
+                    && !begins(second, number)
+                    && !goes_on(state, number, second)
+                {
+                    trouble[second as usize] = true;
+                    conflict = conflict.or(Some(Conflict { first, second }));
+                }
             }
         }
     }
@@ -396,7 +419,10 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
                 None => true,
                 Some(classes) => (0..width).any(|class| classes[class] && !takes(class)),
             };
-            meet(first, second, &takes, begins_here);
+            if !trouble[second as usize] && !begins_here && !bridged(second, &takes) {
+                trouble[second as usize] = true;
+                conflict = conflict.or(Some(Conflict { first, second }));
+            }
         }
     }
     (trouble, conflict)
@@ -416,6 +442,8 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
     proof.conflict = conflict;
     if !proof.is_whole {
         proof.safe = safe(cfg, tables, &trouble);
+        // Whatever has begun leads to a state, and each of them will do.
+        proof.is_whole = !proof.safe.contains(&false);
     }
     proof
 }
@@ -444,53 +472,66 @@ fn derives_without(cfg: &Cfg, trouble: &[bool]) -> Vec<bool> {
 /// troubled terminals, which is always open.
 ///
 /// Finishing what a state has begun leads to a lower place of the stack if more than one
-/// symbol of it is held, and then to any state that the nonterminal leads to; else to such a
-/// state at the same place, which must be nearer to a lower one.
+/// symbol of it is held; else to a state at the same place, which must be nearer to a lower
+/// one. Where it leads to is looked up in all states that can be below.
 fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
     let derives = derives_without(cfg, trouble);
     let is_open = |symbol: &Symbol| match symbol.split() {
         Ok(terminal) => !trouble[terminal as usize],
         Err(rule) => derives[rule as usize],
     };
-    let mut targets: Vec<Vec<u32>> = vec![Vec::new(); cfg.rules.len()];
-    for state in &tables.states {
-        for &(rule, to) in &state.gotos {
-            targets[rule as usize].push(to);
+    let mut before: Vec<Vec<u32>> = vec![Vec::new(); tables.states.len()];
+    for (number, state) in (0..).zip(&tables.states) {
+        for &(_, to) in state.shifts.iter().chain(&state.gotos) {
+            before[to as usize].push(number);
         }
     }
-    for targets in &mut targets {
-        targets.sort_unstable();
-        targets.dedup();
-    }
-    // By state: what can be finished there, and how many of its symbols are held.
-    let ways: Vec<Vec<(u32, u16)>> = tables
-        .states
-        .iter()
-        .map(|state| {
-            let open = state.finishes.iter().filter(|finish| {
-                let right = &tables.rights[finish.production as usize];
-                right[usize::from(finish.dot)..].iter().all(is_open)
+    // By state: what can be finished there, as whether that leads lower and where to; nowhere
+    // means the end.
+    let mut ways: Vec<Vec<(bool, Vec<u32>)>> = Vec::with_capacity(tables.states.len());
+    for (number, state) in (0..).zip(&tables.states) {
+        let open = state.finishes.iter().filter(|finish| {
+            let right = &tables.rights[finish.production as usize];
+            right[usize::from(finish.dot)..].iter().all(is_open)
+        });
+        let mut own = Vec::new();
+        for finish in open {
+            if finish.rule == tables.whole {
+                own.push((true, Vec::new()));
+                continue;
+            }
+            let mut bases = vec![number];
+            for _ in 0..finish.held {
+                let below = bases.iter().flat_map(|&at| &before[at as usize]);
+                bases = below.copied().collect();
+                bases.sort_unstable();
+                bases.dedup();
+            }
+            let to = bases.iter().filter_map(|&base| {
+                let base: &crate::lr::State = &tables.states[base as usize];
+                base.goto(finish.rule)
             });
-            open.map(|finish| (finish.rule, finish.held)).collect()
-        })
-        .collect();
+            let mut to: Vec<u32> = to.collect();
+            to.sort_unstable();
+            to.dedup();
+            own.push((finish.held > 1, to));
+        }
+        ways.push(own);
+    }
     let mut safe = vec![true; tables.states.len()];
     loop {
-        let all_in = |set: &[bool], rule: u32| {
-            let targets = &targets[rule as usize];
-            targets.iter().all(|&to| set[to as usize])
-        };
+        let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
         let is_first = |state: usize| {
-            let ends = |&(rule, held): &(u32, u16)| {
-                rule == tables.whole || held > 1 && all_in(&safe, rule)
-            };
+            let ends = |(lower, to): &(bool, Vec<u32>)| *lower && all_in(&safe, to);
             safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
         };
         let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for state in 0..safe.len() {
-                if safe[state] && !good[state] && ways[state].iter().any(|way| all_in(&good, way.0))
+                if safe[state]
+                    && !good[state]
+                    && ways[state].iter().any(|way| all_in(&good, &way.1))
                 {
                     good[state] = true;
                     changed = true;
