@@ -16,6 +16,7 @@ mod lr;
 mod machine;
 mod macros;
 mod patterns;
+mod place;
 mod reader;
 mod regular;
 mod run;

@@ -7,7 +7,7 @@ use fsm_index::{
 };
 use schema_regex::automaton::Scratch as JsonScratch;
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Nonterminal};
 use crate::finish::Said;
 use crate::greedy::proof::{self, Proof};
 use crate::lexer::Lexer;
@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) checks_live: bool,
     pub(crate) proof: Proof,
     pub(crate) classes: Classes,
+    /// By nonterminal: the line of its rule, from 1; 0 where there is none.
+    pub(crate) lines: Box<[usize]>,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
     #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
@@ -111,7 +113,14 @@ impl GrammarAutomaton {
             true => proof::prove(&cfg, &lexer, &tables),
             false => Proof::without(&cfg),
         };
+        let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
+        let line = |rule: &Nonterminal| match rule.name.is_empty() {
+            true => 0,
+            false => breaks.partition_point(|&at| at < rule.at) + 1,
+        };
+        let lines = cfg.rules.iter().map(line).collect();
         let mut inner = Inner {
+            lines,
             lexer,
             tables,
             checks_live: cfg.is_greedy && !proof.is_whole,
@@ -169,6 +178,15 @@ impl GrammarAutomaton {
     /// How many terminals there are.
     pub fn terminals(&self) -> usize {
         self.inner.cfg.terminals.len()
+    }
+
+    /// The lexemes that may come at a state, or go on there: names of terminals, or their
+    /// texts.
+    pub fn expected(&self, state: &State) -> Vec<String> {
+        let mut scratch = self.scratch();
+        let caches = scratch.caches();
+        let config = caches.load(&state.0, &self.inner);
+        caches.expected(config, &self.inner)
     }
 
     /// Whether greedy lexing may forbid what must come, so that each step is looked at.
@@ -299,8 +317,11 @@ impl ByteAutomaton for GrammarAutomaton {
             .map_or(1, |caches| caches.depth_used())
     }
 
-    fn place(&self, _state: &State) -> Option<Place> {
-        None
+    fn place(&self, state: &State) -> Option<Place> {
+        let mut scratch = self.scratch();
+        let caches = scratch.caches();
+        let config = caches.load(&state.0, &self.inner);
+        Some(caches.place(config, &self.inner))
     }
 
     fn is_same(&self, state: &State, other: &State) -> bool {

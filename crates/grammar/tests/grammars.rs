@@ -632,3 +632,37 @@ fn ignored_text_of_a_nested_grammar_ends_it() {
     );
     takes(Dialect::Lark, nested, &["[ab]", "[a b]"], &["[ab ]"]);
 }
+
+#[test]
+fn places_name_rules_and_what_may_come() {
+    let automaton = compile(
+        Dialect::Lark,
+        "start: call\ncall: NAME \"(\" [value (\",\" value)*] \")\"\nvalue: NAME | NUMBER\n\
+         NAME: /[a-z]+/\nNUMBER: /[0-9]+/",
+    );
+    let at = |text: &str| {
+        let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
+        automaton
+            .advance(&mut state, text.as_bytes(), &mut scratch)
+            .unwrap();
+        (automaton.place(&state).unwrap(), automaton.expected(&state))
+    };
+    let (place, expected) = at("");
+    assert_eq!(place.state, "between lexemes");
+    assert_eq!(expected, ["NAME"]);
+    let (place, expected) = at("foo");
+    assert_eq!(place.state, "in NAME");
+    assert_eq!(expected, ["NAME", "\"(\""]);
+    let (place, expected) = at("foo(");
+    let open = "call (line 2): NAME \"(\" \u{2022}";
+    assert!(
+        at("foo(1")
+            .0
+            .locations
+            .iter()
+            .any(|line| line.starts_with(open)),
+        "{place:?}"
+    );
+    assert!(expected.contains(&"NUMBER".to_owned()), "{expected:?}");
+}
