@@ -10,15 +10,23 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
+use super::grammar::Notation;
 use super::schema::{Language, Rule};
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, ledger, read, read_stdin, read_vocabulary};
+use super::{Failure, Output, Verdict, grammar, ledger, read, read_stdin, read_vocabulary};
 
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     language: Language,
+
+    /// A file with a grammar that the text must obey.
+    #[arg(long, value_name = "FILE", group = "Source")]
+    grammar: Option<PathBuf>,
+
+    #[command(flatten)]
+    notation: Notation,
 
     /// A `tokenizer.json`, or the model directory that holds it.
     #[arg(long, value_name = "FILE")]
@@ -28,7 +36,10 @@ pub(crate) struct Args {
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let rule = args.language.rule()?;
+    let rule = match &args.grammar {
+        Some(path) => Rule::Grammar(args.notation.compile(path)?),
+        None => args.language.rule()?,
+    };
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
     let lazy = IndexConfig {
         fill: Fill::Lazy,
@@ -52,6 +63,15 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
             let config = Config::default();
             let index = Index::with_config(regex, &vocabulary, &config, &lazy).map_err(fail)?;
             report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        }
+        Rule::Grammar(automaton) => {
+            let index = Index::lazy(automaton.clone(), &vocabulary, &lazy).map_err(fail)?;
+            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+            if report.verdict == Verdict::Bad {
+                let (shown, place) = grammar::place(automaton, &text);
+                report.text += &shown;
+                report.outcome["place"] = place;
+            }
         }
     }
     Ok(report.output())

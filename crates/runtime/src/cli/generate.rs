@@ -10,11 +10,13 @@ use tokenmold::generate::{
     Event, Explanations, Finish, Flow, ForcedTokens, Generation, Probabilities, Prompt, Request,
     Session, TokenBudget,
 };
+use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
 
+use super::grammar::Notation;
 use super::model::{ModelArgs, SamplingArgs, write_chat};
 use super::schema::{Rule, SchemaOptions, read_rule};
 use super::speech::{Form, Speech, read_tools, write_chat_with_tools};
@@ -39,6 +41,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source: Source,
+
+    #[command(flatten)]
+    notation: Notation,
 
     #[command(flatten)]
     message: MessageArgs,
@@ -98,6 +103,10 @@ struct Source {
     /// A regular expression that the whole output must match.
     #[arg(long, value_name = "REGEX")]
     regex: Option<String>,
+
+    /// A file with a grammar that the whole output must obey.
+    #[arg(long, value_name = "FILE")]
+    grammar: Option<PathBuf>,
 }
 
 /// What the output is as a message. With any of these it is bound by the format,
@@ -137,8 +146,15 @@ const TRACED_PROBABILITIES: usize = 5;
 
 pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
     let mut loaded = args.model.load()?;
-    let Source { schema, regex } = &args.source;
-    let rule = read_rule(schema.as_deref(), regex.as_deref(), &args.options)?;
+    let Source {
+        schema,
+        regex,
+        grammar,
+    } = &args.source;
+    let rule = match grammar {
+        Some(path) => Some(Rule::Grammar(args.notation.compile(path)?)),
+        None => read_rule(schema.as_deref(), regex.as_deref(), &args.options)?,
+    };
     let tools = match &args.message.tools {
         Some(file) => read_tools(file)?,
         None => Vec::new(),
@@ -221,7 +237,10 @@ pub(crate) fn run(args: &Args, format: Format) -> Result<Output, Failure> {
         let mut source = match (&schema, &args.source.regex) {
             (Some(schema), _) => json!({"schema": schema}),
             (None, Some(regex)) => json!({"regex": regex}),
-            (None, None) => json!({}),
+            (None, None) => match &args.source.grammar {
+                Some(path) => json!({"grammar": path}),
+                None => json!({}),
+            },
         };
         if !tools.is_empty() {
             source["tools"] = json!(tools);
@@ -269,6 +288,7 @@ enum Bound {
     Schema(Arc<Index<SchemaAutomaton>>),
     Regex(Arc<Index>),
     Tags(Arc<Index<TagAutomaton>>),
+    Grammar(Arc<Index<GrammarAutomaton>>),
 }
 
 impl Compiled {
@@ -290,6 +310,10 @@ impl Compiled {
                 let config = Config::default();
                 let index = Index::with_config(regex, vocabulary, &config, &lazy);
                 Bound::Regex(Arc::new(index.map_err(fail)?))
+            }
+            Rule::Grammar(automaton) => {
+                let index = Index::lazy(automaton.clone(), vocabulary, &lazy);
+                Bound::Grammar(Arc::new(index.map_err(fail)?))
             }
         };
         Ok(Compiled {
@@ -318,13 +342,14 @@ impl Compiled {
         })
     }
 
-    /// The states of a regular expression's automaton, the nodes of a schema's,
-    /// or the parts of structural tags.
+    /// The states of a regular expression's automaton or of a grammar's parser, the nodes of
+    /// a schema's automaton, or the parts of structural tags.
     pub(crate) fn size(&self) -> (usize, &'static str) {
         match &self.index {
             Bound::Schema(index) => (index.automaton().nodes(), "nodes"),
             Bound::Regex(index) => (index.automaton().state_count(), "states"),
             Bound::Tags(index) => (index.automaton().parts(), "parts"),
+            Bound::Grammar(index) => (index.automaton().parser_states(), "states"),
         }
     }
 
@@ -333,6 +358,7 @@ impl Compiled {
             Bound::Schema(index) => Box::new(Guide::new(index.clone())),
             Bound::Regex(index) => Box::new(Guide::new(index.clone())),
             Bound::Tags(index) => Box::new(Guide::new(index.clone())),
+            Bound::Grammar(index) => Box::new(Guide::new(index.clone())),
         }
     }
 
@@ -341,6 +367,7 @@ impl Compiled {
             Bound::Schema(index) => index.stats(),
             Bound::Regex(index) => index.stats(),
             Bound::Tags(index) => index.stats(),
+            Bound::Grammar(index) => index.stats(),
         }
     }
 }

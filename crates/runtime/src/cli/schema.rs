@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::Value;
+use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
     self, AnyValue, Caps, Escapes, Formats, OpenObjects, ParseOptions, PropertyOrder, Recursion,
@@ -194,6 +195,8 @@ pub(crate) enum Rule {
     Schema(Box<SchemaAutomaton>, Value),
     /// A regular expression for the whole.
     Regex(String),
+    /// A grammar for the whole.
+    Grammar(GrammarAutomaton),
 }
 
 impl Rule {
@@ -201,7 +204,7 @@ impl Rule {
     pub(crate) fn schema(&self) -> Option<&Value> {
         match self {
             Rule::Schema(_, schema) => Some(schema),
-            Rule::Regex(_) => None,
+            Rule::Regex(_) | Rule::Grammar(_) => None,
         }
     }
 }
