@@ -89,6 +89,11 @@ impl Lexer {
         lexer
     }
 
+    /// Bytes that it takes, about.
+    pub(crate) fn memory(&self) -> usize {
+        4 * self.next.len() + 9 * self.terminal.len()
+    }
+
     /// How many classes of bytes there are.
     pub(crate) fn width(&self) -> usize {
         self.bytes.len()

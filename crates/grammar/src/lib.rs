@@ -75,12 +75,20 @@ impl Dialect {
         }
     }
 
-    /// The dialect that a text looks like: `::=` is GBNF's, and whoever has `start:` writes
-    /// Lark.
+    /// The dialect that a text looks like: without `::=` it is Lark. With it, names, options or
+    /// calls that GBNF does not have make it EBNF.
     pub fn guess(text: &str) -> Dialect {
-        match text.contains("::=") {
-            true => Dialect::Gbnf,
-            false => Dialect::Lark,
+        if !text.contains("::=") {
+            return Dialect::Lark;
+        }
+        let names = text.lines().filter_map(|line| line.split_once("::="));
+        let mut names = names.map(|(name, _)| name);
+        let has_call = ["Regex(", "Substring(", "TagDispatch("]
+            .iter()
+            .any(|call| text.contains(call));
+        match has_call || names.any(|name| name.contains(['_', '.', '['])) {
+            true => Dialect::Ebnf,
+            false => Dialect::Gbnf,
         }
     }
 }

@@ -5,7 +5,7 @@ use fsm_index::{
     ByteAutomaton, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, MAX_COMPLETION,
     Place, Scope, SpecialId, SpecialTokens,
 };
-use schema_regex::automaton::Scratch as JsonScratch;
+use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch};
 
 use crate::cfg::{Cfg, Nonterminal};
 use crate::finish::Said;
@@ -79,17 +79,14 @@ impl Drop for Scratch {
 }
 
 impl Inner {
-    pub(crate) fn json_scratch(&self, terminal: u32) -> JsonScratch {
+    pub(crate) fn json_scratch(&self, terminal: u32, automaton: &SchemaAutomaton) -> JsonScratch {
         let mut pool = self
             .json_pool
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match pool.iter().position(|known| known.0 == terminal) {
             Some(at) => pool.swap_remove(at).1,
-            None => match &self.cfg.terminals[terminal as usize].matter {
-                crate::cfg::Matter::Json(automaton) => automaton.scratch(),
-                _ => unreachable!("only JSON has a scratch of its own"),
-            },
+            None => automaton.scratch(),
         }
     }
 
@@ -187,6 +184,19 @@ impl GrammarAutomaton {
         let caches = scratch.caches();
         let config = caches.load(&state.0, &self.inner);
         caches.expected(config, &self.inner)
+    }
+
+    /// Bytes that it takes, about: its tables, and what scratches that are not in use have
+    /// learnt.
+    pub fn memory(&self) -> usize {
+        let states = self.inner.tables.states.iter().map(|state| {
+            100 + 8 * (state.shifts.len() + state.gotos.len() + state.reduces.len())
+                + 16 * state.finishes.len()
+        });
+        let pool = self.inner.pool.lock();
+        let pool = pool.unwrap_or_else(PoisonError::into_inner);
+        let learnt = pool.iter().map(|caches| caches.bytes);
+        states.chain(learnt).sum::<usize>() + self.inner.lexer.memory()
     }
 
     /// Whether greedy lexing may forbid what must come, so that each step is looked at.

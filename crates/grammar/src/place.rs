@@ -101,6 +101,9 @@ impl Inner {
     /// A terminal by its name, or its text.
     fn shown(&self, terminal: u32) -> String {
         let own = &self.cfg.terminals[terminal as usize];
+        if self.cfg.ignored.contains(&Some(terminal)) {
+            return "ignored text".to_owned();
+        }
         match (&own.matter, own.name.is_empty()) {
             (Matter::Special(special), _) => self.cfg.specials[*special as usize].to_string(),
             (_, true) => "a text".to_owned(),

@@ -327,7 +327,7 @@ impl Caches {
             return 0;
         };
         let mut next = state.clone();
-        let mut scratch = inner.json_scratch(terminal);
+        let mut scratch = inner.json_scratch(terminal, automaton);
         let is_alive = automaton.advance(&mut next, &[byte], &mut scratch).is_ok();
         inner.give_json_scratch(terminal, scratch);
         let next = match is_alive {
