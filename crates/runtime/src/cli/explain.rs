@@ -13,13 +13,8 @@ use super::{Failure, Output, Verdict, grammar, ledger};
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A file with a JSON Schema, `-` for standard input.
-    #[arg(long, value_name = "FILE", required_unless_present = "grammar")]
-    schema: Option<PathBuf>,
-
-    /// A file with a grammar, `-` for standard input.
-    #[arg(long, value_name = "FILE", conflicts_with = "schema")]
-    grammar: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
 
     #[command(flatten)]
     notation: Notation,
@@ -32,10 +27,22 @@ pub(crate) struct Args {
     options: SchemaOptions,
 }
 
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// A file with a JSON Schema, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// A file with a grammar, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    grammar: Option<PathBuf>,
+}
+
 /// The ledger of the schema automaton, which is what `generate`, `chat` and
 /// `check` run; and whether a regular expression can say the same.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let path = match (&args.schema, &args.grammar) {
+    let path = match (&args.source.schema, &args.source.grammar) {
         (_, Some(grammar)) => {
             return grammar::explain(grammar, &args.notation, args.input.as_deref());
         }
