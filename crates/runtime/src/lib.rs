@@ -7,6 +7,8 @@
 #[cfg(feature = "chat")]
 pub use chat_template;
 pub use fsm_index;
+#[cfg(feature = "grammars")]
+pub use grammar;
 pub use response_parser;
 pub use schema_regex;
 #[cfg(feature = "tools")]
