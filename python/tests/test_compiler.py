@@ -107,6 +107,34 @@ def test_regexes_and_choices(compiler: Compiler) -> None:
         compiler.choice([])
 
 
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("gbnf", 'root ::= [0-9]+ ("+" root)?'),
+        ("ebnf", 'root ::= one_number ("+" root)?\none_number ::= Regex("[0-9]+")'),
+        ("lark", 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/'),
+        ("lark-splits", 'start: start "+" start | /[0-9]+/'),
+        ("lark-ascii", "start: /\\d+/ (\"+\" /\\d+/)*"),
+        ("regex", "[0-9]+(?:[+][0-9]+)*"),
+    ],
+)
+def test_grammars(compiler: Compiler, dialect: Any, text: str) -> None:
+    constraint = compiler.grammar(text, dialect=dialect)
+    assert constraint.kind == "grammar"
+    assert constraint.is_match("1+22") and not constraint.is_match("1+")
+    if dialect in ("gbnf", "ebnf", "lark"):
+        assert compiler.grammar(text).is_match("1+22")
+    assert compiler.submit_grammar(text, dialect=dialect).result().is_match("3")
+
+
+def test_grammars_are_refused_by_line(compiler: Compiler) -> None:
+    with pytest.raises(TokenmoldError, match="line 2, column 7: in `a`") as error:
+        compiler.grammar("root ::= a\na ::= b", dialect="gbnf")
+    assert error.value.kind == "name"
+    with pytest.raises(TokenmoldError, match="no dialect `yacc`"):
+        compiler.grammar("a", dialect="yacc")  # type: ignore[arg-type]
+
+
 def test_structural_tags(compiler: Compiler) -> None:
     tag = {
         "type": "structural_tag",
@@ -207,6 +235,7 @@ def test_constraints_travel(vocabulary: Vocabulary, compiler: Compiler) -> None:
         compiler.json_schema({"type": "integer"}, order="any"),
         compiler.regex("[0-9]+"),
         compiler.choice(["12"]),
+        compiler.grammar("root ::= [0-9] root?"),
         compiler.response_format("hermes"),
     ):
         for other in (

@@ -144,7 +144,7 @@ def test_what_is_asked(backend: Any, tokenizer: Any, kind: str, text: str, right
         ("json", '{"type": "objekt"}', "objekt"),
         ("json", "{", "JSON"),
         ("regex", "(a", ""),
-        ("ebnf", 'root ::= "a"', "EBNF"),
+        ("ebnf", 'root ::= "a', "line 1"),
         ("structural_tag", "{}", ""),
         ("structural_tag", "[]", ""),
         ("structural_tag", '{"structures": [{}], "triggers": []}', "begin"),

@@ -80,6 +80,8 @@ SPECIFICATIONS = [
     (Options.JSON_OBJECT, "", '{"a": [1, null]}', "[1]"),
     (Options.REGEX, "[0-9]{2}-x", "17-x", "7-x"),
     (Options.CHOICE, json.dumps(["yes", "no (maybe)", "né"]), "no (maybe)", "maybe"),
+    (Options.GRAMMAR, 'root ::= "1" ("+" root)?', "1+1", "1+"),
+    (Options.GRAMMAR, 'start: NUMBER ("+" NUMBER)*\nNUMBER: /[0-9]+/', "12+3", "+3"),
     (
         Options.STRUCTURAL_TAG,
         json.dumps(
@@ -198,7 +200,8 @@ def validate(
         ({"regex": "(a"}, ""),
         ({"regex": "(?=a)b"}, ""),
         ({"choice": []}, "choice"),
-        ({"grammar": 'root ::= "a"'}, "grammar"),
+        ({"grammar": 'root ::= "a'}, "line 1"),
+        ({"grammar": "start: /a(?=b)/"}, "look-around"),
         ({"structural_tag": "{}"}, ""),
         ({"structural_tag": "not JSON"}, ""),
         ({"structural_tag": '{"type": "structural_tag", "format": {"type": "gadget"}}'}, "gadget"),

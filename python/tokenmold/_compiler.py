@@ -15,6 +15,7 @@ from ._tokenmold import Constraint, ResponseTemplate
 Whitespace: TypeAlias = Literal["flexible", "single", "compact"]
 Order: TypeAlias = Literal["declared", "any"]
 Calls: TypeAlias = Literal["any", "required", "one", "at_most_one", "none"]
+Dialect: TypeAlias = Literal["gbnf", "ebnf", "lark", "lark-splits", "lark-ascii", "regex"]
 Reasoning: TypeAlias = Literal["absent", "optional", "required"]
 
 
@@ -76,6 +77,16 @@ class Compiler(_tokenmold.Compiler):
         """One of some texts."""
         return self._choice(list(texts))
 
+    def grammar(self, text: str, *, dialect: Dialect | None = None) -> Constraint:
+        """A text of a context-free grammar.
+
+        ``dialect`` is how it is written: ``"gbnf"`` as llama.cpp reads it, ``"ebnf"`` as XGrammar does,
+        ``"lark"`` as llguidance and OpenAI's custom tools do; ``"lark-splits"`` and ``"lark-ascii"`` are
+        Lark as its own package and XGrammar read it, ``"regex"`` is a regular expression. Without it the
+        text tells.
+        """
+        return self._grammar(text, dialect)
+
     def structural_tag(self, tag: Any) -> Constraint:
         """A structural tag as servers exchange it: its JSON, a dict, or a pydantic model of it."""
         return self._structural_tag(_json_of(tag))
@@ -136,6 +147,10 @@ class Compiler(_tokenmold.Compiler):
         """As :meth:`choice`, on another thread."""
         listed = list(texts)
         return self._submit(lambda: self.choice(listed))
+
+    def submit_grammar(self, text: str, *, dialect: Dialect | None = None) -> Future[Constraint]:
+        """As :meth:`grammar`, on another thread."""
+        return self._submit(lambda: self.grammar(text, dialect=dialect))
 
     def submit_structural_tag(self, tag: Any) -> Future[Constraint]:
         """As :meth:`structural_tag`, on another thread."""

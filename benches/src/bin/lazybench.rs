@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use fsm_index::{
-    ByteAutomaton, Config, Dfa, Fill, Guide, Index, IndexConfig, JSON_TEXT, TextRuns, TokenId,
+    Config, Dfa, Fill, Guide, Index, IndexConfig, JSON_TEXT, PlainText, TextRuns, TokenId,
     Vocabulary,
 };
 use json_like::{At, JsonLike, State};
@@ -56,7 +56,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let start = Instant::now();
     vocabulary.prepare(JSON_TEXT);
     let automaton = JsonLike::default();
-    vocabulary.prepare(automaton.text_class(fsm_index::ClassId(1)));
+    vocabulary.prepare(automaton.class(fsm_index::ClassId(1)));
     println!("{path}: cut by two classes in {:.1?}", start.elapsed());
 
     let walk = whole_walk(&vocabulary)?;

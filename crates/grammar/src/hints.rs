@@ -16,6 +16,12 @@ const END: u32 = u32::MAX;
 impl Caches {
     /// Begins to count how far down a walk looks.
     pub(crate) fn begin_walk(&mut self, config: u32) {
+        self.top = self.height(config);
+        self.least = self.top;
+    }
+
+    /// The height of the stacks of a configuration.
+    pub(crate) fn height(&self, config: u32) -> u32 {
         let own = &self.configs[config as usize];
         let fronts = own
             .threads
@@ -23,11 +29,8 @@ impl Caches {
             .map(|thread| thread.front)
             .chain([own.fresh]);
         let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
-        self.top = nodes
-            .map(|&node| self.nodes.get(node).height)
-            .max()
-            .unwrap_or(0);
-        self.least = self.top;
+        let heights = nodes.map(|&node| self.nodes.get(node).height);
+        heights.max().unwrap_or(0)
     }
 
     /// How many levels were looked at: by heights, which count no fewer than there are.
@@ -35,14 +38,10 @@ impl Caches {
         (self.top - self.least.min(self.top)) as usize + 1
     }
 
-    /// Whether keys can tell what masks depend on. A search for the end looks at all of the
-    /// stacks, and places in JSON have no names.
-    pub(crate) fn top_tells(&self, config: u32, inner: &Inner) -> bool {
-        let threads = &self.configs[config as usize].threads;
-        !inner.checks_live
-            && threads
-                .iter()
-                .all(|thread| self.json_of(thread.place).is_none())
+    /// Whether keys can tell what masks depend on: places in JSON have no names.
+    pub(crate) fn top_tells(&self, config: u32) -> bool {
+        let mut threads = self.configs[config as usize].threads.iter();
+        threads.all(|thread| self.json_of(thread.place).is_none())
     }
 
     /// Appends a key of so many levels.
@@ -53,7 +52,7 @@ impl Caches {
         inner: &Inner,
         out: &mut Vec<u32>,
     ) -> bool {
-        if config == 0 || !self.top_tells(config, inner) {
+        if config == 0 || !self.top_tells(config) {
             return false;
         }
         let before = out.len();
@@ -114,9 +113,9 @@ impl Caches {
 
     /// Where a byte leads, if the topmost nodes alone tell.
     pub(crate) fn step_on_top(&mut self, config: u32, byte: u8, inner: &Inner) -> Option<u32> {
-        let before = self.least;
+        let before = std::mem::replace(&mut self.least, u32::MAX);
         let next = self.step(config, byte, inner);
-        self.least = before;
-        (self.looks(config, byte, inner) >= self.top).then_some(next)
+        let looked = std::mem::replace(&mut self.least, before);
+        (looked >= self.top).then_some(next)
     }
 }

@@ -89,6 +89,11 @@ impl Lexer {
         lexer
     }
 
+    /// Bytes that it takes, about.
+    pub(crate) fn memory(&self) -> usize {
+        4 * self.next.len() + 9 * self.terminal.len()
+    }
+
     /// How many classes of bytes there are.
     pub(crate) fn width(&self) -> usize {
         self.bytes.len()
@@ -132,14 +137,18 @@ impl Lexer {
         }
     }
 
+    /// The class that leads nearest to acceptance, and where it leads.
+    pub(crate) fn nearer(&self, state: u32) -> Option<(u32, u8)> {
+        let classes = 0..=(self.width() - 1) as u8;
+        let ways = classes.map(|class| (self.step(state, class), class));
+        let alive = ways.filter(|way| way.0 != 0);
+        alive.min_by_key(|way| (self.distance[way.0 as usize], way.1))
+    }
+
     /// Appends a shortest text from a state to acceptance.
     pub(crate) fn finish(&self, mut state: u32, out: &mut Vec<u8>) {
         while self.distance[state as usize] != 0 {
-            let classes = 0..=(self.width() - 1) as u8;
-            let ways = classes.map(|class| (self.step(state, class), class));
-            let alive = ways.filter(|way| way.0 != 0);
-            let best = alive.min_by_key(|way| (self.distance[way.0 as usize], way.1));
-            let Some((next, class)) = best else {
+            let Some((next, class)) = self.nearer(state) else {
                 return; // Only the dead state has no way on.
             };
             out.push(self.bytes[usize::from(class)]);

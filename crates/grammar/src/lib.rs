@@ -16,12 +16,14 @@ mod lr;
 mod machine;
 mod macros;
 mod patterns;
+mod place;
 mod reader;
 mod regular;
 mod run;
 mod stack;
 mod state;
 mod table;
+mod text;
 
 use std::fmt;
 use std::str::FromStr;
@@ -73,12 +75,20 @@ impl Dialect {
         }
     }
 
-    /// The dialect that a text looks like: `::=` is GBNF's, and whoever has `start:` writes
-    /// Lark.
+    /// The dialect that a text looks like: without `::=` it is Lark. With it, names, options or
+    /// calls that GBNF does not have make it EBNF.
     pub fn guess(text: &str) -> Dialect {
-        match text.contains("::=") {
-            true => Dialect::Gbnf,
-            false => Dialect::Lark,
+        if !text.contains("::=") {
+            return Dialect::Lark;
+        }
+        let names = text.lines().filter_map(|line| line.split_once("::="));
+        let mut names = names.map(|(name, _)| name);
+        let has_call = ["Regex(", "Substring(", "TagDispatch("]
+            .iter()
+            .any(|call| text.contains(call));
+        match has_call || names.any(|name| name.contains(['_', '.', '['])) {
+            true => Dialect::Ebnf,
+            false => Dialect::Gbnf,
         }
     }
 }
@@ -118,7 +128,7 @@ pub struct Config {
     /// States of the automata of all terminals together, 1 KiB each while they are put
     /// together. Default 200,000.
     pub max_states: usize,
-    /// The count of one repetition of something that is no terminal. Default 10,000.
+    /// The count of one repetition of something that is no terminal. Default 1,000,000.
     pub max_count: usize,
     /// States of the parser. Default 100,000.
     pub max_parser_states: usize,
@@ -136,7 +146,7 @@ impl Default for Config {
             max_text_bytes: 4 << 20,
             max_terminal_states: 50_000,
             max_states: 200_000,
-            max_count: 10_000,
+            max_count: 1_000_000,
             max_parser_states: 100_000,
             max_work: 40_000_000,
             max_cache_bytes: 64 << 20,

@@ -2,18 +2,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, Cursor, Description, Horizon, KeyLanguage, Scope, SpecialId, SpecialTokens,
-    Stack, TopText,
+    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Lexicon, Place, PlainText,
+    Scope, SpecialId, SpecialTokens, Stack,
 };
-use schema_regex::automaton::Scratch as JsonScratch;
+use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch};
 
-use crate::cfg::Cfg;
+use crate::cfg::{Cfg, Nonterminal};
 use crate::finish::Said;
-use crate::greedy;
+use crate::greedy::proof::{self, Proof};
 use crate::lexer::Lexer;
 use crate::lr::{self, Tables};
 use crate::run::Caches;
 use crate::state::Saved;
+use crate::text::Classes;
 use crate::{Config, Error, ErrorKind};
 
 /// What a grammar is compiled to: a machine over bytes with stacks that share their parts.
@@ -21,7 +22,10 @@ use crate::{Config, Error, ErrorKind};
 /// Cloning it costs nothing. Memory: the tables of its parser and of its terminals, and what
 /// its scratches have seen, each within [`Config::max_cache_bytes`].
 #[derive(Clone)]
-pub struct GrammarAutomaton(pub(crate) Arc<Inner>);
+pub struct GrammarAutomaton {
+    inner: Arc<Inner>,
+    start: State,
+}
 
 pub(crate) struct Inner {
     pub(crate) cfg: Cfg,
@@ -29,12 +33,15 @@ pub(crate) struct Inner {
     pub(crate) tables: Tables,
     /// Whether greedy lexing may leave something that cannot be finished.
     pub(crate) checks_live: bool,
+    pub(crate) proof: Proof,
+    pub(crate) classes: Classes,
+    /// By nonterminal: the line of its rule, from 1; 0 where there is none.
+    pub(crate) lines: Box<[usize]>,
     pub(crate) max_cache_bytes: usize,
     /// What scratches have learnt that were given back.
     #[allow(clippy::vec_box, reason = "a scratch takes its box as it is")]
     pool: Mutex<Vec<Box<Caches>>>,
     json_pool: Mutex<Vec<(u32, JsonScratch)>>,
-    start: Option<Arc<Saved>>,
 }
 
 /// Scratches that are kept for the next walk.
@@ -72,17 +79,14 @@ impl Drop for Scratch {
 }
 
 impl Inner {
-    pub(crate) fn json_scratch(&self, terminal: u32) -> JsonScratch {
+    pub(crate) fn json_scratch(&self, terminal: u32, automaton: &SchemaAutomaton) -> JsonScratch {
         let mut pool = self
             .json_pool
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match pool.iter().position(|known| known.0 == terminal) {
             Some(at) => pool.swap_remove(at).1,
-            None => match &self.cfg.terminals[terminal as usize].matter {
-                crate::cfg::Matter::Json(automaton) => automaton.scratch(),
-                _ => unreachable!("only JSON has a scratch of its own"),
-            },
+            None => automaton.scratch(),
         }
     }
 
@@ -102,19 +106,27 @@ impl GrammarAutomaton {
         let lexer = Lexer::new(&cfg);
         let least = lexer.least(&cfg);
         let tables = lr::build(&cfg, least, config.max_parser_states, config.max_work)?;
-        let conflict = match cfg.is_greedy {
-            true => greedy::conflict(&cfg, &lexer),
-            false => None,
+        let proof = match cfg.is_greedy {
+            true => proof::prove(&cfg, &lexer, &tables),
+            false => Proof::without(&cfg),
         };
+        let breaks: Vec<usize> = text.match_indices('\n').map(|found| found.0).collect();
+        let line = |rule: &Nonterminal| match rule.name.is_empty() {
+            true => 0,
+            false => breaks.partition_point(|&at| at < rule.at) + 1,
+        };
+        let lines = cfg.rules.iter().map(line).collect();
         let mut inner = Inner {
-            cfg,
+            lines,
             lexer,
             tables,
-            checks_live: conflict.is_some(),
+            checks_live: cfg.is_greedy && !proof.is_whole,
+            proof,
+            classes: Classes::default(),
+            cfg,
             max_cache_bytes: config.max_cache_bytes,
             pool: Mutex::default(),
             json_pool: Mutex::default(),
-            start: None,
         };
         let mut caches = Box::new(Caches::new());
         let begin = caches.begin(&inner);
@@ -124,7 +136,7 @@ impl GrammarAutomaton {
                     .to_owned(),
                 None,
             );
-            if let Some(conflict) = conflict.flatten() {
+            if let Some(conflict) = inner.proof.conflict {
                 let [first, second] =
                     [conflict.first, conflict.second].map(|t| &inner.cfg.terminals[t as usize]);
                 message.push_str(&format!(
@@ -139,9 +151,12 @@ impl GrammarAutomaton {
                 None => error,
             });
         }
-        inner.start = Some(caches.save(begin, &inner));
+        let start = State(caches.save(begin, &inner));
         inner.pool = Mutex::new(vec![caches]);
-        Ok(GrammarAutomaton(Arc::new(inner)))
+        Ok(GrammarAutomaton {
+            inner: Arc::new(inner),
+            start,
+        })
     }
 
     /// Whether a text is admitted as a whole.
@@ -154,33 +169,50 @@ impl GrammarAutomaton {
 
     /// How many states the parser has.
     pub fn parser_states(&self) -> usize {
-        self.0.tables.states.len()
+        self.inner.tables.states.len()
     }
 
     /// How many terminals there are.
     pub fn terminals(&self) -> usize {
-        self.0.cfg.terminals.len()
+        self.inner.cfg.terminals.len()
+    }
+
+    /// The lexemes that may come at a state, or go on there: names of terminals, or their
+    /// texts.
+    pub fn expected(&self, state: &State) -> Vec<String> {
+        let mut scratch = self.scratch();
+        let caches = scratch.caches();
+        let config = caches.load(&state.0, &self.inner);
+        caches.expected(config, &self.inner)
+    }
+
+    /// Bytes that it takes, about: its tables, and what scratches that are not in use have
+    /// learnt.
+    pub fn memory(&self) -> usize {
+        let states = self.inner.tables.states.iter().map(|state| {
+            100 + 8 * (state.shifts.len() + state.gotos.len() + state.reduces.len())
+                + 16 * state.finishes.len()
+        });
+        let pool = self.inner.pool.lock();
+        let pool = pool.unwrap_or_else(PoisonError::into_inner);
+        let learnt = pool.iter().map(|caches| caches.bytes);
+        states.chain(learnt).sum::<usize>() + self.inner.lexer.memory()
     }
 
     /// Whether greedy lexing may forbid what must come, so that each step is looked at.
     pub fn checks_ends(&self) -> bool {
-        self.0.checks_live
+        self.inner.checks_live
     }
 
     /// What leads to the end.
     fn way(&self, state: &State) -> Vec<Said> {
         let mut scratch = self.scratch();
         let caches = scratch.caches();
-        let config = caches.load(&state.0, &self.0);
-        let way = match self.0.checks_live {
-            true => caches.greedy_way(config, &self.0),
-            // Where nothing is forbidden that must come, a way can still be: another is.
-            false => match caches.way(config, &self.0) {
-                Some(way) if !self.0.cfg.is_greedy || caches.follow(config, &way, &self.0) => {
-                    Some(way)
-                }
-                _ => caches.greedy_way(config, &self.0),
-            },
+        let config = caches.load(&state.0, &self.inner);
+        // Under greedy lexing the shortest way may be forbidden: another is open then.
+        let way = match self.inner.cfg.is_greedy {
+            true => caches.greedy_way(config, &self.inner),
+            false => caches.way(config, &self.inner),
         };
         way.unwrap_or_default()
     }
@@ -193,18 +225,19 @@ impl ByteAutomaton for GrammarAutomaton {
     const STEPS_ARE_CHEAP: bool = true;
 
     fn scratch(&self) -> Scratch {
-        let mut pool = self.0.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = self
+            .inner
+            .pool
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Scratch {
             caches: Some(pool.pop().unwrap_or_else(|| Box::new(Caches::new()))),
-            home: self.0.clone(),
+            home: self.inner.clone(),
         }
     }
 
     fn start(&self) -> State {
-        match &self.0.start {
-            Some(start) => State(start.clone()),
-            None => unreachable!("a grammar that was built has a start"),
-        }
+        self.start.clone()
     }
 
     fn is_accepting(&self, state: &State) -> bool {
@@ -213,14 +246,14 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
         let caches = scratch.caches();
-        let mut at = caches.load(&state.0, &self.0);
+        let mut at = caches.load(&state.0, &self.inner);
         for (offset, &byte) in bytes.iter().enumerate() {
-            at = caches.step(at, byte, &self.0);
+            at = caches.step(at, byte, &self.inner);
             if at == 0 {
                 return Err(offset);
             }
         }
-        *state = State(caches.save(at, &self.0));
+        *state = State(caches.save(at, &self.inner));
         Ok(())
     }
 
@@ -236,18 +269,18 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
         let caches = scratch.caches();
-        let config = caches.load(&state.0, &self.0);
+        let config = caches.load(&state.0, &self.inner);
         caches.begin_walk(config);
         Cursor(config)
     }
 
     #[inline]
     fn step(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Cursor {
-        Cursor(scratch.caches().step(cursor.0, byte, &self.0))
+        Cursor(scratch.caches().step(cursor.0, byte, &self.inner))
     }
 
     fn specials(&self) -> Option<&dyn SpecialTokens<State, Scratch>> {
-        (!self.0.cfg.specials.is_empty()).then_some(self)
+        (!self.inner.cfg.specials.is_empty()).then_some(self)
     }
 
     fn key(
@@ -260,7 +293,8 @@ impl ByteAutomaton for GrammarAutomaton {
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         // States of parsers have numbers of this grammar alone.
-        let known = scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.0, out);
+        let known =
+            scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.inner, out);
         known.then_some(KeyLanguage::OWN)
     }
 
@@ -270,14 +304,33 @@ impl ByteAutomaton for GrammarAutomaton {
         _horizon: Horizon<'_>,
         scratch: &mut Scratch,
     ) -> Description {
-        match scratch.caches().top_tells(cursor.0, &self.0) {
-            true => Description::Top(TopText::default()),
-            false => Description::Unknown,
-        }
+        scratch.caches().describe(cursor.0, &self.inner)
+    }
+
+    fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
+        Some(self)
+    }
+
+    fn place(&self, state: &State) -> Option<Place> {
+        let mut scratch = self.scratch();
+        let caches = scratch.caches();
+        let config = caches.load(&state.0, &self.inner);
+        Some(caches.place(config, &self.inner))
     }
 
     fn stack(&self) -> Option<&dyn Stack<Scratch>> {
         Some(self)
+    }
+}
+
+impl PlainText<Scratch> for GrammarAutomaton {
+    /// Nothing is the same in all grammars.
+    fn lexicon(&self) -> Lexicon {
+        Lexicon::default()
+    }
+
+    fn class(&self, class: ClassId) -> &[(u32, u32)] {
+        self.inner.classes.get(class)
     }
 }
 
@@ -292,7 +345,7 @@ impl Stack<Scratch> for GrammarAutomaton {
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
         scratch
             .caches()
-            .step_on_top(cursor.0, byte, &self.0)
+            .step_on_top(cursor.0, byte, &self.inner)
             .map(Cursor)
     }
 }
@@ -305,7 +358,7 @@ impl PartialEq for State {
 
 impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     fn names(&self) -> &[Box<str>] {
-        &self.0.cfg.specials
+        &self.inner.cfg.specials
     }
 
     fn allowed(&self, state: &State, out: &mut Vec<SpecialId>) {
@@ -315,12 +368,12 @@ impl SpecialTokens<State, Scratch> for GrammarAutomaton {
     fn advance(&self, state: &mut State, special: SpecialId) -> bool {
         let mut scratch = self.scratch();
         let caches = scratch.caches();
-        let at = caches.load(&state.0, &self.0);
-        let next = caches.step_special(at, special.0, &self.0);
-        if next == 0 || self.0.checks_live && !caches.is_live(next, &self.0) {
+        let at = caches.load(&state.0, &self.inner);
+        let next = caches.step_special(at, special.0, &self.inner);
+        if next == 0 || self.inner.checks_live && !caches.is_live(next, &self.inner) {
             return false;
         }
-        *state = State(caches.save(next, &self.0));
+        *state = State(caches.save(next, &self.inner));
         true
     }
 

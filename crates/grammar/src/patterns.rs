@@ -1,5 +1,9 @@
 //! Regular expressions of grammars, as `regex-syntax` reads them.
 
+use regex_syntax::ast::{
+    self, Ast, ClassBracketed, ClassSet, ClassSetItem, ClassSetUnion, Literal, LiteralKind, Span,
+};
+
 use crate::{Error, ErrorKind};
 
 /// What a dialect means by a regular expression.
@@ -27,8 +31,6 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
         true => pattern.strip_prefix("(?i)").unwrap_or(pattern),
         false => pattern,
     };
-    // The first end of a range in a class, if what was read last may be one.
-    let mut range_from: Option<char> = None;
     let unsupported = |what: &str| {
         Err(Error::new(
             ErrorKind::Unsupported,
@@ -48,7 +50,6 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     while let Some((at, c)) = chars.next() {
         let was_quantified = std::mem::replace(&mut is_quantified, false);
         let begins = std::mem::replace(&mut class_begins, false);
-        let was_from = range_from.take();
         match c {
             '\\' => match chars.next() {
                 None => out.push('\\'),
@@ -90,17 +91,8 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                         u32::from(letter.to_ascii_uppercase()) & 31
                     ));
                 }
-                Some((_, 'x')) if folds && hex_letter(&inner[at + 2..]).is_some() => {
-                    let letter = hex_letter(&inner[at + 2..]).unwrap_or('x');
-                    chars.next();
-                    chars.next();
-                    if in_class == 0 {
-                        out.push('[');
-                    }
-                    out.extend([letter.to_ascii_lowercase(), letter.to_ascii_uppercase()]);
-                    if in_class == 0 {
-                        out.push(']');
-                    }
+                Some((_, 'p' | 'P')) if reading == Reading::Ascii => {
+                    return unsupported("a Unicode class `\\p`, which this dialect does not have");
                 }
                 Some((_, d)) => {
                     out.push('\\');
@@ -128,29 +120,7 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 out.push(']');
             }
             '-' if in_class > 0 && chars.peek().is_some_and(|c| c.1 == '-') => out.push_str(r"\-"),
-            '-' if folds && in_class > 0 && was_from.is_some() => {
-                out.push(c);
-                let from = was_from.unwrap_or(c);
-                match chars.peek().map(|c| c.1) {
-                    // What is at both ends of a range is folded behind it.
-                    Some(to) if to != ']' && to != '\\' => {
-                        chars.next();
-                        out.push(to);
-                        fold_range(from, to, &mut out);
-                    }
-                    _ => {}
-                }
-            }
-            _ if in_class > 0 => {
-                out.push(c);
-                if folds {
-                    range_from = Some(c);
-                    // A range's first end comes alone; its fold is added with the last.
-                    if chars.peek().is_none_or(|next| next.1 != '-') {
-                        fold_range(c, c, &mut out);
-                    }
-                }
-            }
+            _ if in_class > 0 => out.push(c),
             '(' if inner[at..].starts_with("(?") => {
                 let rest = &inner[at + 2..];
                 if rest.starts_with(['=', '!']) || rest.starts_with("<=") || rest.starts_with("<!")
@@ -217,9 +187,6 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
                 }
             }
             '}' => out.push_str(r"\}"),
-            c if folds && c.is_ascii_alphabetic() => {
-                out.extend(['[', c.to_ascii_lowercase(), c.to_ascii_uppercase(), ']']);
-            }
             _ => out.push(c),
         }
     }
@@ -241,11 +208,12 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     }
     let pattern = format!("({on}{out})");
     let parsed = regex_syntax::ParserBuilder::new()
-        .nest_limit(500)
+        .nest_limit(MAX_NEST)
         .utf8(true)
         .build()
         .parse(&pattern);
     match parsed {
+        Ok(_) if folds => Ok(folded(&pattern)),
         Ok(_) => Ok(pattern),
         Err(error) => {
             let what = match error {
@@ -261,22 +229,101 @@ pub(crate) fn translate(pattern: &str, flags: &str, reading: Reading) -> Result<
     }
 }
 
-/// The letter that two hexadecimal digits mean, if it is one.
-fn hex_letter(rest: &str) -> Option<char> {
-    let code = u8::from_str_radix(rest.get(..2)?, 16).ok()?;
-    Some(char::from(code)).filter(char::is_ascii_alphabetic)
+/// Levels of groups in a regular expression.
+pub(crate) const MAX_NEST: u32 = 500;
+
+/// A well-formed pattern, with each ASCII letter in both cases: what no flag says.
+fn folded(pattern: &str) -> String {
+    let parsed = ast::parse::ParserBuilder::new()
+        .nest_limit(MAX_NEST)
+        .build()
+        .parse(pattern);
+    let Ok(mut tree) = parsed else {
+        return pattern.to_owned();
+    };
+    fold(&mut tree);
+    let mut out = String::new();
+    match ast::print::Printer::new().print(&tree, &mut out) {
+        Ok(()) => out,
+        Err(_) => pattern.to_owned(),
+    }
 }
 
-/// Adds the ASCII letters of a range in their other case, for a class.
-fn fold_range(from: char, to: char, out: &mut String) {
-    let folded = |c: char| match c.is_ascii_lowercase() {
-        true => c.to_ascii_uppercase(),
-        false => c.to_ascii_lowercase(),
+/// Calls in calls, no deeper than [`MAX_NEST`].
+fn fold(tree: &mut Ast) {
+    match tree {
+        Ast::Literal(literal) => {
+            if let Some(other) = other_case(literal.c) {
+                let span = literal.span;
+                let mut letters = ClassSetUnion {
+                    span,
+                    items: Vec::new(),
+                };
+                for c in [literal.c, other] {
+                    letters.push(ClassSetItem::Literal(verbatim(span, c)));
+                }
+                *tree = Ast::class_bracketed(ClassBracketed {
+                    span,
+                    negated: false,
+                    kind: ClassSet::Item(ClassSetItem::Union(letters)),
+                });
+            }
+        }
+        Ast::ClassBracketed(class) => fold_set(&mut class.kind),
+        Ast::Repetition(of) => fold(&mut of.ast),
+        Ast::Group(group) => fold(&mut group.ast),
+        Ast::Alternation(all) => all.asts.iter_mut().for_each(fold),
+        Ast::Concat(all) => all.asts.iter_mut().for_each(fold),
+        _ => {}
+    }
+}
+
+fn fold_set(set: &mut ClassSet) {
+    match set {
+        ClassSet::Item(item) => fold_item(item),
+        ClassSet::BinaryOp(both) => {
+            fold_set(&mut both.lhs);
+            fold_set(&mut both.rhs);
+        }
+    }
+}
+
+fn fold_item(item: &mut ClassSetItem) {
+    let (span, from, to) = match item {
+        ClassSetItem::Literal(literal) => (literal.span, literal.c, literal.c),
+        ClassSetItem::Range(range) => (range.span, range.start.c, range.end.c),
+        ClassSetItem::Bracketed(class) => return fold_set(&mut class.kind),
+        ClassSetItem::Union(all) => return all.items.iter_mut().for_each(fold_item),
+        _ => return,
     };
-    let letters = ('A'..='Z')
-        .chain('a'..='z')
-        .filter(|c| (from..=to).contains(c));
-    out.extend(letters.map(folded));
+    let letters = ('A'..='Z').chain('a'..='z');
+    let others = letters
+        .filter(|c| (from..=to).contains(c))
+        .filter_map(other_case);
+    let mut all = ClassSetUnion {
+        span,
+        items: vec![item.clone()],
+    };
+    all.items
+        .extend(others.map(|c| ClassSetItem::Literal(verbatim(span, c))));
+    *item = ClassSetItem::Union(all);
+}
+
+fn verbatim(span: Span, c: char) -> Literal {
+    Literal {
+        span,
+        kind: LiteralKind::Verbatim,
+        c,
+    }
+}
+
+/// An ASCII letter in its other case.
+fn other_case(c: char) -> Option<char> {
+    match c {
+        'a'..='z' => Some(c.to_ascii_uppercase()),
+        'A'..='Z' => Some(c.to_ascii_lowercase()),
+        _ => None,
+    }
 }
 
 /// A pattern of literal text.

@@ -5,18 +5,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use fsm_index::ByteAutomaton;
+use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
 use crate::cfg::Matter;
 use crate::machine::Inner;
 use crate::stack::{Closing, Nodes};
 use crate::state::{NodeRef, Saved};
+use crate::text::Reading;
 
 /// Not known yet.
 const UNKNOWN: u32 = u32::MAX;
-/// Marks a step that looked at stacks: how far down is kept beside it.
-const LOOKS: u32 = 1 << 31;
 /// Marks the number of a place in JSON.
 const JSON: u32 = 1 << 31;
 
@@ -65,11 +64,23 @@ pub(crate) struct Config {
     /// Under greedy lexing: the stacks if the lexeme ends here.
     ended: u32,
     /// The least height of a node that was looked at for that.
-    ended_least: u32,
-    /// Under greedy lexing: whether a completion was found (1) or not (2).
-    pub(crate) live: u8,
-    row: Box<[u32]>,
+    pub(crate) ended_least: u32,
+    /// Under greedy lexing: whether a completion was found.
+    pub(crate) life: Life,
+    /// The least height of a node that was looked at for that.
+    pub(crate) life_least: u32,
+    /// By class: where it leads, and the least height of a node that was looked at.
+    row: Box<[(u32, u32)]>,
     pub(crate) saved: Option<Arc<Saved>>,
+}
+
+/// Whether a configuration can be finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Unknown,
+    Live,
+    /// No way to the end was found.
+    Stuck,
 }
 
 #[derive(Default)]
@@ -83,8 +94,6 @@ pub(crate) struct Caches {
     config_ids: HashMap<(Box<[Thread]>, u32), u32, FixedState>,
     /// Stacks behind a lexeme of a thread, with the least height that was looked at.
     shifted: HashMap<(u32, u32), (u32, u32), FixedState>,
-    /// By configuration and class: the least height of nodes that a step looked at.
-    looks: HashMap<(u32, u8), u32, FixedState>,
     /// The least height that the step that is being computed has looked at.
     looked: u32,
     /// The least height that a walk has looked at.
@@ -95,6 +104,10 @@ pub(crate) struct Caches {
     json_next: HashMap<(u32, u8), u32, FixedState>,
     json_starts: HashMap<u32, u32>,
     closing: Closing,
+    /// What is known of texts, by configuration.
+    pub(crate) readings: HashMap<u32, Reading, FixedState>,
+    /// By state of a terminal: a class of which any text leads on, with its size.
+    pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
     /// Saved nodes by their address, and by number; the former are kept alive here.
     pub(crate) node_of: HashMap<usize, u32, FixedState>,
     pub(crate) saved_nodes: HashMap<u32, Arc<NodeRef>, FixedState>,
@@ -147,7 +160,8 @@ impl Caches {
             fresh,
             ended: UNKNOWN,
             ended_least: u32::MAX,
-            live: 0,
+            life: Life::Unknown,
+            life_least: u32::MAX,
             row: Box::default(),
             saved: None,
         });
@@ -183,7 +197,7 @@ impl Caches {
         id
     }
 
-    fn lex_step(&mut self, lex: u32, class: u8, inner: &Inner) -> u32 {
+    pub(crate) fn lex_step(&mut self, lex: u32, class: u8, inner: &Inner) -> u32 {
         if lex == 0 {
             return 0;
         }
@@ -313,7 +327,7 @@ impl Caches {
             return 0;
         };
         let mut next = state.clone();
-        let mut scratch = inner.json_scratch(terminal);
+        let mut scratch = inner.json_scratch(terminal, automaton);
         let is_alive = automaton.advance(&mut next, &[byte], &mut scratch).is_ok();
         inner.give_json_scratch(terminal, scratch);
         let next = match is_alive {
@@ -354,53 +368,31 @@ impl Caches {
     pub(crate) fn raw_step(&mut self, config: u32, byte: u8, inner: &Inner) -> u32 {
         let class = inner.lexer.classes[usize::from(byte)];
         match self.configs[config as usize].row.get(usize::from(class)) {
-            Some(&known) if known & LOOKS == 0 => known,
+            Some(&(next, looked)) if next != UNKNOWN => {
+                self.least = self.least.min(looked);
+                next
+            }
             _ => self.long_step(config, byte, class, inner),
         }
     }
 
-    /// A step that is not known, or looks at stacks.
+    /// A step that is not known.
     #[inline(never)]
     fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        if let Some(&known) = self.configs[config as usize].row.get(usize::from(class))
-            && known != UNKNOWN
-        {
-            self.least = self.least.min(self.looks[&(config, class)]);
-            return known & !LOOKS;
-        }
         self.looked = u32::MAX;
         let next = match inner.cfg.is_greedy {
             true => self.step_greedy(config, byte, class, inner),
             false => self.step_splits(config, byte, class, inner),
         };
         let looked = std::mem::replace(&mut self.looked, u32::MAX);
-        let mut entry = next;
-        if looked != u32::MAX {
-            entry |= LOOKS;
-            self.looks.insert((config, class), looked);
-            self.bytes += 24;
-            self.least = self.least.min(looked);
-        }
-        self.remember(config, class, entry, inner);
-        next
-    }
-
-    /// How far down the stacks a step looks, which was taken before.
-    pub(crate) fn looks(&self, config: u32, byte: u8, inner: &Inner) -> u32 {
-        let class = inner.lexer.classes[usize::from(byte)];
-        match self.configs[config as usize].row.get(usize::from(class)) {
-            Some(&known) if known & LOOKS != 0 && known != UNKNOWN => self.looks[&(config, class)],
-            _ => u32::MAX,
-        }
-    }
-
-    fn remember(&mut self, config: u32, class: u8, next: u32, inner: &Inner) {
+        self.least = self.least.min(looked);
         let row = &mut self.configs[config as usize].row;
         if row.is_empty() {
-            *row = vec![UNKNOWN; inner.lexer.width()].into();
-            self.bytes += 4 * inner.lexer.width();
+            *row = vec![(UNKNOWN, u32::MAX); inner.lexer.width()].into();
+            self.bytes += 8 * inner.lexer.width();
         }
-        row[usize::from(class)] = next;
+        row[usize::from(class)] = (next, looked);
+        next
     }
 
     /// Puts a terminal on each stack of a front that takes it.
@@ -601,7 +593,11 @@ impl Caches {
         if ends.is_empty() {
             return 0;
         }
+        self.looked = u32::MAX;
         let front = self.behind(&ends, inner);
+        self.least = self
+            .least
+            .min(std::mem::replace(&mut self.looked, u32::MAX));
         self.between(front, inner)
     }
 }

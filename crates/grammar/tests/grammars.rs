@@ -553,3 +553,116 @@ fn states_outlive_what_scratches_remember() {
         .unwrap();
     assert!(automaton.is_accepting(&early));
 }
+
+/// A count that no automaton holds as states is read by its digits.
+#[test]
+fn large_counts_are_exact() {
+    for (dialect, grammar) in [
+        (Dialect::Ebnf, "root ::= Regex(\"(ab){2,50000}c\")"),
+        (Dialect::LarkAscii, "start: X\nX: /(ab){2,50000}c/"),
+        (Dialect::Lark, "start: (\"a\" \"b\"){2,50000} \"c\""),
+    ] {
+        let automaton = compile(dialect, grammar);
+        for (count, is_taken) in [(1, false), (2, true), (3, true), (4_095, true)] {
+            let text = "ab".repeat(count) + "c";
+            assert_eq!(automaton.accepts(&text), is_taken, "{grammar}: {count}");
+        }
+    }
+    let automaton = compile(
+        Dialect::Ebnf,
+        "root ::= x{2100,2105} \"b\"\nx ::= \"a\" | \"(\" x \")\"",
+    );
+    for count in 2_098..2_108 {
+        let text = "a".repeat(count) + "b";
+        let is_taken = (2_100..=2_105).contains(&count);
+        assert_eq!(automaton.accepts(&text), is_taken, "{count}");
+    }
+}
+
+#[test]
+fn xgrammars_lark_folds_ascii_alone() {
+    takes(
+        Dialect::LarkAscii,
+        r"start: /[\u0041-\u0043x]+/i",
+        &["abc", "CX"],
+        &["d", ""],
+    );
+    takes(
+        Dialect::LarkAscii,
+        r"start: /(?:[^a-c_]k)+\x41é/i",
+        &["dKZkaé", "DkAé"],
+        &["Bka\u{e9}", "dkaÉ", "d\u{212a}aé"],
+    );
+    let error = error(Dialect::LarkAscii, r"start: /\p{L}/i");
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn json_is_read_as_the_dialect_reads_it() {
+    let grammar = |schema: &str| format!("start: %json {schema}");
+    let pattern = grammar(r#"{"type": "string", "pattern": "[ab]"}"#);
+    takes(Dialect::Lark, &pattern, &["\"a\"", "\"xbx\""], &["\"x\""]);
+    takes(
+        Dialect::LarkAscii,
+        &pattern,
+        &["\"a\""],
+        &["\"xbx\"", "\"\\u0061\""],
+    );
+    let object = grammar(r#"{"type": "object", "properties": {"a": {"type": "integer"}}}"#);
+    takes(Dialect::Lark, &object, &["{}", r#"{"a":1,"b":2}"#], &[]);
+    takes(
+        Dialect::LarkAscii,
+        &object,
+        &["{}", r#"{"a":1}"#],
+        &[r#"{"a":1,"b":2}"#],
+    );
+    let either = grammar(r#"{"oneOf": [{"type": "integer"}, {"type": "number"}]}"#);
+    takes(Dialect::Lark, &either, &["1.5"], &["1"]);
+    takes(Dialect::LarkAscii, &either, &["1.5", "1"], &[]);
+}
+
+#[test]
+fn ignored_text_of_a_nested_grammar_ends_it() {
+    let nested = "start: \"[\" %lark {\n start: \"a\" \"b\"\n %ignore \" \"\n } \"]\"";
+    takes(
+        Dialect::LarkAscii,
+        nested,
+        &["[ab]", "[a b  ]"],
+        &["[ab] ", "[ab\n]"],
+    );
+    takes(Dialect::Lark, nested, &["[ab]", "[a b]"], &["[ab ]"]);
+}
+
+#[test]
+fn places_name_rules_and_what_may_come() {
+    let automaton = compile(
+        Dialect::Lark,
+        "start: call\ncall: NAME \"(\" [value (\",\" value)*] \")\"\nvalue: NAME | NUMBER\n\
+         NAME: /[a-z]+/\nNUMBER: /[0-9]+/",
+    );
+    let at = |text: &str| {
+        let mut state = automaton.start();
+        let mut scratch = automaton.scratch();
+        automaton
+            .advance(&mut state, text.as_bytes(), &mut scratch)
+            .unwrap();
+        (automaton.place(&state).unwrap(), automaton.expected(&state))
+    };
+    let (place, expected) = at("");
+    assert_eq!(place.state, "between lexemes");
+    assert_eq!(expected, ["NAME"]);
+    let (place, expected) = at("foo");
+    assert_eq!(place.state, "in NAME");
+    assert_eq!(expected, ["NAME", "\"(\""]);
+    let (place, expected) = at("foo(");
+    let open = "call (line 2): NAME \"(\" \u{2022}";
+    assert!(
+        at("foo(1")
+            .0
+            .locations
+            .iter()
+            .any(|line| line.starts_with(open)),
+        "{place:?}"
+    );
+    assert!(expected.contains(&"NUMBER".to_owned()), "{expected:?}");
+}

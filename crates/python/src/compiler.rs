@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use grammar::Dialect;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
@@ -201,6 +202,12 @@ impl Compiler {
 
     fn _choice(&self, py: Python<'_>, texts: Vec<String>) -> PyResult<Constraint> {
         self.compile(py, &describe::choice(&texts))
+    }
+
+    /// Without a dialect it is the one that the text looks like.
+    fn _grammar(&self, py: Python<'_>, text: &str, dialect: Option<&str>) -> PyResult<Constraint> {
+        let dialect = dialect.unwrap_or_else(|| Dialect::guess(text).name());
+        self.compile(py, &describe::grammar(text, dialect))
     }
 
     fn _structural_tag(&self, py: Python<'_>, tag: &str) -> PyResult<Constraint> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fsm_index::{ByteDfa, Guide, Index, IndexConfig, TokenId};
+use grammar::{Grammar, GrammarAutomaton};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -40,6 +41,7 @@ enum Indexed {
     Schema(Arc<Index<SchemaAutomaton>>),
     Regex(Arc<Index<ByteDfa>>),
     Tags(Arc<Index<TagAutomaton>>),
+    Grammar(Arc<Index<GrammarAutomaton>>),
 }
 
 /// What a saved constraint begins with.
@@ -106,6 +108,20 @@ impl Compiled {
                 }
                 regex(&format!("(?:{})", texts.join("|")))?
             }
+            "grammar" => {
+                let (text, dialect) = (text(description, "text")?, text(description, "dialect")?);
+                let config_of_text = grammar::Config::default();
+                let automaton = match dialect {
+                    "regex" => Grammar::from_regex(text, &config_of_text),
+                    name => name
+                        .parse()
+                        .and_then(|dialect| Grammar::compile(text, dialect, &config_of_text)),
+                };
+                let automaton = automaton.map_err(IntoPython::into_python)?;
+                let index =
+                    Index::lazy(automaton, tokens, &config).map_err(IntoPython::into_python)?;
+                Indexed::Grammar(Arc::new(index))
+            }
             "structural_tag" => {
                 let tag = StructuralTag::from_json(text(description, "tag")?)
                     .map_err(IntoPython::into_python)?;
@@ -133,6 +149,7 @@ impl Compiled {
                 index.stats().row_bytes + index.automaton().parts() * NODE_BYTES + own * TEXT_BYTES
             }
             Indexed::Regex(index) => index.stats().row_bytes + index.automaton().memory(),
+            Indexed::Grammar(index) => index.stats().row_bytes + index.automaton().memory(),
         }
     }
 
@@ -141,6 +158,7 @@ impl Compiled {
             Indexed::Schema(index) => boxed(Guide::new(index.clone()), ends, ignore),
             Indexed::Regex(index) => boxed(Guide::new(index.clone()), ends, ignore),
             Indexed::Tags(index) => boxed(Guide::new(index.clone()), ends, ignore),
+            Indexed::Grammar(index) => boxed(Guide::new(index.clone()), ends, ignore),
         }
     }
 
@@ -326,7 +344,7 @@ impl Constraint {
         PyBytes::new(py, text.as_bytes())
     }
 
-    /// What it was compiled from: `json_schema`, `regex`, `choice`, `structural_tag` or
+    /// What it was compiled from: `json_schema`, `regex`, `choice`, `grammar`, `structural_tag` or
     /// `response_format`.
     #[getter]
     fn kind(&self) -> PyResult<String> {
@@ -346,7 +364,7 @@ impl Constraint {
     fn ledger<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let entries = match &self.compiled.index {
             Indexed::Schema(index) => index.automaton().ledger(),
-            Indexed::Regex(_) | Indexed::Tags(_) => Vec::new(),
+            Indexed::Regex(_) | Indexed::Tags(_) | Indexed::Grammar(_) => Vec::new(),
         };
         let list = PyList::empty(py);
         for Entry {
@@ -421,6 +439,7 @@ impl Constraint {
                 Indexed::Schema(index) => index.automaton().is_match(bytes),
                 Indexed::Tags(index) => index.automaton().is_match(bytes),
                 Indexed::Regex(index) => index.automaton().accepts(bytes),
+                Indexed::Grammar(index) => index.automaton().accepts(bytes),
             })
         })
     }
@@ -452,6 +471,10 @@ pub(crate) mod describe {
 
     pub(crate) fn choice(texts: &[String]) -> Value {
         json!({"kind": "choice", "texts": texts})
+    }
+
+    pub(crate) fn grammar(text: &str, dialect: &str) -> Value {
+        json!({"kind": "grammar", "text": text, "dialect": dialect})
     }
 
     pub(crate) fn structural_tag(tag: &str) -> Value {

@@ -121,6 +121,13 @@ impl IntoPython for structural_tags::Error {
     }
 }
 
+impl IntoPython for grammar::Error {
+    fn into_python(self) -> PyErr {
+        let kind = snake(self.kind());
+        of_kind(&kind, self.to_string())
+    }
+}
+
 impl IntoPython for response_parser::Error {
     fn into_python(self) -> PyErr {
         let said = Said {

@@ -12,6 +12,8 @@ mod readme {}
 #[cfg(feature = "chat")]
 pub use chat_template;
 pub use fsm_index;
+#[cfg(feature = "grammars")]
+pub use grammar;
 pub use response_parser;
 pub use schema_regex;
 #[cfg(feature = "tools")]

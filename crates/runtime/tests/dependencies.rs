@@ -22,6 +22,10 @@ const ALONE: &[(&str, &[&str])] = &[
         &["minijinja", "fsm-index", "schema-regex", "response-parser"],
     ),
     ("fsm-index", &["minijinja", "schema-regex"]),
+    (
+        "grammar",
+        &["minijinja", "response-parser", "structural-tags"],
+    ),
     ("python-compat", &["minijinja", "fsm-index", "regex-syntax"]),
     (
         "response-parser",

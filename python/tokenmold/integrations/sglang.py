@@ -11,9 +11,9 @@ In a program, name the backend before the engine is made::
     register()
     engine = sglang.Engine(model_path=MODEL, grammar_backend="tokenmold")
 
-``json_schema``, ``regex`` and ``structural_tag`` are taken, also behind a reasoning parser; ``ebnf`` is
-refused by name, and so are the settings for white space that are not known here. What cannot be compiled
-ends its request with the reason.
+``json_schema``, ``regex``, ``ebnf`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag``
+are taken, also behind a reasoning parser; the settings for white space that are not known here are refused
+by name. What cannot be compiled ends its request with the reason.
 """
 
 from __future__ import annotations
@@ -181,9 +181,8 @@ class TokenmoldBackend(BaseGrammarBackend):
         )
 
     def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
-        return InvalidGrammarObject(
-            f"the backend {NAME!r} has no EBNF grammars: write a JSON schema, a regular expression or a "
-            "structural tag"
+        return self._grammar(
+            "ebnf", lambda: (self.compiler.grammar(key_string), {"type": "grammar", "grammar": key_string})
         )
 
     def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:

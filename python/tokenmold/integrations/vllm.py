@@ -11,11 +11,11 @@ In a program, the configuration is read before plugins are, so name the backend 
     register()
     llm = LLM(MODEL, structured_outputs_config={"backend": "tokenmold"})
 
-Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice`` and
-``structural_tag`` (which strict tool calls are), with ``disable_any_whitespace`` and
-``disable_additional_properties`` for the engine or for one request. ``grammar`` and
-``whitespace_pattern`` are refused by name, as is whatever cannot be compiled: a request is answered with
-HTTP 400 before it reaches the engine.
+Everything that a request can ask for is taken: ``json``, ``json_object``, ``regex``, ``choice``,
+``grammar`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag`` (which strict tool calls
+are), with ``disable_any_whitespace`` and ``disable_additional_properties`` for the engine or for one
+request. ``whitespace_pattern`` is refused by name, as is whatever cannot be compiled: a request is
+answered with HTTP 400 before it reaches the engine.
 
 The tool and reasoning parsers ``tokenmold`` are in :mod:`tokenmold.integrations.vllm_parsers`.
 
@@ -188,6 +188,8 @@ def _compile(
         return compiler.regex(str(specification))
     if kind is StructuredOutputOptions.CHOICE:
         return compiler.choice(json.loads(specification))
+    if kind is StructuredOutputOptions.GRAMMAR:
+        return compiler.grammar(str(specification))
     if kind is StructuredOutputOptions.STRUCTURAL_TAG:
         tag = json.loads(specification)
         if isinstance(tag, dict) and tag.get("type") == RESPONSE_FORMAT:
@@ -196,8 +198,8 @@ def _compile(
             return compiler.response_format(**tag)
         return compiler.structural_tag(str(specification))
     raise VLLMValidationError(
-        f"The backend '{NAME}' has no `{kind.name.lower()}`: write a JSON schema, a regular expression or a "
-        "structural tag.",
+        f"The backend '{NAME}' has no `{kind.name.lower()}`: write a JSON schema, a regular expression, a "
+        "grammar or a structural tag.",
         parameter=kind.name.lower(),
     )
 

@@ -12,9 +12,10 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
+use super::grammar::Notation;
 use super::schema::{Rule, SchemaOptions, read_rule};
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, ledger, read, read_stdin, read_vocabulary};
+use super::{Failure, Output, Verdict, grammar, ledger, read, read_stdin, read_vocabulary};
 
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
@@ -24,6 +25,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     options: SchemaOptions,
+
+    #[command(flatten)]
+    notation: Notation,
 
     /// A `tokenizer.json`, or the model directory that holds it.
     #[arg(long, value_name = "FILE")]
@@ -45,22 +49,36 @@ struct Source {
     /// An index that `tokenmold index --out` saved for this tokenizer.
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
+
+    /// A file with a grammar that the text must obey.
+    #[arg(long, value_name = "FILE")]
+    grammar: Option<PathBuf>,
 }
 
-impl Source {
-    fn rule(&self, options: &SchemaOptions) -> Result<Rule, Failure> {
-        if let Some(file) = &self.index {
+impl Args {
+    fn rule(&self) -> Result<Rule, Failure> {
+        let Source {
+            schema,
+            regex,
+            index,
+            grammar,
+        } = &self.source;
+        if let Some(file) = index {
             return Ok(Rule::Saved(file.clone()));
         }
-        read_rule(self.schema.as_deref(), self.regex.as_deref(), options)?
-            .ok_or_else(|| Failure::new("neither --schema nor --regex nor --index is given"))
+        if let Some(file) = grammar {
+            return Ok(Rule::Grammar(self.notation.compile(file)?));
+        }
+        read_rule(schema.as_deref(), regex.as_deref(), &self.options)?.ok_or_else(|| {
+            Failure::new("neither --schema nor --regex nor --index nor --grammar is given")
+        })
     }
 }
 
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let rule = args.source.rule(&args.options)?;
+    let rule = args.rule()?;
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
     let lazy = IndexConfig {
         fill: Fill::Lazy,
@@ -89,6 +107,15 @@ pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
             let index = Index::load(saved, &vocabulary);
             let index = index.map_err(|e| Failure::of(saved.display(), e))?;
             report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        }
+        Rule::Grammar(automaton) => {
+            let index = Index::lazy(automaton.clone(), &vocabulary, &lazy).map_err(fail)?;
+            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+            if report.verdict == Verdict::Bad {
+                let (shown, place) = grammar::place(automaton, &text);
+                report.text += &shown;
+                report.outcome["place"] = place;
+            }
         }
     }
     Ok(report.output())

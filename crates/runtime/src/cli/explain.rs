@@ -7,16 +7,23 @@ use serde_json::json;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{self, ErrorKind};
 
+use super::grammar::Notation;
 use super::schema::SchemaOptions;
 use super::style::{Paint, Style};
-use super::{Failure, Output, Verdict, ledger};
+use super::{Failure, Output, Verdict, grammar, ledger};
 
 /// Arguments of `tokenmold explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A file with a JSON Schema, `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    schema: PathBuf,
+    #[command(flatten)]
+    source: Source,
+
+    #[command(flatten)]
+    notation: Notation,
+
+    /// A text, to say where it comes to in the grammar.
+    #[arg(long, value_name = "TEXT", requires = "grammar")]
+    input: Option<String>,
 
     #[command(flatten)]
     options: SchemaOptions,
@@ -30,10 +37,29 @@ pub(crate) struct Args {
 const PAGE: &str = include_str!("explain.html");
 const PLACE: &str = "/*DATA*/null";
 
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// A file with a JSON Schema, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// A file with a grammar, `-` for standard input.
+    #[arg(long, value_name = "FILE")]
+    grammar: Option<PathBuf>,
+}
+
 /// The ledger of the schema automaton, which is what `generate`, `chat` and
 /// `check` run; and whether a regular expression can say the same.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let (schema, written) = args.options.read_schema(&args.schema)?;
+    let path = match (&args.source.schema, &args.source.grammar) {
+        (_, Some(grammar)) => {
+            return grammar::explain(grammar, &args.notation, args.input.as_deref());
+        }
+        (Some(schema), None) => schema,
+        (None, None) => return Err(Failure::new("neither --schema nor --grammar is given")),
+    };
+    let (schema, written) = args.options.read_schema(path)?;
     let options = args.options.options();
     let regex = schema_regex::to_regex(&schema, &options);
     let (result, entries) = SchemaAutomaton::explain(schema, &options);

@@ -11,6 +11,7 @@ use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats, 
 use tokenmold::generate::{
     Explanations, Finish, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
+use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::model::LoadedModel;
 use tokenmold::response_parser::{Mode, ResponseSchema, Unrepresentable};
 use tokenmold::sampling::SamplingConfig;
@@ -19,6 +20,7 @@ use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
 
+use super::grammar::Notation;
 use super::model::{ModelArgs, SamplingArgs};
 use super::parse::read_schema;
 use super::schema::{Rule, SchemaOptions, read_rule};
@@ -43,6 +45,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source: Source,
+
+    #[command(flatten)]
+    notation: Notation,
 
     #[command(flatten)]
     message: MessageArgs,
@@ -136,6 +141,9 @@ struct Source {
     /// An index that `tokenmold index --out` saved for the model's tokenizer.
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
+    /// A file with a grammar that the whole output must obey.
+    #[arg(long, value_name = "FILE")]
+    grammar: Option<PathBuf>,
 }
 
 /// What the output is as a message. With any of these it is read and printed as a
@@ -221,10 +229,12 @@ impl Args {
             schema,
             regex,
             index,
+            grammar,
         } = &self.source;
-        let rule = match index {
-            Some(file) => Some(Rule::Saved(file.clone())),
-            None => read_rule(schema.as_deref(), regex.as_deref(), &self.options)?,
+        let rule = match (index, grammar) {
+            (Some(file), _) => Some(Rule::Saved(file.clone())),
+            (None, Some(file)) => Some(Rule::Grammar(self.notation.compile(file)?)),
+            (None, None) => read_rule(schema.as_deref(), regex.as_deref(), &self.options)?,
         };
         let tools = match &self.message.tools {
             Some(file) => read_tools(file)?,
@@ -423,7 +433,10 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         let mut source = match (schema, &args.source.regex) {
             (Some(schema), _) => json!({"schema": schema}),
             (None, Some(regex)) => json!({"regex": regex}),
-            (None, None) => json!({}),
+            (None, None) => match &args.source.grammar {
+                Some(path) => json!({"grammar": path}),
+                None => json!({}),
+            },
         };
         if !means.tools.is_empty() {
             source["tools"] = json!(means.tools);
@@ -504,6 +517,7 @@ enum Bound {
     Schema(Arc<Index<SchemaAutomaton>>),
     Regex(Arc<Index>),
     Tags(Arc<Index<TagAutomaton>>),
+    Grammar(Arc<Index<GrammarAutomaton>>),
 }
 
 impl Compiled {
@@ -529,6 +543,10 @@ impl Compiled {
             Rule::Saved(file) => {
                 let index = Index::load(file, vocabulary);
                 Bound::Regex(Arc::new(index.map_err(|e| Failure::of(file.display(), e))?))
+            }
+            Rule::Grammar(automaton) => {
+                let index = Index::lazy(automaton.clone(), vocabulary, &lazy);
+                Bound::Grammar(Arc::new(index.map_err(fail)?))
             }
         };
         Ok(Compiled {
@@ -557,13 +575,14 @@ impl Compiled {
         })
     }
 
-    /// The states of a regular expression's automaton, the nodes of a schema's,
-    /// or the parts of structural tags.
+    /// The states of a regular expression's automaton or of a grammar's parser, the nodes of
+    /// a schema's automaton, or the parts of structural tags.
     pub(crate) fn size(&self) -> (usize, &'static str) {
         match &self.index {
             Bound::Schema(index) => (index.automaton().nodes(), "nodes"),
             Bound::Regex(index) => (index.automaton().state_count(), "states"),
             Bound::Tags(index) => (index.automaton().parts(), "parts"),
+            Bound::Grammar(index) => (index.automaton().parser_states(), "states"),
         }
     }
 
@@ -572,6 +591,7 @@ impl Compiled {
             Bound::Schema(index) => Box::new(Guide::new(index.clone())),
             Bound::Regex(index) => Box::new(Guide::new(index.clone())),
             Bound::Tags(index) => Box::new(Guide::new(index.clone())),
+            Bound::Grammar(index) => Box::new(Guide::new(index.clone())),
         }
     }
 
@@ -580,6 +600,7 @@ impl Compiled {
             Bound::Schema(index) => index.stats(),
             Bound::Regex(index) => index.stats(),
             Bound::Tags(index) => index.stats(),
+            Bound::Grammar(index) => index.stats(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod demo;
 mod explain;
 mod fsm;
 mod generate;
+mod grammar;
 mod index;
 mod ledger;
 mod lines;
@@ -60,6 +61,7 @@ Examples:
   tokenmold agent --tools tools.json --schema answer.json --prompt 'Weather in Oslo?'
   tokenmold regex --schema person.json             what the schema is as a regular expression
   tokenmold explain --schema person.json           what becomes of each of its keywords
+  tokenmold explain --grammar sums.gbnf --input '1+'   which alternatives have begun, what may come
   tokenmold fsm --regex 'A[0-9]+' --input A42      an automaton, and the trace of a text
   tokenmold index --schema person.json --tokenizer tokenizer.json --out person.index
   tokenmold check --schema person.json --tokenizer tokenizer.json < person-ada.json
@@ -71,7 +73,7 @@ Exit codes: 0 done, 1 bad input (the message says where), 2 wrong usage,
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Decode with a model under a schema, a regular expression or tools.
+    /// Decode with a model under a schema, a regular expression, a grammar or tools.
     Generate(Box<generate::Args>),
     /// Let a model call tools, which are commands, until it has an answer.
     Agent(Box<agent::Args>),
@@ -79,7 +81,7 @@ enum Command {
     Chat(Box<chat::Args>),
     /// Print the regular expression of a schema.
     Regex(regex::Args),
-    /// Say what becomes of each keyword of a schema.
+    /// Say what becomes of each keyword of a schema, or where a text comes to in a grammar.
     Explain(explain::Args),
     /// Build the token index of a schema or regular expression.
     Index(index::Args),

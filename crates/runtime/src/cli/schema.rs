@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::Value;
+use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
     self, AnyValue, Caps, Escapes, Formats, OpenObjects, ParseOptions, PropertyOrder, Recursion,
@@ -201,6 +202,8 @@ pub(crate) enum Rule {
     Regex(String),
     /// A saved index.
     Saved(PathBuf),
+    /// A grammar for the whole.
+    Grammar(GrammarAutomaton),
 }
 
 impl Rule {
@@ -208,7 +211,7 @@ impl Rule {
     pub(crate) fn schema(&self) -> Option<&Value> {
         match self {
             Rule::Schema(_, schema) => Some(schema),
-            Rule::Regex(_) | Rule::Saved(_) => None,
+            Rule::Regex(_) | Rule::Grammar(_) | Rule::Saved(_) => None,
         }
     }
 
@@ -216,7 +219,7 @@ impl Rule {
     pub(crate) fn warnings(&self) -> String {
         match self {
             Rule::Schema(automaton, _) => ledger::warnings(&automaton.ledger()),
-            Rule::Regex(_) | Rule::Saved(_) => String::new(),
+            Rule::Regex(_) | Rule::Grammar(_) | Rule::Saved(_) => String::new(),
         }
     }
 }

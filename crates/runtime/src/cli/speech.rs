@@ -114,6 +114,12 @@ impl Speech {
                     file.display()
                 )));
             }
+            Some(Rule::Grammar(_)) => {
+                return Err(Failure::new(
+                    "a grammar binds a whole text and no message: leave out --tools, --format \
+                     and --response-template",
+                ));
+            }
             Some(Rule::Regex(regex)) => format.with_answer(Content::regex(regex).map_err(unbound)?),
             None => format,
         };

@@ -1,0 +1,153 @@
+//! The arguments that name a grammar, and what is said of one.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tokenmold::fsm_index::ByteAutomaton;
+use tokenmold::grammar::{self, Config, Dialect, Grammar, GrammarAutomaton};
+
+use super::style::{Paint, Style};
+use super::{Failure, Output, Verdict, read};
+
+/// How a grammar is written.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Notation {
+    /// How the grammar is written: `gbnf` (llama.cpp), `ebnf` (XGrammar), `lark`
+    /// (llguidance, OpenAI), `lark-splits`, `lark-ascii` or `regex`. Default: the ending
+    /// of the file's name, or what the text looks like.
+    #[arg(long, value_name = "DIALECT", requires = "grammar")]
+    dialect: Option<String>,
+}
+
+impl Notation {
+    /// Reads a grammar's file: its text, and the name of its notation.
+    fn read(&self, path: &Path) -> Result<(String, String), Failure> {
+        let bytes = read(path)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|e| Failure::new(format!("{} is not text: {e}", path.display())))?;
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let dialect = match (&self.dialect, ending) {
+            (Some(name), _) => name.clone(),
+            (None, Some(ending @ ("gbnf" | "ebnf" | "lark" | "regex"))) => ending.to_owned(),
+            (None, _) => Dialect::guess(&text).name().to_owned(),
+        };
+        Ok((text, dialect))
+    }
+
+    /// Reads a grammar and compiles it.
+    pub(crate) fn compile(&self, path: &Path) -> Result<GrammarAutomaton, Failure> {
+        let (text, dialect) = self.read(path)?;
+        compile(&text, &dialect).map_err(|e| Failure::of(path.display(), e))
+    }
+}
+
+fn compile(text: &str, dialect: &str) -> Result<GrammarAutomaton, grammar::Error> {
+    let config = Config::default();
+    match dialect {
+        // The line feed at the end of a file is no part of its expression.
+        "regex" => Grammar::from_regex(text.strip_suffix('\n').unwrap_or(text), &config),
+        name => Grammar::compile(text, name.parse()?, &config),
+    }
+}
+
+/// What is said of a grammar, and of the place to which a text comes in it.
+pub(crate) fn explain(
+    path: &Path,
+    notation: &Notation,
+    input: Option<&str>,
+) -> Result<Output, Failure> {
+    let (text, dialect) = notation.read(path)?;
+    let style = Style::for_stdout();
+    let automaton = match compile(&text, &dialect) {
+        Ok(automaton) => automaton,
+        Err(error) => {
+            let said = style.paint(Paint::Bad, format!("refused {error}"));
+            return Ok(Output {
+                text: format!("{said}\n"),
+                json: json!({
+                    "accepted": false,
+                    "dialect": dialect,
+                    "error": {
+                        "line": error.line(),
+                        "column": error.column(),
+                        "rule": error.rule(),
+                        "why": error.to_string(),
+                    },
+                }),
+                verdict: Verdict::Bad,
+                ..Output::default()
+            });
+        }
+    };
+    let (terminals, states) = (automaton.terminals(), automaton.parser_states());
+    let mut text = format!(
+        "{}\n",
+        style.paint(
+            Paint::Good,
+            format!("accepted as {dialect}: {terminals} terminals, {states} states of the parser")
+        )
+    );
+    if automaton.checks_ends() {
+        text += "greedy lexing can forbid what must come: each step is looked at\n";
+    }
+    let mut json = json!({
+        "accepted": true,
+        "dialect": dialect,
+        "terminals": terminals,
+        "parser_states": states,
+        "checks_ends": automaton.checks_ends(),
+    });
+    let mut verdict = Verdict::Good;
+    if let Some(input) = input {
+        let (shown, place) = place(&automaton, input.as_bytes());
+        text += &shown;
+        if place["taken"] != input.len() {
+            verdict = Verdict::Bad;
+        }
+        json["place"] = place;
+    }
+    Ok(Output {
+        text,
+        json,
+        verdict,
+        ..Output::default()
+    })
+}
+
+/// Where a text comes to, or the longest beginning of it that may be said: which alternatives
+/// of which rules have begun, and what may come.
+pub(crate) fn place(automaton: &GrammarAutomaton, input: &[u8]) -> (String, Value) {
+    let mut scratch = automaton.scratch();
+    let mut state = automaton.start();
+    let mut taken = 0;
+    for byte in input {
+        if automaton
+            .advance(&mut state, &[*byte], &mut scratch)
+            .is_err()
+        {
+            break;
+        }
+        taken += 1;
+    }
+    let place = automaton.place(&state).unwrap_or_default();
+    let expected = automaton.expected(&state);
+    let ends = automaton.is_accepting(&state);
+    let mut text = match taken == input.len() {
+        true => format!("behind byte {taken}: {}\n", place.state),
+        false => format!("byte {taken} may not come: {}\n", place.state),
+    };
+    for line in &place.locations {
+        let _ = writeln!(text, "  {line}");
+    }
+    let end = if ends { ", or the end" } else { "" };
+    let _ = writeln!(text, "may come: {}{end}", expected.join(", "));
+    let json = json!({
+        "taken": taken,
+        "state": place.state,
+        "alternatives": place.locations,
+        "expected": expected,
+        "ends": ends,
+    });
+    (text, json)
+}
