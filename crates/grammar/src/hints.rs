@@ -4,6 +4,8 @@
 //! of them. A walk looks at so many levels of them; a key lists the ways down so far, those
 //! of equal states together, so that it means the same in every scratch.
 
+use fsm_index::Depth;
+
 use crate::machine::Inner;
 use crate::run::Caches;
 
@@ -31,6 +33,25 @@ impl Caches {
         let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
         let heights = nodes.map(|&node| self.nodes.get(node).height);
         heights.max().unwrap_or(0)
+    }
+
+    /// Begins to count anew from a configuration on, and says where the count was.
+    pub(crate) fn count_depth(&mut self, config: u32) -> Depth {
+        let before = Depth {
+            base: self.top,
+            least: self.least,
+        };
+        self.begin_walk(config);
+        before
+    }
+
+    /// Goes on with a count, with so many levels of the configuration looked at that it was
+    /// left for.
+    pub(crate) fn count_on(&mut self, before: Depth, used: usize) {
+        let used = u32::try_from(used).unwrap_or(u32::MAX);
+        let least = (self.top + 1).saturating_sub(used);
+        self.top = before.base;
+        self.least = before.least.min(least);
     }
 
     /// How many levels were looked at: by heights, which count no fewer than there are.

@@ -2,8 +2,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, MAX_COMPLETION,
-    Place, Scope, SpecialId, SpecialTokens,
+    ByteAutomaton, ClassId, Cursor, Depth, Description, FreeText, Horizon, KeyLanguage,
+    MAX_COMPLETION, Place, Scope, SpecialId, SpecialTokens,
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch};
 
@@ -318,6 +318,14 @@ impl ByteAutomaton for GrammarAutomaton {
             .caches()
             .step_on_top(cursor.0, byte, &self.inner)
             .map(Cursor)
+    }
+
+    fn count_depth(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<Depth> {
+        Some(scratch.caches().count_depth(cursor.0))
+    }
+
+    fn count_on(&self, before: Depth, used: usize, scratch: &mut Scratch) {
+        scratch.caches().count_on(before, used);
     }
 
     fn depth_used(&self, scratch: &Scratch) -> usize {
