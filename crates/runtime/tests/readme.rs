@@ -108,6 +108,7 @@ fn files(folder: &Path) {
         fs::write(folder.join(name), value.to_string()).unwrap();
     }
     fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
+    fs::write(folder.join("sums.gbnf"), "root ::= [0-9]+ (\"+\" root)?").unwrap();
     fs::write(folder.join("output.txt"), "It rains.").unwrap();
     let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
     symlink(tokenizer, folder.join("tokenizer.json")).unwrap();
