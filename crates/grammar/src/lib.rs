@@ -128,7 +128,8 @@ pub struct Config {
     /// States of the automata of all terminals together, 1 KiB each while they are put
     /// together. Default 200,000.
     pub max_states: usize,
-    /// The count of one repetition of something that is no terminal. Default 1,000,000.
+    /// The count of one repetition of something that is no terminal, those of repetitions
+    /// directly around it multiplied. Default 1,000,000.
     pub max_count: usize,
     /// States of the parser. Default 100,000.
     pub max_parser_states: usize,

@@ -53,6 +53,7 @@ pub(crate) fn lower(
         rules: HashMap::new(),
         open: Vec::new(),
         states: 0,
+        counts: 1,
     };
     let is_greedy = meaning.reading == Reading::Greedy;
     let root = lowering.rule_of("", 0);
@@ -89,6 +90,8 @@ struct Lowering<'a> {
     open: Vec<(usize, usize)>,
     /// States of all terminals.
     states: usize,
+    /// The product of the counts inside of which something is being lowered.
+    counts: usize,
 }
 
 impl<'a> Lowering<'a> {

@@ -48,6 +48,16 @@ COMMENT: /\/\/[^\n]*/
 %ignore COMMENT
 "#;
 
+const JOINS: &str = r#"
+start: item
+item: NAME [NAME] | item BOTH item | item "if" "foo" item
+BOTH: ("return"? WS)? "foo"
+NAME: /[a-z_][a-z0-9_]*/i
+WS: /[ \n]+/
+%ignore WS
+%ignore /--[^\n]*/
+"#;
+
 #[test]
 fn automata_keep_their_promises() {
     let vocabulary = vocabulary();
@@ -90,6 +100,18 @@ fn automata_keep_their_promises() {
             "start: head \"x\" tail\nhead[lazy]: /(.|\\n)*<t>/\ntail[suffix=\"</t>\"]: /(.|\\n)*/",
             &["abc<", "<t>x"],
         ),
+        (
+            Dialect::Lark,
+            "start: call* TEXT\ncall: head \"=\" /[0-9]+/ \"</t>\"\nhead[lazy]: TEXT \"<t>\"\nTEXT: /(.|\\n)*/",
+            &["a<t", "ab<t>=", "<t>=1"],
+        ),
+        // One terminal may begin what another must: only a search tells what can be finished.
+        (
+            Dialect::Lark,
+            JOINS,
+            &["foo", "foo if", "foo if  ", "foo ifx if\n"],
+        ),
+        (Dialect::LarkSplits, JOINS, &["foo if", "foo ifx if "]),
         (
             Dialect::Lark,
             "start: \"a\" <|call|> \"b\" | \"ab\" <|call|>* \"c\"",

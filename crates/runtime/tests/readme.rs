@@ -132,6 +132,7 @@ fn files(folder: &Path) {
         fs::write(folder.join(name), value.to_string()).unwrap();
     }
     fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
+    fs::write(folder.join("sums.gbnf"), "root ::= [0-9]+ (\"+\" root)?").unwrap();
     fs::write(folder.join("output.txt"), "It rains.").unwrap();
     let people = "{\"prompt\": \"Ada, 36\"}\n{\"prompt\": \"Zoe, 12\"}\n";
     fs::write(folder.join("people.jsonl"), people).unwrap();

@@ -11,6 +11,11 @@ use crate::{Error, ErrorKind};
 /// Counts up to this are one nonterminal each, which needs one stack at a time.
 const CHAIN: usize = 2_000;
 
+/// The largest number of times.
+fn count(min: u32, max: Option<u32>) -> usize {
+    max.unwrap_or(min).max(1) as usize
+}
+
 /// About how many states an expression has, at least.
 fn weight(hir: &Hir) -> usize {
     match hir.kind() {
@@ -45,9 +50,25 @@ impl<'a> Lowering<'a> {
         if max == Some(0) {
             return Ok(None);
         }
+        // Nested counts multiply.
+        let outer = self.counts;
+        self.counts = outer.saturating_mul(count(min, max));
+        self.within_count(self.counts)?;
         let mut item = Vec::new();
         self.symbols(scope, of, &mut item)?;
+        self.counts = outer;
         self.times(item, min, max)
+    }
+
+    fn within_count(&self, counts: usize) -> Result<(), Error> {
+        match counts > self.config.max_count {
+            true => Err(Error::limit(
+                "max_count",
+                "repetitions of one rule",
+                self.config.max_count,
+            )),
+            false => Ok(()),
+        }
     }
 
     /// So many times what some symbols are together.
@@ -65,14 +86,8 @@ impl<'a> Lowering<'a> {
             [one] => one,
             _ => self.rule_with(item),
         };
-        let counts = max.unwrap_or(min).max(1) as usize;
-        if counts > self.config.max_count {
-            return Err(Error::limit(
-                "max_count",
-                "repetitions of one rule",
-                self.config.max_count,
-            ));
-        }
+        let counts = count(min, max);
+        self.within_count(counts)?;
         Ok(Some(match counts > CHAIN {
             true => self.counted(item, min, max),
             false => self.chain(item, min, max, counts as u32),
