@@ -19,13 +19,13 @@ mod walk;
 pub use automaton::contract;
 pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexicon, NameMarks, Overlay, Place, PlainText, Reach, ReadText, Scope,
-    SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText,
+    KeyLanguage, Lexicon, MAX_COMPLETION, NameMarks, Overlay, Place, PlainText, Reach, ReadText,
+    Scope, SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText,
 };
 pub use budget::Budget;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
-pub use guide::{AfterEnd, Guide, MAX_COMPLETION, MaskWord, mask_batch};
+pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
 pub use index::{Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]

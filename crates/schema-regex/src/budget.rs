@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::language::dfa::TooBig;
+/// The automaton or the expression would pass its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooBig;
 
 /// How many units of work are one step. A unit is about what looking up a number in a
 /// table takes; a step, at the default of `Options::max_steps`, about a microsecond.

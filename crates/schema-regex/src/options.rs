@@ -1,7 +1,5 @@
 //! What a caller can choose.
 
-use crate::read::schema::Draft;
-
 /// Choices of [`crate::parse_with`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -400,4 +398,35 @@ pub enum IntegerSpelling {
     /// Digits, or digits and a fraction of zeros: `17` and `17.0` (JSON Schema
     /// counts both as integers).
     ZeroFraction,
+}
+
+/// The drafts of JSON Schema that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Draft {
+    /// Draft 4.
+    Draft4,
+    /// Draft 6.
+    Draft6,
+    /// Draft 7.
+    Draft7,
+    /// Draft 2019-09.
+    Draft201909,
+    /// Draft 2020-12.
+    Draft202012,
+}
+
+impl Draft {
+    pub(crate) fn by_uri(uri: &str) -> Option<Draft> {
+        [
+            ("draft-04", Draft::Draft4),
+            ("draft-06", Draft::Draft6),
+            ("draft-07", Draft::Draft7),
+            ("draft/2019-09", Draft::Draft201909),
+            ("draft/2020-12", Draft::Draft202012),
+        ]
+        .into_iter()
+        .find(|(name, _)| uri.contains("json-schema.org/") && uri.contains(name))
+        .map(|(_, draft)| draft)
+    }
 }

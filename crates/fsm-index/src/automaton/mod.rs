@@ -5,6 +5,7 @@
 //! [`Stack`] for what nests, [`PlainText`] for strings.
 
 mod bytes;
+mod completion;
 pub mod contract;
 mod core;
 mod describe;
@@ -16,6 +17,8 @@ mod stack;
 mod text;
 
 pub use bytes::ByteSet;
+pub use completion::MAX_COMPLETION;
+pub(crate) use completion::{Piece, pieces};
 pub use core::{ByteAutomaton, Cursor, Place};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use horizon::{Horizon, Reach};

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cache::HashTrie;
-use crate::plan::Origin;
 use crate::rows::{HalfOnTop, Part};
 use crate::rows::{Row, RowPool};
 
@@ -42,6 +41,17 @@ pub(crate) struct Generation {
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
     /// Of what is pooled.
     bytes: AtomicUsize,
+}
+
+/// Where a row is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The index remembered it.
+    Remembered,
+    /// Some index of the vocabulary had it.
+    Shared,
+    /// It was computed.
+    Computed,
 }
 
 impl Cache {

@@ -5,7 +5,7 @@ mod hash_trie;
 mod key;
 mod shared_rows;
 
-pub(crate) use generation::{Cache, Generation};
+pub(crate) use generation::{Cache, Generation, Origin};
 pub(crate) use hash_trie::{HashTrie, Known, MAX_DEPTH};
 pub(crate) use key::{Key, Thing};
 pub(crate) use shared_rows::Cutter;

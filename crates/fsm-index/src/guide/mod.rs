@@ -1,25 +1,20 @@
 mod batch;
-mod completion;
 mod forced;
 mod history;
 mod landings;
-mod specials;
 
 use std::sync::Arc;
 
-use crate::automaton::Parts;
+use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 pub use batch::{MaskWord, mask_batch};
-pub use completion::MAX_COMPLETION;
-pub(crate) use completion::{Piece, pieces};
 use history::History;
-pub(crate) use specials::{SpecialSet, Specials};
 
 use crate::budget::Budget;
 use crate::cache::Generation;
 
 use crate::index::Lent;
 use crate::plan::Work;
-use crate::rows::RowView;
+use crate::rows::{RowView, Specials};
 use crate::vocabulary::Having;
 use crate::{
     ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,

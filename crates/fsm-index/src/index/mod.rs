@@ -15,9 +15,9 @@ pub use tables::{PackedRow, Tables};
 
 use crate::cache::Cutter;
 use crate::cache::{Cache, Generation};
-use crate::guide::Specials;
 use crate::plan::{RowMaker, Work};
 use crate::rows::Bits;
+use crate::rows::Specials;
 use crate::rows::{Row, RowView};
 use crate::spelling::{Search, Spelling};
 use crate::vocabulary::Having;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use self::token_sink::{TokenSink, Tokens};
 use crate::budget::Meter;
 use crate::cache::Generation;
-use crate::cache::{Cutter, SharedRows};
+use crate::cache::{Cutter, Origin, SharedRows};
 use crate::cache::{HashTrie, Known, MAX_DEPTH};
 use crate::cache::{Key, Thing};
 use crate::rows::Part;
@@ -88,17 +88,6 @@ pub(crate) struct Work<A: ByteAutomaton> {
     remembered: usize,
     /// Where the last row was from.
     origin: Origin,
-}
-
-/// Where a row is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The index remembered it.
-    Remembered,
-    /// Some index of the vocabulary had it.
-    Shared,
-    /// It was computed.
-    Computed,
 }
 
 impl<A: ByteAutomaton> Work<A> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::guide::SpecialSet;
+use super::SpecialSet;
 use crate::rows::Bits;
 use crate::rows::{Row, RowView};
 use crate::{TokenMask, Vocabulary};

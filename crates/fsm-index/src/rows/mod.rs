@@ -5,6 +5,7 @@ mod delta;
 mod mask;
 mod part;
 mod row;
+mod specials;
 
 pub use buffer::MaskBuffer;
 pub(crate) use delta::{Bits, Changes, RowDelta};
@@ -13,3 +14,4 @@ pub(crate) use mask::FileWords;
 pub use mask::{Iter, TokenMask};
 pub(crate) use part::{HalfOnTop, Open, OpenRest, Part};
 pub(crate) use row::{Row, RowPool, RowView, finish};
+pub(crate) use specials::{SpecialSet, Specials};

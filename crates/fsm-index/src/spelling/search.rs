@@ -10,8 +10,8 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
+use crate::automaton::{MAX_COMPLETION, Piece, pieces};
 use crate::budget::Meter;
-use crate::guide::{MAX_COMPLETION, Piece, pieces};
 use crate::plan::Work;
 use crate::rows::Bits;
 use crate::vocabulary::{Area, segment_ends};

@@ -51,7 +51,7 @@ pub struct SchemaAutomaton {
     space: Arc<machine::white_space::Space>,
     escapes: Escapes,
     /// How all values are written.
-    dialect: OnceLock<Option<keys::common::Print>>,
+    dialect: OnceLock<Option<machine::prints::Print>>,
     max_nesting: u32,
     /// The tallest of the flattest values.
     tallest: u32,

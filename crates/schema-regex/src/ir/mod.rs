@@ -16,9 +16,8 @@ use crate::ir::pointer::Pointer;
 use crate::language::dfa::Matcher;
 use crate::language::formats::Format;
 use crate::language::pattern::{Pattern, PatternError};
-use crate::ledger::Status;
+use crate::options::Draft;
 use crate::options::{Formats, Options};
-use crate::read::schema::Draft;
 use crate::settings::Overrides;
 use crate::validate::{canonical, equal};
 
@@ -490,4 +489,19 @@ impl Schema {
     pub fn locations(&self) -> usize {
         self.nodes.len() - 2
     }
+}
+
+/// What a keyword at a location becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// The printed expression enforces it exactly.
+    Enforced,
+    /// It constrains nothing: an annotation, a name, an unknown keyword.
+    Annotation,
+    /// A sound subset is enforced; the text says what is left out.
+    Narrowed(String),
+    /// It cannot be enforced; the text says why. A schema in which such a
+    /// keyword matters is refused as a whole.
+    Refused(String),
 }

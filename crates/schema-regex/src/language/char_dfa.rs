@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use crate::budget::Limit;
-use crate::language::dfa::TooBig;
+use crate::budget::TooBig;
 use crate::language::product::{CharTable, Part, Product};
 use crate::language::re::Re;
 use crate::language::sources::Sources;

@@ -3,6 +3,7 @@
 //! (Brzozowski and McCluskey, 1963). Everything is bounded by a number of
 //! states; past it the answer is [`TooBig`].
 
+use crate::budget::TooBig;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -10,10 +11,6 @@ use crate::budget::Limit;
 use crate::hash::FxMap;
 use crate::language::nfa::{Alphabet, Marks, Nfa};
 use crate::language::re::{CharSet, Re};
-
-/// The automaton or the expression would pass its budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooBig;
 
 /// No state.
 pub(crate) const DEAD: u32 = u32::MAX;

@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::language::char_dfa::CharDfa;
-use crate::language::dfa::TooBig;
 
 /// Which numbers of further characters lead from each state to acceptance, as
 /// far as a bound on the length asks.

@@ -4,8 +4,8 @@
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::hash::{FxMap, pair};
-use crate::language::dfa::TooBig;
 use crate::language::re::{CharSet, Re};
 
 /// Code points that no class of some expressions tells apart, numbered.

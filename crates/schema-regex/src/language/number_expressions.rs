@@ -5,8 +5,9 @@
 //! a bound the next digit is limited by it, after that anything follows.
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::decimal::Decimal;
-use crate::language::dfa::{TooBig, re_of_table};
+use crate::language::dfa::re_of_table;
 use crate::language::product::Product;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;

@@ -3,9 +3,9 @@
 //! range of numbers.
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
-use crate::language::dfa::TooBig;
 use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions::Fraction;
 use crate::language::pairs::Pairs;

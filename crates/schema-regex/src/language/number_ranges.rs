@@ -7,10 +7,11 @@
 use std::cmp::Ordering;
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::hash::FxMap;
 use crate::language::char_dfa::DEAD;
-use crate::language::dfa::{TooBig, minimise_within};
+use crate::language::dfa::minimise_within;
 use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions::{Bound, Fraction};
 use crate::options::IntegerSpelling;

@@ -2,10 +2,10 @@
 //! order (Daciuk and others, 2000), so that many of them take no more than few do, each.
 
 use crate::budget::Limit;
+use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::hash::FxMap;
 use crate::language::char_dfa::DEAD;
-use crate::language::dfa::TooBig;
 use crate::language::number_dfa::NumberDfa;
 use crate::options::IntegerSpelling;
 

@@ -3,7 +3,8 @@
 //! whatever it is then met with.
 
 use crate::budget::Limit;
-use crate::language::dfa::{DEAD, TooBig, determinise, eliminate, minimise_within};
+use crate::budget::TooBig;
+use crate::language::dfa::{DEAD, determinise, eliminate, minimise_within};
 use crate::language::nfa::{Alphabet, Nfa};
 use crate::language::pairs::Pairs;
 use crate::language::re::Re;

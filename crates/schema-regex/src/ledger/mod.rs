@@ -2,6 +2,7 @@
 
 pub(crate) mod table;
 
+pub use crate::ir::Status;
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
@@ -10,21 +11,6 @@ use crate::options::{AnyValue, Formats, OpenObjects, Options};
 use crate::regex::{Narrowed, Noted, to_regex_noted};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
-
-/// What a keyword at a location becomes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Status {
-    /// The printed expression enforces it exactly.
-    Enforced,
-    /// It constrains nothing: an annotation, a name, an unknown keyword.
-    Annotation,
-    /// A sound subset is enforced; the text says what is left out.
-    Narrowed(String),
-    /// It cannot be enforced; the text says why. A schema in which such a
-    /// keyword matters is refused as a whole.
-    Refused(String),
-}
 
 /// One line of a schema's ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]

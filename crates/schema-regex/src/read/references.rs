@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::hash::FxMap;
 use crate::ir::pointer::{Last, Pointer};
-use crate::read::schema::Draft;
+use crate::options::Draft;
 
 /// A subschema that is the root of its own resource (`$id`), or the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

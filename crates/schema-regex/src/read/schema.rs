@@ -1,5 +1,6 @@
 //! Reads a JSON Schema into its intermediate form.
 
+use crate::options::Draft;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
@@ -8,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
+use crate::ir::Status;
 use crate::ir::named::Named;
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{
@@ -17,7 +19,6 @@ use crate::ir::{
 use crate::language::formats::bounded_numbers::NumberFormat;
 use crate::language::formats::{Format, HINTS};
 use crate::ledger;
-use crate::ledger::Status;
 use crate::options::{ParseOptions, Rounded, Settings};
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::json_text as text;
@@ -26,37 +27,6 @@ use crate::read::references::{Place, Resolver, ScopeId, lookup};
 use crate::read::survey;
 use crate::settings;
 use crate::settings::Overrides;
-
-/// The drafts of JSON Schema that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Draft {
-    /// Draft 4.
-    Draft4,
-    /// Draft 6.
-    Draft6,
-    /// Draft 7.
-    Draft7,
-    /// Draft 2019-09.
-    Draft201909,
-    /// Draft 2020-12.
-    Draft202012,
-}
-
-impl Draft {
-    fn by_uri(uri: &str) -> Option<Draft> {
-        [
-            ("draft-04", Draft::Draft4),
-            ("draft-06", Draft::Draft6),
-            ("draft-07", Draft::Draft7),
-            ("draft/2019-09", Draft::Draft201909),
-            ("draft/2020-12", Draft::Draft202012),
-        ]
-        .into_iter()
-        .find(|(name, _)| uri.contains("json-schema.org/") && uri.contains(name))
-        .map(|(_, draft)| draft)
-    }
-}
 
 /// Reads a schema with the default [`ParseOptions`].
 ///
@@ -779,7 +749,7 @@ impl<'a> Reader<'a> {
 
     /// The type of a keyword that constrains nothing here, where the draft has it.
     fn other(&self, here: &Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        use Draft::{Draft6, Draft7, Draft201909, Draft202012};
+        use crate::options::Draft::{Draft6, Draft7, Draft201909, Draft202012};
         let wrong = |what: &str| {
             let found = name_of(value);
             Err(here.invalid(key, &format!("must be {what}, not {found}")))
@@ -1261,7 +1231,8 @@ fn shown(value: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use crate::ledger::{KEYWORDS, Status, status_of_other};
+    use crate::ir::Status;
+    use crate::ledger::{KEYWORDS, status_of_other};
     use crate::read::schema::{name_of_keyword, parse};
 
     #[test]

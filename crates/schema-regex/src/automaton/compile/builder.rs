@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::automaton::compile::alternative::{ArrayShape, Kind, ObjectShape, Shape};
-use crate::automaton::compile::compiler::{ANY, Compiler, ConjId, NONE, Shapes, room_for};
+use crate::automaton::compile::compiler::{ANY, Compiler, NONE, Shapes, room_for};
 use crate::automaton::compile::leaves::{Machines, StringLeaf};
 use crate::automaton::compile::united_strings::Leaves;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::loop_classes::Loops;
+use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
     ObjectMachine, StringMachine, Word, Words,

@@ -4,7 +4,7 @@
 
 use crate::automaton::compile::alternative::{ArrayShape, StringShape};
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::compiler::ConjId;
+use crate::automaton::machine::node::ConjId;
 use crate::error::Error;
 use crate::language::length_bounds::Lengths;
 use crate::regex::{capped_items, capped_length};

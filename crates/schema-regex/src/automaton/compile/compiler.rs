@@ -1,6 +1,7 @@
 //! The compiler's memory: conjunctions of locations, what they say of members
 //! and items, and the nodes that schemas imply without writing them.
 
+use crate::automaton::machine::node::ConjId;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,10 +20,6 @@ use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node,
 use crate::normal::shape::Signed;
 use crate::options::Options;
 use crate::validate;
-
-/// A conjunction of signed locations, interned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ConjId(pub(crate) u32);
 
 /// Any value.
 pub(crate) const ANY: ConjId = ConjId(0);

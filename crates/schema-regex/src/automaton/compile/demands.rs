@@ -1,7 +1,8 @@
 //! What the alternatives of a conjunction demand of members and items.
 
 use crate::automaton::compile::alternative::{ArrayShape, MemberRule, Scope, Shape, Source};
-use crate::automaton::compile::compiler::{ANY, Compiler, ConjId, NONE};
+use crate::automaton::compile::compiler::{ANY, Compiler, NONE};
+use crate::automaton::machine::node::ConjId;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
 use crate::normal::shape::Signed;
 

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use foldhash::quality::RandomState;
 
 use crate::automaton::compile::alternative::{MemberRule, ObjectShape, Scope, Source};
-use crate::automaton::compile::compiler::{Compiler, ConjId};
+use crate::automaton::compile::compiler::Compiler;
 use crate::automaton::compile::declared::{AllProperties, Properties};
+use crate::automaton::machine::node::ConjId;
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId, PatternId};
 use crate::normal::shape::Signed;

@@ -8,21 +8,22 @@ use crate::automaton::compile::alternative::{
     Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape,
 };
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::compiler::{Compiler, ConjId, NONE};
+use crate::automaton::compile::compiler::{Compiler, NONE};
 use crate::automaton::compile::declared::{AllProperties, Declared, MembersAt, Numbers};
 use crate::automaton::compile::demands;
 use crate::automaton::compile::leaves::Asked;
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
 use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     Choice, ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
     are_numbers,
 };
+use crate::budget::TooBig;
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
-use crate::language::dfa::TooBig;
 use crate::language::formats::Format;
 use crate::language::product::Part;
 use crate::language::re::Re;

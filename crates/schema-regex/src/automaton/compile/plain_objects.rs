@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::automaton::compile::alternative::{MemberRule, ObjectShape};
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::compiler::{ConjId, NONE};
+use crate::automaton::compile::compiler::NONE;
 use crate::automaton::machine::few::Few;
+use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };

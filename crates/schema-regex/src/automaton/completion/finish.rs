@@ -28,16 +28,6 @@ const MANY_CHARS: u64 = 256;
 /// So many characters are searched for.
 const LAST_CHARS: u64 = 64;
 
-/// A completion ends unfinished when it has compared more bytes of items that
-/// must differ than this, in all its searches and detours: some ten seconds.
-pub(crate) const MAX_COMPARED: u64 = 1 << 28;
-
-/// A completion ends unfinished when it has searched more states than this, about half a
-/// second.
-/// What takes as long counts as states: names that are looked through, and lists of what
-/// must differ that grow.
-pub(crate) const MAX_SEARCHED: u64 = 100_000;
-
 /// So many names, or values of a list, are looked through in the time of a state.
 const AS_A_STATE: u64 = 64;
 
@@ -836,6 +826,7 @@ fn search<S: Copy + Eq + std::hash::Hash>(
 
 #[cfg(test)]
 mod tests {
+    use crate::automaton::run::scratch::MAX_SEARCHED;
     use fsm_index::ByteAutomaton as _;
     use serde_json::{Value, json};
 

@@ -4,6 +4,8 @@
 //! What is asked is told by a fingerprint of the machines of its node. Two nodes
 //! with one fingerprint have the same machines but for collisions of 128 bits.
 
+use crate::automaton::machine::prints::OwnPrint;
+use crate::automaton::machine::prints::Print;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
@@ -11,31 +13,19 @@ use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::hints::describe::{clamped, push_list, push_partial, push_span, push_state};
-use crate::automaton::keys::object_summary::{More, ObjectSummary};
+use crate::automaton::keys::key::{clamped, push_list, push_partial, push_span, push_state};
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, ExtraClass, KeyMachine, Leaf, Member, Node,
     NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
 };
 use crate::automaton::machine::white_space::Space;
 use crate::automaton::run::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
+use crate::automaton::run::scratch::{More, ObjectSummary};
 use crate::hash::pair;
 use crate::language::char_dfa::CharDfa;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
 use crate::options::Escapes;
-
-/// What is asked of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Print {
-    pub(crate) words: [u32; 4],
-    /// The tallest of the flattest values of its nodes.
-    pub(crate) tallest: u32,
-}
-
-/// The machines of one node, without those of the nodes below.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OwnPrint([u64; 2]);
 
 /// With what keys begin that have fingerprints in them, and no others.
 const PRINTED: u32 = 32;

@@ -1,5 +1,6 @@
 //! What masks are remembered by.
 
 pub(crate) mod common;
+pub(crate) mod key;
 pub(crate) mod object_summary;
 pub(crate) mod value_summary;

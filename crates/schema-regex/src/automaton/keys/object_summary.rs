@@ -2,6 +2,9 @@
 //! the object may end behind it, and whether another name may follow. Tokens that end a
 //! value seldom reach further, so that most objects are alike.
 
+use crate::automaton::run::scratch::More;
+use crate::automaton::run::scratch::ObjectSummary;
+use crate::automaton::run::scratch::Told;
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::SchemaAutomaton;
@@ -9,38 +12,6 @@ use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
 use crate::automaton::run::plain_object::Plain;
 use crate::automaton::run::scratch::Scratch;
-
-/// Where an object stands behind the value of a member.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum ObjectSummary {
-    /// Nobody has asked.
-    #[default]
-    Unasked,
-    /// It takes more to tell.
-    Untold,
-    Told(Told),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    /// One more than the goal that the object satisfies if it ends, or 0.
-    pub(crate) ends: u32,
-    pub(crate) more: More,
-    /// The classes of further names that may come, as bits.
-    pub(crate) classes: u64,
-}
-
-/// Which names may come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum More {
-    None = 0,
-    /// Declared ones alone.
-    Declared = 1,
-    /// Further ones, whichever they are.
-    Further = 2,
-    /// Further ones that an automaton tells apart.
-    OfClasses = 3,
-}
 
 impl SchemaAutomaton {
     /// Appends all that the object on top of a stack, with a member open or behind one,

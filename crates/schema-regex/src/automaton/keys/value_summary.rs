@@ -2,26 +2,17 @@
 //! more than whether it may be empty and whether a name may come. Values of objects with
 //! different members are alike then, the whole values of most schemas among them.
 
+use crate::automaton::machine::prints::ValueSummary;
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::hints::describe::much_room;
-use crate::automaton::keys::common::{MAX_NODES, Print, Printer};
-use crate::automaton::keys::object_summary::More;
+use crate::automaton::keys::common::{MAX_NODES, Printer};
+use crate::automaton::keys::key::much_room;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
+use crate::automaton::machine::prints::Print;
+use crate::automaton::run::scratch::More;
 use crate::automaton::run::scratch::Scratch;
-
-/// What is asked of a value, as far as tokens reach, and when that is all.
-#[derive(Debug)]
-pub(crate) struct ValueSummary {
-    print: Print,
-    /// With what the names in its objects begin: where a token goes on behind the
-    /// quotation mark with one of these, it reaches further.
-    heads: ByteSet,
-    /// A token with more bytes from a quotation mark on reaches further, too.
-    far: usize,
-}
 
 /// Bounds on the number of characters of a string are not told apart from here on: few
 /// tokens have as many bytes behind a quotation mark.

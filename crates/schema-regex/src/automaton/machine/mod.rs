@@ -6,4 +6,5 @@ pub(crate) mod lexicon;
 pub(crate) mod live;
 pub(crate) mod loop_classes;
 pub(crate) mod node;
+pub(crate) mod prints;
 pub(crate) mod white_space;

@@ -5,15 +5,18 @@ use std::sync::{Arc, OnceLock};
 
 use fsm_index::ByteSet;
 
-use crate::automaton::compile::compiler::ConjId;
-use crate::automaton::keys::common::{OwnPrint, Print};
-use crate::automaton::keys::value_summary::ValueSummary;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
+use crate::automaton::machine::prints::ValueSummary;
+use crate::automaton::machine::prints::{OwnPrint, Print};
 use crate::ir::Name;
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
+
+/// A conjunction of signed locations, interned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ConjId(pub(crate) u32);
 
 /// The height of what no value satisfies.
 pub(crate) const EMPTY: u32 = u32::MAX;

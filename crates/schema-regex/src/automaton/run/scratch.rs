@@ -7,8 +7,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::automaton::completion::finish::{MAX_COMPARED, MAX_SEARCHED};
-use crate::automaton::keys::object_summary::ObjectSummary;
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
@@ -608,3 +606,45 @@ impl Scratch {
         values.map(|byte| byte as u8).collect()
     }
 }
+
+/// Where an object stands behind the value of a member.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum ObjectSummary {
+    /// Nobody has asked.
+    #[default]
+    Unasked,
+    /// It takes more to tell.
+    Untold,
+    Told(Told),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// One more than the goal that the object satisfies if it ends, or 0.
+    pub(crate) ends: u32,
+    pub(crate) more: More,
+    /// The classes of further names that may come, as bits.
+    pub(crate) classes: u64,
+}
+
+/// Which names may come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum More {
+    None = 0,
+    /// Declared ones alone.
+    Declared = 1,
+    /// Further ones, whichever they are.
+    Further = 2,
+    /// Further ones that an automaton tells apart.
+    OfClasses = 3,
+}
+
+/// A completion ends unfinished when it has compared more bytes of items that
+/// must differ than this, in all its searches and detours: some ten seconds.
+pub(crate) const MAX_COMPARED: u64 = 1 << 28;
+
+/// A completion ends unfinished when it has searched more states than this, about half a
+/// second.
+/// What takes as long counts as states: names that are looked through, and lists of what
+/// must differ that grow.
+pub(crate) const MAX_SEARCHED: u64 = 100_000;

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::automaton::compile::alternative::{Kind, Shape};
-use crate::automaton::compile::compiler::{Compiler, ConjId};
+use crate::automaton::compile::compiler::Compiler;
 use crate::automaton::compile::expand::keywords::decimal_of;
 use crate::automaton::compile::expand::{Branch, Partial, choices, node_term};
+use crate::automaton::machine::node::ConjId;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Name, NodeId};

@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::ir::{ALWAYS, AtomKind, Body, Kinds, Name, NodeId};
 use crate::language::number_expressions::Bound;
 use crate::normal::shape::Signed;
+use crate::options::Draft;
 use crate::options::{Formats, OpenObjects};
-use crate::read::schema::Draft;
 use crate::validate;
 
 impl Compiler {

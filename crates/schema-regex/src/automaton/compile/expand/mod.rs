@@ -18,7 +18,8 @@ use crate::automaton::compile::expand::unevaluated::new_collector;
 use std::rc::Rc;
 
 use crate::automaton::compile::alternative::{Count, Kind, MemberRule, Shape, Source, Witness};
-use crate::automaton::compile::compiler::{Compiler, ConjId, Shapes};
+use crate::automaton::compile::compiler::{Compiler, Shapes};
+use crate::automaton::machine::node::ConjId;
 use crate::budget::STEP;
 use crate::error::{Error, ErrorKind};
 use crate::ir::{AtomKind, Body, Kinds, Name, NodeId, ROOT};

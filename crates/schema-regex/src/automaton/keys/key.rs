@@ -1,0 +1,369 @@
+//! Keys of one automaton: what the mask at a cursor can depend on.
+
+use fsm_index::{Cursor, Horizon};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{Span, StringMachine};
+use crate::automaton::run::scratch::{
+    Config, Frame, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
+};
+use crate::automaton::run::string_bytes::Partial;
+use crate::options::Escapes;
+
+/// With what keys begin inside items that differ from those before them.
+const IN_ITEM: u32 = 33;
+
+impl SchemaAutomaton {
+    /// Whether some character of a name may be written as an escape: where none may,
+    /// an escape leads away from the name.
+    pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
+        let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        self.escapes == Escapes::All || name.iter().any(escaped)
+    }
+
+    /// The number of the automaton of a node's numbers, if they are without
+    /// bounds.
+    fn common_number(&self, node: u32) -> Option<u32> {
+        let m = self.node(node).number.as_ref()?;
+        match (&*m.leaves, &*m.dfas) {
+            ([_], [dfa]) => dfa.common,
+            _ => None,
+        }
+    }
+
+    /// Whether the key of the topmost level means the same under every schema:
+    /// strings that are free or only counted, and numbers without bounds. It
+    /// tells everything that can be read before their end.
+    pub(crate) fn is_plain(&self, top: Top, horizon: Horizon<'_>) -> bool {
+        match top {
+            Top::String { node, text, .. } => self.node(node).string.as_ref().is_some_and(|m| {
+                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                m.free.is_some() || counted(m, &text, bytes).is_some()
+            }),
+            Top::Number { node, .. } => self.common_number(node).is_some(),
+            _ => false,
+        }
+    }
+
+    /// How many levels may still be opened, alike where no token can tell, if no
+    /// value needs more than `tallest`.
+    pub(crate) fn room_told(
+        &self,
+        stack: u32,
+        tallest: u32,
+        horizon: Horizon<'_>,
+        x: &Scratch,
+    ) -> u32 {
+        self.room(stack, x).min(much_room(tallest, horizon))
+    }
+
+    /// Appends what the mask at a cursor can depend on; see
+    /// [`fsm_index::ByteAutomaton::key`].
+    pub(crate) fn key_of(
+        &self,
+        cursor: Cursor,
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        if cursor.is_dead() {
+            return false;
+        }
+        let before = out.len();
+        let Config { top, stack, item } = *x.configs.get(cursor.0);
+        if is_kept(item) {
+            return false;
+        }
+        let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+        // Where an item differs, what it opens is not compared.
+        if item == UNKNOWN_ITEM {
+            out.push(IN_ITEM);
+        }
+        match top {
+            Top::Value { node, set, space } => {
+                out.extend([1, self.node(node).alias, space]);
+                push_list(x, set, out);
+            }
+            Top::Unit { word, at, set } => {
+                out.extend([2, u32::from(word), u32::from(at)]);
+                push_list(x, set, out);
+            }
+            Top::Number {
+                node,
+                state,
+                set: _,
+            } if depth == 1 && stack != 0 && self.common_number(node).is_some() => {
+                // Before its end, one number without bounds is like the other.
+                let number = self.common_number(node).unwrap_or_default();
+                out.extend([11, number, state]);
+            }
+            Top::Number { node, set, state } => {
+                out.extend([3, self.node(node).alias]);
+                push_list(x, set, out);
+                let several = self
+                    .node(node)
+                    .number
+                    .as_ref()
+                    .is_some_and(|m| m.dfas.len() > 1);
+                push_state(x, state, several, out);
+            }
+            Top::String { node, set, text } => {
+                let Some(m) = self.node(node).string.as_ref() else {
+                    return false;
+                };
+                let Str {
+                    state,
+                    words,
+                    length,
+                    partial,
+                } = text;
+                if depth == 1 && m.free.is_some() {
+                    // Before its end, one free string is like the other.
+                    out.push(0);
+                    push_partial(partial, out);
+                } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
+                    // Likewise of strings that are only counted, how many
+                    // characters are missing and how many may come.
+                    out.extend([10, more, less]);
+                    push_partial(partial, out);
+                } else {
+                    out.extend([4, self.node(node).alias]);
+                    push_list(x, set, out);
+                    push_state(x, state, m.dfas.len() > 1, out);
+                    push_span(words, out);
+                    push_partial(partial, out);
+                    out.push(clamped(m, length, bytes));
+                }
+            }
+            Top::Key(key) => {
+                let Key {
+                    state,
+                    names,
+                    used,
+                    partial,
+                    text,
+                } = key;
+                if text != UNKNOWN {
+                    return false;
+                }
+                out.extend([5, state]);
+                push_partial(partial, out);
+                if depth == 1 && key.is_further() {
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
+                    // Without classes all further names are alike.
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                } else {
+                    push_span(names, out);
+                    push_span(used, out);
+                }
+            }
+            Top::Gap { gap, space } => {
+                out.extend([6, gap as u32, space]);
+                if depth == 1 && gap == Gap::BeforeFurther {
+                    let usable = self.usable(stack, x);
+                    let node = x.peek(stack).frame.node;
+                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+                    out.push(if keys == Some(true) { node } else { u32::MAX });
+                    push_values(x, usable.values, out);
+                }
+                // Of an object whose member is open its frame may not be told.
+                if gap == Gap::Colon {
+                    let frame = x.peek(stack).frame;
+                    if let Some(m) = &self.node(frame.node).object {
+                        let goals = self.goals_of_member(stack, frame.member, x);
+                        out.push(self.node(m.member(frame.member).node).alias);
+                        push_list(x, goals, out);
+                    }
+                }
+            }
+            Top::End => out.push(7),
+        }
+        // What begins at the topmost level may open more.
+        let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
+        if !self.bounded && opens {
+            out.push(self.room_told(stack, self.tallest, horizon, x));
+        }
+        // Between names they are told apart from their first bytes on.
+        let names = matches!(
+            top,
+            Top::Key(_)
+                | Top::Gap {
+                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
+                    ..
+                }
+        );
+        if self.key_of_stack((stack, names), depth, horizon, x, out)
+            && out.len() - before <= MAX_KEY
+        {
+            return true;
+        }
+        out.truncate(before);
+        false
+    }
+
+    /// Appends what a mask can depend on below the topmost level, which may be before a
+    /// name or in it.
+    fn key_of_stack(
+        &self,
+        (stack, names): (u32, bool),
+        depth: usize,
+        horizon: Horizon<'_>,
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
+        let before = out.len();
+        let mut at = stack;
+        for _ in 1..depth {
+            if at == 0 {
+                break;
+            }
+            let below = x.peek(at).below;
+            let in_names = names && at == stack;
+            if (in_names || !self.push_object_summary(at, horizon, x, out))
+                && !push_frame(at, x, out)
+            {
+                return false;
+            }
+            if out.len() - before > MAX_KEY {
+                return false;
+            }
+            at = below;
+        }
+        if at == 0 {
+            out.push(9);
+        }
+        true
+    }
+}
+
+/// As many levels as no token can open, in values that need no more than `tallest`.
+pub(crate) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
+    let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
+    tallest.saturating_add(u32::try_from(opened).unwrap_or(u32::MAX))
+}
+
+/// Appends the whole frame on top of a stack, if a mask can be told by it.
+fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
+    // A node is of an array or of an object; where an item began is for items alone, which
+    // have no key.
+    let Frame {
+        node,
+        is_object: _,
+        threads,
+        pos,
+        count,
+        used,
+        seen,
+        member,
+        start: _,
+    } = x.peek(stack).frame;
+    out.extend([8, node, pos, count, member]);
+    push_list(x, threads, out);
+    push_list(x, used, out);
+    let seen = x.seen.get(seen);
+    out.push(seen.list.len() as u32);
+    for name in seen.list.iter() {
+        out.push(name.len() as u32);
+        push_text(name, out);
+    }
+    !seen.unknown
+}
+
+/// The longest mask key, in words.
+const MAX_KEY: usize = 512;
+
+/// Of a string of which only the characters are counted: how many must come at
+/// least, and one more than how many may; alike where `horizon` bytes cannot
+/// tell.
+fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
+    let [leaf] = &*m.leaves else { return None };
+    if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {
+        return None;
+    }
+    let clamp = |left: u64| u32::try_from(left).unwrap_or(u32::MAX).min(horizon + 1);
+    let length = u64::from(text.length);
+    let less = match leaf.max {
+        Some(max) => clamp(max.checked_sub(length)?) + 1,
+        None => 0,
+    };
+    Some((clamp(leaf.min.saturating_sub(length)), less))
+}
+
+/// A length, alike where no text of at most `horizon` bytes can tell.
+pub(crate) fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+    if m.cap == 0 {
+        return 0;
+    }
+    let exact = m.leaves.iter().any(|leaf| {
+        let far = |bound: u64| bound > u64::from(length) + u64::from(horizon);
+        let lengths = leaf.lengths.as_ref();
+        lengths.is_some_and(|l| !l.are_far(length.into(), horizon.into()))
+            || (u64::from(length) < leaf.min && !far(leaf.min))
+            || leaf
+                .max
+                .is_some_and(|max| !far(max) && u64::from(length) <= max)
+    });
+    if exact {
+        return length + 1 + (m.leaves.len() as u32);
+    }
+    // Which bounds lie ahead, far away.
+    m.leaves
+        .iter()
+        .filter(|leaf| u64::from(length) < leaf.min)
+        .count() as u32
+}
+
+pub(crate) fn push_list(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+    let list = x.lists.get(id);
+    out.push(list.len() as u32);
+    out.extend(list.iter());
+}
+
+/// What the values of further names must be: class, node and goals of each.
+fn push_values(x: &Scratch, id: u32, out: &mut Vec<u32>) {
+    let values = x.lists.get(id);
+    out.push(values.len() as u32);
+    for value in values.chunks_exact(3) {
+        out.extend([value[0], value[1]]);
+        push_list(x, value[2], out);
+    }
+}
+
+pub(crate) fn push_state(x: &Scratch, state: u32, several: bool, out: &mut Vec<u32>) {
+    if several {
+        push_list(x, state, out);
+    } else {
+        out.push(state);
+    }
+}
+
+pub(crate) fn push_span(span: Span, out: &mut Vec<u32>) {
+    out.extend([span.lo, span.hi, span.read]);
+}
+
+fn push_text(text: &str, out: &mut Vec<u32>) {
+    for chunk in text.as_bytes().chunks(4) {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        out.push(u32::from_le_bytes(word));
+    }
+}
+
+pub(crate) fn push_partial(partial: Partial, out: &mut Vec<u32>) {
+    match partial {
+        Partial::None => out.push(0),
+        Partial::Utf8 { bits, left, least } => out.extend([1, bits, u32::from(left), least]),
+        Partial::Escape => out.push(2),
+        Partial::Hex {
+            value,
+            digits,
+            high,
+        } => out.extend([3, value, u32::from(digits), high]),
+        Partial::HighEscape { high } => out.extend([4, high]),
+        Partial::HighU { high } => out.extend([5, high]),
+    }
+}

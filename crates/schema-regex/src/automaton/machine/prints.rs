@@ -1,0 +1,26 @@
+//! Fingerprints of what is asked of values, as nodes keep them.
+
+use fsm_index::ByteSet;
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Print {
+    pub(crate) words: [u32; 4],
+    /// The tallest of the flattest values of its nodes.
+    pub(crate) tallest: u32,
+}
+
+/// The machines of one node, without those of the nodes below.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnPrint(pub(crate) [u64; 2]);
+
+/// What is asked of a value, as far as tokens reach, and when that is all.
+#[derive(Debug)]
+pub(crate) struct ValueSummary {
+    pub(crate) print: Print,
+    /// With what the names in its objects begin: where a token goes on behind the
+    /// quotation mark with one of these, it reaches further.
+    pub(crate) heads: ByteSet,
+    /// A token with more bytes from a quotation mark on reaches further, too.
+    pub(crate) far: usize,
+}
