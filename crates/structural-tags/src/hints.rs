@@ -193,6 +193,14 @@ impl TagAutomaton {
         self.wrap(thread, inner, x)
     }
 
+    pub(super) fn solo_least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        let Some((thread, json)) = self.solo(cursor, x) else {
+            return 1;
+        };
+        let scratch = &x.slots[thread.slot as usize].scratch;
+        json.automaton.least_depth(Cursor(thread.inner), scratch)
+    }
+
     /// Keys in common words tell what follows a value as if that were the whole text: where they
     /// tell more than what is inside of it, what follows here is said beside them.
     pub(super) fn solo_common_key(

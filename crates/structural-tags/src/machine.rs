@@ -687,6 +687,10 @@ impl Stack<Scratch> for TagAutomaton {
         depths.max().unwrap_or(1)
     }
 
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        self.solo_least_depth(cursor, x)
+    }
+
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         self.step_solo_on_top(cursor, byte, x)
     }

@@ -72,6 +72,11 @@ pub(crate) trait Parts: ByteAutomaton {
         self.stack().map_or(1, |stack| stack.depth_used(scratch))
     }
 
+    fn least_depth(&self, cursor: Cursor, scratch: &Self::Scratch) -> usize {
+        self.stack()
+            .map_or(1, |stack| stack.least_depth(cursor, scratch))
+    }
+
     #[inline]
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Self::Scratch) -> Option<Cursor> {
         match self.stack() {

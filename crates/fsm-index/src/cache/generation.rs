@@ -39,7 +39,9 @@ pub(crate) struct Generation {
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
-    /// Of what is pooled.
+    /// Rows that are not pooled here.
+    charged: AtomicUsize,
+    /// Of rows, parts and lists.
     bytes: AtomicUsize,
 }
 
@@ -160,14 +162,17 @@ impl Generation {
         self.halves.add(key, half);
     }
 
-    /// Notes bytes that a row holds beside its own.
-    pub(crate) fn charge(&self, bytes: usize) {
+    /// Notes a row that some index has pooled already, and the part that it may be the last to
+    /// hold.
+    pub(crate) fn charge(&self, row: &Row) {
+        let bytes = row.memory() + row.part().map_or(0, Part::memory);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.charged.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many different rows there are.
+    /// How many rows there are, of equal ones in the pool one.
     pub(crate) fn row_count(&self) -> usize {
-        self.pool.count()
+        self.pool.count() + self.charged.load(Ordering::Relaxed)
     }
 
     /// Bytes of memory.

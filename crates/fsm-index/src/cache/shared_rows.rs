@@ -34,7 +34,7 @@ struct Shared {
 /// What [`SharedRows`] hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedStats {
-    /// Rows; equal ones counted once.
+    /// Rows.
     pub rows: usize,
     /// Bytes of rows, of parts of rows, and of what they are found by.
     pub row_bytes: usize,

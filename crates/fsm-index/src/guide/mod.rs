@@ -547,7 +547,7 @@ impl<A: ByteAutomaton> Guide<A> {
         match (&self.row, self.shown) {
             (Some(row), Some(Shown::Row)) => match self.index.view(row) {
                 RowView::Dense(mask) => mask,
-                RowView::Packed(_) | RowView::RowDelta(_) => self.buffer.mask(),
+                RowView::Packed(_) | RowView::Delta(_) => self.buffer.mask(),
             },
             _ => self.buffer.mask(),
         }

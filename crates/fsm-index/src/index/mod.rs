@@ -253,8 +253,7 @@ impl<A: ByteAutomaton> Index<A> {
         }
         let known = generation.get_or_insert_with(|| cache.newest());
         let accepting = self.automaton.is_accepting(state);
-        work.meter = Meter::new(budget);
-        let row = self.row(state, cursor, accepting, work, known);
+        let row = self.row(state, cursor, accepting, work, known, budget);
         match work.take_visited() {
             0 => {}
             nodes => cache.visit(nodes),
@@ -300,11 +299,19 @@ impl<A: ByteAutomaton> Index<A> {
         accepting: bool,
         work: &mut Work<A>,
         known: &Generation,
+        budget: &Budget,
     ) -> Result<Arc<Row>, Error> {
-        let masks = self.masks(Cutter::Other, known);
+        let maker = self.maker(Cutter::Other, known);
         let Spelling::Searched(search) = &self.spelling else {
-            return masks.row(cursor, accepting, work);
+            return match maker.known_row(cursor, work) {
+                Ok(row) => Ok(row),
+                Err(missed) => {
+                    work.meter = Meter::new(budget);
+                    maker.fresh_row(cursor, accepting, missed, work)
+                }
+            };
         };
+        work.meter = Meter::new(budget);
         let Index {
             automaton,
             vocabulary,
@@ -312,7 +319,7 @@ impl<A: ByteAutomaton> Index<A> {
         } = self;
         let mut words = vec![0; self.vocabulary.width().div_ceil(32)];
         if !search.allowed(automaton, vocabulary, state, cursor, work, &mut words)? {
-            let row = masks.row(cursor, accepting, work)?;
+            let row = maker.row(cursor, accepting, work)?;
             row.lay_out(&self.vocabulary, &mut words);
             let gone = search.forbidden(automaton, vocabulary, state, |token| {
                 words[token as usize / 32] >> (token % 32) & 1 != 0
@@ -373,7 +380,7 @@ impl<A: ByteAutomaton> Index<A> {
         })
     }
 
-    fn masks<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> RowMaker<'a, A> {
+    fn maker<'a>(&'a self, cutter: Cutter, known: &'a Generation) -> RowMaker<'a, A> {
         RowMaker {
             known,
             cutter,
@@ -514,7 +521,7 @@ impl Index {
         match &self.rows {
             Rows::Built(built) => Ok(built.clone()),
             Rows::Kept(_) => Built::new(
-                &self.masks(Cutter::Caller, &Generation::default()),
+                &self.maker(Cutter::Caller, &Generation::default()),
                 usize::MAX,
                 &Budget::default(),
             ),
@@ -550,7 +557,7 @@ impl Index {
     /// Computes every row.
     fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
         let built = Built::new(
-            &self.masks(Cutter::Caller, &Generation::default()),
+            &self.maker(Cutter::Caller, &Generation::default()),
             config.max_row_bytes,
             &config.budget,
         )?;

@@ -70,6 +70,9 @@ impl Missed {
     }
 }
 
+/// That no row is remembered, and the depth of the first key of which nothing is known.
+pub(crate) struct NotKnown(usize);
+
 /// Working memory of one thread.
 pub(crate) struct Work<A: ByteAutomaton> {
     pub(crate) scratch: A::Scratch,
@@ -138,13 +141,33 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         accepting: bool,
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, Error> {
-        let depth = match self.find(cursor, Thing::Row, work) {
-            Ok(row) => {
-                work.origin = Origin::Remembered;
-                return Ok(row);
-            }
-            Err(depth) => depth,
-        };
+        match self.known_row(cursor, work) {
+            Ok(row) => Ok(row),
+            Err(missed) => self.fresh_row(cursor, accepting, missed, work),
+        }
+    }
+
+    /// The row at `cursor`, if the index remembers it; or what [`RowMaker::fresh_row`] must
+    /// know, before anything else is asked.
+    #[inline]
+    pub(crate) fn known_row(
+        &self,
+        cursor: Cursor,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Row>, NotKnown> {
+        work.origin = Origin::Remembered;
+        self.find(cursor, Thing::Row, work).map_err(NotKnown)
+    }
+
+    /// The row at `cursor`, which the index does not remember: from another index, or
+    /// computed.
+    pub(crate) fn fresh_row(
+        &self,
+        cursor: Cursor,
+        accepting: bool,
+        NotKnown(depth): NotKnown,
+        work: &mut Work<A>,
+    ) -> Result<Arc<Row>, Error> {
         // The key under which the row is to be kept.
         std::mem::swap(&mut work.key, &mut work.row_key);
         work.remembered = 0;
@@ -175,7 +198,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// known, which stands in the working memory.
     fn find(&self, cursor: Cursor, thing: Thing, work: &mut Work<A>) -> Result<Arc<Row>, usize> {
         let key = |depth, work: &mut Work<A>| self.key(cursor, thing, depth, work);
-        let (row, depth) = self.look_up(&self.known.rows, work, key)?;
+        let (row, depth) = self.look_up(cursor, &self.known.rows, work, key)?;
         work.remembered = work.remembered.max(depth);
         Ok(row)
     }
@@ -199,11 +222,12 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// key of a depth into the working memory, if there is one.
     fn look_up<V: Clone>(
         &self,
+        cursor: Cursor,
         table: &HashTrie<V>,
         work: &mut Work<A>,
         key: impl Fn(usize, &mut Work<A>) -> bool,
     ) -> Result<(V, usize), usize> {
-        let mut depth = 1;
+        let mut depth = self.automaton.least_depth(cursor, &work.scratch);
         while depth <= MAX_DEPTH && key(depth, work) {
             match table.get(work.key.words()) {
                 Known::Value(value) => return Ok((value, depth)),

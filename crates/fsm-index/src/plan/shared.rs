@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::{Missed, RowMaker, Work};
 use crate::cache::Generation;
 use crate::cache::Thing;
-use crate::rows::Part;
 use crate::rows::Row;
 use crate::{ByteAutomaton, Cursor, TextRuns};
 
@@ -20,7 +19,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, usize> {
         let key = |depth, work: &mut Work<A>| self.shared_row_key(cursor, depth, work);
-        let (row, depth) = self.look_up(&shared.rows, work, key)?;
+        let (row, depth) = self.look_up(cursor, &shared.rows, work, key)?;
         work.remembered = depth;
         Ok(row)
     }
@@ -37,10 +36,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) {
         let used = self.depth_used(work);
         let key = |depth, work: &mut Work<A>| self.shared_row_key(cursor, depth, work);
-        // It may be the last to hold its part.
-        shared.charge(row.part().map_or(0, Part::memory));
-        let row = shared.pool(row.clone());
-        self.remember(&shared.rows, &row, used, Missed::at(missed), work, key);
+        shared.charge(row);
+        self.remember(&shared.rows, row, used, Missed::at(missed), work, key);
     }
 
     /// Puts the key of a row in words that other automata use, too, into the working

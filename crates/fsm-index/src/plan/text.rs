@@ -136,7 +136,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             work.key.push(class.0);
             keyed
         };
-        let missed = match self.look_up(&self.known.rests, work, key) {
+        let missed = match self.look_up(cursor, &self.known.rests, work, key) {
             Ok((rests, depth)) => {
                 work.remembered = work.remembered.max(depth);
                 return Ok(rests);

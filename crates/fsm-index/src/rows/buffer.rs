@@ -111,7 +111,7 @@ impl MaskBuffer {
                 return;
             }
             RowView::Dense(mask) => self.mask.words_mut().copy_from_slice(mask.words()),
-            RowView::RowDelta(changed) => {
+            RowView::Delta(changed) => {
                 let words = self.mask.words_mut();
                 let over = match &self.held {
                     Held::Row(before) => match &**before {

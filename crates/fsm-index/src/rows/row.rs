@@ -39,7 +39,7 @@ pub(crate) enum RowView<'a> {
     /// each as its distance from the one before.
     Packed(&'a [u8]),
     /// What others share, and the difference.
-    RowDelta(&'a RowDelta),
+    Delta(&'a RowDelta),
 }
 
 impl Row {
@@ -125,7 +125,7 @@ impl Row {
         match self {
             Row::Dense(mask) => RowView::Dense(mask),
             Row::Packed(packed) => RowView::Packed(packed),
-            Row::Delta(changed) => RowView::RowDelta(changed),
+            Row::Delta(changed) => RowView::Delta(changed),
         }
     }
 
@@ -155,7 +155,7 @@ impl RowView<'_> {
         let mut any = false;
         match self {
             RowView::Dense(mask) => any = tokens.iter().any(|t| mask.allows(TokenId::new(*t))),
-            RowView::RowDelta(changed) => any = tokens.iter().any(|t| changed.allows(*t)),
+            RowView::Delta(changed) => any = tokens.iter().any(|t| changed.allows(*t)),
             RowView::Packed(packed) => {
                 RowView::for_each(packed, vocabulary, |token| any |= tokens.contains(&token));
             }

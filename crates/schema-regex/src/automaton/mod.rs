@@ -441,6 +441,14 @@ impl Stack<Scratch> for SchemaAutomaton {
     fn depth_used(&self, x: &Scratch) -> usize {
         (x.base_depth - x.least_depth) as usize + 1
     }
+    fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
+        // A token can end what is on top of most arrays and objects.
+        match x.configs.get(cursor.0).stack {
+            0 => 1,
+            _ => 2,
+        }
+    }
+
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
         let least = std::mem::replace(&mut x.least_depth, x.base_depth);
         let to = self.step(cursor, byte, x);
