@@ -78,6 +78,9 @@ impl Meter {
         self.budget.is_unlimited() || self.is_within(visited)
     }
 
+    /// Kept out of the loops that ask.
+    #[cold]
+    #[inline(never)]
     fn is_within(&mut self, visited: u64) -> bool {
         if self.stop.is_some() {
             return false;

@@ -1,8 +1,7 @@
 //! What a [`ByteAutomaton`] promises, checked: for the tests of those who write
 //! one.
 
-use crate::automaton::MAX_COMPLETION;
-use crate::automaton::Parts;
+use crate::automaton::{MAX_COMPLETION, Parts};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cache::HashTrie;
-use crate::rows::{HalfOnTop, Part};
-use crate::rows::{Row, RowPool};
+use crate::rows::{HalfOnTop, Part, Row, RowPool};
 
 /// The generations of an index, one after another.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::index::Built;
 use crate::regex::Decoder;
-use crate::rows::FileWords;
-use crate::rows::RowView;
+use crate::rows::{FileWords, RowView};
 use crate::{ByteAutomaton, ByteDfa, Error, ErrorKind, Index, TokenMask, Vocabulary};
 
 const MAGIC: &[u8; 8] = b"TKMINDEX";

@@ -16,15 +16,11 @@ use std::sync::Arc;
 
 use self::token_sink::{TokenSink, Tokens};
 use crate::budget::Meter;
-use crate::cache::Generation;
-use crate::cache::{Cutter, Origin, SharedRows};
-use crate::cache::{HashTrie, Known, MAX_DEPTH};
-use crate::cache::{Key, Thing};
-use crate::rows::Part;
-use crate::rows::Row;
-use crate::rows::{Bits, Changes, RowDelta};
-use crate::walk::Language;
-use crate::walk::Walker;
+use crate::cache::{
+    Cutter, Generation, HashTrie, Key, Known, MAX_DEPTH, Origin, SharedRows, Thing,
+};
+use crate::rows::{Bits, Changes, Part, Row, RowDelta};
+use crate::walk::{Language, Walker};
 use crate::{
     ByteAutomaton, Cursor, Description, Error, Horizon, Scope, TextLoop, TextRuns, TopText,
     Vocabulary,

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Thing, WORTH_A_ROW, Work, clear};
-use crate::rows::Bits;
-use crate::rows::Part;
-use crate::rows::Row;
+use crate::rows::{Bits, Part, Row};
 use crate::{ByteAutomaton, Cursor, Description, Error, Texts};
 
 impl<A: ByteAutomaton> RowMaker<'_, A> {

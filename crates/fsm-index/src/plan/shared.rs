@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Work};
-use crate::cache::Generation;
-use crate::cache::Thing;
+use crate::cache::{Generation, MAX_DEPTH, Thing};
 use crate::rows::Row;
 use crate::{ByteAutomaton, Cursor, TextRuns};
 
@@ -36,6 +35,10 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     ) {
         let used = self.depth_used(work);
         let key = |depth, work: &mut Work<A>| self.shared_row_key(cursor, depth, work);
+        if missed > MAX_DEPTH {
+            // It has no key that means anything to others.
+            return;
+        }
         shared.charge(row);
         self.remember(&shared.rows, row, used, Missed::at(missed), work, key);
     }

@@ -4,10 +4,8 @@ use crate::automaton::Parts;
 use std::sync::Arc;
 
 use super::{Missed, RowMaker, Work};
-use crate::cache::Known;
-use crate::cache::{Key, Thing};
-use crate::rows::Bits;
-use crate::rows::HalfOnTop;
+use crate::cache::{Key, Known, Thing};
+use crate::rows::{Bits, HalfOnTop};
 use crate::vocabulary::{Area, Cut};
 use crate::{ByteAutomaton, ClassId, Cursor, Description, Error, TextLoop};
 

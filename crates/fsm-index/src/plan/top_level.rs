@@ -7,13 +7,10 @@ use super::text::{Half, stretched};
 use super::token_sink::{TokenSink, Tokens};
 use super::{RowMaker, Work, is_free};
 
-use crate::cache::Known;
-use crate::cache::Thing;
-use crate::rows::{Bits, Changes};
-use crate::rows::{Open, OpenRest, Part};
+use crate::cache::{Known, Thing};
+use crate::rows::{Bits, Changes, Open, OpenRest, Part};
 use crate::vocabulary::{Area, Cut, Trie};
-use crate::walk::Free;
-use crate::walk::Ground;
+use crate::walk::{Free, Ground};
 use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText};
 
 /// Of subtrees of fewer nodes it is not asked which text is free.

@@ -9,8 +9,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-use crate::regex::dfa::Costs;
-use crate::regex::dfa::Symbols;
+use crate::regex::dfa::{Costs, Symbols};
 use crate::{Error, ErrorKind};
 
 /// Inclusive ranges of symbols (code points or bytes), sorted and disjoint.

@@ -9,8 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Vocabulary;
-use crate::rows::Part;
-use crate::rows::finish;
+use crate::rows::{Part, finish};
 
 /// What happens to the bits of tokens, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

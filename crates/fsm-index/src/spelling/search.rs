@@ -5,12 +5,11 @@
 //! cut into tokens, which most states' can. So whatever is allowed has a text of tokens
 //! that finishes it, and the first token of that text is allowed, too.
 
-use crate::automaton::Parts;
+use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use super::cannot_spell;
-use crate::automaton::{MAX_COMPLETION, Piece, pieces};
 use crate::budget::Meter;
 use crate::plan::Work;
 use crate::rows::Bits;
