@@ -1,6 +1,6 @@
 //! How a row is computed where none is known: from what the topmost level of the
-//! stack tells (`on_top.rs`), from the vocabulary cut by a class of characters
-//! (`texts.rs`), from texts that are listed or a row nearly like it (`alike.rs`), or
+//! stack tells (`top_level.rs`), from the vocabulary cut by a class of characters
+//! (`text.rs`), from texts that are listed or a row nearly like it (`patch.rs`), or
 //! by a walk.
 
 mod patch;

@@ -135,7 +135,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         // Where the loop is no help yet, free text may be.
         let longest = self.vocabulary.trie().max_depth();
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
-        let unstepped = self.unstepped(of_loop, free);
+        let free = self.free_subtrees(of_loop, free);
         let Work {
             meter,
             scratch,
@@ -145,7 +145,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), Part::FEW);
-        if let Some(free) = &unstepped {
+        if let Some(free) = &free {
             met = met.with(
                 &self
                     .shared
@@ -153,7 +153,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             );
         }
         let all = Ground {
-            free: unstepped,
+            free,
             ..self.ground(Area::all(self.vocabulary.trie()))
         };
         let hit = |token| met.put(token);
@@ -233,7 +233,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 
     /// What need not be stepped through, where text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
-    fn unstepped(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+    fn free_subtrees(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
         let kinds = |class| self.language.kinds(self.automaton.text_class(class));
         let text = text.map(|text| Free::in_loop(kinds(text.class)));
         let free = free.map(|free| Free::at_start(kinds(free.class), free));
