@@ -37,8 +37,8 @@ impl Entry {
     ///
     /// let schema = parse(&json!({"type": "object", "propertys": {"a": {}}, "x-note": ""}))?;
     /// let ledger = schema.ledger(&Options::default());
-    /// let meant: Vec<_> = ledger.iter().map(|entry| entry.suggestion()).collect();
-    /// assert_eq!(meant, [None, Some("properties"), None]);
+    /// let meant: Vec<_> = ledger.iter().filter_map(|entry| entry.suggestion()).collect();
+    /// assert_eq!(meant, ["properties"]);
     /// # Ok::<(), schema_regex::Error>(())
     /// ```
     #[must_use]
