@@ -6,8 +6,8 @@
 //! default path refused every schema with a string for it.
 #![cfg(all(feature = "models", feature = "cli"))]
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+mod common;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -177,18 +177,9 @@ fn what_a_pretrained_model_says_is_valid_or_marked_incomplete() {
 
 /// What the program prints.
 fn run(args: &[&str], stdin: &str) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenmold"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {err}");
-    String::from_utf8(output.stdout).unwrap()
+    let common::Ran { code, out, err } = common::run(args, stdin);
+    assert_eq!(code, Some(0), "{args:?}: {err}");
+    out
 }
 
 #[test]

@@ -141,6 +141,7 @@ struct Source {
     /// An index that `tokenmold index --out` saved for the model's tokenizer.
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
+
     /// A file with a grammar that the whole output must obey.
     #[arg(long, value_name = "FILE")]
     grammar: Option<PathBuf>,
