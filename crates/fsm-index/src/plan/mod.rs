@@ -49,7 +49,7 @@ pub(crate) struct RowMaker<'a, A> {
 
 /// Where a look-up ended.
 #[derive(Clone, Copy)]
-struct Missed {
+pub(crate) struct Missed {
     /// Of the key of which nothing is known.
     depth: usize,
     /// Whether that key stands in the working memory when something is to be put under it.
@@ -65,9 +65,6 @@ impl Missed {
         }
     }
 }
-
-/// That no row is remembered, and the depth of the first key of which nothing is known.
-pub(crate) struct NotKnown(usize);
 
 /// Working memory of one thread.
 pub(crate) struct Work<A: ByteAutomaton> {
@@ -146,13 +143,13 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// The row at `cursor`, if the index remembers it; or what [`RowMaker::fresh_row`] must
     /// know, before anything else is asked.
     #[inline]
-    pub(crate) fn known_row(
-        &self,
-        cursor: Cursor,
-        work: &mut Work<A>,
-    ) -> Result<Arc<Row>, NotKnown> {
+    pub(crate) fn known_row(&self, cursor: Cursor, work: &mut Work<A>) -> Result<Arc<Row>, Missed> {
         work.origin = Origin::Remembered;
-        self.find(cursor, Thing::Row, work).map_err(NotKnown)
+        let row = self.find(cursor, Thing::Row, work);
+        row.map_err(|depth| Missed {
+            depth,
+            stands: true,
+        })
     }
 
     /// The row at `cursor`, which the index does not remember: from another index, or
@@ -161,7 +158,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         &self,
         cursor: Cursor,
         accepting: bool,
-        NotKnown(depth): NotKnown,
+        missed: Missed,
         work: &mut Work<A>,
     ) -> Result<Arc<Row>, Error> {
         // The key under which the row is to be kept.
@@ -177,10 +174,6 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             }
         };
         std::mem::swap(&mut work.key, &mut work.row_key);
-        let missed = Missed {
-            depth,
-            stands: true,
-        };
         self.keep(cursor, Thing::Row, &row, missed, work);
         work.origin = Origin::Shared;
         if let Some(depth) = missed_at {
