@@ -21,7 +21,7 @@ use super::free::Place;
 use super::held::{Held, Inner, State};
 use super::hints::inner_class;
 use super::markers::ROOT;
-use super::parts::{Body, Part, Thread};
+use super::parts::{Body, Json, Part, Thread};
 use super::run::Run;
 use super::walk::Scratch;
 
@@ -286,15 +286,13 @@ impl TagAutomaton {
     fn quoted_loop(
         &self,
         thread: Thread,
+        json: &Json,
         horizon: Horizon<'_>,
         x: &mut Scratch,
     ) -> Option<TextLoop> {
         if thread.extra != 0 || thread.guard != ROOT {
             return None;
         }
-        let Body::Json(json) = &self.part(thread.part).body else {
-            return None;
-        };
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json
             .automaton
@@ -318,13 +316,10 @@ impl TagAutomaton {
 
     /// What such JSON resembles: where no marker has begun, and no name or word that single
     /// texts reach.
-    fn quoted_like(&self, thread: Thread, x: &mut Scratch) -> Option<Cursor> {
+    fn quoted_like(&self, thread: Thread, json: &Json, x: &mut Scratch) -> Option<Cursor> {
         if thread.extra != 0 {
             return None;
         }
-        let Body::Json(json) = &self.part(thread.part).body else {
-            return None;
-        };
         let scratch = &mut x.slots[thread.slot as usize].scratch;
         let inner = json.automaton.resembled(Cursor(thread.inner), scratch);
         if inner.is_none() && thread.guard == ROOT {
@@ -561,11 +556,11 @@ impl ByteAutomaton for TagAutomaton {
         if let Some(description) = self.solo_description(cursor, horizon, x) {
             return description;
         }
-        if let Some((thread, _)) = self.only_json(x.config(cursor)) {
-            let text = self.quoted_loop(thread, horizon, x);
+        if let Some((thread, json)) = self.only_json(x.config(cursor)) {
+            let text = self.quoted_loop(thread, json, horizon, x);
             return match text {
                 Some(text) => Description::Text(text),
-                None => like(self.quoted_like(thread, x)),
+                None => like(self.quoted_like(thread, json, x)),
             };
         }
         match self.free_loop(cursor, horizon, x) {
