@@ -88,7 +88,6 @@ impl Decimal {
         self.digits.is_empty()
     }
 
-    #[cfg(feature = "automaton")]
     pub(crate) fn is_one(&self) -> bool {
         !self.negative && self.exponent == 1 && self.digits == [1]
     }

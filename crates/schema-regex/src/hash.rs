@@ -2,9 +2,7 @@
 //! lists of them. Names and texts keep the hash of the standard library, which
 //! nobody can make collide.
 
-use std::collections::HashMap;
-#[cfg(feature = "automaton")]
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A multiplicative hash, the one of Firefox and rustc.
@@ -48,7 +46,6 @@ impl Hasher for Fx {
 }
 
 pub(crate) type FxMap<K, V> = HashMap<K, V, BuildHasherDefault<Fx>>;
-#[cfg(feature = "automaton")]
 pub(crate) type FxSet<K> = HashSet<K, BuildHasherDefault<Fx>>;
 
 /// Two small numbers as one, to be hashed at once.

@@ -430,3 +430,12 @@ impl Draft {
         .map(|(_, draft)| draft)
     }
 }
+
+/// What is made of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The text of a regular expression.
+    Expression,
+    /// A byte automaton.
+    Automaton,
+}

@@ -1,6 +1,7 @@
-//! A plain validator over the intermediate form: slow, obvious, and the oracle
-//! that the printed expressions are tested against. It also decides which
-//! members of an `enum` the rest of a schema admits.
+//! A plain validator over the intermediate form, keyword by keyword. It is for asking
+//! about values, and decides which of the values that an `enum` lists the rest of a schema
+//! admits; what is compiled is therefore tested against the `jsonschema` crate, not
+//! against this.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -11,13 +12,12 @@ use serde_json::Value;
 use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
 use crate::language::dfa::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
-use crate::normal::conjunction::Reading;
-use crate::normal::shape::{Conj, Shape, Signed, Strings};
-use crate::options::{Formats, OpenObjects, Options};
+use crate::options::{Formats, Options, Target};
 
 /// How deep references and values are followed.
 const MAX_DEPTH: usize = 400;
@@ -45,13 +45,16 @@ impl Schema {
                 format!("the value nests more than {MAX_DEPTH} deep"),
             ));
         }
-        Check::new(self, &self.options(options), None).node(ROOT, value, 0)
+        Check::new(self, &self.options(options)).node(ROOT, value, 0)
     }
 }
 
-struct Check<'s> {
+/// Locations that are held against values.
+pub(crate) struct Check<'s> {
     schema: &'s Schema,
     options: &'s Options,
+    /// Whose languages formats have.
+    target: Target,
     /// What a compilation may still cost, where one asks.
     budget: Option<&'s Budget>,
     /// What locations that lead to others said of values, by the addresses of these: they
@@ -66,13 +69,38 @@ const MAX_KNOWN: usize = 1 << 20;
 const MANY_STATES: usize = 64;
 
 impl<'s> Check<'s> {
-    fn new(schema: &'s Schema, options: &'s Options, budget: Option<&'s Budget>) -> Check<'s> {
+    /// With formats as the automaton has them.
+    pub(crate) fn new(schema: &'s Schema, options: &'s Options) -> Check<'s> {
         Check {
             schema,
             options,
-            budget,
+            target: Target::Automaton,
+            budget: None,
             known: RefCell::default(),
         }
+    }
+
+    /// With formats as another target has them.
+    pub(crate) fn of_target(self, target: Target) -> Check<'s> {
+        Check { target, ..self }
+    }
+
+    /// Charges the work to a compilation.
+    pub(crate) fn charged_to(self, budget: &'s Budget) -> Check<'s> {
+        Check {
+            budget: Some(budget),
+            ..self
+        }
+    }
+
+    /// Whether a value satisfies all of some locations.
+    pub(crate) fn all(&self, parts: &[Signed], value: &Value) -> Result<bool, Error> {
+        for part in parts {
+            if self.node(part.node, value, 0)? != part.positive {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Charges what it takes to run a text through an expression. What is over the budget
@@ -81,19 +109,6 @@ impl<'s> Check<'s> {
         if let Some(budget) = self.budget {
             budget.take(text.saturating_mul(1 + expression / 4));
         }
-    }
-
-    fn signed(&self, signed: Signed, value: &Value, depth: usize) -> Result<bool, Error> {
-        Ok(self.node(signed.node, value, depth)? == signed.positive)
-    }
-
-    fn conj(&self, conj: &Conj, value: &Value, depth: usize) -> Result<bool, Error> {
-        for part in conj.parts() {
-            if !self.signed(*part, value, depth)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     fn node(&self, id: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
@@ -210,7 +225,7 @@ impl<'s> Check<'s> {
             AtomKind::Format(format) => match value.as_str() {
                 Some(text) => {
                     self.charge(text.len(), MANY_STATES);
-                    format_holds(*format, false, text)
+                    format_holds(*format, self.target, text)
                 }
                 None => true,
             },
@@ -253,7 +268,10 @@ impl<'s> Check<'s> {
                 for name in value.as_object().into_iter().flat_map(|o| o.keys()) {
                     // What is known of a name ends with the value that is made of it.
                     let name = Value::String(name.clone());
-                    let check = Check::new(self.schema, self.options, self.budget);
+                    let check = Check {
+                        known: RefCell::default(),
+                        ..*self
+                    };
                     if !check.node(*node, &name, depth)? {
                         return Ok(false);
                     }
@@ -320,9 +338,7 @@ impl<'s> Check<'s> {
     }
 
     fn members(&self, members: &Members, value: &Value, depth: usize) -> Result<bool, Error> {
-        let closed = self.options.open_objects == OpenObjects::Closed
-            && !members.additional_said
-            && (!members.names.is_empty() || !members.patterns.is_empty());
+        let closed = members.are_closed(self.options.open_objects);
         for (name, member) in value.as_object().into_iter().flatten() {
             let mut evaluated = false;
             if let Some(node) = members.names.get(name.as_str()) {
@@ -359,24 +375,6 @@ impl<'s> Check<'s> {
         }
         Ok(true)
     }
-}
-
-/// Whether a value satisfies a conjunction of signed locations.
-#[cfg(feature = "automaton")]
-pub(crate) fn conj_holds(
-    schema: &Schema,
-    options: &Options,
-    parts: &[Signed],
-    value: &Value,
-    budget: &Budget,
-) -> Result<bool, Error> {
-    let check = Check::new(schema, options, Some(budget));
-    for part in parts {
-        if !check.signed(*part, value, 0)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Equality of JSON Schema: numbers by value, objects without order.
@@ -457,102 +455,16 @@ pub(crate) fn all_different(items: &[Value]) -> bool {
         .all(|(i, a)| !items[..i].iter().any(|b| equal(a, b)))
 }
 
-/// Whether a text is of a format, as the automaton or (`in_regex`) the expression has it.
-fn format_holds(format: Format, in_regex: bool, text: &str) -> bool {
+/// Whether a text is of a format, as a target has it.
+fn format_holds(format: Format, target: Target, text: &str) -> bool {
     static MADE: [OnceLock<Option<Matcher>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];
-    let made = MADE[2 * format as usize + usize::from(in_regex)].get_or_init(|| {
-        let re = match in_regex {
-            true => format.re_in_regex(),
-            false => format.re(),
+    let made = MADE[2 * format as usize + target as usize].get_or_init(|| {
+        let re = match target {
+            Target::Expression => format.re_in_regex(),
+            Target::Automaton => format.re(),
         };
         Matcher::new(&re).ok()
     });
     made.as_ref().is_some_and(|m| m.matches(text))
-}
-
-/// Whether a string satisfies what a shape says of strings, beside those that it lists.
-pub(crate) fn strings_hold(schema: &Schema, strings: &Strings, text: &str) -> bool {
-    let length = text.chars().count() as u64;
-    length >= strings.min
-        && strings.max.is_none_or(|m| length <= m)
-        && !strings.excluded.contains(text)
-        && strings.patterns.iter().all(|(id, want, _)| {
-            let entry = schema.pattern(*id);
-            entry.pattern.is_ok() && entry.holds(text) == *want
-        })
-        && strings
-            .formats
-            .iter()
-            .all(|(format, want, _)| format_holds(*format, true, text) == *want)
-}
-
-/// Whether a name satisfies a condition on names; an error counts as no.
-pub(crate) fn name_holds(schema: &Schema, options: &Options, signed: Signed, name: &str) -> bool {
-    let check = Check::new(schema, options, None);
-    check
-        .signed(signed, &Value::String(name.to_owned()), 0)
-        .unwrap_or(false)
-}
-
-/// Whether an array or object satisfies what a shape says of it; an error
-/// counts as no.
-pub(crate) fn shape_holds(
-    schema: &Schema,
-    options: &Options,
-    shape: &Shape,
-    value: &Value,
-) -> bool {
-    let check = Check::new(schema, options, None);
-    shape_holds_checked(&check, shape, value).unwrap_or(false)
-}
-
-fn shape_holds_checked(check: &Check<'_>, shape: &Shape, value: &Value) -> Result<bool, Error> {
-    match value {
-        Value::Array(items) => {
-            let a = &shape.arrays;
-            let n = items.len() as u64;
-            if n < a.min
-                || a.max.is_some_and(|m| n > m)
-                || (a.unique.is_some() && !all_different(items))
-            {
-                return Ok(false);
-            }
-            for (i, item) in items.iter().enumerate() {
-                if !check.conj(a.prefix.get(i).unwrap_or(&a.rest), item, 0)? {
-                    return Ok(false);
-                }
-            }
-            for c in &a.contains {
-                let mut found = 0;
-                for item in items {
-                    found += u64::from(check.signed(c.item, item, 0)?);
-                }
-                if found < c.min || c.max.is_some_and(|m| found > m) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        }
-        Value::Object(map) => {
-            let o = &shape.objects;
-            let n = map.len() as u64;
-            if n < o.min
-                || o.max.is_some_and(|m| n > m)
-                || !o.required.iter().all(|k| map.contains_key(k))
-            {
-                return Ok(false);
-            }
-            let budget = Budget::new(usize::MAX);
-            let normaliser =
-                crate::normal::conjunction::Normaliser::new(check.schema, check.options, budget);
-            for (name, member) in map {
-                if !check.conj(&normaliser.member(o, name, Reading::AsOptions), member, 0)? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        }
-        _ => Ok(false),
-    }
 }

@@ -144,12 +144,12 @@ fn refused_keywords_are_in_the_ledger() {
         ),
         (json!({"allOf": [{"$ref": "other.json"}]}), "/allOf/0/$ref"),
         (
-            json!({"type": "object", "allOf": [{}], "unevaluatedProperties": false}),
-            "/unevaluatedProperties",
+            json!({"type": "object", "not": {"additionalProperties": {"type": "string"}}}),
+            "/not/additionalProperties",
         ),
         (
-            json!({"type": "array", "anyOf": [{}], "unevaluatedItems": false}),
-            "/unevaluatedItems",
+            json!({"type": "array", "not": {"uniqueItems": true}}),
+            "/not/uniqueItems",
         ),
         (
             json!({"items": {"type": "array", "uniqueItems": true}}),

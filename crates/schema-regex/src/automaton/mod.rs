@@ -25,14 +25,14 @@ use fsm_index::{
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
+use crate::ir::signed::Signed;
 use crate::ir::{NodeId, ROOT, Schema};
 use crate::ledger::Entry;
-use crate::normal::shape::Signed;
-use crate::options::{Escapes, Options};
+use crate::options::{Escapes, Options, Target};
 use crate::regex::Narrowed;
 
-use self::compile::alternative::{Kind, Shape};
 use self::run::scratch::Top;
+use crate::normal::alternative::{Kind, Shape};
 
 pub use self::run::scratch::Scratch;
 use self::run::state::Load;
@@ -63,7 +63,7 @@ pub struct SchemaAutomaton {
     /// With what the schema overrides.
     options: Arc<Options>,
     /// What the goals of nodes stand for.
-    conjs: Arc<compile::compiler::Conjs>,
+    conjs: Arc<crate::normal::conjunctions::Conjs>,
 }
 
 impl SchemaAutomaton {
@@ -98,8 +98,9 @@ impl SchemaAutomaton {
         let options = schema.options(options);
         let mut schema = schema;
         schema.annotate(&options);
-        let compiler = compile::compiler::Compiler::new(schema, options);
-        SchemaAutomaton::build(compiler, &[Signed::yes(ROOT)])
+        let normaliser =
+            crate::normal::normaliser::Normaliser::new(schema, options, Target::Automaton);
+        SchemaAutomaton::build(normaliser, &[Signed::yes(ROOT)])
     }
 
     /// Compiles what some locations demand together, where narrowed formats may
@@ -109,30 +110,31 @@ impl SchemaAutomaton {
         options: Options,
         root: &[Signed],
     ) -> Result<SchemaAutomaton, Error> {
-        let mut compiler = compile::compiler::Compiler::new(schema, options);
-        compiler.as_enforced = true;
-        SchemaAutomaton::build(compiler, root)
+        let mut normaliser =
+            crate::normal::normaliser::Normaliser::new(schema, options, Target::Automaton);
+        normaliser.as_enforced = true;
+        SchemaAutomaton::build(normaliser, root)
     }
 
     fn build(
-        mut compiler: compile::compiler::Compiler,
+        mut normaliser: crate::normal::normaliser::Normaliser,
         root: &[Signed],
     ) -> Result<SchemaAutomaton, Error> {
-        let options = compiler.options.clone();
+        let options = normaliser.options.clone();
         let space = machine::white_space::Space::new(&options)?;
-        compiler.refuse_cycles()?;
-        let root = compiler.intern(root);
-        let mut builder = compile::builder::Builder::new(compiler);
+        normaliser.refuse_cycles()?;
+        let root = normaliser.intern(root);
+        let mut builder = compile::builder::Builder::new(normaliser);
         builder.build(root)?;
         let mut nodes = builder.nodes;
         compile::heights::solve(&mut nodes);
         compile::same_nodes::solve(&mut nodes);
-        let unique = unique_locations(&builder.compiler, &nodes);
-        for pattern in &mut builder.compiler.schema.patterns {
+        let unique = unique_locations(&builder.normaliser, &nodes);
+        for pattern in &mut builder.normaliser.schema.patterns {
             pattern.forget();
         }
         let mut automaton = SchemaAutomaton {
-            conjs: Arc::new(builder.compiler.conjs),
+            conjs: Arc::new(builder.normaliser.conjs),
             tallest: 0,
             bounded: false,
             loops: Arc::new(builder.loops),
@@ -141,7 +143,7 @@ impl SchemaAutomaton {
             space: Arc::new(space),
             escapes: options.escapes,
             max_nesting: u32::try_from(options.max_nesting).unwrap_or(u32::MAX - 1),
-            schema: Arc::new(builder.compiler.schema),
+            schema: Arc::new(builder.normaliser.schema),
             narrowed: Arc::default(),
             options: Arc::new(options.clone()),
         };
@@ -262,7 +264,7 @@ impl SchemaAutomaton {
 
 /// The nodes with arrays of different items, each with a location that says so.
 fn unique_locations(
-    compiler: &compile::compiler::Compiler,
+    normaliser: &crate::normal::normaliser::Normaliser,
     nodes: &[machine::node::Node],
 ) -> Vec<(usize, NodeId)> {
     let mut out = Vec::new();
@@ -273,7 +275,7 @@ fn unique_locations(
         let shapes = node
             .goals
             .iter()
-            .filter_map(|g| compiler.known_shapes(*g, Kind::Array));
+            .filter_map(|g| normaliser.known_shapes(*g, Kind::Array));
         let at = shapes.flat_map(|s| s.iter()).find_map(|s| match s {
             Shape::Array(a) => a.unique,
             _ => None,

@@ -3,6 +3,7 @@
 
 pub(crate) mod named;
 pub(crate) mod pointer;
+pub(crate) mod signed;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,7 +18,7 @@ use crate::language::dfa::Matcher;
 use crate::language::formats::Format;
 use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
-use crate::options::{Formats, Options};
+use crate::options::{Formats, OpenObjects, Options};
 use crate::settings::Overrides;
 use crate::validate::{canonical, equal};
 
@@ -244,13 +245,21 @@ pub(crate) struct Members {
     pub(crate) additional_said: bool,
 }
 
+impl Members {
+    /// Whether the options close the object, of which the schema says nothing.
+    pub(crate) fn are_closed(&self, open: OpenObjects) -> bool {
+        open == OpenObjects::Closed
+            && !self.additional_said
+            && !(self.names.is_empty() && self.patterns.is_empty())
+    }
+}
+
 /// `prefixItems` and `items` of one location, in whichever form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Items {
     pub(crate) prefix: Vec<NodeId>,
     pub(crate) rest: NodeId,
     /// Whether anything was said of the items after the prefix.
-    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     pub(crate) rest_said: bool,
 }
 
@@ -304,10 +313,8 @@ pub(crate) enum AtomKind {
     },
     Ref(NodeId),
     /// For the items that no keyword in place has evaluated.
-    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     UnevaluatedItems(NodeId),
     /// For the members that no keyword in place has evaluated.
-    #[cfg_attr(not(feature = "automaton"), allow(dead_code))]
     UnevaluatedProperties(NodeId),
     /// A keyword that constrains values of these kinds in a way that is not
     /// expressed.
@@ -446,15 +453,6 @@ impl Schema {
                 }
             }
         }
-    }
-
-    /// Whether [`Schema::annotate`] would change anything.
-    pub(crate) fn has_annotations(&self, options: &Options) -> bool {
-        let has_format = |node: &Node| match &node.body {
-            Body::Atoms(atoms) => atoms.iter().any(|a| a.keyword == "format"),
-            _ => false,
-        };
-        options.formats == Formats::Annotate && self.nodes.iter().any(has_format)
     }
 
     /// The keyword of a location that leads furthest: what an error names when the

@@ -33,7 +33,6 @@ impl Named {
     }
 
     /// The places in the list in the order of the names' bytes.
-    #[cfg(feature = "automaton")]
     pub(crate) fn sorted(&self) -> &[u32] {
         &self.sorted
     }
@@ -49,7 +48,6 @@ impl Named {
         self.place(name).map(|at| self.list[at].1)
     }
 
-    #[cfg(feature = "automaton")]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
     }

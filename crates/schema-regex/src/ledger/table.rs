@@ -115,7 +115,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "enum",
         "4-2020",
         E,
-        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema; a negated `enum` with a non-empty array or object is refused",
+        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema; an `enum` with an object is refused when negated, where further members may come",
     ),
     k("const", "6-2020", E, "as an `enum` of one"),
     k(
@@ -205,7 +205,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "unevaluatedItems",
         "2019-2020",
         W,
-        "where no keyword beside it applies schemas in place",
+        "as `items`, for those that no keyword in place evaluates",
     ),
     k("properties", "4-2020", E, "in order of appearance"),
     k(
@@ -246,7 +246,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "unevaluatedProperties",
         "2019-2020",
         W,
-        "where no keyword beside it applies schemas in place",
+        "as `additionalProperties`, for those that no keyword in place evaluates",
     ),
     k(
         "allOf",

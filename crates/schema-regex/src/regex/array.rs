@@ -2,34 +2,51 @@
 
 use std::rc::Rc;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::NodeId;
-use crate::normal::shape::{Arrays, Conj, Contains, Shape, Signed};
+use crate::ir::signed::Signed;
+use crate::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
+use crate::normal::conjunctions::ConjId;
 use crate::regex::spell::push_count;
-use crate::regex::{Printer, Space};
+use crate::regex::{Printer, Space, alternation};
 
 /// The most items whose orders are written out for `uniqueItems`.
 const MAX_UNIQUE: usize = 5;
 
-pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
-    let arrays = shape.arrays.clone();
-    if let Some(allowed) = &arrays.allowed {
-        let mut texts = Vec::new();
-        for value in allowed {
-            if crate::validate::shape_holds(printer.schema, printer.options, shape, value) {
-                texts.push(printer.literal(value, 0)?);
-            }
-        }
-        return Ok(alternation(texts));
+/// The items of a shape that have a demand of their own, and what all behind them are.
+struct Listed {
+    prefix: Vec<ConjId>,
+    rest: ConjId,
+}
+
+impl Listed {
+    fn new(printer: &mut Printer<'_>, a: &ArrayShape) -> Listed {
+        let of_rules = a.rules.iter().map(|rule| rule.prefix.len() as u64);
+        let of_single = a.single.iter().map(|(index, _)| index + 1);
+        let count = of_rules.chain(of_single).max().unwrap_or(0);
+        let normaliser = &mut *printer.normaliser;
+        let prefix = (0..count)
+            .map(|i| normaliser.item_conj(a, i, &[]))
+            .collect();
+        let rest = normaliser.item_conj(a, count, &[]);
+        Listed { prefix, rest }
     }
+}
+
+pub(crate) fn print(
+    printer: &mut Printer<'_>,
+    conj: ConjId,
+    arrays: &ArrayShape,
+) -> Result<Option<String>, Error> {
+    let items = Listed::new(printer, arrays);
     let mut prefix: Vec<Rc<str>> = Vec::new();
     let mut bytes = 0;
     let mut max = arrays.max;
-    for (i, conj) in arrays.prefix.iter().enumerate() {
+    for (i, item) in items.prefix.iter().enumerate() {
         if max.is_some_and(|m| m <= i as u64) {
             break;
         }
-        match printer.value(conj)? {
+        match printer.value(*item)? {
             Some(text) => {
                 bytes += text.len();
                 printer.fits(bytes)?;
@@ -43,7 +60,7 @@ pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
     }
     let mut rest = None;
     if max.is_none_or(|m| m > prefix.len() as u64) {
-        rest = printer.value(&arrays.rest)?;
+        rest = printer.value(items.rest)?;
         if rest.is_none() {
             max = Some(prefix.len() as u64);
         }
@@ -52,10 +69,10 @@ pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
         return Ok(None);
     }
     if let (None, Some(cap)) = (max, printer.options.caps.max_items) {
-        let found: u64 = arrays.contains.iter().map(|c| c.min).sum();
+        let found: u64 = arrays.counts.iter().map(|c| c.min).sum();
         let cap = cap.max(arrays.min).max(prefix.len() as u64 + found);
         // A count beside a bound on the length is not printed.
-        if arrays.contains.is_empty() {
+        if arrays.counts.is_empty() {
             max = Some(cap);
             printer.narrow("maxItems", crate::regex::capped_items(cap));
         }
@@ -63,22 +80,14 @@ pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
     if let Some(node) = arrays.unique
         && max.is_none_or(|m| m > 1)
     {
-        return unique(printer, &arrays, max, node);
+        return unique(printer, arrays, &items, max, node);
     }
-    if !arrays.contains.is_empty() {
-        return contains(printer, &arrays, max);
+    if !arrays.counts.is_empty() {
+        return contains(printer, conj, (arrays, &items), max);
     }
     let Space { inside, comma, .. } = &printer.space;
     let body = sequence(&prefix, rest.as_deref(), arrays.min, max, comma);
     Ok(Some(wrap(&body, inside)))
-}
-
-fn alternation(mut texts: Vec<String>) -> Option<String> {
-    match texts.len() {
-        0 => None,
-        1 => Some(texts.swap_remove(0)),
-        _ => Some(format!("(?:{})", texts.join("|"))),
-    }
 }
 
 /// The items of an array: whether there may be none, and the texts of those
@@ -157,45 +166,47 @@ fn sequence(
 /// Arrays with an item of some kind: items before it, it, items after it.
 fn contains(
     printer: &mut Printer<'_>,
-    arrays: &Arrays,
+    conj: ConjId,
+    (arrays, items): (&ArrayShape, &Listed),
     max: Option<u64>,
 ) -> Result<Option<String>, Error> {
-    let Some(Contains {
+    let Some(Count {
         item,
+        from,
         min,
         max: most,
         at,
-    }) = arrays.contains.first().cloned()
+    }) = arrays.counts.first().cloned()
     else {
         return Ok(None);
     };
-    let refuse = |printer: &Printer<'_>, why: &str| {
-        Err(printer
-            .normaliser
-            .error(ErrorKind::Refused, at.0, at.1, format!("`{}`: {why}", at.1)))
-    };
-    if arrays.contains.len() > 1 {
+    let refuse = |printer: &Printer<'_>, why: &str| Err(printer.normaliser.refusal(at, why));
+    if arrays.counts.len() > 1 {
         return refuse(
             printer,
             "several conditions on the items of one array are not expressed",
         );
     }
-    let with = |more: Signed| Conj::new(arrays.rest.parts().iter().copied().chain([more]));
-    let flipped = Signed {
-        positive: !item.positive,
-        ..item
+    if from > 0 {
+        let what = "the schema of items after a prefix";
+        let error = printer.normaliser.not_negated(at, what);
+        return Err(printer.normaliser.blamed(conj, error));
+    }
+    let with = |printer: &mut Printer<'_>, more: Signed| {
+        let conj = printer.normaliser.item_conj(arrays, 0, &[more]);
+        printer.value(conj)
     };
     let comma = printer.space.comma.clone();
     let inside = printer.space.inside.clone();
-    if !arrays.prefix.is_empty() {
+    if !items.prefix.is_empty() {
         return refuse(printer, "beside `prefixItems` it is not expressed");
     }
-    let Some(yes) = printer.value(&with(item))? else {
+    let Some(yes) = with(printer, item)? else {
         // No item can meet the condition.
         if min > 0 {
             return Ok(None);
         }
-        let rest = printer.value(&arrays.rest)?;
+        let rest = printer.value(items.rest)?;
         return Ok(Some(wrap(
             &sequence(&[], rest.as_deref(), arrays.min, max, &comma),
             &inside,
@@ -204,7 +215,7 @@ fn contains(
     // Fewest and most items in all must follow from the count of items that
     // meet the condition.
     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let any = printer.value(&arrays.rest)?.unwrap_or_default();
+    let any = printer.value(items.rest)?.unwrap_or_default();
     if most.is_none() && arrays.min <= min && max.is_none() {
         let mut out = format!("(?:{any}{comma})*{yes}");
         if min > 1 {
@@ -242,7 +253,7 @@ fn contains(
         && max.is_none()
         && most >= min
     {
-        let Some(no) = printer.value(&with(flipped))? else {
+        let Some(no) = with(printer, item.flipped())? else {
             // Every item meets the condition: it counts all.
             let body = sequence(&[], Some(&yes), min.max(arrays.min), Some(most), &comma);
             return Ok(Some(wrap(&body, &inside)));
@@ -285,25 +296,22 @@ fn contains(
 /// Arrays of different items, where there are few: every order is written out.
 fn unique(
     printer: &mut Printer<'_>,
-    arrays: &Arrays,
+    arrays: &ArrayShape,
+    items: &Listed,
     max: Option<u64>,
     node: NodeId,
 ) -> Result<Option<String>, Error> {
     let refuse = |printer: &Printer<'_>, why: &str| {
-        Err(printer.normaliser.error(
-            ErrorKind::Refused,
-            node,
-            "uniqueItems",
-            format!("`uniqueItems`: {why}; drop it or list a few items in an `enum`"),
-        ))
+        let why = format!("{why}; drop it or list a few items in an `enum`");
+        Err(printer.normaliser.refusal((node, "uniqueItems"), &why))
     };
-    if !arrays.prefix.is_empty() || !arrays.contains.is_empty() {
+    if !items.prefix.is_empty() || !arrays.counts.is_empty() {
         return refuse(
             printer,
             "beside `prefixItems` or `contains` it is not expressed",
         );
     }
-    let Some(values) = finite_values(printer, &arrays.rest)? else {
+    let Some(values) = finite_values(printer, items.rest)? else {
         return refuse(
             printer,
             "that items differ cannot be said where they are not of a few listed values",
@@ -351,9 +359,7 @@ fn orders(values: &[String], min: u64, max: u64, lead: &str, comma: &str) -> Opt
 
 /// The values of a location, each as a text that spells it in one way, where
 /// they are few and listed.
-fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<String>>, Error> {
-    use crate::ir::Kinds;
-    let shapes = printer.normaliser.shapes(conj)?;
+fn finite_values(printer: &mut Printer<'_>, conj: ConjId) -> Result<Option<Vec<String>>, Error> {
     let mut out: Vec<String> = Vec::new();
     // One more than can be written out is enough.
     let mut push = |text: String| {
@@ -361,40 +367,28 @@ fn finite_values(printer: &mut Printer<'_>, conj: &Conj) -> Result<Option<Vec<St
             out.push(text);
         }
     };
-    for shape in shapes.iter() {
-        if !shape.refused.is_empty() {
-            return Ok(None);
-        }
-        for (kind, word) in [
-            (Kinds::NULL, "null"),
-            (Kinds::FALSE, "false"),
-            (Kinds::TRUE, "true"),
-        ] {
-            if shape.kinds.has(kind) {
-                push(word.to_owned());
+    for kind in ALL_KINDS {
+        for shape in printer.normaliser.shapes_of(conj, kind)?.iter() {
+            match shape {
+                Shape::Unit => push(crate::regex::unit(kind).to_owned()),
+                Shape::Number(n) => {
+                    let Some(allowed) = &n.allowed else {
+                        return Ok(None);
+                    };
+                    for (d, _) in allowed {
+                        push(crate::regex::number::spelled(d, false, &printer.options));
+                    }
+                }
+                Shape::String(s) => {
+                    let Some(allowed) = &s.allowed else {
+                        return Ok(None);
+                    };
+                    for text in allowed {
+                        push(printer.quoted(text)?);
+                    }
+                }
+                Shape::Array(_) | Shape::Object(_) => return Ok(None),
             }
-        }
-        if shape.kinds.has(Kinds::NUMBER) {
-            let Some(allowed) = &shape.numbers.allowed else {
-                return Ok(None);
-            };
-            for (d, _) in allowed.iter().filter(|(d, _)| shape.numbers.holds(d)) {
-                push(crate::regex::number::spelled(d, false, printer.options));
-            }
-        }
-        if shape.kinds.has(Kinds::STRING) {
-            let Some(allowed) = &shape.strings.allowed else {
-                return Ok(None);
-            };
-            for text in allowed
-                .iter()
-                .filter(|t| crate::validate::strings_hold(printer.schema, &shape.strings, t))
-            {
-                push(printer.quoted(text)?);
-            }
-        }
-        if shape.kinds.has(Kinds::ARRAY) || shape.kinds.has(Kinds::OBJECT) {
-            return Ok(None);
         }
     }
     Ok(Some(out))

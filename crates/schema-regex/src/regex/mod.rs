@@ -16,10 +16,12 @@ use serde_json::Value;
 use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Body, Kinds, ROOT, Schema};
-use crate::normal::conjunction::{Normaliser, too_deep};
-use crate::normal::shape::{Conj, Shape, Signed};
-use crate::options::{AnyValue, Caps, Options, Recursion, Whitespace};
+use crate::ir::signed::Signed;
+use crate::ir::{AtomKind, Body, ROOT, Schema};
+use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
+use crate::normal::conjunctions::{ANY, ConjId, NONE};
+use crate::normal::normaliser::Normaliser;
+use crate::options::{AnyValue, Caps, Options, Recursion, Target, Whitespace};
 
 /// Prints a schema as a regular expression over the texts of the values that
 /// satisfy it.
@@ -63,19 +65,13 @@ pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
     }
-    let annotated;
-    let mut schema = schema;
-    if schema.has_annotations(&options) {
-        let mut copy = schema.clone();
-        copy.annotate(&options);
-        annotated = copy;
-        schema = &annotated;
-    }
-    let budget = Budget::new(options.max_steps);
+    let mut schema = schema.clone();
+    schema.annotate(&options);
+    let mut normaliser = Normaliser::new(schema, options.clone(), Target::Expression);
     loop {
         let mut narrowed = Narrowed::new();
-        let result = print_once(schema, &options, &mut narrowed, &budget)
-            .map_err(|e| in_steps(e, &budget, &options));
+        let result = print_once(&mut normaliser, &options, &mut narrowed)
+            .map_err(|e| in_steps(e, &normaliser.budget, &options));
         match (result, options.any_value) {
             // Unrestricted values give way first.
             (Err(e), AnyValue::Depth(depth)) if e.kind() == ErrorKind::TooLong && depth > 0 => {
@@ -108,16 +104,16 @@ pub(crate) fn in_steps(error: Error, budget: &Budget, options: &Options) -> Erro
 }
 
 fn print_once(
-    schema: &Schema,
+    normaliser: &mut Normaliser,
     options: &Options,
     narrowed: &mut Narrowed,
-    budget: &Budget,
 ) -> Result<String, Error> {
     let space = Space::new(&options.whitespace)?;
+    normaliser.refuse_cycles()?;
+    let root = normaliser.intern(&[Signed::yes(ROOT)]);
     let mut printer = Printer {
-        normaliser: Normaliser::new(schema, options, budget.clone()),
-        schema,
-        options,
+        normaliser,
+        options: options.clone(),
         space,
         memo: HashMap::new(),
         open: Vec::new(),
@@ -130,8 +126,7 @@ fn print_once(
         char: spell::any_char(options.escapes),
         kept: 0,
     };
-    let root = Conj::new([Signed::yes(ROOT)]);
-    let text = printer.value(&root);
+    let text = printer.value(root);
     *narrowed = std::mem::take(&mut printer.narrowed);
     for (pointer, depth) in &printer.depths {
         let how = format!("a value that is not restricted nests at most {depth} deep");
@@ -165,16 +160,15 @@ const LITERAL: usize = 2 * crate::budget::STEP;
 /// Text that can stand in a sequence; `None` where nothing satisfies.
 pub(crate) type Text = Option<Rc<str>>;
 
-pub(crate) struct Printer<'s> {
-    pub(crate) normaliser: Normaliser<'s>,
-    pub(crate) schema: &'s Schema,
-    pub(crate) options: &'s Options,
+pub(crate) struct Printer<'n> {
+    pub(crate) normaliser: &'n mut Normaliser,
+    pub(crate) options: Options,
     pub(crate) space: Space,
-    memo: HashMap<(Conj, Vec<(Conj, u32)>), Text>,
+    memo: HashMap<(ConjId, Vec<(ConjId, u32)>), Text>,
     /// The locations that are being printed, outermost first.
-    open: Vec<Conj>,
+    open: Vec<ConjId>,
     /// Those that were met below themselves.
-    recursive: HashSet<Conj>,
+    recursive: HashSet<ConjId>,
     /// Unrestricted values by depth.
     any: Vec<Rc<str>>,
     /// Names that are not among some others, by those others.
@@ -192,25 +186,29 @@ pub(crate) struct Printer<'s> {
 }
 
 impl Printer<'_> {
-    /// The texts of the values that satisfy a set of locations.
-    pub(crate) fn value(&mut self, conj: &Conj) -> Result<Text, Error> {
-        if let (true, Some(first)) = (self.normaliser.budget.is_spent(), conj.parts().first()) {
-            self.normaliser.step(first.node)?;
+    /// The texts of the values that satisfy a conjunction.
+    pub(crate) fn value(&mut self, conj: ConjId) -> Result<Text, Error> {
+        let first = self.normaliser.first_of(conj);
+        if self.normaliser.budget.is_spent() {
+            return Err(self.normaliser.too_many_steps(first));
         }
-        if conj.is_never() {
-            return Ok(None);
+        match conj {
+            NONE => return Ok(None),
+            ANY => return self.any_value().map(Some),
+            _ => {}
         }
-        if conj.is_any() {
-            return self.any_value().map(Some);
+        if let Some(value) = self.normaliser.constant_of(conj) {
+            let value = value.clone();
+            return self.literal(&value).map(|text| Some(text.into()));
         }
-        let turns = self.open.iter().filter(|c| *c == conj).count() as u32;
+        let turns = self.open.iter().filter(|c| **c == conj).count() as u32;
         if turns > 0 {
-            self.recursive.insert(conj.clone());
+            self.recursive.insert(conj);
             match self.options.recursion {
                 Recursion::Unroll(depth) if turns <= depth => {}
                 Recursion::Unroll(depth) => {
                     self.cut = true;
-                    let here = self.pointer_of(conj).to_owned();
+                    let here = self.normaliser.pointer_of(conj);
                     let how = format!("followed at most {depth} times below itself");
                     self.narrowed.insert((here, "$ref", how));
                     return Ok(None);
@@ -218,33 +216,31 @@ impl Printer<'_> {
                 Recursion::Refuse => return Err(self.recursive_error(conj)),
             }
         }
-        let key = (conj.clone(), self.context());
+        let key = (conj, self.context());
         if let Some(known) = self.memo.get(&key) {
             return Ok(known.clone());
         }
         if self.open.len() >= self.options.max_depth {
-            return Err(too_deep(self.pointer_of(conj), self.options));
+            return Err(too_deep(self.normaliser.pointer_of(conj), &self.options));
         }
-        if let Some(first) = conj.parts().first() {
-            self.normaliser.work(first.node, VALUE)?;
-        }
-        self.open.push(conj.clone());
+        self.normaliser.work(first, VALUE)?;
+        self.open.push(conj);
         let result = self.alternatives(conj);
         self.open.pop();
         let text = result?;
         self.kept += text.as_ref().map_or(0, |text| text.len());
         if self.kept > self.options.max_regex_bytes.saturating_mul(KEPT) {
-            return Err(too_long(&self.pointer_of(conj), self.options));
+            return Err(too_long(&self.normaliser.pointer_of(conj), &self.options));
         }
-        let key = (conj.clone(), self.context());
+        let key = (conj, self.context());
         self.memo.insert(key, text.clone());
         Ok(text)
     }
 
     /// What the text of a location may depend on beside the location: how
     /// often the recursive ones are open.
-    fn context(&self) -> Vec<(Conj, u32)> {
-        let mut out: Vec<(Conj, u32)> = Vec::new();
+    fn context(&self) -> Vec<(ConjId, u32)> {
+        let mut out: Vec<(ConjId, u32)> = Vec::new();
         if self.recursive.is_empty() {
             return out;
         }
@@ -252,24 +248,17 @@ impl Printer<'_> {
             if self.recursive.contains(conj) {
                 match out.iter_mut().find(|(c, _)| c == conj) {
                     Some((_, n)) => *n += 1,
-                    None => out.push((conj.clone(), 1)),
+                    None => out.push((*conj, 1)),
                 }
             }
         }
         out
     }
 
-    pub(crate) fn pointer_of(&self, conj: &Conj) -> String {
-        conj.parts().first().map_or(String::new(), |s| {
-            self.schema.node(s.node).pointer.to_string()
-        })
-    }
-
     /// Where we are: the innermost open location.
     pub(crate) fn here(&self) -> String {
-        self.open
-            .last()
-            .map_or(String::new(), |c| self.pointer_of(c))
+        let innermost = self.open.last();
+        innermost.map_or(String::new(), |c| self.normaliser.pointer_of(*c))
     }
 
     /// Notes that something was narrowed here.
@@ -278,13 +267,13 @@ impl Printer<'_> {
         self.narrowed.insert((here, keyword, how.into()));
     }
 
-    fn recursive_error(&self, conj: &Conj) -> Error {
+    fn recursive_error(&self, conj: ConjId) -> Error {
         // Every cycle passes a reference; it is in some location between the
         // two occurrences.
-        let from = self.open.iter().position(|c| c == conj).unwrap_or(0);
+        let from = self.open.iter().position(|c| *c == conj).unwrap_or(0);
         for open in self.open[from..].iter().rev() {
-            for part in open.parts() {
-                let node = self.schema.node(part.node);
+            for part in self.normaliser.conj(*open) {
+                let node = self.normaliser.schema.node(part.node);
                 if let Body::Atoms(atoms) = &node.body
                     && let Some(atom) = atoms.iter().find(|a| matches!(a.kind, AtomKind::Ref(_)))
                 {
@@ -302,80 +291,56 @@ impl Printer<'_> {
         }
         Error::new(
             ErrorKind::Recursive,
-            self.pointer_of(conj),
+            self.normaliser.pointer_of(conj),
             "the schema is recursive here, which no regular expression can follow; choose a depth with Recursion::Unroll",
         )
     }
 
-    fn alternatives(&mut self, conj: &Conj) -> Result<Text, Error> {
-        let shapes = self.normaliser.shapes(conj)?;
-        if shapes.iter().any(Shape::is_any) {
+    fn alternatives(&mut self, conj: ConjId) -> Result<Text, Error> {
+        let mut shapes = Vec::with_capacity(KINDS);
+        for kind in ALL_KINDS {
+            shapes.push((kind, self.normaliser.shapes_of(conj, kind)?));
+        }
+        if shapes
+            .iter()
+            .all(|(kind, list)| list.contains(&Shape::any(*kind)))
+        {
             return self.any_value().map(Some);
         }
         let mut texts: Vec<String> = Vec::new();
         let mut met: HashSet<String> = HashSet::new();
-        let mut push = |text: String| {
-            if met.insert(text.clone()) {
-                texts.push(text);
-            }
-        };
         let mut total = 0;
-        for shape in shapes.iter() {
-            let pointer = self.here();
-            let mut add = |text: String| {
+        for (kind, list) in &shapes {
+            for shape in list.iter() {
+                let text = match shape {
+                    Shape::Unit => Some(unit(*kind).to_owned()),
+                    Shape::Number(n) => number::print(self, conj, n)?,
+                    Shape::String(s) => string::print(self, s)?,
+                    Shape::Array(a) => array::print(self, conj, a)?,
+                    Shape::Object(o) => object::print(self, conj, o)?,
+                };
+                let Some(text) = text else {
+                    continue;
+                };
                 total += text.len();
-                push(text);
-            };
-            for (kind, word) in [
-                (Kinds::NULL, "null"),
-                (Kinds::FALSE, "false"),
-                (Kinds::TRUE, "true"),
-            ] {
-                if shape.kinds.has(kind) {
-                    refuse_kind(shape, kind)?;
-                    add(word.to_owned());
+                if total > self.options.max_regex_bytes {
+                    return Err(too_long(&self.here(), &self.options));
+                }
+                if met.insert(text.clone()) {
+                    texts.push(text);
                 }
             }
-            if shape.kinds.has(Kinds::NUMBER)
-                && let Some(text) = crate::regex::number::print(self, shape)?
-            {
-                refuse_kind(shape, Kinds::NUMBER)?;
-                add(text);
-            }
-            if shape.kinds.has(Kinds::STRING)
-                && let Some(text) = crate::regex::string::print(self, shape)?
-            {
-                refuse_kind(shape, Kinds::STRING)?;
-                add(text);
-            }
-            if shape.kinds.has(Kinds::ARRAY)
-                && let Some(text) = crate::regex::array::print(self, shape)?
-            {
-                refuse_kind(shape, Kinds::ARRAY)?;
-                add(text);
-            }
-            if shape.kinds.has(Kinds::OBJECT)
-                && let Some(text) = crate::regex::object::print(self, conj, shape)?
-            {
-                refuse_kind(shape, Kinds::OBJECT)?;
-                add(text);
-            }
-            if total > self.options.max_regex_bytes {
-                return Err(too_long(&pointer, self.options));
-            }
         }
-        let text = match texts.len() {
-            0 => return Ok(None),
-            1 => texts.swap_remove(0),
-            _ => format!("(?:{})", texts.join("|")),
-        };
-        self.checked(text).map(Some)
+        match alternation(texts) {
+            Some(text) => self.checked(text).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// An error where the parts of a text have more bytes together than it may have.
     pub(crate) fn fits(&self, bytes: usize) -> Result<(), Error> {
         match bytes > self.options.max_regex_bytes {
-            true => Err(too_long(&self.here(), self.options)),
+            true => Err(too_long(&self.here(), &self.options)),
             false => Ok(()),
         }
     }
@@ -478,67 +443,59 @@ impl Printer<'_> {
 
     /// Charges units of work where the printer is.
     pub(crate) fn work(&self, units: usize) -> Result<(), Error> {
-        let here = self.open.last().and_then(|conj| conj.parts().first());
-        here.map_or(Ok(()), |part| self.normaliser.work(part.node, units))
+        let here = self.open.last().map(|conj| self.normaliser.first_of(*conj));
+        here.map_or(Ok(()), |node| self.normaliser.work(node, units))
     }
 
-    /// One value, as it stands.
-    pub(crate) fn literal(&self, value: &Value, depth: usize) -> Result<String, Error> {
-        if depth > self.options.max_depth {
-            return Err(too_deep(self.here(), self.options));
-        }
+    /// One value of no parts, as it stands.
+    fn literal(&self, value: &Value) -> Result<String, Error> {
         self.work(LITERAL)?;
-        Ok(match value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(b) => b.to_string(),
+        match value {
             Value::Number(n) => match Decimal::from_number(n) {
-                Some(d) => crate::regex::number::spelled(
-                    &d,
-                    Decimal::is_written_with_fraction(n),
-                    self.options,
-                ),
-                None => {
-                    return Err(Error::new(
-                        ErrorKind::Refused,
-                        self.here(),
-                        format!("the number {n} has too many digits"),
-                    ));
+                Some(d) => {
+                    let written = Decimal::is_written_with_fraction(n);
+                    Ok(number::spelled(&d, written, &self.options))
                 }
+                None => Err(Error::new(
+                    ErrorKind::Refused,
+                    self.here(),
+                    format!("the number {n} has too many digits"),
+                )),
             },
-            Value::String(s) => self.quoted(s)?,
-            Value::Array(items) => {
-                let texts: Result<Vec<String>, Error> =
-                    items.iter().map(|v| self.literal(v, depth + 1)).collect();
-                let Space { inside, comma, .. } = &self.space;
-                let texts = texts?;
-                if texts.is_empty() {
-                    format!("\\[{inside}\\]")
-                } else {
-                    format!("\\[{inside}{}{inside}\\]", texts.join(comma))
-                }
-            }
-            Value::Object(map) => {
-                let Space {
-                    inside,
-                    comma,
-                    colon,
-                } = &self.space;
-                let mut texts = Vec::new();
-                for (name, member) in map {
-                    texts.push(format!(
-                        "{}{colon}{}",
-                        self.quoted(name)?,
-                        self.literal(member, depth + 1)?
-                    ));
-                }
-                if texts.is_empty() {
-                    format!("\\{{{inside}\\}}")
-                } else {
-                    format!("\\{{{inside}{}{inside}\\}}", texts.join(comma))
-                }
-            }
-        })
+            Value::String(s) => self.quoted(s),
+            other => Ok(other.to_string()),
+        }
     }
+}
+
+/// The text of a kind of which there is one value.
+fn unit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::False => "false",
+        _ => "true",
+    }
+}
+
+/// One of some texts.
+fn alternation(mut texts: Vec<String>) -> Option<String> {
+    match texts.len() {
+        0 => None,
+        1 => Some(texts.swap_remove(0)),
+        _ => Some(format!("(?:{})", texts.join("|"))),
+    }
+}
+
+#[cold]
+fn too_deep(pointer: String, options: &Options) -> Error {
+    Error::new(
+        ErrorKind::TooDeep,
+        pointer,
+        format!(
+            "the schema is nested more than {} deep; flatten it or raise Options::max_depth",
+            options.max_depth
+        ),
+    )
 }
 
 pub(crate) fn capped_length(n: u64) -> String {
@@ -547,14 +504,6 @@ pub(crate) fn capped_length(n: u64) -> String {
 
 pub(crate) fn capped_items(n: u64) -> String {
     format!("at most {n} items, by the caps of the options")
-}
-
-/// The error of a kind that has a condition nobody can express.
-fn refuse_kind(shape: &Shape, kind: Kinds) -> Result<(), Error> {
-    match shape.refused.iter().find(|(k, _)| k.has(kind)) {
-        Some((_, error)) => Err(error.as_ref().clone()),
-        None => Ok(()),
-    }
 }
 
 fn too_long(pointer: &str, options: &Options) -> Error {

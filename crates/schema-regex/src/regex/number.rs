@@ -2,75 +2,78 @@
 
 use std::collections::HashSet;
 
-use crate::budget::Limit;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::ir::ROOT;
 use crate::language::number_expressions::{
-    Fraction, any_number, intersect, listed, listed_multiples, multiples, range,
+    Bound, Fraction, any_number, intersect, listed, listed_multiples, multiples, range,
 };
 use crate::language::re::Re;
-use crate::normal::shape::{Numbers, Shape};
+use crate::normal::alternative::NumberShape;
+use crate::normal::conjunctions::ConjId;
 use crate::options::{IntegerSpelling, Options};
-use crate::regex::Printer;
 use crate::regex::spell;
 use crate::regex::spell::Place;
+use crate::regex::{Printer, alternation};
 
 /// What a byte of the expression of numbers takes, in units of work.
 const BYTE: usize = 12;
 
-pub(crate) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
-    let n = &shape.numbers;
-    let options = printer.options;
+pub(crate) fn print(
+    printer: &Printer<'_>,
+    conj: ConjId,
+    n: &NumberShape,
+) -> Result<Option<String>, Error> {
+    let options = &printer.options;
     if let Some(allowed) = &n.allowed {
         let mut texts: Vec<String> = Vec::new();
         let mut met = HashSet::new();
-        for (d, zeros) in allowed.iter().filter(|(d, _)| n.holds(d)) {
+        for (d, zeros) in allowed {
             let text = spelled(d, *zeros, options);
             printer.work(BYTE * text.len())?;
             if met.insert(text.clone()) {
                 texts.push(text);
             }
         }
-        return Ok(match texts.len() {
-            0 => None,
-            1 => Some(texts.swap_remove(0)),
-            _ => Some(format!("(?:{})", texts.join("|"))),
-        });
+        return Ok(alternation(texts));
     }
-    let fraction = match n.integer {
-        Some(true) => Fraction::None(options.integers),
-        Some(false) => Fraction::Required,
-        None => Fraction::Any,
+    let Some((fraction, divisors)) = divisors(printer, conj, n)? else {
+        return Ok(None);
     };
-    let unbounded = n.low.is_none() && n.high.is_none();
-    if unbounded && fraction == Fraction::Any && n.multiples.is_empty() {
+    let is_bounded = n.low.is_some() || n.high.is_some();
+    let unbounded = !is_bounded && n.excluded.is_empty();
+    if unbounded && fraction == Fraction::Any && divisors.is_empty() {
         return Ok(Some(spell::print(&any_number(), Place::Raw)));
     }
     let mut re = None;
-    if let (Some(low), Some(high), [(first, _), ..]) = (&n.low, &n.high, n.multiples.as_slice())
+    if let (Some(low), Some(high), [first, ..]) = (&n.low, &n.high, divisors.as_slice())
         && let Some(list) = listed_multiples(low, high, first, fraction)
     {
-        let held = list.iter().filter(|d| n.holds(d));
-        let spelt = held.map(|d| listed(d, fraction));
-        re = Some(Re::alt(spelt.chain([minus_zero(n, fraction)])));
+        let held = list.iter().filter(|d| holds(n, &divisors, d));
+        re = Some(Re::alt(held.map(|d| listed(d, fraction))));
     }
     let re = match re {
         Some(re) => re,
         None => {
-            let mut re = range(n.low.as_ref(), n.high.as_ref(), fraction);
-            if !unbounded {
+            let mut re =
+                Re::alt(gaps(n).map(|(low, high)| range(low.as_ref(), high.as_ref(), fraction)));
+            if !is_bounded && !unbounded {
                 re = Re::alt([re, minus_zero(n, fraction)]);
             }
-            for (i, (divisor, (node, keyword))) in n.multiples.iter().enumerate() {
+            for (i, divisor) in divisors.iter().enumerate() {
                 let refuse = |what: &str| {
-                    printer.normaliser.error(
+                    let (node, keyword) = n.multiple_at.unwrap_or((ROOT, "multipleOf"));
+                    Error::at(
                         ErrorKind::Refused,
-                        *node,
+                        &printer.normaliser.schema.node(node).pointer,
                         keyword,
-                        format!("`multipleOf` {}: {what} needs too large an expression; list the values in an `enum` or drop the keyword", divisor.plain()),
+                        format!(
+                            "`multipleOf` {}: {what} needs too large an expression; list the values in an `enum` or drop the keyword",
+                            divisor.plain()
+                        ),
                     )
                 };
-                let limit = Limit::new(options.max_automaton_states, &printer.normaliser.budget);
+                let limit = printer.normaliser.limit();
                 let multiple =
                     multiples(divisor, fraction, limit).map_err(|_| refuse("the divisor"))?;
                 re = if i == 0 && unbounded && fraction != Fraction::Required {
@@ -92,11 +95,80 @@ pub(crate) fn print(printer: &Printer<'_>, shape: &Shape) -> Result<Option<Strin
     Ok(Some(text))
 }
 
+/// Which fractions numbers have, and of what they are multiples; `None` where both
+/// contradict each other.
+fn divisors(
+    printer: &Printer<'_>,
+    conj: ConjId,
+    n: &NumberShape,
+) -> Result<Option<(Fraction, Vec<Decimal>)>, Error> {
+    let mut integer = n.integer;
+    let mut divisors: Vec<Decimal> = Vec::new();
+    for (divisor, positive) in &n.multiples {
+        match (divisor.is_one(), positive, integer) {
+            (true, true, Some(false)) | (true, false, Some(true)) => return Ok(None),
+            // All integers are multiples of one.
+            (true, true, Some(true)) => {}
+            (true, false, _) => integer = Some(false),
+            (_, true, _) if divisors.contains(divisor) => {}
+            (_, true, _) => divisors.push(divisor.clone()),
+            (false, false, _) => {
+                let at = n.multiple_at.unwrap_or((ROOT, "multipleOf"));
+                let error = printer.normaliser.not_negated(at, "a divisor");
+                return Err(printer.normaliser.blamed(conj, error));
+            }
+        }
+    }
+    if integer == Some(false) && divisors.iter().any(Decimal::is_one) {
+        return Ok(None);
+    }
+    let fraction = match integer {
+        Some(true) => Fraction::None(printer.options.integers),
+        Some(false) => Fraction::Required,
+        None => Fraction::Any,
+    };
+    Ok(Some((fraction, divisors)))
+}
+
+/// The ranges between the bounds and the excluded numbers.
+fn gaps(n: &NumberShape) -> impl Iterator<Item = (Option<Bound>, Option<Bound>)> {
+    let is_inside = |d: &&Decimal| {
+        n.low.as_ref().is_none_or(|low| **d >= low.value)
+            && n.high.as_ref().is_none_or(|high| **d <= high.value)
+    };
+    let mut excluded: Vec<&Decimal> = n.excluded.iter().filter(is_inside).collect();
+    excluded.sort();
+    excluded.dedup();
+    let out = |d: &Decimal| Bound {
+        value: d.clone(),
+        exclusive: true,
+    };
+    let ends = excluded.iter().map(|d| Some(out(d)));
+    let lows: Vec<Option<Bound>> = [n.low.clone()].into_iter().chain(ends.clone()).collect();
+    let highs: Vec<Option<Bound>> = ends.chain([n.high.clone()]).collect();
+    let is_some = |(low, high): &(Option<Bound>, Option<Bound>)| match (low, high) {
+        (Some(l), Some(h)) => l.value < h.value || !(l.exclusive || h.exclusive),
+        _ => true,
+    };
+    lows.into_iter().zip(highs).filter(is_some)
+}
+
+/// Whether a number is what a shape asks, with these divisors.
+fn holds(n: &NumberShape, divisors: &[Decimal], d: &Decimal) -> bool {
+    let above = |b: &Bound| *d > b.value || (*d == b.value && !b.exclusive);
+    let below = |b: &Bound| *d < b.value || (*d == b.value && !b.exclusive);
+    n.low.as_ref().is_none_or(above)
+        && n.high.as_ref().is_none_or(below)
+        && n.integer.is_none_or(|want| d.is_integer() == want)
+        && divisors.iter().all(|m| d.is_multiple_of(m) != Some(false))
+        && !n.excluded.contains(d)
+}
+
 /// Zero with a sign, where numbers were left out and no bound is given: a range
 /// has it only if it has no ends.
-fn minus_zero(n: &Numbers, fraction: Fraction) -> Re {
+fn minus_zero(n: &NumberShape, fraction: Fraction) -> Re {
     let zero = Decimal::zero();
-    if n.is_bounded || !n.holds(&zero) {
+    if !holds(n, &[], &zero) {
         return Re::Never;
     }
     Re::concat([Re::literal("-"), listed(&zero, fraction)])

@@ -5,69 +5,154 @@ use std::rc::Rc;
 
 use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
-use crate::ir;
-use crate::ir::{AtomKind, Kinds, NodeId, PatternId};
+use crate::ir::{Name, NodeId, PatternId};
 use crate::language::dfa::Matcher;
 use crate::language::product::Product;
 use crate::language::re::Re;
-use crate::normal::conjunction::Reading;
-use crate::normal::shape::{Conj, Objects, Shape, Signed};
+use crate::normal::alternative::{
+    Kind, MemberRule, MembersAt, ObjectShape, Scope, Shape, Source, Witness,
+};
+use crate::normal::conjunctions::{ANY, ConjId, NONE};
+use crate::normal::demands::Asked;
 use crate::regex::spell;
 use crate::regex::spell::{Place, push_count};
 use crate::regex::string;
 use crate::regex::string::Language;
-use crate::regex::{Printer, Space};
+use crate::regex::{Printer, Space, alternation};
 
 pub(crate) fn print(
     printer: &mut Printer<'_>,
-    conj: &Conj,
-    shape: &Shape,
+    conj: ConjId,
+    objects: &ObjectShape,
 ) -> Result<Option<String>, Error> {
-    let objects = shape.objects.clone();
-    if let Some(allowed) = &objects.allowed {
-        let mut texts = Vec::new();
-        for value in allowed {
-            if crate::validate::shape_holds(printer.schema, printer.options, shape, value) {
-                texts.push(printer.literal(value, 0)?);
-            }
+    match objects.some.split_last() {
+        Some((witness, others)) => {
+            let rest = ObjectShape {
+                some: others.to_vec(),
+                ..objects.clone()
+            };
+            with_witness(printer, conj, rest, witness)
         }
-        return Ok(match texts.len() {
-            0 => None,
-            1 => Some(texts.swap_remove(0)),
-            _ => Some(format!("(?:{})", texts.join("|"))),
-        });
+        None => without_witness(printer, conj, objects),
     }
-    for node in &objects.members {
-        let members = printer.normaliser.members_of(*node);
-        for (id, _) in members.into_iter().flat_map(|m| &m.patterns) {
-            let entry = printer.schema.pattern(*id);
-            if let Err(e) = &entry.pattern {
-                return Err(printer.normaliser.error(
-                    ErrorKind::Refused,
-                    *node,
-                    "patternProperties",
-                    format!(
-                        "`patternProperties`: the pattern `{}`: {} (byte {})",
-                        entry.source, e.reason, e.offset
-                    ),
-                ));
-            }
+}
+
+/// Objects in which some member is a witness. The names that the shape mentions are tried
+/// one by one; that one of all others is like that is not expressed.
+fn with_witness(
+    printer: &mut Printer<'_>,
+    conj: ConjId,
+    rest: ObjectShape,
+    witness: &Witness,
+) -> Result<Option<String>, Error> {
+    let Some(text) = print(printer, conj, &rest)? else {
+        return Ok(None);
+    };
+    let mut names = mentioned(printer, &rest);
+    names.extend(names_of_scope(printer, &witness.scope));
+    let mut texts: Vec<String> = Vec::new();
+    for name in names {
+        printer.work(MEMBER)?;
+        if !is_in_scope(printer, &witness.scope, &name)? {
+            continue;
+        }
+        let plain = member(printer, &rest, &name)?;
+        let more = printer.normaliser.conj(plain).iter().copied();
+        let parts: Vec<_> = more.chain([witness.value]).collect();
+        let both = printer.normaliser.intern(&parts);
+        if both == plain && rest.required.contains(&name) {
+            // It is there anyway.
+            return Ok(Some(text));
+        }
+        if both == NONE || printer.value(both)?.is_none() {
+            continue;
+        }
+        let mut found = rest.clone();
+        found.required.insert(name.clone());
+        found.rules.push(MemberRule::Name(name, witness.value));
+        if let Some(text) = print(printer, conj, &found)?
+            && !texts.contains(&text)
+        {
+            texts.push(text);
         }
     }
-    let names = declared(printer, conj, &objects)?;
+    if further_may_come(printer, &rest, witness)? {
+        let (at, what) = match &witness.scope {
+            Scope::Pattern(_) => (witness.at, "the schema of a pattern of names"),
+            Scope::Additional(node, _) => (
+                (*node, "additionalProperties"),
+                "the schema of further properties",
+            ),
+            Scope::Failing(_) => (witness.at, "a condition on all names"),
+            Scope::Unevaluated(_) => (witness.at, "the schema of unevaluated properties"),
+        };
+        let error = printer.normaliser.not_negated(at, what);
+        return Err(printer.normaliser.blamed(conj, error));
+    }
+    Ok(alternation(texts))
+}
+
+/// Whether a member that nobody mentions may be a witness.
+fn further_may_come(
+    printer: &mut Printer<'_>,
+    rest: &ObjectShape,
+    witness: &Witness,
+) -> Result<bool, Error> {
+    if rest.max == Some(rest.required.len() as u64) {
+        return Ok(false);
+    }
+    // Each further name is held against the value, whether it is in scope or not.
+    let mut others = rest.clone();
+    let all = MemberRule::Unevaluated(Vec::new(), witness.value);
+    others.rules.push(all);
+    let names: Vec<String> = mentioned(printer, rest)
+        .iter()
+        .map(|n| n.to_string())
+        .collect();
+    Ok(further(printer, &others, &names)?.is_some())
+}
+
+/// Whether a name lies in the scope of a witness.
+fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool, Error> {
+    let normaliser = &*printer.normaliser;
+    let holds = match scope {
+        Scope::Failing(names) => normaliser.name_satisfies(&[*names], name)?,
+        _ => true,
+    };
+    let asked = Asked {
+        name: Some(name),
+        declared: &|(node, atom)| normaliser.members(node, atom).names.get(name),
+        matches: &|id| normaliser.name_matches(id, name),
+        holds: &|_| holds,
+    };
+    Ok(normaliser.in_scope(scope, &asked))
+}
+
+/// What the value of a member must be: [`NONE`] where there must be no such member.
+fn member(printer: &mut Printer<'_>, objects: &ObjectShape, name: &str) -> Result<ConjId, Error> {
+    if !printer.normaliser.name_satisfies(&objects.names, name)? {
+        return Ok(NONE);
+    }
+    Ok(printer.normaliser.member_conj_of(objects, name))
+}
+
+fn without_witness(
+    printer: &mut Printer<'_>,
+    conj: ConjId,
+    objects: &ObjectShape,
+) -> Result<Option<String>, Error> {
+    let names = declared(printer, conj, objects)?;
     let few = objects.max == Some(objects.required.len() as u64);
     let mut listed = Vec::new();
     let mut bytes = 0;
     for name in &names {
-        let required = objects.required.contains(name);
+        let required = objects.required.contains(name.as_str());
         if few && !required {
             continue;
         }
         printer.work(MEMBER)?;
-        let member = printer
-            .normaliser
-            .member(&objects, name, Reading::AsOptions);
-        match printer.value(&member)? {
+        let member = member(printer, objects, name)?;
+        match printer.value(member)? {
             Some(value) => {
                 let text = format!("{}{}{value}", printer.quoted(name)?, printer.space.colon);
                 bytes += text.len();
@@ -81,7 +166,7 @@ pub(crate) fn print(
     let further = if few {
         None
     } else {
-        further(printer, &objects, &names)?
+        further(printer, objects, &names)?
     };
     let Space { inside, comma, .. } = &printer.space;
     let sequence = Sequence {
@@ -95,7 +180,7 @@ pub(crate) fn print(
     };
     let body = match sequence.print(objects.min, objects.max) {
         Ok(body) => body,
-        Err(Long) => return Err(crate::regex::too_long(&printer.here(), printer.options)),
+        Err(Long) => return Err(crate::regex::too_long(&printer.here(), &printer.options)),
     };
     Ok(body.map(|body| match (body.empty, body.some) {
         (_, None) => format!("\\{{{inside}\\}}"),
@@ -111,127 +196,123 @@ const MEMBER: usize = 4 * crate::budget::STEP;
 /// search.
 const MAX_COUNTED: usize = 1_000;
 
+/// The `Members` atoms that a shape consists of, and those that say what is evaluated.
+fn members_atoms(objects: &ObjectShape) -> Vec<MembersAt> {
+    let mut out: Vec<MembersAt> = Vec::new();
+    let mut push = |at: MembersAt| {
+        if !out.contains(&at) {
+            out.push(at);
+        }
+    };
+    for rule in &objects.rules {
+        match rule {
+            MemberRule::Members { node, atom, .. } => push((*node, *atom)),
+            MemberRule::Name(..) => {}
+            MemberRule::Unevaluated(sources, _) => {
+                for source in sources {
+                    if let Source::Members(node, atom) = source {
+                        push((*node, *atom));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The names that a shape says anything of.
+fn mentioned(printer: &Printer<'_>, objects: &ObjectShape) -> BTreeSet<Name> {
+    let mut wanted: BTreeSet<Name> = BTreeSet::new();
+    for (node, atom) in members_atoms(objects) {
+        let members = printer.normaliser.members(node, atom);
+        wanted.extend(members.names.order().cloned());
+    }
+    wanted.extend(objects.required.iter().cloned());
+    wanted.extend(objects.forbidden.iter().cloned());
+    let of_rules = objects.rules.iter().filter_map(|rule| match rule {
+        MemberRule::Name(name, _) => Some(name.clone()),
+        _ => None,
+    });
+    wanted.extend(of_rules);
+    wanted
+}
+
+/// The names that the scope of a witness says anything of.
+fn names_of_scope(printer: &Printer<'_>, scope: &Scope) -> Vec<Name> {
+    let names = |node: NodeId, atom: u16| {
+        let members = printer.normaliser.members(node, atom);
+        members.names.order().cloned()
+    };
+    match scope {
+        Scope::Additional(node, atom) => names(*node, *atom).collect(),
+        Scope::Unevaluated(sources) => {
+            let sources = sources.iter().filter_map(|source| match source {
+                Source::Members(node, atom) => Some(names(*node, *atom)),
+                Source::All => None,
+            });
+            sources.flatten().collect()
+        }
+        Scope::Pattern(_) | Scope::Failing(_) => Vec::new(),
+    }
+}
+
 /// The names that are said anywhere, in the order in which members stand: those
 /// of `properties` that apply, in order of appearance in the location, then those of
 /// others (which are there as complements), then the rest.
-fn declared(printer: &Printer<'_>, conj: &Conj, objects: &Objects) -> Result<Vec<String>, Error> {
-    let mut wanted: BTreeSet<&str> = BTreeSet::new();
-    for node in &objects.members {
-        for name in printer
-            .normaliser
-            .members_of(*node)
-            .into_iter()
-            .flat_map(|m| m.names.order())
-        {
-            wanted.insert(name);
-        }
-    }
-    wanted.extend(objects.required.iter().map(String::as_str));
-    wanted.extend(objects.extra.iter().map(|(n, _)| n.as_str()));
+fn declared(
+    printer: &Printer<'_>,
+    conj: ConjId,
+    objects: &ObjectShape,
+) -> Result<Vec<String>, Error> {
+    let wanted = mentioned(printer, objects);
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let mut order = Order {
-        schema: printer.schema,
-        max_depth: printer.options.max_depth,
-        seen: HashSet::new(),
-        properties: Vec::new(),
-        others: Vec::new(),
-    };
-    for part in conj.parts() {
-        order.visit(part.node, 0);
-        // Names of all that stands beside this object are looked through.
-        let names = order.properties.len() + order.others.len();
-        printer.normaliser.work(part.node, 2 * names)?;
-    }
+    let (walk, others) = printer.normaliser.walk(conj);
+    let own: HashSet<MembersAt> = objects
+        .rules
+        .iter()
+        .filter_map(|rule| match rule {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            _ => None,
+        })
+        .collect();
+    let names = |at: &MembersAt| printer.normaliser.members(at.0, at.1).names.order();
+    // Names of all that stands beside this object are looked through.
+    let count: usize = walk.iter().map(|at| names(at).len()).sum();
+    printer.work(2 * (count + others.len()))?;
+    let all = walk
+        .iter()
+        .filter(|at| own.contains(at))
+        .chain(&walk)
+        .flat_map(names)
+        .chain(&others);
+    // Values that are listed have locations that no walk meets.
+    let synthetic = objects.rules.iter().filter_map(|rule| match rule {
+        MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+        _ => None,
+    });
+    let synthetic: Vec<MembersAt> = synthetic.filter(|at| !walk.contains(at)).collect();
+    let all = all.chain(synthetic.iter().flat_map(names)).chain(&wanted);
     let mut out = Vec::new();
     let mut taken: HashSet<&str> = HashSet::new();
-    let all = order
-        .properties
-        .iter()
-        .filter(|(node, _)| objects.members.contains(node))
-        .chain(&order.properties)
-        .map(|(_, name)| *name)
-        .chain(order.others.iter().copied())
-        .chain(wanted.iter().copied());
     for name in all {
         if wanted.contains(name) && taken.insert(name) {
-            out.push(name.to_owned());
+            out.push(name.to_string());
         }
     }
     Ok(out)
 }
 
-struct Order<'p> {
-    schema: &'p ir::Schema,
-    max_depth: usize,
-    seen: HashSet<NodeId>,
-    properties: Vec<(NodeId, &'p str)>,
-    others: Vec<&'p str>,
-}
-
-impl Order<'_> {
-    fn visit(&mut self, id: NodeId, depth: usize) {
-        if depth > self.max_depth || !self.seen.insert(id) {
-            return;
-        }
-        let ir::Body::Atoms(atoms) = &self.schema.node(id).body else {
-            return;
-        };
-        for atom in atoms {
-            match &atom.kind {
-                AtomKind::Members(members) => {
-                    let names = members.names.order().map(|n| (id, &**n));
-                    self.properties.extend(names);
-                }
-                AtomKind::Required(names) => self.others.extend(names.iter().map(|n| &**n)),
-                AtomKind::DependentRequired(lists) => {
-                    for (name, names) in lists {
-                        self.others.push(name);
-                        self.others.extend(names.iter().map(|n| &**n));
-                    }
-                }
-                AtomKind::DependentSchemas(list) => {
-                    self.others.extend(list.iter().map(|(name, _)| &**name));
-                    for (_, node) in list {
-                        self.visit(*node, depth + 1);
-                    }
-                }
-                AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
-                    for node in nodes {
-                        self.visit(*node, depth + 1);
-                    }
-                }
-                AtomKind::Not(node) | AtomKind::Ref(node) => self.visit(*node, depth + 1),
-                AtomKind::If {
-                    condition,
-                    then,
-                    otherwise,
-                } => {
-                    for node in [condition, then, otherwise] {
-                        self.visit(*node, depth + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
 /// One member that no name declares: the texts of its name and value together.
 fn further(
     printer: &mut Printer<'_>,
-    objects: &Objects,
+    objects: &ObjectShape,
     names: &[String],
 ) -> Result<Option<Rc<str>>, Error> {
     let mut patterns: Vec<PatternId> = Vec::new();
-    for node in &objects.members {
-        for (id, _) in printer
-            .normaliser
-            .members_of(*node)
-            .into_iter()
-            .flat_map(|m| &m.patterns)
-        {
+    for (node, atom) in members_atoms(objects) {
+        for (id, _) in &printer.normaliser.members(node, atom).patterns {
             if !patterns.contains(id) {
                 patterns.push(*id);
             }
@@ -242,16 +323,13 @@ fn further(
         let conj = further_conj(printer, objects, &[]);
         // Members that the schema admits without a word have one level less.
         let unsaid = !names.is_empty()
-            && objects.members.iter().all(|n| {
-                printer
-                    .normaliser
-                    .members_of(*n)
-                    .is_none_or(|m| !m.additional_said)
-            });
-        let value = if conj.is_any() && unsaid {
+            && members_atoms(objects)
+                .iter()
+                .all(|(node, atom)| !printer.normaliser.members(*node, *atom).additional_said);
+        let value = if conj == ANY && unsaid {
             Some(printer.any_value_less(1)?)
         } else {
-            printer.value(&conj)?
+            printer.value(conj)?
         };
         let Some(value) = value else { return Ok(None) };
         let name = printer.name_not_in(names)?;
@@ -273,13 +351,14 @@ fn further(
     // A single pattern and nothing else admitted: the pattern as it was
     // written.
     if let (Some([re]), [id], None) = (plain.as_deref(), patterns.as_slice(), &allowed_names)
-        && printer
-            .value(&further_conj(printer, objects, &[]))?
-            .is_none()
-        && !names.iter().any(|n| printer.normaliser.matches(*id, n))
+        && let others = further_conj(printer, objects, &[])
+        && printer.value(others)?.is_none()
+        && !names
+            .iter()
+            .any(|n| printer.normaliser.name_matches(*id, n))
     {
         let conj = further_conj(printer, objects, &[*id]);
-        let Some(value) = printer.value(&conj)? else {
+        let Some(value) = printer.value(conj)? else {
             return Ok(None);
         };
         let name = spell::print(re, Place::InString(printer.options.escapes));
@@ -295,7 +374,7 @@ fn further(
             .any(|n| matcher.as_ref().is_none_or(|m| m.matches(n)))
     {
         let conj = further_conj(printer, objects, &[]);
-        let Some(value) = printer.value(&conj)? else {
+        let Some(value) = printer.value(conj)? else {
             return Ok(None);
         };
         let name = spell::print(re, Place::InString(printer.options.escapes));
@@ -312,24 +391,23 @@ fn further(
         } else {
             "patternProperties"
         };
-        let at = objects.members.iter().find(|n| {
-            printer
-                .normaliser
-                .members_of(**n)
-                .is_some_and(|m| !m.patterns.is_empty())
+        let at = members_atoms(objects).into_iter().find(|(node, atom)| {
+            let members = printer.normaliser.members(*node, *atom);
+            !members.patterns.is_empty()
         });
         let reason = format!(
             "`{keyword}`: telling the names apart needs too large an automaton; use fewer or simpler patterns, or raise Options::max_automaton_states"
         );
         match at {
-            Some(node) => printer
-                .normaliser
-                .error(ErrorKind::Refused, *node, keyword, reason),
+            Some((node, _)) => {
+                let pointer = &printer.normaliser.schema.node(node).pointer;
+                Error::at(ErrorKind::Refused, pointer, keyword, reason)
+            }
             None => Error::new(ErrorKind::Refused, printer.here(), reason),
         }
     };
     for id in &patterns {
-        let Ok(pattern) = &printer.schema.pattern(*id).pattern else {
+        let Ok(pattern) = &printer.normaliser.schema.pattern(*id).pattern else {
             continue;
         };
         let (mut yes, mut no) = (0u64, 0u64);
@@ -367,7 +445,7 @@ fn further(
     let limit = Limit::new(printer.options.max_automaton_states, &budget);
     let product = Product::new(&all, limit).map_err(|_| refuse(printer))?;
     // Names with the same conditions on their values go together.
-    let mut groups: Vec<(Conj, Vec<u64>)> = Vec::new();
+    let mut groups: Vec<(ConjId, Vec<u64>)> = Vec::new();
     for verdict in product.verdicts() {
         if verdict & declared_bit != 0 || verdict & names_bit != names_bit {
             continue;
@@ -386,7 +464,7 @@ fn further(
     }
     let mut ways: Vec<String> = Vec::new();
     for (conj, verdicts) in groups {
-        let Some(value) = printer.value(&conj)? else {
+        let Some(value) = printer.value(conj)? else {
             continue;
         };
         // All that are not declared, whatever they match.
@@ -434,6 +512,7 @@ fn as_written(product: &Product, verdicts: &[u64], parts: &[Re]) -> Option<Re> {
 
 fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
     printer
+        .normaliser
         .schema
         .pattern(id)
         .pattern
@@ -443,38 +522,29 @@ fn plain_pattern(printer: &Printer<'_>, id: PatternId) -> Option<Re> {
         .cloned()
 }
 
-/// The locations that apply to a name that is not declared and matches these
-/// patterns.
-fn further_conj(printer: &Printer<'_>, objects: &Objects, matched: &[PatternId]) -> Conj {
-    let mut parts: Vec<Signed> = Vec::new();
-    for node in &objects.members {
-        let Some(members) = printer.normaliser.members_of(*node) else {
-            continue;
-        };
-        let before = parts.len();
-        let own = members
-            .patterns
-            .iter()
-            .filter(|(id, _)| matched.contains(id));
-        parts.extend(own.map(|(_, node)| Signed::yes(*node)));
-        let evaluated = members.patterns.iter().any(|(id, _)| matched.contains(id));
-        if parts.len() == before && !evaluated {
-            parts.push(printer.normaliser.further(members, Reading::AsOptions));
-        }
+/// What applies to a name that is not declared and matches these patterns.
+fn further_conj(printer: &mut Printer<'_>, objects: &ObjectShape, matched: &[PatternId]) -> ConjId {
+    let mut parts = Vec::new();
+    for rule in &objects.rules {
+        let matches = |id: PatternId| matched.contains(&id);
+        printer
+            .normaliser
+            .rule_says(rule, None, &matches, |_| None, &mut parts);
     }
-    Conj::new(parts)
+    printer.normaliser.intern(&parts)
 }
 
 /// The names that `propertyNames` admits.
-fn name_language(printer: &mut Printer<'_>, objects: &Objects) -> Result<Re, Error> {
-    let conj = Conj::new(objects.names.iter().copied());
-    let shapes = printer.normaliser.shapes(&conj)?;
-    let budget = printer.normaliser.budget.clone();
-    let limit = Limit::new(printer.options.max_automaton_states, &budget);
+fn name_language(printer: &mut Printer<'_>, objects: &ObjectShape) -> Result<Re, Error> {
+    let conj = printer.normaliser.intern(&objects.names);
+    let shapes = printer.normaliser.shapes_of(conj, Kind::String)?;
+    let limit = printer.normaliser.limit();
     let mut ways = Vec::new();
-    for shape in shapes.iter().filter(|s| s.kinds.has(Kinds::STRING)) {
-        crate::regex::refuse_kind(shape, Kinds::STRING)?;
-        let language: Language = string::language(printer.schema, &shape.strings, limit)
+    for shape in shapes.iter() {
+        let Shape::String(strings) = shape else {
+            continue;
+        };
+        let language: Language = string::language(&printer.normaliser.schema, strings, limit)
             .map_err(|e| string::tangled(printer, e))?;
         match language.into_re(limit) {
             Some(re) => ways.push(re),

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
 use crate::language::product::Product;
 use crate::language::re::Re;
-use crate::normal::shape::{At, Shape, Strings};
+use crate::normal::alternative::{At, StringShape};
 use crate::regex::Printer;
 use crate::regex::bounded_lengths as lengths;
 use crate::regex::spell;
@@ -19,10 +19,6 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    pub(crate) fn is_never(&self) -> bool {
-        matches!(self, Language::Re(Re::Never))
-    }
-
     /// As an expression, where something must be done with it.
     pub(crate) fn into_re(self, limit: Limit<'_>) -> Option<Re> {
         match self {
@@ -44,12 +40,13 @@ pub(crate) struct TooTangled {
     pub(crate) reason: String,
 }
 
-pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<String>, Error> {
-    let strings = shape.strings.clone();
-    let budget = printer.normaliser.budget.clone();
-    let limit = Limit::new(printer.options.max_automaton_states, &budget);
-    let language = match language(printer.schema, &strings, limit) {
-        Ok(language) => capped(printer, &strings, language),
+pub(crate) fn print(
+    printer: &mut Printer<'_>,
+    strings: &StringShape,
+) -> Result<Option<String>, Error> {
+    let limit = printer.normaliser.limit();
+    let language = match language(&printer.normaliser.schema, strings, limit) {
+        Ok(language) => capped(printer, strings, language),
         Err(e) => return Err(tangled(printer, e)),
     };
     match language {
@@ -66,7 +63,7 @@ pub(crate) fn print(printer: &mut Printer<'_>, shape: &Shape) -> Result<Option<S
 
 /// The language with the cap on lengths, where it has no bound of its own and
 /// something is left.
-fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Language {
+fn capped(printer: &mut Printer<'_>, s: &StringShape, language: Language) -> Language {
     let Some(cap) = printer.options.caps.max_length else {
         return language;
     };
@@ -74,8 +71,7 @@ fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Languag
     if bounded || matches!(&language, Language::Re(re) if re.length_range().1.is_some()) {
         return language;
     }
-    let budget = printer.normaliser.budget.clone();
-    let limit = Limit::new(printer.options.max_automaton_states, &budget);
+    let limit = printer.normaliser.limit();
     let copy = match &language {
         Language::Re(re) => Language::Re(re.clone()),
         Language::NotIn(names) => Language::NotIn(names.clone()),
@@ -101,9 +97,8 @@ fn capped(printer: &mut Printer<'_>, s: &Strings, language: Language) -> Languag
 pub(crate) fn tangled(printer: &Printer<'_>, e: TooTangled) -> Error {
     match e.at {
         Some((node, keyword)) => {
-            printer
-                .normaliser
-                .error(ErrorKind::Refused, node, keyword, e.reason)
+            let pointer = &printer.normaliser.schema.node(node).pointer;
+            Error::at(ErrorKind::Refused, pointer, keyword, e.reason)
         }
         None => Error::new(ErrorKind::Refused, printer.here(), e.reason),
     }
@@ -115,7 +110,7 @@ const PATTERN: usize = 16;
 /// All that is said of a string, as one language.
 pub(crate) fn language(
     schema: &Schema,
-    s: &Strings,
+    s: &StringShape,
     limit: Limit<'_>,
 ) -> Result<Language, TooTangled> {
     // Whoever set the limit says that it is spent.
@@ -127,10 +122,9 @@ pub(crate) fn language(
     };
     if let Some(allowed) = &s.allowed {
         pay(allowed.iter().map(|text| spell::cost(text)).sum())?;
-        let kept = allowed
-            .iter()
-            .filter(|text| crate::validate::strings_hold(schema, s, text));
-        return Ok(Language::Re(Re::alt(kept.map(|text| Re::literal(text)))));
+        return Ok(Language::Re(Re::alt(
+            allowed.iter().map(|text| Re::literal(text)),
+        )));
     }
     // Each pattern is copied, and looked through more than once.
     pay(PATTERN * (s.formats.len() + s.patterns.len()))?;
@@ -139,16 +133,22 @@ pub(crate) fn language(
     let mut at: Option<At> = None;
     let mut named: Vec<&str> = Vec::new();
     let mut exclusions: Vec<Re> = Vec::new();
-    for (format, positive, place) in &s.formats {
+    let mut formats = s.formats.clone();
+    formats.sort_unstable();
+    formats.dedup();
+    let mut patterns = s.patterns.clone();
+    patterns.sort_unstable();
+    patterns.dedup();
+    for (format, positive) in &formats {
         parts.push((format.re_in_regex(), *positive));
-        at = Some(*place);
+        at = s.at;
         named.push("format");
     }
-    for (id, positive, place) in &s.patterns {
+    for (id, positive) in &patterns {
         let Ok(pattern) = &schema.pattern(*id).pattern else {
             continue;
         };
-        at = Some(*place);
+        at = s.at;
         named.push("pattern");
         match (pattern.plain(), positive) {
             (Some(re), _) => parts.push((re.clone(), *positive)),
@@ -182,7 +182,8 @@ pub(crate) fn language(
         ));
     }
     if parts.is_empty() && !bounded {
-        return Ok(Language::NotIn(s.excluded.iter().cloned().collect()));
+        let excluded = s.excluded.iter().map(|text| text.to_string());
+        return Ok(Language::NotIn(excluded.collect()));
     }
     if bounded {
         at = s.length_at.or(at);

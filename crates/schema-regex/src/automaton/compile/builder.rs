@@ -3,16 +3,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
-
-use crate::automaton::compile::alternative::{ArrayShape, Kind, ObjectShape, Shape};
-use crate::automaton::compile::compiler::{ANY, Compiler, NONE, Shapes, room_for};
-use crate::automaton::compile::leaves::{Machines, StringLeaf};
+use crate::automaton::compile::leaves::{LeafCache, Machines, StringLeaf};
 use crate::automaton::compile::united_strings::Leaves;
 use crate::automaton::machine::enough_values::Catalog;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::loop_classes::Loops;
-use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Choice, Counter, EMPTY, Leaf, Member, Node, NumberMachine,
     ObjectMachine, StringMachine, Word, Words,
@@ -20,14 +15,19 @@ use crate::automaton::machine::node::{
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
 use crate::ir::Name;
+use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
 use crate::language::number_dfa::NumberDfa;
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::conjunctions::{ANY, NONE};
+use crate::normal::normaliser::{Normaliser, Shapes, room_for};
 use crate::options::Options;
 use crate::regex::Narrowed;
 
 pub(crate) struct Builder {
-    pub(crate) compiler: Compiler,
+    pub(crate) normaliser: Normaliser,
+    pub(crate) leaves: LeafCache,
     /// Those that are built.
     pub(crate) nodes: Vec<Node>,
     /// The goals of all nodes, but for those that are built.
@@ -48,10 +48,11 @@ pub(crate) struct Builder {
 pub(crate) type Wanted = Vec<(u32, ConjId, u32)>;
 
 impl Builder {
-    pub(crate) fn new(compiler: Compiler) -> Builder {
-        let room = room_for(&compiler.schema);
+    pub(crate) fn new(normaliser: Normaliser) -> Builder {
+        let room = room_for(&normaliser.schema);
         Builder {
-            compiler,
+            normaliser,
+            leaves: LeafCache::default(),
             nodes: Vec::with_capacity(room),
             asked: Vec::with_capacity(room),
             singles: Vec::with_capacity(room),
@@ -75,7 +76,7 @@ impl Builder {
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.compiler.options
+        &self.normaliser.options
     }
 
     /// The number of the node with these goals, to be built later.
@@ -91,7 +92,7 @@ impl Builder {
             let at = goals.first().copied().unwrap_or(ANY);
             return Err(Error::new(
                 ErrorKind::TooManyNodes,
-                self.compiler.pointer_of(at),
+                self.normaliser.pointer_of(at),
                 format!("the schema asks more than {MAX_NODES} different things of values"),
             ));
         }
@@ -101,7 +102,7 @@ impl Builder {
             [one] => {
                 let at = one.0 as usize;
                 if at >= self.singles.len() {
-                    let count = self.compiler.conjs.count();
+                    let count = self.normaliser.conjs.count();
                     self.singles.resize(count, UNKNOWN);
                 }
                 self.singles[at] = id;
@@ -182,14 +183,14 @@ impl Builder {
     /// The goals that a value satisfies which is alone of its kind.
     fn units(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<u32>, Error> {
         if let &[goal] = goals {
-            return Ok(match self.compiler.has_shapes(goal, kind)? {
+            return Ok(match self.normaliser.has_shapes(goal, kind)? {
                 true => Few::One(0),
                 false => Few::default(),
             });
         }
         let mut held = Vec::new();
         for (g, conj) in (0..).zip(goals) {
-            if self.compiler.has_shapes(*conj, kind)? {
+            if self.normaliser.has_shapes(*conj, kind)? {
                 held.push(g);
             }
         }
@@ -199,7 +200,7 @@ impl Builder {
     /// The shapes of the goals that have any for a kind, each with its goal.
     fn shapes(&mut self, goals: &[ConjId], kind: Kind) -> Result<Few<(u32, Shapes)>, Error> {
         if let &[goal] = goals {
-            let shapes = self.compiler.shapes_of(goal, kind)?;
+            let shapes = self.normaliser.shapes_of(goal, kind)?;
             return Ok(match shapes.is_empty() {
                 true => Few::default(),
                 false => Few::One((0, shapes)),
@@ -207,7 +208,7 @@ impl Builder {
         }
         let mut out = Vec::new();
         for (g, conj) in (0..).zip(goals) {
-            let shapes = self.compiler.shapes_of(*conj, kind)?;
+            let shapes = self.normaliser.shapes_of(*conj, kind)?;
             if !shapes.is_empty() {
                 out.push((g, shapes));
             }
@@ -226,7 +227,7 @@ impl Builder {
             let Shape::Number(shape) = shape else {
                 continue;
             };
-            let dfa = self.compiler.number_dfa(shape)?;
+            let dfa = self.number_dfa(shape)?;
             if dfa.is_empty() {
                 continue;
             }
@@ -254,7 +255,7 @@ impl Builder {
 
     fn strings(&mut self, goals: &[ConjId]) -> Result<Option<Arc<StringMachine>>, Error> {
         if let &[goal] = goals
-            && self.compiler.is_any_string(goal)?
+            && self.normaliser.is_any_string(goal)?
             && self.options().caps.max_length.is_none()
         {
             return Ok(Some(self.machines.free_string()));
@@ -276,7 +277,7 @@ impl Builder {
             };
             let capped = self.cap_string(goals[goal as usize], shape)?;
             let shape = capped.as_ref().unwrap_or(shape);
-            let Some(leaf) = self.compiler.string_leaf(shape)? else {
+            let Some(leaf) = self.string_leaf(shape)? else {
                 continue;
             };
             let id = leaves.len() as u32;
@@ -328,10 +329,10 @@ impl Builder {
             return Ok(None);
         }
         if leaves.len() > MAX_ASKING && asking(&leaves) > MAX_ASKING {
-            let at = self.compiler.first_of(goals[0]);
+            let at = self.normaliser.first_of(goals[0]);
             return Err(Error::new(
                 ErrorKind::TooManyAlternatives,
-                self.compiler.pointer(at),
+                self.normaliser.pointer(at),
                 format!(
                     "more than {MAX_ASKING} alternatives around this string ask each something \
                      else of it; simplify them"
@@ -398,11 +399,11 @@ impl Builder {
             }
             cap = cap.max(a.max.map_or(a.min, |m| m.saturating_add(1)));
         }
-        let at = self.compiler.first_of(goals[0]);
+        let at = self.normaliser.first_of(goals[0]);
         if prefix > MAX_PREFIX {
             return Err(Error::new(
                 ErrorKind::Refused,
-                self.compiler.pointer(at),
+                self.normaliser.pointer(at),
                 format!("more than {MAX_PREFIX} items have a schema of their own"),
             ));
         }
@@ -413,7 +414,7 @@ impl Builder {
             for (t, (_, a)) in shapes.iter().enumerate() {
                 self.item_choices(t as u32, a, index, &mut wanted)?;
             }
-            self.compiler.spend_many(at, wanted.len())?;
+            self.normaliser.spend_many(at, wanted.len())?;
             members.push(self.member(&wanted)?);
         }
         let mut threads = Vec::with_capacity(shapes.len());
@@ -440,7 +441,7 @@ impl Builder {
                 let c = &a.counts[0];
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    self.compiler.pointer(c.at.0),
+                    self.normaliser.pointer(c.at.0),
                     c.at.1,
                     format!("`{}`: the counts are too large to be followed", c.at.1),
                 ));
@@ -477,7 +478,7 @@ impl Builder {
             let at = a.counts[0].at;
             return Err(Error::at(
                 ErrorKind::Refused,
-                self.compiler.pointer(at.0),
+                self.normaliser.pointer(at.0),
                 at.1,
                 format!("`{}`: more than four counts meet in one array", at.1),
             ));
@@ -497,7 +498,7 @@ impl Builder {
                     });
                 }
             }
-            let conj = self.compiler.item_conj(a, index, &more);
+            let conj = self.normaliser.item_conj(a, index, &more);
             out.push((thread, conj, take));
         }
         Ok(())
@@ -524,15 +525,6 @@ impl Builder {
             return Ok(None);
         }
         Ok(Some(Box::new(self.object_machine(goals, &shapes)?)))
-    }
-
-    /// Whether a name, as a string, satisfies some locations.
-    pub(crate) fn name_satisfies(&self, names: &[Signed], name: &str) -> Result<bool, Error> {
-        if names.is_empty() {
-            return Ok(true);
-        }
-        let name = Value::String(name.to_owned());
-        self.compiler.holds(names, &name)
     }
 }
 

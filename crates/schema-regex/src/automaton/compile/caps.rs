@@ -2,16 +2,16 @@
 //! without one. What is capped is the alternative of a goal, in which nothing is
 //! negated any more, so that the language only gets smaller.
 
-use crate::automaton::compile::alternative::{ArrayShape, StringShape};
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::machine::node::ConjId;
 use crate::error::Error;
 use crate::language::length_bounds::Lengths;
+use crate::normal::alternative::{ArrayShape, StringShape};
+use crate::normal::conjunctions::ConjId;
 use crate::regex::{capped_items, capped_length};
 
 impl Builder {
     fn narrow(&mut self, conj: ConjId, keyword: &'static str, how: String) {
-        let at = self.compiler.pointer_of(conj);
+        let at = self.normaliser.pointer_of(conj);
         self.narrowed.insert((at, keyword, how));
     }
 
@@ -28,13 +28,13 @@ impl Builder {
         if shape.max.is_some() || shape.allowed.is_some() {
             return Ok(None);
         }
-        let Some(leaf) = self.compiler.string_leaf(shape)? else {
+        let Some(leaf) = self.string_leaf(shape)? else {
             return Ok(None);
         };
         let cap = cap.max(shape.min).max(u64::from(leaf.excludes));
         if let Some(dfa) = &leaf.dfa {
             let finite = dfa.counts(|l| l != 0).first().copied().flatten().is_some();
-            let fits = match Lengths::new(dfa, shape.min, Some(cap), self.compiler.limit()) {
+            let fits = match Lengths::new(dfa, shape.min, Some(cap), self.normaliser.limit()) {
                 Ok(Some(lengths)) => lengths.live(0, 0),
                 Ok(None) => true,
                 Err(_) => false,

@@ -1,11 +1,12 @@
 //! The names that an object's keywords mention, each with its number, and what is said
 //! of members by number.
 
-use crate::automaton::compile::alternative::{MemberRule, ObjectShape, Scope};
-use crate::automaton::compile::compiler::Compiler;
 use crate::automaton::compile::member_rules::Rules;
 use crate::hash::FxMap;
 use crate::ir::{Name, NodeId};
+use crate::normal::alternative::MembersAt;
+use crate::normal::alternative::{MemberRule, ObjectShape, Scope};
+use crate::normal::normaliser::Normaliser;
 
 /// Names in the order of their bytes, and the numbers they were given.
 pub(crate) struct Declared {
@@ -85,13 +86,10 @@ impl Properties {
     }
 }
 
-/// A location, and which of its atoms is of `Members`.
-pub(crate) type MembersAt = (NodeId, u16);
-
 /// The properties of the `Members` atoms that the alternatives of an object consist of.
 pub(crate) type AllProperties = FxMap<MembersAt, Properties>;
 
-impl Compiler {
+impl Normaliser {
     pub(crate) fn all_properties(
         &self,
         rules: &Rules<'_>,

@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use crate::automaton::compile::alternative::{NumberShape, StringShape};
-use crate::automaton::compile::compiler::Compiler;
+use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
-use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::error::{Error, ErrorKind};
 use crate::hash::FxMap;
@@ -25,6 +23,7 @@ use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
+use crate::normal::alternative::{NumberShape, StringShape};
 use crate::options::IntegerSpelling;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
@@ -128,26 +127,21 @@ pub(crate) struct StringLeaf {
 
 type At = Option<(NodeId, &'static str)>;
 
-impl Compiler {
+impl Builder {
     fn too_big(&self, at: At, what: &str) -> Error {
         let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
-        if self.budget.is_spent() {
-            return self.too_many_steps_of(node, keyword);
+        if self.normaliser.budget.is_spent() {
+            return self.normaliser.too_many_steps_of(node, keyword);
         }
         Error::at(
             ErrorKind::Refused,
-            &self.schema.node(node).pointer,
+            &self.normaliser.schema.node(node).pointer,
             keyword,
             format!(
                 "`{keyword}`: {what} takes more than {} states; simplify it or raise Options::max_automaton_states",
-                self.options.max_automaton_states
+                self.normaliser.options.max_automaton_states
             ),
         )
-    }
-
-    /// How many states automata may have.
-    pub(crate) fn limit(&self) -> Limit<'_> {
-        Limit::new(self.options.max_automaton_states, &self.budget)
     }
 
     /// The leaf of a shape, `None` where no string satisfies it.
@@ -186,7 +180,7 @@ impl Compiler {
         }
         let mut lengths = None;
         if let Some(d) = &dfa {
-            let made = Lengths::new(d, shape.min, shape.max, self.limit())
+            let made = Lengths::new(d, shape.min, shape.max, self.normaliser.limit())
                 .map_err(|_| self.too_big(shape.at, "the length bound with the pattern"))?;
             if let Some(made) = made {
                 if !made.live(0, 0) {
@@ -215,9 +209,9 @@ impl Compiler {
         if let Some(known) = self.leaves.parts.get(&asked) {
             return Ok(Rc::clone(known));
         }
-        let limit = self.limit();
+        let limit = self.normaliser.limit();
         let made = match &asked {
-            Asked::Pattern(id, at) => match &self.schema.pattern(*id).pattern {
+            Asked::Pattern(id, at) => match &self.normaliser.schema.pattern(*id).pattern {
                 Ok(pattern) => {
                     let look = at.checked_sub(1).map(|look| &pattern.looks[look].0);
                     Part::new(look.unwrap_or(&pattern.main), limit)?
@@ -235,7 +229,7 @@ impl Compiler {
 
     /// What a pattern asks, each with what is wanted; nothing where it cannot be read.
     pub(crate) fn asked_by(&self, id: PatternId) -> Vec<(Asked, bool)> {
-        let Ok(pattern) = &self.schema.pattern(id).pattern else {
+        let Ok(pattern) = &self.normaliser.schema.pattern(id).pattern else {
             return Vec::new();
         };
         let looks = pattern.looks.iter().map(|(_, want)| *want);
@@ -302,7 +296,7 @@ impl Compiler {
             Some((known, product)) if *known == asked => Rc::clone(product),
             _ => {
                 let parts: Vec<&Part> = parts.iter().map(|part| &**part).collect();
-                let made = Product::of(&parts, self.limit())?;
+                let made = Product::of(&parts, self.normaliser.limit())?;
                 let made = Rc::new(made);
                 self.leaves.product = Some((asked, Rc::clone(&made)));
                 made
@@ -319,7 +313,7 @@ impl Compiler {
                 all == *positive
             })
         };
-        let trimmed = CharDfa::trimmed(&product, holds, self.limit())?;
+        let trimmed = CharDfa::trimmed(&product, holds, self.normaliser.limit())?;
         Ok(Some(Arc::new(trimmed)))
     }
 
@@ -344,7 +338,7 @@ impl Compiler {
         static ANY: OnceLock<Arc<NumberDfa>> = OnceLock::new();
         static PLAIN: OnceLock<Arc<NumberDfa>> = OnceLock::new();
         static ZEROS: OnceLock<Arc<NumberDfa>> = OnceLock::new();
-        let fraction = shape.fraction(self.options.integers);
+        let fraction = shape.fraction(self.normaliser.options.integers);
         let (common, cell) = match fraction {
             Fraction::Any => (0, &ANY),
             Fraction::None(IntegerSpelling::Plain) => (1, &PLAIN),
@@ -371,7 +365,7 @@ impl Compiler {
     }
 
     fn number_of_re(&self, shape: &NumberShape, re: &Re) -> Result<NumberDfa, Error> {
-        let limit = self.limit().times(20);
+        let limit = self.normaliser.limit().times(20);
         let dfa = CharDfa::new(&[(re, true)], limit)
             .map_err(|_| self.too_big(shape.at, "the automaton of these numbers"))?;
         Ok(NumberDfa::new(&dfa))
@@ -386,7 +380,7 @@ impl Compiler {
             return None;
         }
         let from = usize::from(low.value.is_one());
-        let fraction = shape.fraction(self.options.integers);
+        let fraction = shape.fraction(self.normaliser.options.integers);
         let part = match fraction {
             Fraction::Any => 0,
             Fraction::None(IntegerSpelling::Plain) => 1,
@@ -403,7 +397,7 @@ impl Compiler {
         if let Some(known) = cell.get() {
             return Some(Arc::clone(known));
         }
-        let limit = self.limit();
+        let limit = self.normaliser.limit();
         let made = ranges::range(Some(low), None, fraction, limit).ok()?;
         Some(Arc::clone(cell.get_or_init(|| Arc::new(made))))
     }
@@ -412,9 +406,9 @@ impl Compiler {
         if let Some(known) = self.usual_number(shape) {
             return Ok(known);
         }
-        let limit = self.limit().times(20);
+        let limit = self.normaliser.limit().times(20);
         let too_big = |_| self.too_big(shape.at, "the automaton of these numbers");
-        let integers = self.options.integers;
+        let integers = self.normaliser.options.integers;
         if let Some(list) = &shape.allowed {
             if let Some(made) = listed::of(list, integers, limit).map_err(too_big)? {
                 return Ok(Arc::new(made));

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use foldhash::quality::RandomState;
 
-use crate::automaton::compile::alternative::{MemberRule, ObjectShape, Scope, Source};
-use crate::automaton::compile::compiler::Compiler;
 use crate::automaton::compile::declared::{AllProperties, Properties};
-use crate::automaton::machine::node::ConjId;
 use crate::hash::{FxMap, FxSet};
+use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Source};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::normaliser::Normaliser;
 
 /// The rules of some alternatives, numbered.
 pub(crate) struct Rules<'s> {
@@ -102,7 +102,7 @@ impl Said {
     }
 }
 
-impl Compiler {
+impl Normaliser {
     /// Asks all rules about a name, or (with `None`) those that no keyword names:
     /// `value_of` is its location under a rule.
     pub(crate) fn ask(

@@ -1,13 +1,9 @@
 //! Once a schema: goals and alternatives become nodes with machines.
 
-pub(crate) mod alternative;
 pub(crate) mod builder;
 pub(crate) mod caps;
-pub(crate) mod compiler;
 pub(crate) mod declared;
-pub(crate) mod demands;
 pub(crate) mod endless;
-pub(crate) mod expand;
 pub(crate) mod heights;
 pub(crate) mod leaves;
 pub(crate) mod list_values;
@@ -15,5 +11,4 @@ pub(crate) mod member_rules;
 pub(crate) mod objects;
 pub(crate) mod plain_objects;
 pub(crate) mod same_nodes;
-pub(crate) mod tagged;
 pub(crate) mod united_strings;

@@ -4,17 +4,11 @@
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use crate::automaton::compile::alternative::{
-    Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape,
-};
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::compiler::{Compiler, NONE};
-use crate::automaton::compile::declared::{AllProperties, Declared, MembersAt, Numbers};
-use crate::automaton::compile::demands;
+use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
 use crate::automaton::compile::leaves::Asked;
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     Choice, ExtraClass, KeyMachine, LOOSE, NO_CLASS, ObjectMachine, ObjectThread, Word, Words,
     are_numbers,
@@ -22,12 +16,20 @@ use crate::automaton::machine::node::{
 use crate::budget::TooBig;
 use crate::error::{Error, ErrorKind};
 use crate::hash::{FxMap, FxSet};
+use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::formats::Format;
 use crate::language::product::Part;
 use crate::language::re::Re;
-use crate::normal::shape::Signed;
+use crate::normal::alternative::MembersAt;
+use crate::normal::alternative::{
+    Kind, MemberRule, ObjectShape, Scope, Shape, Source, StringShape,
+};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::conjunctions::NONE;
+use crate::normal::demands;
+use crate::normal::normaliser::Normaliser;
 use crate::options::PropertyOrder;
 
 /// A condition on names, for names that are not declared.
@@ -93,9 +95,9 @@ impl Builder {
                 if names.is_empty() || tests.contains_key(&names) {
                     continue;
                 }
-                let conj = self.compiler.intern(&names);
+                let conj = self.normaliser.intern(&names);
                 let alternatives: Vec<StringShape> = self
-                    .compiler
+                    .normaliser
                     .shapes_of(conj, Kind::String)?
                     .iter()
                     .filter_map(|s| match s {
@@ -148,7 +150,7 @@ impl Builder {
         }
         let mut names = Declared::new(named.list);
         let orders = self.orders(goals, shapes, &mut names);
-        let properties = self.compiler.all_properties(&rules, shapes, &names);
+        let properties = self.normaliser.all_properties(&rules, shapes, &names);
         let mut places: FxMap<*const u8, Option<u32>> = FxMap::default();
         let numbers: Vec<Numbers> = shapes
             .iter()
@@ -156,17 +158,17 @@ impl Builder {
             .collect();
         let order = names.order();
         let any_order = self.options().property_order == PropertyOrder::Any;
-        let at = self.compiler.first_of(goals[0]);
+        let at = self.normaliser.first_of(goals[0]);
         // Of each name every rule is asked, and of each alternative its own.
         let asked =
             rules.list().len() + shapes.iter().map(|(_, o)| 1 + o.rules.len()).sum::<usize>();
-        self.compiler
+        self.normaliser
             .spend_many(at, order.len().saturating_mul(shapes.len()) / 4)?;
-        self.compiler
+        self.normaliser
             .work(at, order.len().saturating_mul(asked) / 2)?;
         let mut declared = Vec::with_capacity(order.len());
-        let patterns = self.compiler.patterns_asked(&rules, shapes);
-        self.compiler
+        let patterns = self.normaliser.patterns_asked(&rules, shapes);
+        self.normaliser
             .work(at, 8 * order.len().saturating_mul(patterns.len()))?;
         let of_rules = rules.properties(&properties);
         let mut matched: Vec<PatternId> = Vec::new();
@@ -176,18 +178,18 @@ impl Builder {
             wanted.clear();
             matched.clear();
             let all = patterns.iter().copied();
-            matched.extend(all.filter(|id| self.compiler.name_matches(*id, name)));
+            matched.extend(all.filter(|id| self.normaliser.name_matches(*id, name)));
             let matches = |id: PatternId| matched.binary_search(&id).is_ok();
             let value_of = |rule: usize| of_rules[rule]?.value(number);
-            let compiler = &self.compiler;
-            compiler.ask(&rules, Some(name), &matches, value_of, &mut said);
+            let normaliser = &self.normaliser;
+            normaliser.ask(&rules, Some(name), &matches, value_of, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
                 if numbers[t].forbidden.binary_search(&number).is_ok()
-                    || !self.name_satisfies(&o.names, name)?
+                    || !self.normaliser.name_satisfies(&o.names, name)?
                 {
                     continue;
                 }
-                let conj = self.compiler.conj_said(&rules, t, &mut said);
+                let conj = self.normaliser.conj_said(&rules, t, &mut said);
                 if conj == NONE {
                     continue;
                 }
@@ -198,7 +200,7 @@ impl Builder {
                 let mut failing: Vec<Signed> = Vec::new();
                 for w in &o.some {
                     if let Scope::Failing(s) = &w.scope
-                        && !self.name_satisfies(&[*s], name)?
+                        && !self.normaliser.name_satisfies(&[*s], name)?
                     {
                         failing.push(*s);
                     }
@@ -238,7 +240,7 @@ impl Builder {
             if o.some.len() > 8 {
                 return Err(Error::at(
                     ErrorKind::Refused,
-                    self.compiler.pointer(o.some[0].at.0),
+                    self.normaliser.pointer(o.some[0].at.0),
                     o.some[0].at.1,
                     format!(
                         "`{}`: more than eight members have to be found in one object",
@@ -310,9 +312,9 @@ impl Builder {
             if later.last().is_some_and(|(last, _)| *last == goal) {
                 continue;
             }
-            let (walk, others) = self.compiler.walk(goals[goal]);
+            let (walk, others) = self.normaliser.walk(goals[goal]);
             for (node, atom) in &walk {
-                let members = self.compiler.members(*node, *atom);
+                let members = self.normaliser.members(*node, *atom);
                 let given = members.names.order().filter_map(|name| names.give(name));
                 orders[goal].names.extend(given);
             }
@@ -331,7 +333,7 @@ impl Builder {
     /// Adds the names of a `Members` atom, once.
     fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Names) {
         if met.insert(at) {
-            let members = self.compiler.members(at.0, at.1);
+            let members = self.normaliser.members(at.0, at.1);
             members.names.order().for_each(|name| named.add(name));
         }
     }
@@ -356,15 +358,15 @@ impl Builder {
         let mut in_scope = [0; 8];
         let mut count = 0;
         for (i, witness) in o.some.iter().enumerate() {
-            if count < in_scope.len() && self.compiler.in_scope(&witness.scope, asked) {
+            if count < in_scope.len() && self.normaliser.in_scope(&witness.scope, asked) {
                 in_scope[count] = i;
                 count += 1;
             }
         }
-        let mut parts = std::mem::take(&mut self.compiler.parts);
+        let mut parts = std::mem::take(&mut self.normaliser.parts);
         for subset in 1..1u32 << count {
             parts.clear();
-            parts.extend_from_slice(self.compiler.conj(conj));
+            parts.extend_from_slice(self.normaliser.conj(conj));
             let mut take = 0;
             for (bit, i) in in_scope[..count].iter().enumerate() {
                 if subset & (1 << bit) != 0 {
@@ -372,11 +374,11 @@ impl Builder {
                     take |= 1 << *i;
                 }
             }
-            let conj = self.compiler.intern(&parts);
+            let conj = self.normaliser.intern(&parts);
             out.push((thread, conj, take));
         }
         parts.clear();
-        self.compiler.parts = parts;
+        self.normaliser.parts = parts;
     }
 
     /// The classes of names that are not declared.
@@ -388,10 +390,10 @@ impl Builder {
         declared: &[Name],
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
         let limit = self.options().max_automaton_states;
-        let too_big = |compiler: &Compiler| {
+        let too_big = |normaliser: &Normaliser| {
             Error::at(
                 ErrorKind::Refused,
-                compiler.pointer(at),
+                normaliser.pointer(at),
                 "patternProperties",
                 format!(
                     "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
@@ -399,13 +401,13 @@ impl Builder {
             )
         };
         let questions = self.questions((shapes, rules), tests);
-        let questions = questions.map_err(|_| too_big(&self.compiler))?;
+        let questions = questions.map_err(|_| too_big(&self.normaliser))?;
         let machine = if questions.parts.is_empty() {
             None
         } else {
             let parts: Vec<&Part> = questions.parts.iter().map(|part| &**part).collect();
-            let dfa = CharDfa::labelled(&parts, self.compiler.limit());
-            Some(dfa.map_err(|_| too_big(&self.compiler))?)
+            let dfa = CharDfa::labelled(&parts, self.normaliser.limit());
+            Some(dfa.map_err(|_| too_big(&self.normaliser))?)
         };
         let verdicts = match &machine {
             Some(dfa) => {
@@ -423,8 +425,8 @@ impl Builder {
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
             let matches = |id: PatternId| questions.pattern(id, verdict);
-            let compiler = &self.compiler;
-            compiler.ask(rules, None, &matches, |_| None, &mut said);
+            let normaliser = &self.normaliser;
+            normaliser.ask(rules, None, &matches, |_| None, &mut said);
             for (t, (_, o)) in shapes.iter().enumerate() {
                 let test = |names: &Vec<Signed>| {
                     tests
@@ -434,7 +436,7 @@ impl Builder {
                 if !o.names.is_empty() && !test(&o.names) {
                     continue;
                 }
-                let conj = self.compiler.conj_said(rules, t, &mut said);
+                let conj = self.normaliser.conj_said(rules, t, &mut said);
                 let asked = demands::Asked {
                     name: None,
                     declared: &|_| None,
@@ -465,7 +467,7 @@ impl Builder {
         if classes.len() > 64 {
             return Err(Error::at(
                 ErrorKind::Refused,
-                self.compiler.pointer(at),
+                self.normaliser.pointer(at),
                 "patternProperties",
                 "`patternProperties`: the patterns tell more than 64 kinds of names apart",
             ));
@@ -507,7 +509,7 @@ impl Builder {
         tests: &NameTests,
     ) -> Result<Questions, TooBig> {
         let mut q = Questions::default();
-        for id in self.compiler.patterns_asked(rules, shapes) {
+        for id in self.normaliser.patterns_asked(rules, shapes) {
             self.ask_pattern(id, &mut q)?;
         }
         for alternatives in tests.values() {
@@ -517,14 +519,14 @@ impl Builder {
                 }
                 for (f, _) in &s.formats {
                     if !q.formats.contains_key(f) {
-                        let bit = q.add(self.compiler.part(Asked::Format(*f))?);
+                        let bit = q.add(self.part(Asked::Format(*f))?);
                         q.formats.insert(*f, bit);
                     }
                 }
                 if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
                     let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
                     let re = Re::any_char().repeat(count(s.min), s.max.map(count));
-                    let part = Part::new(&re, self.compiler.limit())?;
+                    let part = Part::new(&re, self.normaliser.limit())?;
                     let bit = q.add(Rc::new(part));
                     q.lengths.insert((s.min, s.max), bit);
                 }
@@ -538,8 +540,8 @@ impl Builder {
             return Ok(());
         }
         let mut bits = Vec::new();
-        for (asked, want) in self.compiler.asked_by(id) {
-            bits.push((q.add(self.compiler.part(asked)?), want));
+        for (asked, want) in self.asked_by(id) {
+            bits.push((q.add(self.part(asked)?), want));
         }
         // A pattern that cannot be read holds nowhere.
         if !bits.is_empty() {

@@ -4,17 +4,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::automaton::compile::alternative::{MemberRule, ObjectShape};
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::compiler::NONE;
 use crate::automaton::machine::few::Few;
-use crate::automaton::machine::node::ConjId;
 use crate::automaton::machine::node::{
     Choice, ExtraClass, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words,
 };
 use crate::error::Error;
+use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{MemberRule, ObjectShape};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::conjunctions::NONE;
 use crate::options::PropertyOrder;
 
 /// The most names that are required without being properties: each is compared
@@ -37,7 +37,7 @@ impl Builder {
         let Some((node, atom, further)) = self.says_everything(goal, o) else {
             return Ok(None);
         };
-        let members = self.compiler.members(node, atom);
+        let members = self.normaliser.members(node, atom);
         let list = members.names.list();
         // Behind the properties come the names that are only required.
         let Some(more) = self.required_in_order(node, |n| !members.names.has(n)) else {
@@ -63,10 +63,10 @@ impl Builder {
         required.extend(o.required.iter().filter_map(number).map(|n| (n, n)));
         required.sort_unstable();
         let any_order = self.options().property_order == PropertyOrder::Any;
-        self.compiler.spend_many(node, count)?;
+        self.normaliser.spend_many(node, count)?;
         let mut declared = Vec::with_capacity(count);
         for place in 0..count {
-            let list = self.compiler.members(node, atom).names.list();
+            let list = self.normaliser.members(node, atom).names.list();
             let value = list.get(place).map_or(further, |(_, node)| *node);
             declared.push(self.plain_member(value)?);
         }
@@ -137,7 +137,7 @@ impl Builder {
                 node,
                 positive: true,
             },
-        ] = self.compiler.conj(goal)
+        ] = self.normaliser.conj(goal)
         else {
             return None;
         };
@@ -168,7 +168,7 @@ impl Builder {
         else {
             return None;
         };
-        let members = self.compiler.members(at, atom);
+        let members = self.normaliser.members(at, atom);
         let further = if closed { NEVER } else { members.additional };
         (at == node && members.patterns.is_empty()).then_some((node, atom, further))
     }
@@ -176,7 +176,7 @@ impl Builder {
     /// The location to which one leads that says nothing itself, and its atoms.
     fn behind_references(&self, mut node: NodeId) -> Option<(NodeId, &[Atom])> {
         for _ in 0..MAX_REFERENCES {
-            let Body::Atoms(atoms) = &self.compiler.schema.node(node).body else {
+            let Body::Atoms(atoms) = &self.normaliser.schema.node(node).body else {
                 return None;
             };
             match &atoms[..] {
@@ -196,7 +196,7 @@ impl Builder {
     /// schema; `None` where they are many.
     fn required_in_order(&self, node: NodeId, wanted: impl Fn(&str) -> bool) -> Option<Vec<Name>> {
         let mut out: Vec<Name> = Vec::new();
-        if let Body::Atoms(atoms) = &self.compiler.schema.node(node).body {
+        if let Body::Atoms(atoms) = &self.normaliser.schema.node(node).body {
             for atom in atoms {
                 if let AtomKind::Required(names) = &atom.kind {
                     for name in names.iter().filter(|n| wanted(n)) {
@@ -216,7 +216,7 @@ impl Builder {
 
     /// The member of the only thread that has to satisfy one location.
     fn plain_member(&mut self, node: NodeId) -> Result<Member, Error> {
-        let conj = self.compiler.intern(&[Signed::yes(node)]);
+        let conj = self.normaliser.intern(&[Signed::yes(node)]);
         if conj == NONE {
             return Ok(Member {
                 node: u32::MAX,

@@ -55,7 +55,7 @@ impl Builder {
                 None => goals.push((leaf.goal, vec![dfa])),
             }
         }
-        let limit = self.compiler.limit();
+        let limit = self.normaliser.limit();
         let mut made: Vec<(u32, Arc<CharDfa>)> = Vec::new();
         for (goal, mut list) in goals {
             list.sort_unstable();
@@ -104,7 +104,7 @@ impl Builder {
             let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
             return Err(Error::at(
                 ErrorKind::Refused,
-                self.compiler.pointer(node),
+                self.normaliser.pointer(node),
                 keyword,
                 format!(
                     "`{keyword}`: more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 use crate::automaton::SchemaAutomaton;
 use crate::error::Error;
+use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, Body, NEVER, NodeId, PatternId, ROOT, Schema};
-use crate::normal::shape::Signed;
 use crate::options::{Caps, Options};
 
 impl SchemaAutomaton {

@@ -13,10 +13,7 @@ use crate::ir::Name;
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
-
-/// A conjunction of signed locations, interned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct ConjId(pub(crate) u32);
+use crate::normal::conjunctions::ConjId;
 
 /// The height of what no value satisfies.
 pub(crate) const EMPTY: u32 = u32::MAX;

@@ -1,17 +1,17 @@
 //! What `unevaluatedProperties` and `unevaluatedItems` collect, and what they
 //! say of the rest once a shape is settled.
 
-use crate::automaton::compile::alternative::{
+use crate::error::Error;
+use crate::ir::signed::Signed;
+use crate::ir::{ALWAYS, AtomKind, Body, NodeId, ROOT};
+use crate::normal::alternative::{
     Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
-use crate::automaton::compile::compiler::Compiler;
-use crate::automaton::compile::expand::keywords::add_count;
-use crate::automaton::compile::expand::{Collector, Partial, What, choices, term};
-use crate::error::Error;
-use crate::ir::{ALWAYS, AtomKind, Body, NodeId, ROOT};
-use crate::normal::shape::Signed;
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Collector, Flow, Partial, What, choices, term};
+use crate::options::Target;
 
-impl Compiler {
+impl Normaliser {
     /// Closes a partial: resolves what was collected. `false` where it is
     /// empty or has become unsettled again.
     pub(super) fn finish(&mut self, p: &mut Partial, kind: Kind) -> Result<bool, Error> {
@@ -39,8 +39,12 @@ impl Compiler {
                     && !forbidden.contains(name)
                     && !needed.iter().all(|n| required.contains(n) || n == name)
             });
-            if !o.implies.is_empty() && (o.min > 0 || o.max.is_some() || !o.some.is_empty()) {
-                // Counting and implications together: by cases.
+            let by_cases = self.target() == Target::Expression
+                || o.min > 0
+                || o.max.is_some()
+                || !o.some.is_empty();
+            if !o.implies.is_empty() && by_cases {
+                // An expression, or counting and implications together: by cases.
                 for (name, needed) in std::mem::take(&mut o.implies) {
                     let mut with = vec![term(What::Require(name.clone()))];
                     with.extend(needed.into_iter().map(|n| term(What::Require(n))));
@@ -144,7 +148,7 @@ impl Compiler {
                         max: None,
                         at,
                     };
-                    return Ok(add_count(a, count));
+                    return Ok(matches!(self.add_count(p, count), Flow::On));
                 }
                 a.rules.push(ItemRule {
                     prefix: vec![Signed::yes(ALWAYS); prefix as usize],
@@ -175,7 +179,7 @@ pub(super) fn new_collector(
     Some(p.collectors.len() as u16 - 1)
 }
 
-pub(super) fn collect(
+pub(in crate::normal) fn collect(
     p: &mut Partial,
     collector: Option<u16>,
     change: impl FnOnce(&mut Collector),

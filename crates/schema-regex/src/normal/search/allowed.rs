@@ -4,27 +4,27 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::automaton::compile::alternative::{Kind, Shape};
-use crate::automaton::compile::compiler::Compiler;
-use crate::automaton::compile::expand::keywords::decimal_of;
-use crate::automaton::compile::expand::{Branch, Partial, choices, node_term};
-use crate::automaton::machine::node::ConjId;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
+use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{Kind, Shape};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::keywords::values::decimal_of;
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Branch, Partial, choices, node_term};
 
 /// Some of the values that an atom lists, by their places.
 #[derive(Clone)]
-pub(super) struct Allowed {
-    pub(super) node: NodeId,
-    pub(super) atom: u16,
-    pub(super) places: Vec<u32>,
+pub(in crate::normal) struct Allowed {
+    pub(in crate::normal) node: NodeId,
+    pub(in crate::normal) atom: u16,
+    pub(in crate::normal) places: Vec<u32>,
     /// Numbers that another list, which applies too, writes with a fraction.
-    pub(super) with_fraction: Vec<Decimal>,
+    pub(in crate::normal) with_fraction: Vec<Decimal>,
 }
 
-impl Compiler {
+impl Normaliser {
     /// The shapes of a partial that lists its values: the listed ones that
     /// satisfy the whole conjunction. `None` where that cannot be asked; the
     /// values have then become a choice.
@@ -101,7 +101,7 @@ impl Compiler {
     }
 
     /// The numbers that a list, or one that it was met with, writes with a fraction.
-    pub(super) fn written_with_fraction(&self, allowed: &Allowed) -> Vec<Decimal> {
+    pub(in crate::normal) fn written_with_fraction(&self, allowed: &Allowed) -> Vec<Decimal> {
         let values = allowed.places.iter();
         let values = values.map(|place| self.allowed_value(allowed, *place));
         let own = values.filter(|v| has_fraction(v)).filter_map(decimal_of);
@@ -109,7 +109,7 @@ impl Compiler {
     }
 
     /// One of the values, by its place.
-    pub(super) fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
+    pub(in crate::normal) fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
         static NULL: Value = Value::Null;
         match &self.schema.node(allowed.node).body {
             Body::Atoms(atoms) => match &atoms[allowed.atom as usize].kind {

@@ -4,10 +4,16 @@
 use std::collections::BTreeSet;
 
 use crate::decimal::Decimal;
+use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::formats::Format;
 use crate::language::number_expressions::Bound;
-use crate::normal::shape::Signed;
+
+/// A location and its keyword, for errors.
+pub(crate) type At = (NodeId, &'static str);
+
+/// A location, and which of its atoms is of `Members`.
+pub(crate) type MembersAt = (NodeId, u16);
 
 /// The kinds of values, as the first byte of a text tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,11 +71,13 @@ pub(crate) struct NumberShape {
     pub(crate) integer: Option<bool>,
     /// Divisors, and whether the number is a multiple.
     pub(crate) multiples: Vec<(Decimal, bool)>,
+    /// Where the last divisor stands.
+    pub(crate) multiple_at: Option<At>,
     /// One of these; the flag says that the schema wrote a fraction of zeros.
     pub(crate) allowed: Option<Vec<(Decimal, bool)>>,
     pub(crate) excluded: Vec<Decimal>,
     /// Where an error about it points.
-    pub(crate) at: Option<(NodeId, &'static str)>,
+    pub(crate) at: Option<At>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,7 +88,9 @@ pub(crate) struct StringShape {
     pub(crate) formats: Vec<(Format, bool)>,
     pub(crate) allowed: Option<Vec<Name>>,
     pub(crate) excluded: BTreeSet<Name>,
-    pub(crate) at: Option<(NodeId, &'static str)>,
+    pub(crate) at: Option<At>,
+    /// Where the length is bounded.
+    pub(crate) length_at: Option<At>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,7 +118,7 @@ pub(crate) struct Count {
     pub(crate) from: u64,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    pub(crate) at: (NodeId, &'static str),
+    pub(crate) at: At,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -151,7 +161,7 @@ pub(crate) enum Source {
 pub(crate) struct Witness {
     pub(crate) scope: Scope,
     pub(crate) value: Signed,
-    pub(crate) at: (NodeId, &'static str),
+    pub(crate) at: At,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::automaton::compile::expand::{Term, What};
 use crate::hash::FxSet;
+use crate::normal::search::partial::{Term, What};
 
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
 type Key = [u32; 3];
@@ -20,7 +20,7 @@ const MANY: u32 = 12;
 /// A set of terms. Most of them only have numbers: they are kept apart from those with
 /// names, which a schema chooses.
 #[derive(Clone, Default)]
-pub(super) struct Done {
+pub(in crate::normal) struct Done {
     few: [Key; FEW],
     /// How many there are of the few.
     count: usize,
@@ -148,10 +148,10 @@ fn packed(term: &Term) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
-    use crate::automaton::compile::expand::applied::{Done, FEW, What};
-    use crate::automaton::compile::expand::{node_term, term};
     use crate::ir::NodeId;
-    use crate::normal::shape::Signed;
+    use crate::ir::signed::Signed;
+    use crate::normal::search::applied::{Done, FEW, What};
+    use crate::normal::search::partial::{node_term, term};
 
     #[test]
     fn what_parted_ways_shares_what_came_before() {

@@ -1,10 +1,11 @@
 //! What the alternatives of a conjunction demand of members and items.
 
-use crate::automaton::compile::alternative::{ArrayShape, MemberRule, Scope, Shape, Source};
-use crate::automaton::compile::compiler::{ANY, Compiler, NONE};
-use crate::automaton::machine::node::ConjId;
+use crate::ir::signed::Signed;
 use crate::ir::{Members, NEVER, NodeId, PatternId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{ArrayShape, MemberRule, ObjectShape, Scope, Source};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::conjunctions::NONE;
+use crate::normal::normaliser::Normaliser;
 
 /// A name, or (without one) those of a class, and what is known of it.
 pub(crate) struct Asked<'a> {
@@ -15,10 +16,14 @@ pub(crate) struct Asked<'a> {
     pub(crate) holds: &'a dyn Fn(Signed) -> bool,
 }
 
-impl Compiler {
+impl Normaliser {
     /// Whether a name matches a pattern of the schema.
     pub(crate) fn name_matches(&self, id: PatternId, name: &str) -> bool {
-        self.schema.pattern(id).holds(name)
+        let entry = self.schema.pattern(id);
+        // What is over the budget is met at the next location.
+        let states = 1 + entry.source.len() / 4;
+        self.budget.take(8 + name.len().saturating_mul(states));
+        entry.holds(name)
     }
 
     fn source_evaluates(
@@ -85,8 +90,7 @@ impl Compiler {
     }
 
     /// What a shape demands of the value of a member of this name.
-    pub(crate) fn member_conj_of(&mut self, shape: &Shape, name: &str) -> ConjId {
-        let Shape::Object(o) = shape else { return ANY };
+    pub(crate) fn member_conj_of(&mut self, o: &ObjectShape, name: &str) -> ConjId {
         if o.forbidden.contains(name) {
             return NONE;
         }

@@ -1,13 +1,14 @@
 //! What is known of a term without splitting.
 
-use crate::automaton::compile::alternative::{Kind, MemberRule, Shape};
-use crate::automaton::compile::compiler::Compiler;
-use crate::automaton::compile::expand::{Partial, What, bits, concerns};
+use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::{Kind, MemberRule, Shape};
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Partial, What};
+use crate::normal::search::plain::{bits, concerns};
 
-impl Compiler {
-    pub(in crate::automaton) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
+impl Normaliser {
+    pub(in crate::normal) fn truth_of(&mut self, node: NodeId, kind: Kind) -> Option<bool> {
         let empty = Partial::new(kind);
         self.status(&empty, &What::Node(Signed::yes(node)), kind, 0)
     }

@@ -1,11 +1,9 @@
 //! The alternatives that were found, each once.
 
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, RandomState};
 
-use foldhash::quality::RandomState;
-
-use crate::automaton::compile::alternative::Shape;
 use crate::hash::FxMap;
+use crate::normal::alternative::Shape;
 
 /// Up to so many are compared one by one.
 const FEW: usize = 4;
@@ -56,8 +54,8 @@ impl Distinct {
 
 #[cfg(test)]
 mod tests {
-    use crate::automaton::compile::alternative::{Shape, StringShape};
-    use crate::automaton::compile::expand::distinct::{Distinct, FEW};
+    use crate::normal::alternative::{Shape, StringShape};
+    use crate::normal::search::distinct::{Distinct, FEW};
 
     #[test]
     fn each_shape_is_new_once() {

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use crate::automaton::compile::alternative::Kind;
-use crate::automaton::compile::compiler::Compiler;
 use crate::budget::STEP;
 use crate::error::Error;
+use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, Name, NodeId};
-use crate::normal::shape::Signed;
+use crate::normal::alternative::Kind;
+use crate::normal::normaliser::Normaliser;
 use crate::validate;
 
 /// How many members are tried that may tell objects apart.
@@ -17,7 +17,7 @@ const MOST_TAGS: usize = 4;
 /// What asking whether a member lists its values takes, in units of work.
 const NAME: usize = 2;
 
-impl Compiler {
+impl Normaliser {
     /// Whether no value of a kind can satisfy both locations, as far as that
     /// is cheap to see.
     pub(crate) fn exclude_each_other(
@@ -48,9 +48,9 @@ impl Compiler {
         let tags = tags.into_iter().filter(|(name, _)| needed.contains(name));
         tags.take(MOST_TAGS).any(|(name, value)| {
             let mut met = HashSet::new();
-            let mut is_new = |compiler: &mut Compiler, value: NodeId| {
-                let conj = compiler.intern(&[Signed::yes(value)]);
-                let values = compiler.candidates(conj);
+            let mut is_new = |normaliser: &mut Normaliser, value: NodeId| {
+                let conj = normaliser.intern(&[Signed::yes(value)]);
+                let values = normaliser.candidates(conj);
                 values.is_some_and(|values| {
                     // A value may be listed twice in one of them.
                     let own: HashSet<String> = values.iter().map(validate::canonical).collect();

@@ -1,0 +1,34 @@
+//! A location of the schema, or the complement of one.
+
+use crate::ir::NodeId;
+
+/// A location that must hold, or must not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Signed {
+    pub(crate) node: NodeId,
+    pub(crate) positive: bool,
+}
+
+impl Signed {
+    pub(crate) fn yes(node: NodeId) -> Self {
+        Signed {
+            node,
+            positive: true,
+        }
+    }
+
+    pub(crate) fn no(node: NodeId) -> Self {
+        Signed {
+            node,
+            positive: false,
+        }
+    }
+
+    /// The opposite.
+    pub(crate) fn flipped(self) -> Self {
+        Signed {
+            positive: !self.positive,
+            ..self
+        }
+    }
+}

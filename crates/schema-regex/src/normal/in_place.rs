@@ -1,0 +1,180 @@
+//! What locations apply to the same value: what they evaluate, whether they come back to
+//! themselves, and which order they give to members.
+
+use crate::error::{Error, ErrorKind};
+use crate::hash::FxSet;
+use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::normal::alternative::MembersAt;
+use crate::normal::conjunctions::ConjId;
+use crate::normal::normaliser::Normaliser;
+
+impl Normaliser {
+    /// Whether a location evaluates members or items, itself or in place.
+    pub(crate) fn evaluates(&mut self, node: NodeId) -> bool {
+        if let Some(known) = self.evaluates.get(&node) {
+            return *known;
+        }
+        let mut todo = vec![node];
+        let mut seen = vec![node];
+        let mut answer = false;
+        while let Some(at) = todo.pop() {
+            let Body::Atoms(atoms) = &self.schema.node(at).body else {
+                continue;
+            };
+            for atom in atoms {
+                match &atom.kind {
+                    AtomKind::Members(_)
+                    | AtomKind::Items(_)
+                    | AtomKind::Contains { .. }
+                    | AtomKind::UnevaluatedItems(_)
+                    | AtomKind::UnevaluatedProperties(_) => answer = true,
+                    // Of what is not so nothing is evaluated.
+                    AtomKind::Not(_) => {}
+                    other => in_place(other, |n| {
+                        if !seen.contains(&n) {
+                            seen.push(n);
+                            todo.push(n);
+                        }
+                    }),
+                }
+            }
+        }
+        self.evaluates.insert(node, answer);
+        answer
+    }
+
+    /// The first `oneOf` that a conjunction leads to in place.
+    pub(super) fn one_of_in_place(&self, conj: ConjId) -> Option<NodeId> {
+        let mut seen: FxSet<NodeId> = FxSet::default();
+        let mut todo: Vec<NodeId> = self.conj(conj).iter().rev().map(|s| s.node).collect();
+        while let Some(node) = todo.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if let Body::Atoms(atoms) = &self.schema.node(node).body {
+                let mut atoms = atoms.iter();
+                if atoms.any(|atom| matches!(atom.kind, AtomKind::OneOf(_))) {
+                    return Some(node);
+                }
+            }
+            let mut inner = self.inner(node.0 as usize);
+            inner.reverse();
+            todo.append(&mut inner);
+        }
+        None
+    }
+
+    /// Refuses references that come back to themselves without descending
+    /// into a value: they say nothing.
+    pub(crate) fn refuse_cycles(&self) -> Result<(), Error> {
+        let n = self.schema.nodes.len();
+        let mut state = vec![0u8; n];
+        for start in 0..n {
+            if state[start] != 0 {
+                continue;
+            }
+            let inner = self.inner(start);
+            if inner.is_empty() {
+                state[start] = 2;
+                continue;
+            }
+            let mut path: Vec<(usize, Vec<NodeId>)> = vec![(start, inner)];
+            state[start] = 1;
+            while let Some((at, rest)) = path.last_mut() {
+                let Some(next) = rest.pop() else {
+                    state[*at] = 2;
+                    path.pop();
+                    continue;
+                };
+                match state[next.0 as usize] {
+                    0 => {
+                        state[next.0 as usize] = 1;
+                        let inner = self.inner(next.0 as usize);
+                        path.push((next.0 as usize, inner));
+                    }
+                    1 => {
+                        return Err(Error::new(
+                            ErrorKind::Cyclic,
+                            self.pointer(next),
+                            "the references come back here without descending into the value, so they say nothing",
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The locations that a location applies to the same value.
+    fn inner(&self, node: usize) -> Vec<NodeId> {
+        let mut inner = Vec::new();
+        if let Body::Atoms(atoms) = &self.schema.nodes[node].body {
+            for atom in atoms {
+                in_place(&atom.kind, |n| inner.push(n));
+            }
+        }
+        inner
+    }
+
+    /// The order that a conjunction gives to members: the `properties` that it leads
+    /// to in place, keyword by keyword, and the names that other keywords have.
+    pub(crate) fn walk(&self, conj: ConjId) -> (Vec<MembersAt>, Vec<Name>) {
+        let mut order: Vec<MembersAt> = Vec::new();
+        let mut later: Vec<Name> = Vec::new();
+        let mut seen: FxSet<NodeId> = FxSet::default();
+        // Locations, each from one of its keywords on.
+        let parts = self.conj(conj).iter().rev();
+        let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();
+        let mut inner: Vec<(NodeId, usize)> = Vec::new();
+        while let Some((node, from)) = todo.pop() {
+            if from == 0 && !seen.insert(node) {
+                continue;
+            }
+            let Body::Atoms(atoms) = &self.schema.node(node).body else {
+                continue;
+            };
+            for (i, atom) in atoms.iter().enumerate().skip(from) {
+                match &atom.kind {
+                    AtomKind::Members(_) => order.push((node, i as u16)),
+                    AtomKind::Required(names) => later.extend(names.iter().cloned()),
+                    AtomKind::DependentRequired(lists) => {
+                        for (name, needed) in lists {
+                            later.push(name.clone());
+                            later.extend(needed.iter().cloned());
+                        }
+                    }
+                    AtomKind::DependentSchemas(list) => {
+                        later.extend(list.iter().map(|(name, _)| name.clone()));
+                        inner.extend(list.iter().map(|(_, n)| (*n, 0)));
+                    }
+                    other => in_place(other, |n| inner.push((n, 0))),
+                }
+                if !inner.is_empty() {
+                    // The keywords behind this one come after what it applies.
+                    todo.push((node, i + 1));
+                    todo.extend(inner.drain(..).rev());
+                    break;
+                }
+            }
+        }
+        (order, later)
+    }
+}
+
+/// Tells each location that an atom applies to the same value.
+fn in_place(kind: &AtomKind, mut tell: impl FnMut(NodeId)) {
+    match kind {
+        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+            nodes.iter().copied().for_each(tell);
+        }
+        AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
+        AtomKind::If {
+            condition,
+            then,
+            otherwise,
+        } => [*condition, *then, *otherwise].into_iter().for_each(tell),
+        AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
+        _ => {}
+    }
+}

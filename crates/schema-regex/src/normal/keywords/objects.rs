@@ -1,0 +1,125 @@
+//! `properties` and its like, `required`, `propertyNames`, the bounds on the number of
+//! members, and `dependentRequired`.
+
+use crate::ir::signed::Signed;
+use crate::ir::{ALWAYS, Members, Name, NodeId};
+use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
+use crate::normal::keywords::{Use, bound_count};
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
+use crate::normal::search::unevaluated::collect;
+
+impl Normaliser {
+    /// What each member is, by its name; the complement is that some member is not so.
+    pub(super) fn some_members(
+        &self,
+        p: &mut Partial,
+        at: At,
+        used: Use,
+        members: &Members,
+    ) -> Flow {
+        let (node, atom) = (used.node, used.index);
+        if used.positive {
+            let closed = members.are_closed(self.options.open_objects);
+            collect(p, used.collector, |c| {
+                c.members.push(Source::Members(node, atom));
+            });
+            return object(p, |o| {
+                o.rules.push(MemberRule::Members { node, atom, closed });
+                true
+            });
+        }
+        let mut branch: Branch = Vec::new();
+        for (name, value) in members.names.list() {
+            let value = Signed::no(*value);
+            branch.push(vec![term(What::Member(name.clone(), value))]);
+        }
+        let mut witness = |scope: Scope, value: NodeId| {
+            if value != ALWAYS {
+                let value = Signed::no(value);
+                branch.push(vec![term(What::Some(Witness { scope, value, at }))]);
+            }
+        };
+        for (pattern, value) in &members.patterns {
+            witness(Scope::Pattern(*pattern), *value);
+        }
+        witness(Scope::Additional(node, atom), members.additional);
+        split(p, branch)
+    }
+}
+
+/// Members with all of these names; the complement is that one of them is missing.
+pub(super) fn required(p: &mut Partial, positive: bool, names: &[Name]) -> Flow {
+    if positive {
+        return object(p, |o| {
+            o.required.extend(names.iter().cloned());
+            o.required.is_disjoint(&o.forbidden)
+        });
+    }
+    let missing = names.iter().map(|n| vec![term(What::Forbid(n.clone()))]);
+    let branch = missing.collect();
+    split(p, branch)
+}
+
+/// At least so many members, or fewer.
+pub(super) fn min_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
+    object(p, |o| bound_count(&mut o.min, &mut o.max, n, positive))
+}
+
+/// At most so many members, or more.
+pub(super) fn max_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
+    match n.checked_add(1) {
+        Some(n) => min_properties(p, !positive, n),
+        None => flow(positive),
+    }
+}
+
+/// All names satisfy a location; the complement is that one of them does not.
+pub(super) fn property_names(p: &mut Partial, at: At, positive: bool, names: NodeId) -> Flow {
+    object(p, |o| {
+        match positive {
+            true => o.names.push(Signed::yes(names)),
+            false => o.some.push(Witness {
+                scope: Scope::Failing(Signed::yes(names)),
+                value: Signed::yes(ALWAYS),
+                at,
+            }),
+        }
+        true
+    })
+}
+
+/// Where the first name is, so are the others; the complement is that one of them is
+/// missing beside it.
+pub(super) fn dependent_required(
+    p: &mut Partial,
+    positive: bool,
+    lists: &[(Name, Vec<Name>)],
+) -> Flow {
+    if positive {
+        return object(p, |o| {
+            o.implies.extend(lists.iter().cloned());
+            true
+        });
+    }
+    let mut branch: Branch = Vec::new();
+    for (name, needed) in lists {
+        for other in needed.iter().filter(|n| *n != name) {
+            branch.push(vec![
+                term(What::Require(name.clone())),
+                term(What::Forbid(other.clone())),
+            ]);
+        }
+    }
+    split(p, branch)
+}
+
+pub(in crate::normal) fn object(
+    p: &mut Partial,
+    change: impl FnOnce(&mut ObjectShape) -> bool,
+) -> Flow {
+    match &mut p.shape {
+        Shape::Object(o) => flow(change(o)),
+        _ => Flow::Dead,
+    }
+}

@@ -1,0 +1,95 @@
+//! `minLength`, `maxLength`, `pattern` and `format`.
+
+use crate::error::Error;
+use crate::ir::PatternId;
+use crate::language::formats::Format;
+use crate::normal::alternative::{At, Shape, StringShape};
+use crate::normal::keywords::bound_count;
+use crate::normal::normaliser::Normaliser;
+use crate::normal::search::partial::{Flow, Partial, flow};
+use crate::options::{Formats, Target};
+
+/// At least so many characters, or fewer.
+pub(super) fn min_length(p: &mut Partial, at: At, positive: bool, n: u64) -> Flow {
+    let Shape::String(s) = &mut p.shape else {
+        return Flow::Dead;
+    };
+    s.length_at = Some(at);
+    flow(bound_count(&mut s.min, &mut s.max, n, positive))
+}
+
+impl Normaliser {
+    /// At most so many characters, or more.
+    pub(super) fn max_length(&self, p: &mut Partial, at: At, positive: bool, n: u64) -> Flow {
+        if at.1 == "format" && self.target() == Target::Expression {
+            // The expressions of formats are short by their form.
+            return flow(positive);
+        }
+        match n.checked_add(1) {
+            Some(n) => min_length(p, at, !positive, n),
+            None => flow(positive),
+        }
+    }
+
+    /// A text that has a match for the pattern, or none.
+    pub(super) fn pattern(
+        &self,
+        p: &mut Partial,
+        at: At,
+        positive: bool,
+        id: PatternId,
+    ) -> Result<Flow, Error> {
+        if let Err(e) = &self.schema.pattern(id).pattern {
+            let reason = format!("{} (byte {} of the pattern)", e.reason, e.offset);
+            return Err(self.refusal(at, &reason));
+        }
+        Ok(string(p, |s| {
+            s.patterns.push((id, positive));
+            s.at = Some(at);
+        }))
+    }
+
+    /// A text of the format, or any other.
+    pub(super) fn format(
+        &self,
+        p: &mut Partial,
+        at: At,
+        positive: bool,
+        format: Format,
+    ) -> Result<Flow, Error> {
+        if self.options.formats == Formats::Annotate
+            || (format == Format::ShortLocalPart && self.target() == Target::Expression)
+        {
+            return Ok(flow(positive));
+        }
+        if let (false, false, Some(what)) = (positive, self.as_enforced, self.narrowed(format)) {
+            let what = format!("a format that is narrowed ({what})");
+            return Err(self.not_negated(at, &what));
+        }
+        Ok(string(p, |s| {
+            s.formats.push((format, positive));
+            s.at = Some(at);
+        }))
+    }
+
+    /// A format that only strict mode looks at.
+    pub(super) fn unknown_format(
+        &self,
+        at: At,
+        positive: bool,
+        reason: &str,
+    ) -> Result<Flow, Error> {
+        if self.options.formats == Formats::Strict {
+            let reason = format!("{reason}; use Formats::Assert to take it as an annotation");
+            return Err(self.refusal(at, &reason));
+        }
+        Ok(flow(positive))
+    }
+}
+
+fn string(p: &mut Partial, change: impl FnOnce(&mut StringShape)) -> Flow {
+    if let Shape::String(s) = &mut p.shape {
+        change(s);
+    }
+    Flow::On
+}

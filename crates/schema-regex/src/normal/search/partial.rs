@@ -1,0 +1,152 @@
+//! An alternative on its way: what is known of it, what is still to be applied, and the
+//! choices that are left.
+
+use std::rc::Rc;
+
+use crate::budget::STEP;
+use crate::ir::signed::Signed;
+use crate::ir::{Name, NodeId};
+use crate::normal::alternative::{Count, Kind, Shape, Source, Witness};
+use crate::normal::search::allowed::Allowed;
+use crate::normal::search::applied::Done;
+
+/// Something that must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    Node(Signed),
+    Atom(NodeId, u16, bool),
+    /// The node holds but for its unevaluated members or items.
+    AllButUnevaluated(NodeId),
+    Require(Name),
+    Forbid(Name),
+    /// The member is there, and so.
+    Member(Name, Signed),
+    /// The item is there, and so.
+    Item(u64, Signed),
+    Count(Count),
+    Some(Witness),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Term {
+    pub(super) what: What,
+    /// Which collector of evaluated members and items it reports to.
+    pub(super) collector: Option<u16>,
+}
+
+pub(crate) type Branch = Vec<Vec<Term>>;
+
+/// The same once it is made: partials share it.
+pub(crate) type Choices = Rc<[Rc<[Term]>]>;
+
+pub(crate) fn choices(branch: Branch) -> Choices {
+    branch.into_iter().map(Into::into).collect()
+}
+
+/// A location with `unevaluatedProperties` or `unevaluatedItems`.
+#[derive(Clone)]
+pub(crate) struct Collector {
+    pub(in crate::normal) parent: Option<u16>,
+    pub(in crate::normal) node: NodeId,
+    pub(in crate::normal) negated: bool,
+    pub(in crate::normal) members: Vec<Source>,
+    pub(in crate::normal) prefix: u64,
+    pub(in crate::normal) all_items: bool,
+    pub(in crate::normal) contains: Vec<NodeId>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Partial {
+    pub(in crate::normal) shape: Shape,
+    /// The values that `enum` leaves.
+    pub(in crate::normal) allowed: Option<Allowed>,
+    pub(in crate::normal) pending: Vec<Term>,
+    pub(in crate::normal) branches: Vec<Choices>,
+    pub(in crate::normal) done: Done,
+    pub(in crate::normal) collectors: Vec<Collector>,
+}
+
+impl Partial {
+    /// Any value of a kind.
+    pub(super) fn new(kind: Kind) -> Partial {
+        Partial {
+            shape: Shape::any(kind),
+            allowed: None,
+            pending: Vec::new(),
+            branches: Vec::new(),
+            done: Done::default(),
+            collectors: Vec::new(),
+        }
+    }
+
+    /// About how much a copy takes, in units of work.
+    pub(super) fn weight(&self) -> usize {
+        let things = match &self.shape {
+            Shape::Unit => 0,
+            Shape::Number(n) => {
+                let listed = n.allowed.as_ref().map_or(0, Vec::len);
+                2 * (n.multiples.len() + n.excluded.len() + listed)
+            }
+            Shape::String(s) => {
+                let listed = s.allowed.as_ref().map_or(0, Vec::len);
+                s.patterns.len() + s.formats.len() + 2 * s.excluded.len() + listed
+            }
+            Shape::Array(a) => {
+                let rules = a.rules.iter().map(|rule| 4 + rule.prefix.len() / 2);
+                rules.sum::<usize>() + 2 * (a.single.len() + a.counts.len())
+            }
+            Shape::Object(o) => {
+                let implied = o.implies.iter().map(|(_, names)| 4 + names.len());
+                o.rules.len()
+                    + 2 * (o.required.len() + o.forbidden.len() + o.some.len() + o.names.len())
+                    + implied.sum::<usize>()
+            }
+        };
+        let listed = self.allowed.as_ref().map_or(0, |a| a.places.len() / 8);
+        let collected = self.collectors.iter().map(|c| 4 + c.members.len());
+        STEP + things + listed + self.pending.len() + self.branches.len() + collected.sum::<usize>()
+    }
+
+    /// Whether something is left that must hold.
+    pub(super) fn is_open(&self) -> bool {
+        !self.pending.is_empty() || !self.branches.is_empty()
+    }
+}
+
+pub(crate) enum Flow {
+    On,
+    Dead,
+}
+
+pub(crate) fn term(what: What) -> Term {
+    Term {
+        what,
+        collector: None,
+    }
+}
+
+pub(crate) fn node_term(node: NodeId, positive: bool, collector: Option<u16>) -> Term {
+    Term {
+        what: What::Node(Signed { node, positive }),
+        collector: if positive { collector } else { None },
+    }
+}
+
+pub(crate) fn flow(alive: bool) -> Flow {
+    if alive { Flow::On } else { Flow::Dead }
+}
+
+/// A choice; of one alternative it is none.
+pub(crate) fn split(p: &mut Partial, mut branch: Branch) -> Flow {
+    match branch.len() {
+        0 => Flow::Dead,
+        1 => {
+            p.pending.append(&mut branch[0]);
+            Flow::On
+        }
+        _ => {
+            p.branches.push(choices(branch));
+            Flow::On
+        }
+    }
+}
