@@ -5,7 +5,6 @@ pub mod automaton;
 mod budget;
 mod decimal;
 mod error;
-mod hash;
 mod ir;
 mod language;
 pub mod ledger;

@@ -3,12 +3,13 @@
 //! (Brzozowski and McCluskey, 1963). Everything is bounded by a number of
 //! states; past it the answer is [`TooBig`].
 
+use rustc_hash::FxHashMap;
+
 use crate::budget::TooBig;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::budget::Limit;
-use crate::hash::FxMap;
 use crate::language::nfa::{Alphabet, Marks, Nfa};
 use crate::language::re::{CharSet, Re};
 
@@ -53,7 +54,7 @@ impl Table {
 }
 
 pub(crate) fn determinise(nfa: &Nfa, width: usize, limit: Limit<'_>) -> Result<Table, TooBig> {
-    let mut known: FxMap<Rc<[u32]>, u32> = FxMap::default();
+    let mut known: FxHashMap<Rc<[u32]>, u32> = FxHashMap::default();
     let mut sets: Vec<Rc<[u32]>> = Vec::new();
     let mut table = Table {
         next: Vec::new(),

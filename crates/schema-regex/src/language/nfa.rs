@@ -2,10 +2,11 @@
 //! lists: a state has at most one class that it reads.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use rustc_hash::FxHashMap;
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
-use crate::hash::{FxMap, pair};
+use crate::language::pairs::packed;
 use crate::language::re::{CharSet, Re};
 
 /// Code points that no class of some expressions tells apart, numbered.
@@ -46,7 +47,7 @@ impl Alphabet {
                 }
             }
         }
-        let mut known: FxMap<Vec<u32>, u32> = FxMap::default();
+        let mut known: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
         let mut symbols = Vec::with_capacity(starts.len());
         for (start, signature) in starts.iter().zip(signatures) {
             if is_surrogate(*start) {
@@ -79,13 +80,13 @@ impl Alphabet {
             .map(|start| if is_surrogate(*start) { NONE } else { 0 })
             .collect();
         let mut width = 1;
-        let mut known: FxMap<u64, u32> = FxMap::default();
+        let mut known: FxHashMap<u64, u32> = FxHashMap::default();
         for one in all {
             known.clear();
             for (symbol, own) in symbols.iter_mut().zip(one.along(&starts)) {
                 if *symbol != NONE {
                     let fresh = known.len() as u32;
-                    *symbol = *known.entry(pair(*symbol, own)).or_insert(fresh);
+                    *symbol = *known.entry(packed(*symbol, own)).or_insert(fresh);
                 }
             }
             width = known.len();
@@ -193,7 +194,7 @@ struct Builder<'a> {
     nfa: Nfa,
     alphabet: &'a Alphabet,
     /// The classes that were met, by place.
-    known: FxMap<*const CharSet, u32>,
+    known: FxHashMap<*const CharSet, u32>,
     limit: Limit<'a>,
 }
 
@@ -300,7 +301,7 @@ impl Nfa {
         let mut builder = Builder {
             nfa,
             alphabet,
-            known: FxMap::default(),
+            known: FxHashMap::default(),
             limit,
         };
         let start = builder.state()?;

@@ -6,10 +6,11 @@
 
 use std::cmp::Ordering;
 
+use rustc_hash::FxHashMap;
+
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
-use crate::hash::FxMap;
 use crate::language::char_dfa::DEAD;
 use crate::language::dfa::minimise_within;
 use crate::language::number_dfa::NumberDfa;
@@ -154,7 +155,7 @@ impl Range {
         let columns = self.columns();
         let width = columns.len();
         let mut states = vec![Some(At::Start), None];
-        let mut known: FxMap<At, u32> = FxMap::default();
+        let mut known: FxHashMap<At, u32> = FxHashMap::default();
         let mut next: Vec<u32> = Vec::new();
         let mut accept = Vec::new();
         known.insert(At::Start, 0);

@@ -1,10 +1,11 @@
 //! Numbers that are listed: their spellings as the smallest automaton, made from words in
 //! order (Daciuk and others, 2000), so that many of them take no more than few do, each.
 
+use rustc_hash::FxHashMap;
+
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
-use crate::hash::FxMap;
 use crate::language::char_dfa::DEAD;
 use crate::language::number_dfa::NumberDfa;
 use crate::options::IntegerSpelling;
@@ -43,7 +44,7 @@ pub(crate) fn of(
 /// The smallest automaton of some words, which are in order.
 fn smallest(words: &[String], limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
     let mut made: Vec<State> = Vec::new();
-    let mut known: FxMap<State, u32> = FxMap::default();
+    let mut known: FxHashMap<State, u32> = FxHashMap::default();
     // The states of the word before that may still change, each with the symbol to it.
     let mut path: Vec<(u8, State)> = vec![(0, ([DEAD; 16], false))];
     let mut before: &[u8] = &[];
@@ -73,7 +74,7 @@ fn settle(
     path: &mut Vec<(u8, State)>,
     keep: usize,
     made: &mut Vec<State>,
-    known: &mut FxMap<State, u32>,
+    known: &mut FxHashMap<State, u32>,
     limit: Limit<'_>,
 ) -> Result<(), TooBig> {
     while path.len() > keep + 1 {

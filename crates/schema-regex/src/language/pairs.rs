@@ -1,6 +1,6 @@
 //! Pairs of states, numbered as they are met: the states of a product of two automata.
 
-use crate::hash::{FxMap, pair};
+use rustc_hash::FxHashMap;
 
 /// Up to so many pairs that there may be have a place each.
 const MANY: usize = 1 << 16;
@@ -15,7 +15,7 @@ enum Numbers {
     /// By place one more than the number, row by row of so many.
     Placed(Vec<u32>, usize),
     /// Where there would be too many places.
-    Hashed(FxMap<u64, u32>),
+    Hashed(FxHashMap<u64, u32>),
 }
 
 impl Pairs {
@@ -29,7 +29,7 @@ impl Pairs {
     pub(crate) fn with_places(first: usize, second: usize, many: usize) -> Pairs {
         let numbers = match first.checked_mul(second) {
             Some(all) if all <= many => Numbers::Placed(vec![0; all], second),
-            _ => Numbers::Hashed(FxMap::default()),
+            _ => Numbers::Hashed(FxHashMap::default()),
         };
         Pairs {
             list: Vec::new(),
@@ -57,13 +57,18 @@ impl Pairs {
                 }
                 *place - 1
             }
-            Numbers::Hashed(numbers) => *numbers.entry(pair(a, b)).or_insert(fresh),
+            Numbers::Hashed(numbers) => *numbers.entry(packed(a, b)).or_insert(fresh),
         };
         if number == fresh {
             self.list.push((a, b));
         }
         number
     }
+}
+
+/// Two small numbers as one, to be hashed at once.
+pub(crate) fn packed(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 #[cfg(test)]

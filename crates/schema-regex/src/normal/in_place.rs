@@ -1,8 +1,9 @@
 //! What locations apply to the same value: what they evaluate, whether they come back to
 //! themselves, and which order they give to members.
 
+use rustc_hash::FxHashSet;
+
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxSet;
 use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::normal::alternative::MembersAt;
 use crate::normal::conjunctions::ConjId;
@@ -45,7 +46,7 @@ impl Normaliser {
 
     /// The first `oneOf` that a conjunction leads to in place.
     pub(super) fn one_of_in_place(&self, conj: ConjId) -> Option<NodeId> {
-        let mut seen: FxSet<NodeId> = FxSet::default();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut todo: Vec<NodeId> = self.conj(conj).iter().rev().map(|s| s.node).collect();
         while let Some(node) = todo.pop() {
             if !seen.insert(node) {
@@ -122,7 +123,7 @@ impl Normaliser {
     pub(crate) fn walk(&self, conj: ConjId) -> (Vec<MembersAt>, Vec<Name>) {
         let mut order: Vec<MembersAt> = Vec::new();
         let mut later: Vec<Name> = Vec::new();
-        let mut seen: FxSet<NodeId> = FxSet::default();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         // Locations, each from one of its keywords on.
         let parts = self.conj(conj).iter().rev();
         let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
 use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Body, Members, NEVER, NodeId, Schema};
 use crate::language::formats::Format;
@@ -46,14 +46,14 @@ pub(crate) struct Normaliser {
     pub(crate) options: Options,
     pub(crate) conjs: Conjs,
     /// Those of two parts and more.
-    pub(super) conj_ids: FxMap<Box<[Signed]>, ConjId>,
+    pub(super) conj_ids: FxHashMap<Box<[Signed]>, ConjId>,
     /// Those of one part, by its node: negative and positive.
     pub(super) singles: Vec<[Option<ConjId>; 2]>,
-    candidates: FxMap<ConjId, Option<Arc<Vec<Value>>>>,
+    candidates: FxHashMap<ConjId, Option<Arc<Vec<Value>>>>,
     pub(super) containers: HashMap<String, NodeId>,
-    pub(super) unions: FxMap<(NodeId, Vec<NodeId>), NodeId>,
-    pub(super) evaluates: FxMap<NodeId, bool>,
-    pub(crate) excluding: FxMap<(NodeId, NodeId, Kind), bool>,
+    pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
+    pub(super) evaluates: FxHashMap<NodeId, bool>,
+    pub(crate) excluding: FxHashMap<(NodeId, NodeId, Kind), bool>,
     /// By conjunction.
     found: Vec<Found>,
     shapes: Vec<Shapes>,
@@ -82,13 +82,13 @@ impl Normaliser {
             schema,
             options,
             conjs: Conjs::with_room(room),
-            conj_ids: FxMap::default(),
+            conj_ids: FxHashMap::default(),
             singles: Vec::new(),
-            candidates: FxMap::default(),
+            candidates: FxHashMap::default(),
             containers: HashMap::new(),
-            unions: FxMap::default(),
-            evaluates: FxMap::default(),
-            excluding: FxMap::default(),
+            unions: FxHashMap::default(),
+            evaluates: FxHashMap::default(),
+            excluding: FxHashMap::default(),
             found: Vec::with_capacity(room),
             shapes,
             nothing,

@@ -1,15 +1,15 @@
 //! Reads JSON text without losing digits: a `Value` keeps what fits a machine's numbers,
 //! and beside it stands what was written of the others.
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Number, Value};
 
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
 use crate::options::ParseOptions;
 
 /// The numbers of a value that it does not keep, as they were written, by address.
-pub(crate) type Digits = FxMap<*const Value, String>;
+pub(crate) type Digits = FxHashMap<*const Value, String>;
 
 /// A value, and where the numbers are that it does not keep.
 pub(crate) struct Read {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
-use crate::hash::FxMap;
 use crate::ir::pointer::{Last, Pointer};
 use crate::options::Draft;
 
@@ -43,7 +43,7 @@ pub(crate) struct Resolver<'a> {
     draft: Draft,
     pub(crate) resources: Vec<Resource<'a>>,
     /// By address of the value that has the `$id`, but for the root.
-    by_address: FxMap<*const Value, ResourceId>,
+    by_address: FxHashMap<*const Value, ResourceId>,
     index: Option<Index<'a>>,
     documents: &'a [(String, Value)],
     /// For each scope the resources that its names are bound to.
@@ -52,7 +52,7 @@ pub(crate) struct Resolver<'a> {
     scope_ids: HashMap<Vec<(Rc<str>, ResourceId)>, u32>,
     scoped: usize,
     /// What a scope became once a resource was entered.
-    entered: FxMap<(u32, u32), ScopeId>,
+    entered: FxHashMap<(u32, u32), ScopeId>,
     follows_scopes: bool,
 }
 
@@ -65,7 +65,7 @@ struct Index<'a> {
     anchors: HashMap<(u32, String), Place<'a>>,
     dynamic: HashMap<(u32, String), Place<'a>>,
     /// The names of the dynamic anchors of each resource.
-    names: FxMap<u32, Vec<Rc<str>>>,
+    names: FxHashMap<u32, Vec<Rc<str>>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -84,13 +84,13 @@ impl<'a> Resolver<'a> {
                 pointer: Pointer::default(),
                 uri: String::new(),
             }],
-            by_address: FxMap::default(),
+            by_address: FxHashMap::default(),
             index: None,
             documents,
             scopes: vec![Vec::new()],
             scope_ids: HashMap::from([(Vec::new(), 0)]),
             scoped: 0,
-            entered: FxMap::default(),
+            entered: FxHashMap::default(),
             follows_scopes,
         };
         if let Some(id) = id_of(root, draft) {

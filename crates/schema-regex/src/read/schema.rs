@@ -1,5 +1,7 @@
 //! Reads a JSON Schema into its intermediate form.
 
+use rustc_hash::FxHashMap;
+
 use crate::options::Draft;
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -8,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
 use crate::ir::Status;
 use crate::ir::named::Named;
 use crate::ir::pointer::{Last, Pointer};
@@ -187,7 +188,7 @@ struct Reader<'a> {
     /// The address and dynamic scope of each node, behind the builtin ones.
     places: Vec<(*const Value, ScopeId)>,
     /// The nodes by these, once a reference was met: without one no place is met twice.
-    known: Option<FxMap<(*const Value, ScopeId), NodeId>>,
+    known: Option<FxHashMap<(*const Value, ScopeId), NodeId>>,
     todo: VecDeque<(NodeId, Place<'a>)>,
     patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::automaton::compile::leaves::{LeafCache, Machines, StringLeaf};
 use crate::automaton::compile::united_strings::Leaves;
 use crate::automaton::machine::enough_values::Catalog;
@@ -13,7 +15,6 @@ use crate::automaton::machine::node::{
     ObjectMachine, StringMachine, Word, Words,
 };
 use crate::error::{Error, ErrorKind};
-use crate::hash::{FxMap, FxSet};
 use crate::ir::Name;
 use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
@@ -35,11 +36,11 @@ pub(crate) struct Builder {
     /// The nodes of one goal, by goal.
     singles: Vec<u32>,
     /// Those of several goals.
-    ids: FxMap<Box<[ConjId]>, u32>,
+    ids: FxHashMap<Box<[ConjId]>, u32>,
     /// Machines that nodes share.
     pub(crate) machines: Machines,
     pub(crate) loops: Loops,
-    loops_of: FxMap<*const CharDfa, u32>,
+    loops_of: FxHashMap<*const CharDfa, u32>,
     /// Where caps were applied: a location, a keyword, how.
     pub(crate) narrowed: Narrowed,
 }
@@ -56,10 +57,10 @@ impl Builder {
             nodes: Vec::with_capacity(room),
             asked: Vec::with_capacity(room),
             singles: Vec::with_capacity(room),
-            ids: FxMap::default(),
+            ids: FxHashMap::default(),
             machines: Machines::default(),
             loops: Loops::default(),
-            loops_of: FxMap::default(),
+            loops_of: FxHashMap::default(),
             narrowed: Narrowed::new(),
         }
     }
@@ -571,8 +572,8 @@ const UNKNOWN: u32 = u32::MAX;
 fn asking(leaves: &[Leaf]) -> usize {
     let asks = |l: &&Leaf| !l.listed && (l.dfa.is_some() || l.min > 0 || l.max.is_some());
     let asking = leaves.iter().filter(asks);
-    let asked: FxSet<_> = asking.clone().map(|l| (l.dfa, l.min, l.max)).collect();
-    let goals: FxSet<u32> = asking.map(|l| l.goal).collect();
+    let asked: FxHashSet<_> = asking.clone().map(|l| (l.dfa, l.min, l.max)).collect();
+    let goals: FxHashSet<u32> = asking.map(|l| l.goal).collect();
     asked.len().min(goals.len())
 }
 

@@ -1,8 +1,9 @@
 //! The names that an object's keywords mention, each with its number, and what is said
 //! of members by number.
 
+use rustc_hash::FxHashMap;
+
 use crate::automaton::compile::member_rules::Rules;
-use crate::hash::FxMap;
 use crate::ir::{Name, NodeId};
 use crate::normal::alternative::MembersAt;
 use crate::normal::alternative::{MemberRule, ObjectShape, Scope};
@@ -87,7 +88,7 @@ impl Properties {
 }
 
 /// The properties of the `Members` atoms that the alternatives of an object consist of.
-pub(crate) type AllProperties = FxMap<MembersAt, Properties>;
+pub(crate) type AllProperties = FxHashMap<MembersAt, Properties>;
 
 impl Normaliser {
     pub(crate) fn all_properties(
@@ -135,7 +136,7 @@ impl Numbers {
     pub(crate) fn new(
         shape: &ObjectShape,
         names: &Declared,
-        known: &mut FxMap<*const u8, Option<u32>>,
+        known: &mut FxHashMap<*const u8, Option<u32>>,
     ) -> Numbers {
         let mut number = |name: &Name| {
             let found = known.entry(name.as_ptr());

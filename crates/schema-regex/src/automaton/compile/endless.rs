@@ -1,11 +1,12 @@
 //! Goals of which it is plain that they have more values than anybody lists, so that
 //! nobody begins to.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::compile::list_values::MAX_VALUES;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::Member;
-use crate::hash::{FxMap, FxSet};
 
 /// How deep values are looked into, and how deep those beside may nest. Less than this
 /// is never bounded by the options.
@@ -24,7 +25,7 @@ pub(crate) enum Plainly {
 }
 
 /// At least how many values goals have, by node and goal.
-type Known = FxMap<(u32, u32), u64>;
+type Known = FxHashMap<(u32, u32), u64>;
 
 /// The most members and items by which numbers of values are multiplied.
 const MAX_FACTORS: u64 = 64;
@@ -40,7 +41,7 @@ impl SchemaAutomaton {
             nodes: &self.nodes,
             room: DEPTH,
         };
-        let mut seen: FxSet<(u32, u32)> = FxSet::default();
+        let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
         // Asked last, since that takes a look at the whole automaton.
         let mut patterns = Vec::new();
         let mut todo = vec![(node, goal, 0)];
@@ -130,7 +131,7 @@ impl SchemaAutomaton {
     /// At least how many values a goal has, as far as scalars, arrays and objects without
     /// conditions tell; no end counts as the greatest number.
     pub(crate) fn least_amount(&self, node: u32, goal: u32) -> u64 {
-        self.least_known(node, goal, 0, &mut FxMap::default())
+        self.least_known(node, goal, 0, &mut FxHashMap::default())
     }
 
     fn least_known(&self, node: u32, goal: u32, depth: u32, known: &mut Known) -> u64 {

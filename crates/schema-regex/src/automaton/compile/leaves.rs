@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
+
 use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
 use crate::budget::TooBig;
 use crate::error::{Error, ErrorKind};
-use crate::hash::FxMap;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::formats;
@@ -70,7 +71,7 @@ impl NumberShape {
 /// The machines of one leaf, which serves the first goal.
 #[derive(Default)]
 pub(crate) struct Machines {
-    numbers: FxMap<*const NumberDfa, Arc<NumberMachine>>,
+    numbers: FxHashMap<*const NumberDfa, Arc<NumberMachine>>,
     free_string: Option<Arc<StringMachine>>,
 }
 

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 
 use foldhash::quality::RandomState;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::declared::{AllProperties, Properties};
-use crate::hash::{FxMap, FxSet};
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Source};
@@ -35,7 +35,7 @@ impl<'s> Rules<'s> {
             lists: (Vec::new(), 0),
         };
         // Rules with names are told apart by a hash that a schema cannot make collide.
-        let mut members: FxMap<(NodeId, u16, bool), u32> = FxMap::default();
+        let mut members: FxHashMap<(NodeId, u16, bool), u32> = FxHashMap::default();
         let mut others: HashMap<&MemberRule, u32, RandomState> = HashMap::default();
         for (_, shape) in shapes {
             for rule in &shape.rules {
@@ -53,7 +53,7 @@ impl<'s> Rules<'s> {
             }
             rules.ends.push(rules.of.len());
         }
-        let mut known: FxMap<&[u32], u32> = FxMap::default();
+        let mut known: FxHashMap<&[u32], u32> = FxHashMap::default();
         let lists = (0..shapes.len()).map(|shape| {
             let fresh = known.len() as u32;
             *known.entry(rules.of(shape)).or_insert(fresh)
@@ -159,7 +159,7 @@ impl Normaliser {
         shapes: &[(u32, &ObjectShape)],
     ) -> Vec<PatternId> {
         let mut ids: Vec<PatternId> = Vec::new();
-        let mut met: FxSet<(NodeId, u16)> = FxSet::default();
+        let mut met: FxHashSet<(NodeId, u16)> = FxHashSet::default();
         let mut of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
             if met.insert((node, atom)) {
                 ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
@@ -201,7 +201,7 @@ impl Normaliser {
 #[derive(Default)]
 pub(crate) struct Names {
     pub(crate) list: Vec<Name>,
-    met: FxSet<*const u8>,
+    met: FxHashSet<*const u8>,
 }
 
 impl Names {

@@ -4,6 +4,8 @@
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::automaton::compile::builder::{Builder, Wanted};
 use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
 use crate::automaton::compile::leaves::Asked;
@@ -15,7 +17,6 @@ use crate::automaton::machine::node::{
 };
 use crate::budget::TooBig;
 use crate::error::{Error, ErrorKind};
-use crate::hash::{FxMap, FxSet};
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
@@ -33,16 +34,16 @@ use crate::normal::normaliser::Normaliser;
 use crate::options::PropertyOrder;
 
 /// A condition on names, for names that are not declared.
-type NameTests = FxMap<Vec<Signed>, Vec<StringShape>>;
+type NameTests = FxHashMap<Vec<Signed>, Vec<StringShape>>;
 
 /// What is asked of a further name, each with the bits of its expressions.
 #[derive(Default)]
 struct Questions {
     parts: Vec<Rc<Part>>,
     /// Main expression and looks, each with what is wanted.
-    patterns: FxMap<PatternId, Vec<(usize, bool)>>,
-    formats: FxMap<Format, usize>,
-    lengths: FxMap<(u64, Option<u64>), usize>,
+    patterns: FxHashMap<PatternId, Vec<(usize, bool)>>,
+    formats: FxHashMap<Format, usize>,
+    lengths: FxHashMap<(u64, Option<u64>), usize>,
 }
 
 impl Questions {
@@ -78,10 +79,10 @@ impl Builder {
         goals: &[ConjId],
         shapes: &[(u32, &ObjectShape)],
     ) -> Result<ObjectMachine, Error> {
-        let mut tests: NameTests = FxMap::default();
+        let mut tests: NameTests = FxHashMap::default();
         let rules = Rules::new(shapes);
         let mut named = Names::default();
-        let mut met: FxSet<MembersAt> = FxSet::default();
+        let mut met: FxHashSet<MembersAt> = FxHashSet::default();
         for (_, o) in shapes {
             let witnesses: Vec<Vec<Signed>> = o
                 .some
@@ -151,7 +152,7 @@ impl Builder {
         let mut names = Declared::new(named.list);
         let orders = self.orders(goals, shapes, &mut names);
         let properties = self.normaliser.all_properties(&rules, shapes, &names);
-        let mut places: FxMap<*const u8, Option<u32>> = FxMap::default();
+        let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers: Vec<Numbers> = shapes
             .iter()
             .map(|(_, o)| Numbers::new(o, &names, &mut places))
@@ -331,7 +332,7 @@ impl Builder {
     }
 
     /// Adds the names of a `Members` atom, once.
-    fn name_members(&self, at: MembersAt, met: &mut FxSet<MembersAt>, named: &mut Names) {
+    fn name_members(&self, at: MembersAt, met: &mut FxHashSet<MembersAt>, named: &mut Names) {
         if met.insert(at) {
             let members = self.normaliser.members(at.0, at.1);
             members.names.order().for_each(|name| named.add(name));
@@ -420,8 +421,8 @@ impl Builder {
         };
         let mut said = Said::default();
         let mut classes: Vec<ExtraClass> = Vec::new();
-        let mut known: FxMap<Wanted, u32> = FxMap::default();
-        let mut class_of: FxMap<u64, u32> = FxMap::default();
+        let mut known: FxHashMap<Wanted, u32> = FxHashMap::default();
+        let mut class_of: FxHashMap<u64, u32> = FxHashMap::default();
         for verdict in verdicts {
             let mut wanted: Wanted = Vec::new();
             let matches = |id: PatternId| questions.pattern(id, verdict);
@@ -560,7 +561,7 @@ struct GoalOrder {
     /// The `properties` that it leads to in place.
     walk: Vec<MembersAt>,
     /// The same, each once.
-    walked: FxSet<MembersAt>,
+    walked: FxHashSet<MembersAt>,
     /// Their names and then those that other keywords have, by number; some repeat.
     names: Vec<u32>,
 }
@@ -587,7 +588,7 @@ fn ranks(
         MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
         _ => None,
     };
-    let many: Option<FxSet<MembersAt>> =
+    let many: Option<FxHashSet<MembersAt>> =
         (o.rules.len() > FEW_RULES).then(|| o.rules.iter().filter_map(members).collect());
     let is_member = |at: &MembersAt| match &many {
         Some(all) => all.contains(at),
@@ -606,7 +607,7 @@ fn ranks(
     let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));
     let implied = implied.filter_map(|n| names.number(n));
     let demanded = own.required.iter().copied().chain(implied);
-    let left: FxSet<u32> = demanded.filter(|n| ranks[*n as usize] == LOOSE).collect();
+    let left: FxHashSet<u32> = demanded.filter(|n| ranks[*n as usize] == LOOSE).collect();
     if !left.is_empty() {
         for number in goal.names.iter().filter(|n| left.contains(n)) {
             place(&mut ranks, *number);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::hash::FxMap;
+use rustc_hash::FxHashMap;
 
 use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
 
@@ -13,7 +13,7 @@ use crate::automaton::machine::node::{Node, NumberMachine, StringMachine};
 pub(crate) fn solve(nodes: &mut [Node]) {
     let mut first: HashMap<Box<[u64]>, u32> = HashMap::new();
     // Of nodes without texts and bounds that a schema chose.
-    let mut plain: FxMap<Box<[u64]>, u32> = FxMap::default();
+    let mut plain: FxHashMap<Box<[u64]>, u32> = FxHashMap::default();
     let mut key: Vec<u64> = Vec::with_capacity(32);
     for (id, node) in (0..).zip(nodes) {
         node.alias = id;

@@ -21,10 +21,10 @@ use crate::automaton::machine::node::{
 use crate::automaton::machine::white_space::Space;
 use crate::automaton::run::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
 use crate::automaton::run::scratch::{More, ObjectSummary};
-use crate::hash::pair;
 use crate::language::char_dfa::CharDfa;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
+use crate::language::pairs::packed;
 use crate::options::Escapes;
 
 /// With what keys begin that have fingerprints in them, and no others.
@@ -78,7 +78,7 @@ impl Printer {
     fn numbers(&mut self, numbers: &[u32]) -> Option<()> {
         self.add(numbers.len() as u64);
         let (pairs, last) = numbers.as_chunks();
-        self.list(pairs.iter().map(|&[a, b]| pair(a, b)))?;
+        self.list(pairs.iter().map(|&[a, b]| packed(a, b)))?;
         last.iter().for_each(|&n| self.add(u64::from(n)));
         Some(())
     }

@@ -5,9 +5,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::automaton::machine::live::{Live, counts_hold};
 use crate::automaton::machine::node::{ArrayMachine, ArrayThread};
-use crate::hash::FxSet;
 
 /// What is known of the values of items that must differ.
 #[derive(Debug, Default)]
@@ -318,7 +319,7 @@ impl Catalog {
         let most = t
             .max
             .map_or(most, |max| most.min(max.saturating_sub(u64::from(index))));
-        let mut met: FxSet<(u32, u64)> = FxSet::default();
+        let mut met: FxHashSet<(u32, u64)> = FxHashSet::default();
         met.insert((ext, 0));
         for (takes, count) in &kinds {
             let mut layer: Vec<(u32, u64)> = met.iter().copied().collect();

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use crate::automaton::machine::node::{
     ArrayMachine, ArrayThread, Counter, EMPTY, LOOSE, Member, Node, ObjectMachine, ObjectThread,
 };
 use crate::automaton::run::scratch::Frame;
-use crate::hash::FxSet;
 
 /// How an object stands between two members.
 #[derive(Clone, Copy, Debug)]
@@ -335,7 +336,7 @@ impl Live<'_> {
             }
             takes
         };
-        let mut layer: FxSet<u32> = FxSet::default();
+        let mut layer: FxHashSet<u32> = FxHashSet::default();
         layer.insert(ext);
         let mut i = n;
         loop {
@@ -360,7 +361,7 @@ impl Live<'_> {
                 }
                 return false;
             }
-            let mut next: FxSet<u32> = FxSet::default();
+            let mut next: FxHashSet<u32> = FxHashSet::default();
             for ext in &layer {
                 let raised = takes.iter();
                 next.extend(raised.filter_map(|take| Self::raise(m, thread, *ext, *take)));

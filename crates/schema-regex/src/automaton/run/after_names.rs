@@ -2,9 +2,10 @@
 //! what [`Live::object`] answers for one name in the time that it takes to look at all,
 //! this answers from sums that are made once.
 
+use rustc_hash::FxHashMap;
+
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{LOOSE, ObjectMachine, ObjectThread};
-use crate::hash::FxMap;
 
 /// One thread of an object before a name.
 pub(crate) struct AfterNames<'a> {
@@ -24,7 +25,7 @@ pub(crate) struct AfterNames<'a> {
     further: Vec<Option<u64>>,
     implied: Option<Implied>,
     /// What searches for witnesses said.
-    searched: FxMap<(u32, u32, u64, u32), bool>,
+    searched: FxHashMap<(u32, u32, u64, u32), bool>,
 }
 
 /// What names imply that are not there.
@@ -61,7 +62,7 @@ impl<'a> AfterNames<'a> {
             ranks: Vec::new(),
             further: Vec::new(),
             implied: None,
-            searched: FxMap::default(),
+            searched: FxHashMap::default(),
         };
         for (at, (rank, name)) in t.required.iter().enumerate() {
             if *rank == LOOSE && has_bit(out.used, *name) {

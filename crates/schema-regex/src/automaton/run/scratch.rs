@@ -7,10 +7,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustc_hash::{FxHashMap, FxHasher};
+
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
-use crate::hash::{Fx, FxMap, pair};
+use crate::language::pairs::packed;
 
 /// Things with numbers, each once.
 #[derive(Debug)]
@@ -45,7 +47,7 @@ impl<T: Eq + Hash> Interner<T> {
     }
 
     fn place<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
-        let mut hasher = Fx::default();
+        let mut hasher = FxHasher::default();
         item.hash(&mut hasher);
         hasher.finish() as usize & (self.places.len() - 1)
     }
@@ -93,7 +95,7 @@ impl<T: Eq + Hash> Interner<T> {
 pub(crate) struct Texts {
     /// What comes before, the last value, and how many there are.
     nodes: Vec<(u32, u32, u32)>,
-    ids: FxMap<(u32, u32), u32>,
+    ids: FxHashMap<(u32, u32), u32>,
 }
 
 impl Texts {
@@ -101,7 +103,7 @@ impl Texts {
     fn new() -> Texts {
         Texts {
             nodes: vec![(0, 0, 0), (0, 0, 0)],
-            ids: FxMap::default(),
+            ids: FxHashMap::default(),
         }
     }
 
@@ -158,7 +160,7 @@ impl Configs {
     }
 
     pub(crate) fn add(&mut self, config: Config) -> u32 {
-        let mut hasher = Fx::default();
+        let mut hasher = FxHasher::default();
         config.hash(&mut hasher);
         let place = hasher.finish() as usize % PLACES;
         let is = |id: u32| id != 0 && self.items.get(id as usize) == Some(&config);
@@ -349,23 +351,23 @@ pub(crate) struct Config {
 impl Hash for Config {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.top.hash(hasher);
-        hasher.write_u64(pair(self.stack, self.item));
+        hasher.write_u64(packed(self.stack, self.item));
     }
 }
 
 impl Hash for Frame {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let node = self.node << 1 | u32::from(self.is_object);
-        hasher.write_u64(pair(node, self.threads));
-        hasher.write_u64(pair(self.pos, self.count));
-        hasher.write_u64(pair(self.used, self.seen));
-        hasher.write_u64(pair(self.member, self.start));
+        hasher.write_u64(packed(node, self.threads));
+        hasher.write_u64(packed(self.pos, self.count));
+        hasher.write_u64(packed(self.used, self.seen));
+        hasher.write_u64(packed(self.member, self.start));
     }
 }
 
 impl Hash for Str {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(pair(self.state, self.length));
+        hasher.write_u64(packed(self.state, self.length));
         self.words.hash(hasher);
         if self.partial != Partial::None {
             self.partial.hash(hasher);
@@ -375,7 +377,7 @@ impl Hash for Str {
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        hasher.write_u64(pair(self.state, self.text));
+        hasher.write_u64(packed(self.state, self.text));
         self.names.hash(hasher);
         self.used.hash(hasher);
         if self.partial != Partial::None {
@@ -435,9 +437,9 @@ pub struct Scratch {
     /// The upper part of a stack, while it is taken apart.
     pub(crate) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
-    pub(crate) fresh: FxMap<Config, bool>,
+    pub(crate) fresh: FxHashMap<Config, bool>,
     /// By stack, what the item on top may be, where it must differ and that was asked.
-    pub(crate) item_choices: FxMap<u32, Arc<ItemChoices>>,
+    pub(crate) item_choices: FxHashMap<u32, Arc<ItemChoices>>,
     /// While that is found out, it is not asked.
     pub(crate) searching: bool,
     /// How many more bytes of items a completion may compare with those before
@@ -450,7 +452,7 @@ pub struct Scratch {
     /// Whether an item that has become different is forgotten.
     pub(crate) forgets: bool,
     /// Stacks without what items are compared with, where they were asked for.
-    pub(crate) forgotten: FxMap<u32, Option<u32>>,
+    pub(crate) forgotten: FxHashMap<u32, Option<u32>>,
     /// The depth of the stack at the beginning, and the least that was looked
     /// at.
     pub(crate) base_depth: u32,
@@ -472,14 +474,14 @@ impl Scratch {
             usable: Vec::new(),
             object_summaries: Vec::new(),
             path: Vec::new(),
-            fresh: FxMap::default(),
-            item_choices: FxMap::default(),
+            fresh: FxHashMap::default(),
+            item_choices: FxHashMap::default(),
             searching: false,
             may_compare: MAX_COMPARED,
             may_search: MAX_SEARCHED,
             may_write: usize::MAX,
             forgets: false,
-            forgotten: FxMap::default(),
+            forgotten: FxHashMap::default(),
             base_depth: 0,
             least_depth: 0,
         };

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::hash::FxSet;
+use rustc_hash::FxHashSet;
+
 use crate::normal::search::partial::{Term, What};
 
 /// A term that only consists of numbers, packed: node, atom and tag, collector.
@@ -25,7 +26,7 @@ pub(in crate::normal) struct Done {
     /// How many there are of the few.
     count: usize,
     full: Option<Rc<Full>>,
-    many: Option<Rc<FxSet<Key>>>,
+    many: Option<Rc<FxHashSet<Key>>>,
     named: Option<Rc<Named>>,
     many_named: Option<Rc<HashSet<Term>>>,
 }

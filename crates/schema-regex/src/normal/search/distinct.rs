@@ -2,7 +2,8 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use crate::hash::FxMap;
+use rustc_hash::FxHashMap;
+
 use crate::normal::alternative::Shape;
 
 /// Up to so many are compared one by one.
@@ -13,7 +14,7 @@ const FEW: usize = 4;
 pub(super) struct Distinct {
     list: Vec<Shape>,
     /// Where in the list the shapes of a hash are, once they are more than a few.
-    places: FxMap<u64, Vec<u32>>,
+    places: FxHashMap<u64, Vec<u32>>,
     hasher: Option<RandomState>,
 }
 
