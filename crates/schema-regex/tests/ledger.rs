@@ -144,7 +144,7 @@ fn refused_keywords_are_in_the_ledger() {
         ),
         (json!({"allOf": [{"$ref": "other.json"}]}), "/allOf/0/$ref"),
         (
-            json!({"type": "object", "not": {"additionalProperties": {"type": "string"}}}),
+            json!({"type": "object", "maxProperties": 2, "not": {"additionalProperties": {"type": "string"}}}),
             "/not/additionalProperties",
         ),
         (

@@ -273,6 +273,42 @@ fn keywords_are_not_dropped() {
         &["{\"a\": 1}"],
         &["{\"ab\": 1}"],
     );
+    // Complements that ask for a member without naming it.
+    check(
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "not": {"additionalProperties": {"type": "string"}}}),
+        &["{\"a\": 1}", "{\"b\": 1}", "{\"b\": \"x\", \"c\": 1, \"d\": \"y\"}"],
+        &["{}", "{\"b\": \"x\"}", "{\"a\": \"x\"}"],
+    );
+    check(
+        json!({"type": "object", "additionalProperties": {"type": "integer"}, "not": {"patternProperties": {"^x": {"minimum": 3}}}}),
+        &["{\"x\": 1}", "{\"a\": 1, \"xy\": 2}", "{\"xy\": 4, \"x\": 2}"],
+        &["{}", "{\"a\": 1}", "{\"x\": 3}"],
+    );
+    check(
+        json!({"type": "object", "properties": {"a": true}, "not": {"enum": [{"a": 1}, {}]}}),
+        &["{\"a\": 2}", "{\"b\": 1}", "{\"a\": 1, \"b\": 1}"],
+        &["{}", "{\"a\": 1}"],
+    );
+    check(
+        json!({"type": "array", "not": {"enum": [[1, 2], []]}}),
+        &["[1]", "[2, 1]", "[1, 2, 3]", "[1, 3]"],
+        &["[]", "[1, 2]"],
+    );
+    check(
+        json!({"type": "array", "prefixItems": [{"const": 1}], "unevaluatedItems": {"type": "string"}, "allOf": [{"prefixItems": [true, {"const": 2}]}]}),
+        &["[]", "[1]", "[1, 2]", "[1, 2, \"a\"]"],
+        &["[2]", "[1, 3]", "[1, 2, 3]"],
+    );
+    check(
+        json!({"type": "object", "dependentRequired": {"a": ["b"]}, "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false}),
+        &["{}", "{\"b\": 2}", "{\"a\": 1, \"b\": 2}"],
+        &["{\"a\": 1}"],
+    );
+    check(
+        json!({"type": "number", "multipleOf": 1}),
+        &["1", "1.0", "-3"],
+        &["1.5"],
+    );
     check(
         json!({"type": "object", "allOf": [{"properties": {"a": {"const": 1}}}], "unevaluatedProperties": false}),
         &["{}", "{\"a\": 1}"],

@@ -115,7 +115,7 @@ pub const KEYWORDS: &[Keyword] = &[
         "enum",
         "4-2020",
         E,
-        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema; an `enum` with an object is refused when negated, where further members may come",
+        "members that the rest of the schema forbids are left out. An integer that is written `1.0` may be spelled so. Narrowed: a number has no exponent, and zero no sign. Arrays and objects are spelled in the order they have in the schema; an `enum` with an object is refused when negated, where the number of members is bounded",
     ),
     k("const", "6-2020", E, "as an `enum` of one"),
     k(

@@ -2,11 +2,14 @@
 
 pub(crate) mod array;
 pub(crate) mod bounded_lengths;
+pub(crate) mod further_members;
+pub(crate) mod member_sequence;
 pub(crate) mod names_not_in;
 pub(crate) mod number;
 pub(crate) mod object;
 pub(crate) mod spell;
 pub(crate) mod string;
+pub(crate) mod witnesses;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

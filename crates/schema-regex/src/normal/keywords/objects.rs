@@ -46,6 +46,24 @@ impl Normaliser {
         witness(Scope::Additional(node, atom), members.additional);
         split(p, branch)
     }
+
+    /// Some member is like this. Where any member is, there must be one.
+    pub(in crate::normal) fn some_member(&self, p: &mut Partial, witness: Witness) -> Flow {
+        let is_any_name = match &witness.scope {
+            Scope::Additional(node, atom) => {
+                let members = self.members(*node, *atom);
+                members.names.is_empty() && members.patterns.is_empty()
+            }
+            _ => false,
+        };
+        if is_any_name && self.says(witness.value) == Some(true) {
+            return min_properties(p, true, 1);
+        }
+        object(p, |o| {
+            o.some.push(witness);
+            true
+        })
+    }
 }
 
 /// Members with all of these names; the complement is that one of them is missing.

@@ -258,10 +258,7 @@ impl Normaliser {
                 o.rules.push(MemberRule::Name(name, value));
                 !dead
             })),
-            What::Some(witness) => Ok(object(p, |o| {
-                o.some.push(witness);
-                true
-            })),
+            What::Some(witness) => Ok(self.some_member(p, witness)),
             What::Item(index, value) => Ok(array(p, |a| {
                 a.single.push((index, value));
                 a.min = a.min.max(index + 1);
