@@ -3,6 +3,7 @@
 mod ast;
 mod cfg;
 mod common;
+mod configs;
 mod ebnf;
 mod error;
 mod finish;

@@ -211,8 +211,8 @@ impl Caches {
         let ranges = Finder::class(config, config, |at, byte| {
             self.least = u32::MAX;
             let next = self.step(at, byte, inner);
-            // What leads elsewhere at once is no part of the loop.
-            if next == config || byte >= 0x80 {
+            // What leads elsewhere at once, or nowhere, is no part of the loop.
+            if next == config || (byte >= 0x80 && next != 0) {
                 looked = looked.min(self.least);
             }
             (next != 0).then_some(next)
@@ -243,11 +243,11 @@ impl Caches {
     }
 
     /// Any text of a class may come where a lexeme that has begun, or may begin, takes it.
-    fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
+    pub(crate) fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
         if inner.proof.has_lazy {
             return None;
         }
-        let threads = self.configs[config as usize].threads.clone();
+        let threads = self.configs.threads(config).to_vec();
         let mut best: Option<(usize, ClassId)> = None;
         for &Thread { place, front } in &threads {
             if self.json_of(place).is_some() {
