@@ -54,7 +54,8 @@ impl Caches {
             return false;
         }
         let before = out.len();
-        out.push(u32::from(self.is_accepting(config, inner)));
+        let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
+        out.push(u32::from(self.is_accepting(config, inner)) + 2 * u32::from(is_steady));
         let own = self.configs.threads(config).iter();
         let mut threads: Vec<(&[u32], u32)> = own
             .map(|thread| (&self.lexes[thread.place as usize].members[..], thread.front))

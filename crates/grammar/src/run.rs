@@ -469,7 +469,10 @@ impl Caches {
             }
         }
         let fresh = match only {
-            Some((lex, front)) if lex != 0 => self.behind_lex(lex, front, inner),
+            Some((lex, front)) if lex != 0 => match self.goes_on_alike(config, lex, front, inner) {
+                true => self.configs[config].fresh,
+                false => self.behind_lex(lex, front, inner),
+            },
             _ if ends.is_empty() => 0,
             _ => self.behind(&ends, inner),
         };
@@ -480,6 +483,50 @@ impl Caches {
             self.join(&mut threads, inner);
         }
         self.intern(threads, fresh)
+    }
+
+    /// Whether the stacks between lexemes are of those that end here alone, so that where the
+    /// same end again they are the same. Keys tell this.
+    pub(crate) fn is_steady(&mut self, config: u32, inner: &Inner) -> bool {
+        let looked = self.looked;
+        let ended = self.ended(config, inner);
+        self.looked = looked;
+        ended != 0 && ended == self.configs[config].fresh
+    }
+
+    /// Whether no other lexemes can end in a place of a front than the byte before: inside of a
+    /// name, say. What lies below has not to be looked at again then.
+    fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32, inner: &Inner) -> bool {
+        let ends = self.lexes[lex as usize].ends;
+        let is_same = |thread: &Thread| match self.ends_of(thread) {
+            0 => true,
+            before => before == ends && thread.front == front,
+        };
+        self.configs.threads(config).iter().all(is_same)
+            && self.lexes[lex as usize].lazy.is_empty()
+            && self.is_steady(config, inner)
+    }
+
+    /// Whether a byte ends lexemes that cannot go on behind it.
+    pub(crate) fn ends_others(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
+        let class = inner.lexer.classes[usize::from(byte)];
+        (0..self.configs.threads(config).len()).any(|at| {
+            let Thread { place, .. } = self.configs.threads(config)[at];
+            place & JSON != 0 || {
+                let next = self.lex_step(place, class, inner);
+                let lex = &self.lexes[next as usize];
+                lex.open != next || !lex.lazy.is_empty()
+            }
+        })
+    }
+
+    /// The number of the terminals that can end where a thread stands; none has that number if
+    /// it stands in JSON.
+    fn ends_of(&self, thread: &Thread) -> u32 {
+        match thread.place & JSON {
+            0 => self.lexes[thread.place as usize].ends,
+            _ => UNKNOWN,
+        }
     }
 
     /// Makes one thread of those on the same stacks: white space that can go on and what may

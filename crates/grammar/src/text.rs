@@ -207,12 +207,18 @@ impl Caches {
 
     fn read_loop(&mut self, config: u32, inner: &Inner) -> Reading {
         let top = self.height(config);
+        let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
         let mut looked = u32::MAX;
         let ranges = Finder::class(config, config, |at, byte| {
             self.least = u32::MAX;
             let next = self.step(at, byte, inner);
-            // What leads elsewhere at once, or nowhere, is no part of the loop.
-            if next == config || (byte >= 0x80 && next != 0) {
+            // What leads elsewhere at once, or nowhere, is no part of the loop. What leads back
+            // ends the same lexemes as before, if it ends no others.
+            let counts = match next == config {
+                true => !is_steady || self.ends_others(at, byte, inner),
+                false => byte >= 0x80 && next != 0,
+            };
+            if counts {
                 looked = looked.min(self.least);
             }
             (next != 0).then_some(next)
