@@ -12,7 +12,7 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// A configuration has a row of steps once so many were taken from it: most are met on the
 /// way to few tokens.
-const FEW_STEPS: u8 = 2;
+const FEW_STEPS: u8 = 5;
 
 /// Stacks with a lexeme that has begun on top of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

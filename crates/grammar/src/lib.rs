@@ -21,6 +21,7 @@ mod place;
 mod reader;
 mod regular;
 mod run;
+mod splits;
 mod stack;
 mod state;
 mod table;

@@ -17,7 +17,7 @@ use crate::state::NodeRef;
 use crate::text::Reading;
 
 /// Marks the number of a place in JSON.
-const JSON: u32 = 1 << 31;
+pub(crate) const JSON: u32 = 1 << 31;
 
 /// A set of states of terminals that have read the same text.
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub(crate) struct Lex {
     pub(crate) lazy: Box<[u32]>,
     /// The number of the terminals that end here: of the lazy ones, if there are any. 0 for
     /// none.
-    ends: u32,
+    pub(crate) ends: u32,
     /// The same without the states from which no byte leads on; 0 if there are no others.
-    open: u32,
+    pub(crate) open: u32,
     row: Box<[u32]>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Caches {
     /// Stacks behind the terminals of such a number on top of a front.
     shifted: HashMap<(u32, u32), Step, FixedState>,
     /// The least height that the step that is being computed has looked at.
-    looked: u32,
+    pub(crate) looked: u32,
     /// The least height that a walk has looked at.
     pub(crate) least: u32,
     /// The height of the stacks with which the walk began.
@@ -76,6 +76,9 @@ pub(crate) struct Caches {
     closing: Closing,
     /// What is known of texts, by configuration.
     pub(crate) readings: HashMap<u32, Reading, FixedState>,
+    /// By the places of threads: the characters that lead back to a configuration that the
+    /// topmost level tells of.
+    pub(crate) loops: HashMap<Box<[u32]>, ClassId, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
     /// Saved nodes by their address, and by number; the former are kept alive here.
@@ -249,7 +252,13 @@ impl Caches {
         self.intern(threads, front)
     }
 
-    fn begin_lexemes(&mut self, front: u32, skips: bool, out: &mut Vec<Thread>, inner: &Inner) {
+    pub(crate) fn begin_lexemes(
+        &mut self,
+        front: u32,
+        skips: bool,
+        out: &mut Vec<Thread>,
+        inner: &Inner,
+    ) {
         let own = &self.fronts[front as usize];
         let place = if skips { own.start } else { own.bare };
         if place != 0 {
@@ -285,7 +294,7 @@ impl Caches {
         self.configs.intern(&threads, fresh, &mut self.bytes)
     }
 
-    fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
+    pub(crate) fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
         if let Some(&next) = self.json_next.get(&(place, byte)) {
             return next;
         }
@@ -308,7 +317,7 @@ impl Caches {
         next
     }
 
-    fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
+    pub(crate) fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
         let (terminal, state) = &self.json[(place & !JSON) as usize];
         match &inner.cfg.terminals[*terminal as usize].matter {
             Matter::Json(automaton) if automaton.is_accepting(state) => Some(*terminal),
@@ -388,7 +397,7 @@ impl Caches {
     }
 
     /// The stacks behind the lexemes that end in some places of one front.
-    fn behind(&mut self, ends: &[(u32, u32)], inner: &Inner) -> u32 {
+    pub(crate) fn behind(&mut self, ends: &[(u32, u32)], inner: &Inner) -> u32 {
         let mut closing = std::mem::take(&mut self.closing);
         closing.clear();
         for &(front, terminal) in ends {
@@ -400,7 +409,7 @@ impl Caches {
     }
 
     /// The same behind all terminals that end at a [`Lex`], or all lazy ones if there are any.
-    fn behind_lex(&mut self, lex: u32, front: u32, inner: &Inner) -> u32 {
+    pub(crate) fn behind_lex(&mut self, lex: u32, front: u32, inner: &Inner) -> u32 {
         let own = &self.lexes[lex as usize];
         let key = (own.ends, front);
         let step = match self.shifted.get(&key) {
@@ -424,138 +433,12 @@ impl Caches {
         step.to
     }
 
-    fn step_splits(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        let mut threads = Vec::new();
-        let mut ends: Vec<(u32, u32)> = Vec::new();
-        let mut only = None;
-        for at in 0..self.configs.threads(config).len() {
-            let Thread { place, front } = self.configs.threads(config)[at];
-            if place & JSON != 0 {
-                let next = self.json_step(place, byte, inner);
-                if next != 0 {
-                    threads.push(Thread { place: next, front });
-                    ends.extend(
-                        self.json_accepts(next, inner)
-                            .map(|terminal| (front, terminal)),
-                    );
-                    only = Some((0, 0));
-                }
-                continue;
-            }
-            let next = self.lex_step(place, class, inner);
-            if next == 0 {
-                continue;
-            }
-            let lex = &self.lexes[next as usize];
-            let terminals = match lex.lazy.is_empty() {
-                true => {
-                    if lex.open != 0 {
-                        threads.push(Thread {
-                            place: lex.open,
-                            front,
-                        });
-                    }
-                    &lex.accepts
-                }
-                // It ends here, and nothing else that began with it goes on.
-                false => &lex.lazy,
-            };
-            if !terminals.is_empty() {
-                only = match only {
-                    None => Some((next, front)),
-                    Some(_) => Some((0, 0)),
-                };
-                ends.extend(terminals.iter().map(|&terminal| (front, terminal)));
-            }
-        }
-        let fresh = match only {
-            Some((lex, front)) if lex != 0 => match self.goes_on_alike(config, lex, front, inner) {
-                true => self.configs[config].fresh,
-                false => self.behind_lex(lex, front, inner),
-            },
-            _ if ends.is_empty() => 0,
-            _ => self.behind(&ends, inner),
-        };
-        if fresh != 0 {
-            self.begin_lexemes(fresh, true, &mut threads, inner);
-        }
-        if !inner.proof.has_lazy {
-            self.join(&mut threads, inner);
-        }
-        self.intern(threads, fresh)
-    }
-
-    /// Whether the stacks between lexemes are of those that end here alone, so that where the
-    /// same end again they are the same. Keys tell this.
-    pub(crate) fn is_steady(&mut self, config: u32, inner: &Inner) -> bool {
-        let looked = self.looked;
-        let ended = self.ended(config, inner);
-        self.looked = looked;
-        ended != 0 && ended == self.configs[config].fresh
-    }
-
-    /// Whether no other lexemes can end in a place of a front than the byte before: inside of a
-    /// name, say. What lies below has not to be looked at again then.
-    fn goes_on_alike(&mut self, config: u32, lex: u32, front: u32, inner: &Inner) -> bool {
-        let ends = self.lexes[lex as usize].ends;
-        let is_same = |thread: &Thread| match self.ends_of(thread) {
-            0 => true,
-            before => before == ends && thread.front == front,
-        };
-        self.configs.threads(config).iter().all(is_same)
-            && self.lexes[lex as usize].lazy.is_empty()
-            && self.is_steady(config, inner)
-    }
-
-    /// Whether a byte ends lexemes that cannot go on behind it.
-    pub(crate) fn ends_others(&mut self, config: u32, byte: u8, inner: &Inner) -> bool {
-        let class = inner.lexer.classes[usize::from(byte)];
-        (0..self.configs.threads(config).len()).any(|at| {
-            let Thread { place, .. } = self.configs.threads(config)[at];
-            place & JSON != 0 || {
-                let next = self.lex_step(place, class, inner);
-                let lex = &self.lexes[next as usize];
-                lex.open != next || !lex.lazy.is_empty()
-            }
-        })
-    }
-
-    /// The number of the terminals that can end where a thread stands; none has that number if
-    /// it stands in JSON.
-    fn ends_of(&self, thread: &Thread) -> u32 {
-        match thread.place & JSON {
-            0 => self.lexes[thread.place as usize].ends,
-            _ => UNKNOWN,
-        }
-    }
-
-    /// Makes one thread of those on the same stacks: white space that can go on and what may
-    /// come behind it, say. What a lazy lexeme ends would not be told apart then.
-    fn join(&mut self, threads: &mut Vec<Thread>, inner: &Inner) {
-        if threads.len() < 2 {
-            return;
-        }
-        threads.sort_unstable_by_key(|thread| (thread.place & JSON, thread.front));
-        let mut at = 0;
-        while at + 1 < threads.len() {
-            let [one, other] = [threads[at], threads[at + 1]];
-            if one.front != other.front || (one.place | other.place) & JSON != 0 {
-                at += 1;
-                continue;
-            }
-            let members = [one, other]
-                .map(|thread| &*self.lexes[thread.place as usize].members)
-                .concat();
-            threads[at].place = self.lex(members, inner);
-            threads.remove(at + 1);
-        }
-    }
-
     /// Lexemes that have begun go on. Where none of them can go on further, they end: what
     /// comes next is looked up in fewer levels then.
-    fn go_on(&mut self, threads: &[Thread], byte: u8, class: u8, inner: &Inner) -> u32 {
+    fn go_on(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
         let mut next_threads = Vec::new();
-        for &Thread { place, front } in threads {
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
                 let next = self.json_step(place, byte, inner);
                 if next != 0 {
@@ -587,10 +470,7 @@ impl Caches {
     }
 
     fn step_greedy(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        let next = match *self.configs.threads(config) {
-            [thread] => self.go_on(&[thread], byte, class, inner),
-            ref threads => self.go_on(&threads.to_vec(), byte, class, inner),
-        };
+        let next = self.go_on(config, byte, class, inner);
         if next != 0 {
             return next;
         }
