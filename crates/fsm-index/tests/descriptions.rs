@@ -26,6 +26,8 @@ enum Lie {
     Apart,
     /// Text is free of which some may not come.
     Free,
+    /// The same, of what a walk asks on its way.
+    FreeOnTheWay,
     /// Two states have one key.
     Key,
     /// So they have in all indexes of the vocabulary.
@@ -95,6 +97,18 @@ impl PlainText<()> for Sample {
         let letters = Letters { lie: self.lie };
         (cursor.0 == START).then(|| Box::new(letters) as Box<dyn ReadText>)
     }
+
+    fn tells_free_text(&self) -> bool {
+        true
+    }
+
+    fn free_text(&self, cursor: Cursor, (): &mut ()) -> Option<FreeText> {
+        let lie = match self.lie {
+            Lie::FreeOnTheWay => Lie::Free,
+            _ => Lie::None,
+        };
+        Sample { lie, ..*self }.free_from(cursor)
+    }
 }
 
 /// Reads `[a-z]*`.
@@ -122,7 +136,7 @@ impl ReadText for Letters {
 
 impl Sample {
     /// What is free at a cursor.
-    fn free_text(&self, cursor: Cursor) -> Option<FreeText> {
+    fn free_from(&self, cursor: Cursor) -> Option<FreeText> {
         let chars = match (cursor.0, self.lie) {
             (START, _) => usize::MAX,
             (at, Lie::Free) if at > COUNTED => usize::MAX,
@@ -217,7 +231,7 @@ impl ByteAutomaton for Sample {
         let told = |text| match self.on_top {
             true => Description::Top(TopText {
                 text: Some(text),
-                free: self.free_text(cursor),
+                free: self.free_from(cursor),
             }),
             false => Description::Text(text),
         };
@@ -293,7 +307,7 @@ impl ByteAutomaton for Sample {
 /// All bytes, and texts of all kinds.
 fn vocabulary() -> Vocabulary {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let words = "ab abc abcdefgh zo; zo#o a1 1a ye yes no no! ok ok! o k! ;y ;no #o #ok a#ok <a a<b ab> abcd>! \
+    let words = "ab abc abcdefgh zo; zo#o a1 1a ye yes no no! ok ok! o k! ;y ;no #o #ok a#ok <a <abcdefghi a<b ab> abcd>! \
                  abcde>! bcdefghi s! !! zz zzz zzzz zzzzz zzzzzz xyz> <>! é";
     let words = words.split(' ').map(|word| word.as_bytes().to_vec());
     let ids = (0..).map(TokenId::new);
@@ -324,6 +338,7 @@ fn what_says_too_much_is_caught() {
         Lie::Listed,
         Lie::Apart,
         Lie::Free,
+        Lie::FreeOnTheWay,
         Lie::Key,
         Lie::CommonKey,
         Lie::NextBytes,

@@ -61,7 +61,7 @@ impl Caches {
             }
         }
         let ignored = &inner.cfg.ignored;
-        for thread in &self.configs[config as usize].threads {
+        for thread in self.configs.threads(config) {
             let nodes = &self.fronts[thread.front as usize].nodes;
             let mut shift = |terminal: u32, cost: u32, from: From, open: &mut BinaryHeap<_>| {
                 let is_ignored = ignored.contains(&Some(terminal));

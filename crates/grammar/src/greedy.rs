@@ -22,7 +22,7 @@ impl Caches {
     /// Whether a configuration can be finished.
     #[inline]
     pub(crate) fn is_live(&mut self, config: u32, inner: &Inner) -> bool {
-        let own = &self.configs[config as usize];
+        let own = &self.configs[config];
         let life = own.life;
         self.least = self.least.min(own.life_least);
         match life {
@@ -35,7 +35,7 @@ impl Caches {
     #[inline(never)]
     fn find_life(&mut self, config: u32, inner: &Inner) -> bool {
         if self.lives_by_top(config, inner) {
-            self.configs[config as usize].life = Life::Live;
+            self.configs[config].life = Life::Live;
             return true;
         }
         let before = std::mem::replace(&mut self.least, u32::MAX);
@@ -46,7 +46,7 @@ impl Caches {
         });
         let looked = self.least;
         self.least = before.min(looked);
-        let own = &mut self.configs[config as usize];
+        let own = &mut self.configs[config];
         own.life = if found { Life::Live } else { Life::Stuck };
         own.life_least = looked;
         found
@@ -54,7 +54,7 @@ impl Caches {
 
     /// Whether what is begun ends in a state from which every stack can be finished.
     fn lives_by_top(&mut self, config: u32, inner: &Inner) -> bool {
-        let threads = self.configs[config as usize].threads.clone();
+        let threads = self.configs.threads(config).to_vec();
         threads
             .iter()
             .any(|&thread| self.thread_lives(thread, inner))
@@ -113,7 +113,7 @@ impl Caches {
         let mut open = VecDeque::from([config]);
         while let Some(at) = open.pop_front() {
             let ends = self.is_accepting(at, inner);
-            self.least = self.least.min(self.configs[at as usize].ended_least);
+            self.least = self.least.min(self.configs[at].ended_least);
             if ends {
                 return Some(true);
             }
@@ -122,16 +122,16 @@ impl Caches {
                 if next == 0 || !seen.insert(next) {
                     continue;
                 }
-                let own = &self.configs[next as usize];
+                let own = &self.configs[next];
                 let (life, least) = (own.life, own.life_least);
                 if life != Life::Unknown {
                     self.least = self.least.min(least);
                 } else if self.lives_by_top(next, inner) {
-                    self.configs[next as usize].life = Life::Live;
+                    self.configs[next].life = Life::Live;
                 } else {
                     open.push_back(next);
                 }
-                if self.configs[next as usize].life == Life::Live {
+                if self.configs[next].life == Life::Live {
                     return Some(true);
                 }
             }
@@ -178,7 +178,7 @@ impl Caches {
                 return Some(joined(pieces.into_iter().rev().flatten()));
             }
             looked_at += 1;
-            if looked_at > MAX_SEARCH || self.configs[at as usize].life == Life::Stuck {
+            if looked_at > MAX_SEARCH || self.configs[at].life == Life::Stuck {
                 continue;
             }
             let mut offer = |this: &mut Caches, next: u32, said: Vec<Said>| {

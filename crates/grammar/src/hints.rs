@@ -22,12 +22,10 @@ impl Caches {
 
     /// The height of the stacks of a configuration.
     pub(crate) fn height(&self, config: u32) -> u32 {
-        let own = &self.configs[config as usize];
-        let fronts = own
-            .threads
-            .iter()
+        let threads = self.configs.threads(config).iter();
+        let fronts = threads
             .map(|thread| thread.front)
-            .chain([own.fresh]);
+            .chain([self.configs[config].fresh]);
         let nodes = fronts.flat_map(|front| self.fronts[front as usize].nodes.iter());
         let heights = nodes.map(|&node| self.nodes.get(node).height);
         heights.max().unwrap_or(0)
@@ -40,7 +38,7 @@ impl Caches {
 
     /// Whether keys can tell what masks depend on: places in JSON have no names.
     pub(crate) fn top_tells(&self, config: u32) -> bool {
-        let mut threads = self.configs[config as usize].threads.iter();
+        let mut threads = self.configs.threads(config).iter();
         threads.all(|thread| self.json_of(thread.place).is_none())
     }
 
@@ -56,16 +54,15 @@ impl Caches {
             return false;
         }
         let before = out.len();
-        out.push(u32::from(self.is_accepting(config, inner)));
-        let own = &self.configs[config as usize];
+        let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
+        out.push(u32::from(self.is_accepting(config, inner)) + 2 * u32::from(is_steady));
+        let own = self.configs.threads(config).iter();
         let mut threads: Vec<(&[u32], u32)> = own
-            .threads
-            .iter()
             .map(|thread| (&self.lexes[thread.place as usize].members[..], thread.front))
             .collect();
         // What has begun, and then what lies below: equal lists of members are told apart by
         // that alone.
-        threads.push((&[], own.fresh));
+        threads.push((&[], self.configs[config].fresh));
         let mut parts: Vec<Vec<u32>> = Vec::with_capacity(threads.len());
         for (members, front) in threads {
             let mut part = members.to_vec();

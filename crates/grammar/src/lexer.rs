@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
 use fsm_index::ByteAutomaton;
 
 use crate::cfg::{Cfg, Matter};
@@ -19,6 +20,8 @@ pub(crate) struct Lexer {
     pub(crate) accepting: Vec<bool>,
     /// By state: how many bytes acceptance is away.
     pub(crate) distance: Vec<u32>,
+    /// By state: whether no byte leads on.
+    pub(crate) is_final: Vec<bool>,
     /// By terminal: where it begins; 0 for one that is no automaton.
     pub(crate) starts: Vec<u32>,
 }
@@ -32,6 +35,7 @@ impl Lexer {
             terminal: vec![u32::MAX],
             accepting: vec![false],
             distance: vec![u32::MAX],
+            is_final: Vec::new(),
             starts: Vec::new(),
         };
         let mut rows: Vec<&[u32; 256]> = Vec::new();
@@ -56,13 +60,24 @@ impl Lexer {
         // Bytes with equal columns are one class; JSON tells all of them apart.
         if !has_json {
             let mut class_of = [0u8; 256];
+            // The first byte of each class.
+            let mut firsts = [0usize; 256];
             // Refined row by row, so that no column is ever held as a whole.
             for row in &rows {
-                let mut seen: HashMap<(u8, u32), u8> = HashMap::new();
+                let tells_apart =
+                    |byte: usize| row[byte] != row[firsts[usize::from(class_of[byte])]];
+                if !(0..256).any(tells_apart) {
+                    continue;
+                }
+                let mut seen: HashMap<(u8, u32), u8, FixedState> = HashMap::default();
                 let mut refined = [0u8; 256];
                 for byte in 0..256 {
                     let count = seen.len() as u8;
-                    refined[byte] = *seen.entry((class_of[byte], row[byte])).or_insert(count);
+                    let class = *seen.entry((class_of[byte], row[byte])).or_insert(count);
+                    if class == count {
+                        firsts[usize::from(class)] = byte;
+                    }
+                    refined[byte] = class;
                 }
                 class_of = refined;
             }
@@ -85,13 +100,15 @@ impl Lexer {
                 lexer.next.push(if to == 0 { 0 } else { base + to - 1 });
             }
         }
+        let rows = lexer.next.chunks(count);
+        lexer.is_final = rows.map(|row| row.iter().all(|&to| to == 0)).collect();
         lexer.measure();
         lexer
     }
 
     /// Bytes that it takes, about.
     pub(crate) fn memory(&self) -> usize {
-        4 * self.next.len() + 9 * self.terminal.len()
+        4 * self.next.len() + 10 * self.terminal.len()
     }
 
     /// How many classes of bytes there are.

@@ -3,6 +3,7 @@
 mod ast;
 mod cfg;
 mod common;
+mod configs;
 mod ebnf;
 mod error;
 mod finish;
@@ -20,6 +21,7 @@ mod place;
 mod reader;
 mod regular;
 mod run;
+mod splits;
 mod stack;
 mod state;
 mod table;

@@ -3,8 +3,12 @@
 //! Nonterminals that may be empty are passed by in the closure, so that nothing empty is
 //! ever put on a stack: an item counts the symbols that it has there. So the nodes of a
 //! stack have their parents at earlier places in the text, and stacks have no cycles.
+//!
+//! What is complete with one symbol held is passed by, too: behind a name stands at once what
+//! may come behind a term, a sum and an expression. So there is one node where a chain of
+//! reductions would leave one for each level of operators.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
@@ -152,6 +156,17 @@ pub(crate) fn build(
             out
         })
         .collect();
+    // Nonterminals that are reduced to at all, where more than one symbol is held.
+    let mut is_held = vec![false; cfg.rules.len()];
+    for production in &cfg.productions {
+        is_held[production.left as usize] |= production.right.len() > 1;
+    }
+    let mut units = Units {
+        cfg,
+        nullable: &nullable,
+        whole: tables.whole,
+        seen: HashSet::default(),
+    };
     let mut ids: HashMap<Vec<Item>, u32, FixedState> = HashMap::default();
     let first = vec![Item {
         production: cfg.start as u32,
@@ -172,13 +187,18 @@ pub(crate) fn build(
         for item in kernel {
             let production = &cfg.productions[item.production as usize];
             let rest = &production.right[usize::from(item.dot)..];
-            finishes.push(Finish {
-                rule: production.left,
-                held: item.held,
-                production: item.production,
-                dot: item.dot,
-                cost: tables.cost_of(rest),
-            });
+            if item.held != 1
+                || production.left == tables.whole
+                || !rest.iter().all(|&s| is_empty(s))
+            {
+                finishes.push(Finish {
+                    rule: production.left,
+                    held: item.held,
+                    production: item.production,
+                    dot: item.dot,
+                    cost: tables.cost_of(rest),
+                });
+            }
             let mut ends = true;
             for (ahead, &symbol) in rest.iter().enumerate() {
                 let dot = item.dot + ahead as u16 + 1;
@@ -197,7 +217,7 @@ pub(crate) fn build(
             }
             if ends && production.left == tables.whole {
                 accepts = true;
-            } else if ends && item.held > 0 {
+            } else if ends && item.held > 1 {
                 reduces.push(Reduce {
                     rule: production.left,
                     held: item.held,
@@ -221,16 +241,13 @@ pub(crate) fn build(
         steps.sort_unstable();
         steps.dedup();
         let (mut shifts, mut gotos) = (Vec::new(), Vec::new());
-        let mut from = 0;
-        while from < steps.len() {
-            let symbol = steps[from].0;
-            let to = from
-                + steps[from..]
-                    .iter()
-                    .take_while(|step| step.0 == symbol)
-                    .count();
-            let next: Vec<Item> = steps[from..to].iter().map(|step| step.1).collect();
-            from = to;
+        for group in steps.chunk_by(|a, b| a.0 == b.0) {
+            let symbol = group[0].0;
+            if symbol.split().is_err_and(|rule| !is_held[rule as usize]) {
+                continue;
+            }
+            let next = units.behind(group, &steps);
+            work = work.saturating_add(next.len());
             let id = match ids.get(&next) {
                 Some(&id) => id,
                 None => {
@@ -267,6 +284,48 @@ pub(crate) fn build(
         });
     }
     Ok(tables)
+}
+
+/// Passes by what is complete with one symbol held.
+struct Units<'a> {
+    cfg: &'a Cfg,
+    nullable: &'a [bool],
+    whole: u32,
+    seen: HashSet<u32, FixedState>,
+}
+
+impl Units<'_> {
+    /// The items behind a symbol, those of all nonterminals that it may be alone included.
+    /// `steps` are all of the state, by their symbols.
+    fn behind(&mut self, group: &[(Symbol, Item)], steps: &[(Symbol, Item)]) -> Vec<Item> {
+        self.seen.clear();
+        let mut next: Vec<Item> = Vec::new();
+        let mut open = vec![group];
+        while let Some(group) = open.pop() {
+            for &(_, item) in group {
+                let production = &self.cfg.productions[item.production as usize];
+                let rest = &production.right[usize::from(item.dot)..];
+                let is_empty = |symbol: &Symbol| {
+                    let rule = symbol.split().err();
+                    rule.is_some_and(|rule| self.nullable[rule as usize])
+                };
+                let is_unit =
+                    item.held == 1 && production.left != self.whole && rest.iter().all(is_empty);
+                if is_unit && self.seen.insert(production.left) {
+                    let symbol = Symbol::rule(production.left);
+                    let from = steps.partition_point(|step| step.0 < symbol);
+                    let to = steps.partition_point(|step| step.0 <= symbol);
+                    open.push(&steps[from..to]);
+                }
+                if !is_unit || !rest.is_empty() {
+                    next.push(item);
+                }
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
 }
 
 /// For each nonterminal a production with a shortest text, and its length: nonterminals are

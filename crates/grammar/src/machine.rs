@@ -2,8 +2,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, Horizon, KeyLanguage, Lexicon, Place, PlainText,
-    Scope, SpecialId, SpecialTokens, Stack,
+    ByteAutomaton, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, Lexicon, Place,
+    PlainText, Scope, SpecialId, SpecialTokens, Stack,
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch};
 
@@ -331,6 +331,14 @@ impl PlainText<Scratch> for GrammarAutomaton {
 
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         self.inner.classes.get(class)
+    }
+
+    fn tells_free_text(&self) -> bool {
+        true
+    }
+
+    fn free_text(&self, cursor: Cursor, scratch: &mut Scratch) -> Option<FreeText> {
+        scratch.caches().free_text(cursor.0, &self.inner)
     }
 }
 

@@ -20,27 +20,25 @@ impl Caches {
     pub(crate) fn place(&mut self, config: u32, inner: &Inner) -> Place {
         let mut fronts: Vec<u32> = Vec::new();
         let mut begun: Vec<String> = Vec::new();
-        let mut is_between = self.configs[config as usize].fresh != 0;
-        for thread in self.configs[config as usize].threads.clone() {
+        let mut is_between = self.configs[config].fresh != 0;
+        for thread in self.configs.threads(config).to_vec() {
             fronts.push(thread.front);
             let terminals: Vec<u32> = match self.json_of(thread.place) {
                 Some((terminal, _)) => vec![*terminal],
                 None => {
-                    let front = &self.fronts[thread.front as usize];
-                    // What is only about to begin.
-                    if thread.place == front.start || thread.place == front.bare {
-                        is_between = true;
-                        continue;
-                    }
                     let members = self.lexes[thread.place as usize].members.iter();
-                    members
-                        .map(|&state| inner.lexer.terminal[state as usize])
-                        .collect()
+                    let lexer = &inner.lexer;
+                    let all = members.map(|&state| (state, lexer.terminal[state as usize]));
+                    // Some are only about to begin.
+                    let (starting, begun): (Vec<_>, Vec<_>) = all
+                        .partition(|&(state, terminal)| state == lexer.starts[terminal as usize]);
+                    is_between |= !starting.is_empty();
+                    begun.into_iter().map(|(_, terminal)| terminal).collect()
                 }
             };
             begun.extend(terminals.into_iter().map(|terminal| inner.shown(terminal)));
         }
-        fronts.push(self.configs[config as usize].fresh);
+        fronts.push(self.configs[config].fresh);
         begun.sort_unstable();
         begun.dedup();
         begun.truncate(MAX_LISTED);
@@ -71,7 +69,7 @@ impl Caches {
     /// The lexemes that may come or go on at a configuration.
     pub(crate) fn expected(&mut self, config: u32, inner: &Inner) -> Vec<String> {
         let mut terminals: Vec<u32> = Vec::new();
-        for thread in &self.configs[config as usize].threads {
+        for thread in self.configs.threads(config) {
             match self.json_of(thread.place) {
                 Some((terminal, _)) => terminals.push(*terminal),
                 None => {

@@ -9,15 +9,15 @@ use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
 use crate::cfg::Matter;
+use crate::configs::{Configs, Step, UNKNOWN};
+pub(crate) use crate::configs::{Life, Thread};
 use crate::machine::Inner;
 use crate::stack::{Closing, Nodes};
-use crate::state::{NodeRef, Saved};
+use crate::state::NodeRef;
 use crate::text::Reading;
 
-/// Not known yet.
-const UNKNOWN: u32 = u32::MAX;
 /// Marks the number of a place in JSON.
-const JSON: u32 = 1 << 31;
+pub(crate) const JSON: u32 = 1 << 31;
 
 /// A set of states of terminals that have read the same text.
 #[derive(Debug)]
@@ -28,6 +28,11 @@ pub(crate) struct Lex {
     pub(crate) accepts: Box<[u32]>,
     /// Those of them that end here whatever comes.
     pub(crate) lazy: Box<[u32]>,
+    /// The number of the terminals that end here: of the lazy ones, if there are any. 0 for
+    /// none.
+    pub(crate) ends: u32,
+    /// The same without the states from which no byte leads on; 0 if there are no others.
+    pub(crate) open: u32,
     row: Box<[u32]>,
 }
 
@@ -47,42 +52,6 @@ pub(crate) struct Front {
     pub(crate) specials: Box<[u32]>,
 }
 
-/// Stacks with a lexeme that has begun on top of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Thread {
-    /// A [`Lex`], or a place in JSON.
-    pub(crate) place: u32,
-    pub(crate) front: u32,
-}
-
-/// All that a text can have become.
-#[derive(Debug)]
-pub(crate) struct Config {
-    pub(crate) threads: Box<[Thread]>,
-    /// The stacks between lexemes that stand here; 0 if none do.
-    pub(crate) fresh: u32,
-    /// Under greedy lexing: the stacks if the lexeme ends here.
-    ended: u32,
-    /// The least height of a node that was looked at for that.
-    pub(crate) ended_least: u32,
-    /// Under greedy lexing: whether a completion was found.
-    pub(crate) life: Life,
-    /// The least height of a node that was looked at for that.
-    pub(crate) life_least: u32,
-    /// By class: where it leads, and the least height of a node that was looked at.
-    row: Box<[(u32, u32)]>,
-    pub(crate) saved: Option<Arc<Saved>>,
-}
-
-/// Whether a configuration can be finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
-    Unknown,
-    Live,
-    /// No way to the end was found.
-    Stuck,
-}
-
 #[derive(Default)]
 pub(crate) struct Caches {
     pub(crate) nodes: Nodes,
@@ -90,12 +59,13 @@ pub(crate) struct Caches {
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
     pub(crate) fronts: Vec<Front>,
     front_ids: HashMap<Box<[u32]>, u32, FixedState>,
-    pub(crate) configs: Vec<Config>,
-    config_ids: HashMap<(Box<[Thread]>, u32), u32, FixedState>,
-    /// Stacks behind a lexeme of a thread, with the least height that was looked at.
-    shifted: HashMap<(u32, u32), (u32, u32), FixedState>,
+    pub(crate) configs: Configs,
+    /// Terminals that end at the same places, by number.
+    end_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// Stacks behind the terminals of such a number on top of a front.
+    shifted: HashMap<(u32, u32), Step, FixedState>,
     /// The least height that the step that is being computed has looked at.
-    looked: u32,
+    pub(crate) looked: u32,
     /// The least height that a walk has looked at.
     pub(crate) least: u32,
     /// The height of the stacks with which the walk began.
@@ -106,6 +76,9 @@ pub(crate) struct Caches {
     closing: Closing,
     /// What is known of texts, by configuration.
     pub(crate) readings: HashMap<u32, Reading, FixedState>,
+    /// By the places of threads: the characters that lead back to a configuration that the
+    /// topmost level tells of.
+    pub(crate) loops: HashMap<Box<[u32]>, ClassId, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
     /// Saved nodes by their address, and by number; the former are kept alive here.
@@ -127,14 +100,22 @@ impl Caches {
 
     /// Forgets everything.
     pub(crate) fn reset(&mut self) {
-        *self = Caches::default();
+        let mut configs = std::mem::take(&mut self.configs);
+        configs.clear();
+        *self = Caches {
+            configs,
+            ..Caches::default()
+        };
         // Numbers 0 stand for nothing.
         self.lexes.push(Lex {
             members: Box::default(),
             accepts: Box::default(),
             lazy: Box::default(),
+            ends: 0,
+            open: 0,
             row: Box::default(),
         });
+        self.end_ids.insert(Box::default(), 0);
         self.lex_ids.insert(Box::default(), 0);
         self.fronts.push(Front {
             nodes: Box::default(),
@@ -145,28 +126,7 @@ impl Caches {
             specials: Box::default(),
         });
         self.front_ids.insert(Box::default(), 0);
-        self.add_config(Vec::new(), 0);
-    }
-
-    fn add_config(&mut self, threads: Vec<Thread>, fresh: u32) -> u32 {
-        let key = (threads.into_boxed_slice(), fresh);
-        if let Some(&id) = self.config_ids.get(&key) {
-            return id;
-        }
-        let id = self.configs.len() as u32;
-        self.bytes += 200 + 16 * key.0.len();
-        self.configs.push(Config {
-            threads: key.0.clone(),
-            fresh,
-            ended: UNKNOWN,
-            ended_least: u32::MAX,
-            life: Life::Unknown,
-            life_least: u32::MAX,
-            row: Box::default(),
-            saved: None,
-        });
-        self.config_ids.insert(key, id);
-        id
+        self.configs.intern(&[], 0, &mut self.bytes);
     }
 
     pub(crate) fn lex(&mut self, mut members: Vec<u32>, inner: &Inner) -> u32 {
@@ -184,16 +144,27 @@ impl Caches {
         accepts.sort_unstable();
         accepts.dedup();
         let is_lazy = |terminal: &&u32| inner.cfg.terminals[**terminal as usize].is_lazy;
-        let lazy = accepts.iter().filter(is_lazy).copied().collect();
+        let lazy: Box<[u32]> = accepts.iter().filter(is_lazy).copied().collect();
+        let ending = if lazy.is_empty() { &*accepts } else { &*lazy };
+        let count = self.end_ids.len() as u32;
+        let ends = *self.end_ids.entry(ending.into()).or_insert(count);
         let id = self.lexes.len() as u32;
         self.bytes += 150 + 8 * members.len();
         self.lexes.push(Lex {
             members: members.clone(),
             accepts: accepts.into(),
             lazy,
+            ends,
+            open: id,
             row: Box::default(),
         });
+        let is_open = |state: &&u32| !lexer.is_final[**state as usize];
+        let open: Vec<u32> = members.iter().filter(is_open).copied().collect();
+        let are_open = open.len() == members.len();
         self.lex_ids.insert(members, id);
+        if !are_open {
+            self.lexes[id as usize].open = self.lex(open, inner);
+        }
         id
     }
 
@@ -281,7 +252,13 @@ impl Caches {
         self.intern(threads, front)
     }
 
-    fn begin_lexemes(&mut self, front: u32, skips: bool, out: &mut Vec<Thread>, inner: &Inner) {
+    pub(crate) fn begin_lexemes(
+        &mut self,
+        front: u32,
+        skips: bool,
+        out: &mut Vec<Thread>,
+        inner: &Inner,
+    ) {
         let own = &self.fronts[front as usize];
         let place = if skips { own.start } else { own.bare };
         if place != 0 {
@@ -314,10 +291,10 @@ impl Caches {
     pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
         threads.sort_unstable();
         threads.dedup();
-        self.add_config(threads, fresh)
+        self.configs.intern(&threads, fresh, &mut self.bytes)
     }
 
-    fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
+    pub(crate) fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
         if let Some(&next) = self.json_next.get(&(place, byte)) {
             return next;
         }
@@ -340,7 +317,7 @@ impl Caches {
         next
     }
 
-    fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
+    pub(crate) fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
         let (terminal, state) = &self.json[(place & !JSON) as usize];
         match &inner.cfg.terminals[*terminal as usize].matter {
             Matter::Json(automaton) if automaton.is_accepting(state) => Some(*terminal),
@@ -367,32 +344,29 @@ impl Caches {
     #[inline]
     pub(crate) fn raw_step(&mut self, config: u32, byte: u8, inner: &Inner) -> u32 {
         let class = inner.lexer.classes[usize::from(byte)];
-        match self.configs[config as usize].row.get(usize::from(class)) {
-            Some(&(next, looked)) if next != UNKNOWN => {
-                self.least = self.least.min(looked);
-                next
-            }
-            _ => self.long_step(config, byte, class, inner),
-        }
+        let known = self.configs.known(config, class, inner.lexer.width());
+        let step = match known {
+            Some(step) => step,
+            None => self.long_step(config, byte, class, inner),
+        };
+        self.least = self.least.min(step.looked);
+        step.to
     }
 
     /// A step that is not known.
     #[inline(never)]
-    fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        self.looked = u32::MAX;
-        let next = match inner.cfg.is_greedy {
+    fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> Step {
+        let before = std::mem::replace(&mut self.looked, u32::MAX);
+        let to = match inner.cfg.is_greedy {
             true => self.step_greedy(config, byte, class, inner),
             false => self.step_splits(config, byte, class, inner),
         };
-        let looked = std::mem::replace(&mut self.looked, u32::MAX);
-        self.least = self.least.min(looked);
-        let row = &mut self.configs[config as usize].row;
-        if row.is_empty() {
-            *row = vec![(UNKNOWN, u32::MAX); inner.lexer.width()].into();
-            self.bytes += 8 * inner.lexer.width();
-        }
-        row[usize::from(class)] = (next, looked);
-        next
+        let looked = std::mem::replace(&mut self.looked, before);
+        let step = Step { to, looked };
+        let width = inner.lexer.width();
+        self.configs
+            .keep(config, class, width, step, &mut self.bytes);
+        step
     }
 
     /// Puts a terminal on each stack of a front that takes it.
@@ -423,7 +397,7 @@ impl Caches {
     }
 
     /// The stacks behind the lexemes that end in some places of one front.
-    fn behind(&mut self, ends: &[(u32, u32)], inner: &Inner) -> u32 {
+    pub(crate) fn behind(&mut self, ends: &[(u32, u32)], inner: &Inner) -> u32 {
         let mut closing = std::mem::take(&mut self.closing);
         closing.clear();
         for &(front, terminal) in ends {
@@ -434,73 +408,37 @@ impl Caches {
         front
     }
 
-    fn step_splits(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        let mut threads = Vec::new();
-        let mut ends: Vec<(u32, u32)> = Vec::new();
-        let mut only = None;
-        for at in 0..self.configs[config as usize].threads.len() {
-            let Thread { place, front } = self.configs[config as usize].threads[at];
-            if place & JSON != 0 {
-                let next = self.json_step(place, byte, inner);
-                if next != 0 {
-                    threads.push(Thread { place: next, front });
-                    ends.extend(
-                        self.json_accepts(next, inner)
-                            .map(|terminal| (front, terminal)),
-                    );
-                    only = Some((0, 0));
-                }
-                continue;
-            }
-            let next = self.lex_step(place, class, inner);
-            if next == 0 {
-                continue;
-            }
-            let lex = &self.lexes[next as usize];
-            let terminals = match lex.lazy.is_empty() {
-                true => {
-                    threads.push(Thread { place: next, front });
-                    &lex.accepts
-                }
-                // It ends here, and nothing else that began with it goes on.
-                false => &lex.lazy,
-            };
-            if !terminals.is_empty() {
-                only = match only {
-                    None => Some((next, front)),
-                    Some(_) => Some((0, 0)),
+    /// The same behind all terminals that end at a [`Lex`], or all lazy ones if there are any.
+    pub(crate) fn behind_lex(&mut self, lex: u32, front: u32, inner: &Inner) -> u32 {
+        let own = &self.lexes[lex as usize];
+        let key = (own.ends, front);
+        let step = match self.shifted.get(&key) {
+            Some(&step) => step,
+            None => {
+                let terminals = match own.lazy.is_empty() {
+                    true => &own.accepts,
+                    false => &own.lazy,
                 };
-                ends.extend(terminals.iter().map(|&terminal| (front, terminal)));
+                let ends: Vec<(u32, u32)> = terminals.iter().map(|&t| (front, t)).collect();
+                let before = std::mem::replace(&mut self.looked, u32::MAX);
+                let to = self.behind(&ends, inner);
+                let looked = std::mem::replace(&mut self.looked, before);
+                let step = Step { to, looked };
+                self.shifted.insert(key, step);
+                self.bytes += 32;
+                step
             }
-        }
-        let fresh = match only {
-            Some((next, front)) if next != 0 => match self.shifted.get(&(next, front)) {
-                Some(&(fresh, least)) => {
-                    self.looked = self.looked.min(least);
-                    fresh
-                }
-                None => {
-                    let before = std::mem::replace(&mut self.looked, u32::MAX);
-                    let fresh = self.behind(&ends, inner);
-                    self.shifted.insert((next, front), (fresh, self.looked));
-                    self.bytes += 32;
-                    self.looked = self.looked.min(before);
-                    fresh
-                }
-            },
-            _ if ends.is_empty() => 0,
-            _ => self.behind(&ends, inner),
         };
-        if fresh != 0 {
-            self.begin_lexemes(fresh, true, &mut threads, inner);
-        }
-        self.intern(threads, fresh)
+        self.looked = self.looked.min(step.looked);
+        step.to
     }
 
-    /// Lexemes that have begun go on.
-    fn go_on(&mut self, threads: &[Thread], byte: u8, class: u8, inner: &Inner) -> u32 {
+    /// Lexemes that have begun go on. Where none of them can go on further, they end: what
+    /// comes next is looked up in fewer levels then.
+    fn go_on(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
         let mut next_threads = Vec::new();
-        for &Thread { place, front } in threads {
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
                 let next = self.json_step(place, byte, inner);
                 if next != 0 {
@@ -513,20 +451,26 @@ impl Caches {
                 continue;
             }
             if !self.lexes[next as usize].lazy.is_empty() {
-                let lazy = self.lexes[next as usize].lazy.clone();
-                let ends: Vec<(u32, u32)> =
-                    lazy.iter().map(|&terminal| (front, terminal)).collect();
-                let fresh = self.behind(&ends, inner);
+                let fresh = self.behind_lex(next, front, inner);
                 return self.between(fresh, inner);
             }
             next_threads.push(Thread { place: next, front });
         }
-        self.intern(next_threads, 0)
+        let are_over = next_threads
+            .iter()
+            .all(|thread| thread.place & JSON == 0 && self.lexes[thread.place as usize].open == 0);
+        let next = self.intern(next_threads, 0);
+        if next == 0 || !are_over {
+            return next;
+        }
+        match self.ended(next, inner) {
+            0 => next,
+            front => self.between(front, inner),
+        }
     }
 
     fn step_greedy(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> u32 {
-        let threads = self.configs[config as usize].threads.clone();
-        let next = self.go_on(&threads, byte, class, inner);
+        let next = self.go_on(config, byte, class, inner);
         if next != 0 {
             return next;
         }
@@ -534,20 +478,43 @@ impl Caches {
         if front == 0 {
             return 0;
         }
-        let mut threads = Vec::new();
-        self.begin_lexemes(front, true, &mut threads, inner);
-        self.go_on(&threads, byte, class, inner)
+        // The same wherever a lexeme ends with these stacks.
+        let between = self.between(front, inner);
+        let known = self.configs.known(between, class, inner.lexer.width());
+        let step = match known {
+            Some(step) => step,
+            None => self.long_step(between, byte, class, inner),
+        };
+        self.looked = self.looked.min(step.looked);
+        step.to
     }
 
     /// Under greedy lexing: the stacks if the lexeme ends here; 0 if none can.
     pub(crate) fn ended(&mut self, config: u32, inner: &Inner) -> u32 {
-        let own = &self.configs[config as usize];
+        let own = &self.configs[config];
         if own.ended != UNKNOWN {
             self.looked = self.looked.min(own.ended_least);
             return own.ended;
         }
+        let before = std::mem::replace(&mut self.looked, u32::MAX);
+        let front = match *self.configs.threads(config) {
+            [Thread { place, front }] if place & JSON == 0 => {
+                match self.lexes[place as usize].ends {
+                    0 => 0,
+                    _ => self.behind_lex(place, front, inner),
+                }
+            }
+            _ => self.ended_of_many(config, inner),
+        };
+        self.configs[config].ended = front;
+        self.configs[config].ended_least = self.looked;
+        self.looked = self.looked.min(before);
+        front
+    }
+
+    fn ended_of_many(&mut self, config: u32, inner: &Inner) -> u32 {
         let mut ends = Vec::new();
-        for &Thread { place, front } in &own.threads {
+        for &Thread { place, front } in self.configs.threads(config) {
             if place & JSON != 0 {
                 ends.extend(
                     self.json_accepts(place, inner)
@@ -558,21 +525,15 @@ impl Caches {
                 ends.extend(accepts.map(|&terminal| (front, terminal)));
             }
         }
-        let before = std::mem::replace(&mut self.looked, u32::MAX);
-        let front = if ends.is_empty() {
-            0
-        } else {
-            self.behind(&ends, inner)
-        };
-        self.configs[config as usize].ended = front;
-        self.configs[config as usize].ended_least = self.looked;
-        self.looked = self.looked.min(before);
-        front
+        if ends.is_empty() {
+            return 0;
+        }
+        self.behind(&ends, inner)
     }
 
     /// The stacks that stand between lexemes if nothing more comes; 0 if none do.
     pub(crate) fn standing(&mut self, config: u32, inner: &Inner) -> u32 {
-        match self.configs[config as usize].fresh {
+        match self.configs[config].fresh {
             0 if inner.cfg.is_greedy => self.ended(config, inner),
             fresh => fresh,
         }

@@ -79,10 +79,10 @@ impl Caches {
     }
 
     fn keep(&mut self, id: u32, saved: &Arc<Saved>) {
-        if self.configs[id as usize].saved.is_none() {
+        if self.configs[id].saved.is_none() {
             self.bytes += 200;
             self.config_of.insert(Arc::as_ptr(saved) as usize, id);
-            self.configs[id as usize].saved = Some(saved.clone());
+            self.configs[id].saved = Some(saved.clone());
         }
     }
 
@@ -158,7 +158,7 @@ impl Caches {
 
     /// A configuration that stands alone.
     pub(crate) fn save(&mut self, config: u32, inner: &Inner) -> Arc<Saved> {
-        if let Some(saved) = &self.configs[config as usize].saved {
+        if let Some(saved) = &self.configs[config].saved {
             return saved.clone();
         }
         let standing = self.standing(config, inner);
@@ -175,8 +175,8 @@ impl Caches {
             .collect();
         specials.sort_unstable();
         specials.dedup();
-        let own = &self.configs[config as usize];
-        let (own_threads, own_fresh) = (own.threads.clone(), own.fresh);
+        let own_fresh = self.configs[config].fresh;
+        let own_threads = self.configs.threads(config).to_vec();
         let mut numbers: Vec<u32> = own_threads.iter().map(|thread| thread.front).collect();
         numbers.extend(Some(own_fresh).filter(|&fresh| fresh != 0));
         numbers.sort_unstable();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
 use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
 
 use crate::{Error, ErrorKind};
@@ -50,8 +51,30 @@ impl Table {
         self.accepting[self.start as usize]
     }
 
+    /// One text, which is not empty.
+    fn of_text(text: &str, limits: TableLimits) -> Result<Table, Error> {
+        if text.len() >= limits.states {
+            return Err(limits.over());
+        }
+        let mut table = Table::nothing();
+        for (&byte, to) in text.as_bytes().iter().zip(2..) {
+            let mut row = DEAD;
+            row[usize::from(byte)] = to;
+            table.next.push(row);
+            table.accepting.push(false);
+        }
+        table.next.push(DEAD);
+        table.accepting.push(true);
+        table.start = 1;
+        Ok(table)
+    }
+
     /// What a regular expression takes.
     pub(crate) fn of_pattern(pattern: &str, limits: TableLimits) -> Result<Table, Error> {
+        // Most terminals are keywords and operators.
+        if let Some(text) = literal(pattern) {
+            return Table::of_text(&text, limits);
+        }
         let config = fsm_index::Config {
             max_states: limits.states,
             max_nfa_states: limits.work / 8,
@@ -183,7 +206,7 @@ impl Table {
         class[0] = 2;
         let mut count = 0;
         loop {
-            let mut ids: HashMap<(u32, Vec<u32>), u32> = HashMap::new();
+            let mut ids: HashMap<(u32, Vec<u32>), u32, FixedState> = HashMap::default();
             let mut refined = Vec::with_capacity(states);
             for state in 0..states {
                 let row = self.next[state]
@@ -215,6 +238,29 @@ impl Table {
     }
 }
 
+/// The text that a regular expression is, if it is one and not empty.
+fn literal(pattern: &str) -> Option<String> {
+    // `Re::write` puts patterns into groups.
+    let mut inner = pattern;
+    while let Some(group) = inner.strip_prefix("(?:").and_then(|p| p.strip_suffix(')')) {
+        inner = group;
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(
+                chars
+                    .next()
+                    .filter(|&c| regex_syntax::is_escapeable_character(c))?,
+            ),
+            _ if regex_syntax::is_meta_character(c) => return None,
+            _ => text.push(c),
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
 /// The automaton of whatever steps a function takes, trimmed.
 fn explore<S: Clone + Eq + std::hash::Hash>(
     start: S,
@@ -223,7 +269,7 @@ fn explore<S: Clone + Eq + std::hash::Hash>(
     accepting: impl Fn(&S) -> bool,
 ) -> Result<Table, Error> {
     let mut table = Table::nothing();
-    let mut ids: HashMap<S, u32> = HashMap::from([(start.clone(), 1)]);
+    let mut ids: HashMap<S, u32, FixedState> = HashMap::from_iter([(start.clone(), 1)]);
     let mut order = vec![start];
     let mut at = 0;
     while at < order.len() {

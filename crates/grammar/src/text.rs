@@ -207,23 +207,39 @@ impl Caches {
 
     fn read_loop(&mut self, config: u32, inner: &Inner) -> Reading {
         let top = self.height(config);
+        let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
+        // What leads back is a matter of the lexemes alone, if the stacks stay as they are.
+        let places = self.configs.threads(config).iter();
+        let places: Box<[u32]> = places.map(|thread| thread.place).collect();
+        let is_known = (is_steady || inner.cfg.is_greedy) && !inner.checks_live;
+        if is_known && let Some(&class) = self.loops.get(&places) {
+            let on_top = true;
+            return Reading::Loop { class, on_top };
+        }
         let mut looked = u32::MAX;
         let ranges = Finder::class(config, config, |at, byte| {
             self.least = u32::MAX;
             let next = self.step(at, byte, inner);
-            // What leads elsewhere at once is no part of the loop.
-            if next == config || byte >= 0x80 {
+            // What leads elsewhere at once, or nowhere, is no part of the loop. What leads back
+            // ends the same lexemes as before, if it ends no others.
+            let counts = match next == config {
+                true => !is_steady || self.ends_others(at, byte, inner),
+                false => byte >= 0x80 && next != 0,
+            };
+            if counts {
                 looked = looked.min(self.least);
             }
             (next != 0).then_some(next)
         });
-        match inner.classes.id(ranges) {
-            Some(class) => Reading::Loop {
-                class,
-                on_top: looked >= top,
-            },
-            None => Reading::Other,
+        let on_top = looked >= top;
+        let Some(class) = inner.classes.id(ranges) else {
+            return Reading::Other;
+        };
+        if is_known && on_top {
+            self.bytes += 40 + 4 * places.len();
+            self.loops.insert(places, class);
         }
+        Reading::Loop { class, on_top }
     }
 
     /// The first characters of a name that could still be a keyword, say.
@@ -243,11 +259,11 @@ impl Caches {
     }
 
     /// Any text of a class may come where a lexeme that has begun, or may begin, takes it.
-    fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
+    pub(crate) fn free_text(&mut self, config: u32, inner: &Inner) -> Option<FreeText> {
         if inner.proof.has_lazy {
             return None;
         }
-        let threads = self.configs[config as usize].threads.clone();
+        let threads = self.configs.threads(config).to_vec();
         let mut best: Option<(usize, ClassId)> = None;
         for &Thread { place, front } in &threads {
             if self.json_of(place).is_some() {

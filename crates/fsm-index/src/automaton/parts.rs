@@ -3,7 +3,8 @@
 use crate::SpecialId;
 
 use super::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Exception, Horizon, Lexicon, ReadText, TextAt,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Exception, FreeText, Horizon, Lexicon, ReadText,
+    TextAt,
 };
 
 /// What the engine asks of an automaton's parts.
@@ -61,6 +62,14 @@ pub(crate) trait Parts: ByteAutomaton {
     fn text_cursor(&self, cursor: Cursor, at: TextAt, scratch: &mut Self::Scratch) -> Cursor {
         self.plain_text()
             .map_or(cursor, |text| text.cursor_at(cursor, at, scratch))
+    }
+
+    fn tells_free_text(&self) -> bool {
+        self.plain_text().is_some_and(|text| text.tells_free_text())
+    }
+
+    fn free_text(&self, cursor: Cursor, scratch: &mut Self::Scratch) -> Option<FreeText> {
+        self.plain_text()?.free_text(cursor, scratch)
     }
 
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {

@@ -31,6 +31,19 @@ pub trait PlainText<X> {
         cursor
     }
 
+    /// Whether [`free_text`](Self::free_text) tells something: else walks do not ask.
+    fn tells_free_text(&self) -> bool {
+        false
+    }
+
+    /// Text that may come at `cursor` whatever it is, as
+    /// [`Description::Top`](crate::Description::Top) says it of the cursor where a walk begins.
+    /// It may look at no more than the topmost level of a stack. Walks ask on their way, where
+    /// much of the vocabulary lies ahead: behind a blank, say, where a name can begin.
+    fn free_text(&self, _cursor: Cursor, _scratch: &mut X) -> Option<FreeText> {
+        None
+    }
+
     /// Whether from every state between two characters acceptance is reached without some
     /// characters: `chars` are inclusive ranges of code points, ascending, without
     /// surrogates. A lazy index asks it about those that its vocabulary cannot spell; then

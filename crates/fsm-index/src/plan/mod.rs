@@ -421,9 +421,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
             ..
         } = work;
         let mut met = TokenSink::none(tokens, words, self.vocabulary.width(), self.sparse);
-        let trie = self.vocabulary.trie();
-        let hit = |token: u32, _| met.put(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, Area::all(trie), meter, hit);
+        let all = self.ground(Area::all(self.vocabulary.trie()));
+        let hit = |token| met.put(token);
+        let visited = walker.walk_tokens(self.automaton, cursor, scratch, all, meter, hit);
         work.meter.walked(visited)?;
         if let Some(text) = text {
             let class = self.automaton.text_class(text.class);

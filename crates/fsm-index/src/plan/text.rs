@@ -52,9 +52,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                 cut.put_rest(rest, from, to, words.as_mut_slice());
             }
         }
-        let others = cut.others(self.vocabulary.trie());
-        let hit = |token, _| words.allow(token);
-        let visited = walker.walk(self.automaton, cursor, scratch, others, meter, hit);
+        let others = self.ground(cut.others(self.vocabulary.trie()));
+        let hit = |token| words.allow(token);
+        let visited = walker.walk_tokens(self.automaton, cursor, scratch, others, meter, hit);
         work.meter.walked(visited)?;
         Ok(true)
     }
@@ -153,13 +153,14 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                         scratch, walker, ..
                     } = work;
                     let trie = cut.rests();
+                    let ground = self.ground(Area::all(trie));
                     let first = open.node as usize;
                     let lead = open.path.iter().copied().chain([trie.nodes()[first].byte]);
                     let behind = walker.lead(self.automaton, cursor, scratch, lead);
                     if !behind.is_dead() {
                         let hit = |rest| rests.push(rest);
                         visited +=
-                            walker.walk_below(self.automaton, behind, scratch, trie, first, hit);
+                            walker.walk_below(self.automaton, behind, scratch, ground, first, hit);
                     }
                 }
                 work.meter.walked(visited)?;
@@ -173,9 +174,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     walker,
                     ..
                 } = work;
-                let all = Area::all(cut.rests());
-                let hit = |rest, _| rests.push(rest);
-                let visited = walker.walk(self.automaton, cursor, scratch, all, meter, hit);
+                let all = self.ground(Area::all(cut.rests()));
+                let hit = |rest| rests.push(rest);
+                let visited = walker.walk_tokens(self.automaton, cursor, scratch, all, meter, hit);
                 work.meter.walked(visited)?;
                 rests
             }

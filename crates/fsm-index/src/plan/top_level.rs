@@ -95,7 +95,8 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         let node = open.node as usize;
         let changes = &mut work.changes;
         let hit = |token| put(token, changes);
-        walker.walk_below(self.automaton, cursor, scratch, trie, node, hit);
+        let ground = self.ground(Area::all(trie));
+        walker.walk_below(self.automaton, cursor, scratch, ground, node, hit);
     }
 
     /// The part at `cursor`, which is not known to this index yet: another one

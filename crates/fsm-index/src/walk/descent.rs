@@ -59,6 +59,8 @@ pub(crate) struct Descent<'a> {
     skips: Skips<'a>,
     /// That of the current level.
     pub(crate) depth: usize,
+    /// That of the first.
+    top: usize,
     /// The nodes that were passed so far.
     pub(crate) visited: u64,
     /// At so many nodes it is asked again whether to go on.
@@ -74,15 +76,27 @@ impl<'a> Descent<'a> {
         root: Level,
         skip: &'a [(u32, u32)],
     ) -> Descent<'a> {
+        Descent::below(0, trie, levels, root, skip)
+    }
+
+    /// From the level of the children of a node on, which is in this depth.
+    pub(crate) fn below(
+        top: usize,
+        trie: &'a Trie,
+        levels: &'a mut Levels,
+        first: Level,
+        skip: &'a [(u32, u32)],
+    ) -> Descent<'a> {
         let depths = levels.0.len().max(trie.max_depth() + 1);
-        levels.0.resize(depths, root);
-        levels.0[0] = root;
+        levels.0.resize(depths, first);
+        levels.0[top] = first;
         Descent {
             trie,
             siblings: trie.siblings(),
             levels: &mut levels.0,
             skips: Skips::new(skip),
-            depth: 0,
+            depth: top,
+            top,
             visited: 0,
             ask_at: ASK_EVERY,
         }
@@ -145,7 +159,7 @@ impl<'a> Descent<'a> {
     /// Goes back to the level above, if there is one.
     #[inline]
     pub(crate) fn go_up(&mut self) -> bool {
-        let goes = self.depth > 0;
+        let goes = self.depth > self.top;
         self.depth -= usize::from(goes);
         goes
     }

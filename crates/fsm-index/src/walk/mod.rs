@@ -1,6 +1,7 @@
 //! Walks over the trie of a vocabulary.
 
 mod descent;
+mod free_below;
 mod free_subtrees;
 mod step_memo;
 mod text_table;

@@ -2,6 +2,7 @@
 //! meet is text, which a [`ReadText`](crate::ReadText) reads without cursors.
 
 use super::descent::{Descent, Level};
+use super::free_below::ClassKinds;
 use super::free_subtrees::{Free, FreeChildren};
 use super::text_table::{PlaceId, Read, Text, TextTable};
 use super::walker::{Walker, fresh};
@@ -12,7 +13,7 @@ use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN};
 use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
 
 /// To fewer children each step is taken.
-const WORTH_ASKING: usize = 2;
+pub(super) const WORTH_ASKING: usize = 2;
 
 /// Where a walk goes.
 #[derive(Clone, Copy)]
@@ -45,6 +46,11 @@ impl Language {
         }
     }
 
+    /// The bytes of plain text.
+    pub(super) fn plain(&self) -> &ByteSet {
+        &self.plain
+    }
+
     /// The kinds of which a class has all characters, that with which texts end aside: it is
     /// no character of a text.
     pub(crate) fn kinds(&self, class: &[(u32, u32)]) -> Kinds {
@@ -58,14 +64,14 @@ const MANY_CHILDREN: u32 = 8;
 impl<'a> Ground<'a> {
     /// Whether so much is below a node that it pays to ask which text is free there.
     #[inline]
-    fn has_much_below(&self, child: Child) -> bool {
+    pub(super) fn has_much_below(&self, child: Child) -> bool {
         child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
             let node = &self.area.trie.nodes()[child.node as usize];
             node.end - child.node > self.much
         }
     }
 
-    fn below(&self) -> &'a AllBelow {
+    pub(super) fn below(&self) -> &'a AllBelow {
         self.area.trie.below()
     }
 }
@@ -94,6 +100,8 @@ impl Walker {
         let horizon = trie.horizon();
         let language = ground.language;
         let kinds = |class| language.kinds(automaton.text_class(class));
+        let asks = automaton.tells_free_text();
+        let mut classes = ClassKinds::default();
         let mut open = Vec::new();
         let mut text = Text::at(automaton, start, 0, horizon, scratch, readings);
         let mut root = Level::of(trie.siblings().of(None)).with(ground.free);
@@ -166,6 +174,15 @@ impl Walker {
                         level = level.with(text.ask(text.start, depth + 1, kinds, readings));
                     }
                 }
+            }
+            if asks
+                && text.is_none()
+                && ground.has_much_below(child)
+                && free.is_none_or(|free| !free.applies(|| cursor == start))
+                && let Some(more) = automaton.free_text(cursor, scratch)
+            {
+                let kinds = classes.kinds(more.class, kinds);
+                level = level.with(Some(Free::on_the_way(kinds, more, depth + 1)));
             }
             let is_worth = children.len() >= WORTH_ASKING;
             next.put(depth + 1, is_worth, || {

@@ -4,6 +4,7 @@
 use super::descent::{Levels, Skips};
 use super::step_memo::StepMemo;
 use super::text_table::TextTable;
+use super::top_level::Ground;
 use crate::automaton::Parts;
 use crate::budget::{ASK_EVERY, Meter};
 use crate::rows::Bits;
@@ -94,6 +95,28 @@ impl Walker {
         self.go_down(automaton, scratch, area, None, meter, hit)
     }
 
+    /// As [`Walker::walk`], where cursors do not matter: subtrees whose text is free are taken
+    /// as a whole if the automaton tells of them.
+    pub(crate) fn walk_tokens<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        start: Cursor,
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        meter: &mut Meter,
+        mut hit: impl FnMut(u32),
+    ) -> u64 {
+        if !automaton.tells_free_text() {
+            let hit = |token, _| hit(token);
+            return self.walk(automaton, start, scratch, ground.area, meter, hit);
+        }
+        fresh(&mut self.path, ground.area.trie, start);
+        self.next.fresh(ground.area.trie).0[0] = automaton.next_bytes(start, scratch);
+        let visited = self.walk_free_below(automaton, scratch, ground, None, meter, &mut hit);
+        self.visited += visited;
+        visited
+    }
+
     /// The cursor behind some bytes.
     pub(crate) fn lead<A: ByteAutomaton>(
         &mut self,
@@ -107,17 +130,18 @@ impl Walker {
         })
     }
 
-    /// As [`Walker::walk`], in one subtree, of whose first node `cursor` is the one
-    /// behind its byte.
+    /// As [`Walker::walk`], in one subtree of a ground, of whose first node `cursor` is the
+    /// one behind its byte.
     pub(crate) fn walk_below<A: ByteAutomaton>(
         &mut self,
         automaton: &A,
         cursor: Cursor,
         scratch: &mut A::Scratch,
-        trie: &Trie,
+        ground: Ground<'_>,
         node: usize,
         mut hit: impl FnMut(u32),
     ) -> u64 {
+        let trie = ground.area.trie;
         let path = fresh(&mut self.path, trie, Cursor::DEAD);
         let next = self.next.fresh(trie);
         let first = &trie.nodes()[node];
@@ -129,6 +153,13 @@ impl Walker {
             hit(first.token);
         }
         self.visited += 1;
+        if first.end - node as u32 > ground.much && automaton.tells_free_text() {
+            let (top, mut meter) = (Some(node), Meter::default());
+            let visited =
+                self.walk_free_below(automaton, scratch, ground, top, &mut meter, &mut hit);
+            self.visited += visited;
+            return 1 + visited;
+        }
         let (all, top) = (Area::all(trie), Some(node));
         let hit = |token, _| hit(token);
         1 + self.go_down(automaton, scratch, all, top, &mut Meter::default(), hit)

@@ -1,0 +1,98 @@
+//! Walks below one node, where an automaton tells on the way which text is free.
+
+use super::descent::{Descent, Level};
+use super::free_subtrees::{Free, FreeChildren};
+use super::top_level::{Ground, WORTH_ASKING};
+use super::walker::Walker;
+use crate::automaton::Parts;
+use crate::budget::Meter;
+use crate::vocabulary::{Area, Kinds, NO_TOKEN};
+use crate::{ByteAutomaton, ClassId, Cursor};
+
+/// The kinds of the classes that one walk has met: few, and long to look through.
+#[derive(Default)]
+pub(super) struct ClassKinds(Vec<(ClassId, Kinds)>);
+
+impl ClassKinds {
+    pub(super) fn kinds(&mut self, class: ClassId, find: impl FnOnce(ClassId) -> Kinds) -> Kinds {
+        if let Some(known) = self.0.iter().find(|known| known.0 == class) {
+            return known.1;
+        }
+        let kinds = find(class);
+        self.0.push((class, kinds));
+        kinds
+    }
+}
+
+impl Walker {
+    /// What comes below a node, or in the whole trie for `None`, whose cursor and next bytes
+    /// are in their place: subtrees whose text is free are taken as a whole. How many nodes
+    /// were visited.
+    pub(super) fn walk_free_below<A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        node: Option<usize>,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> u64 {
+        let Area { trie, skip } = ground.area;
+        let Walker {
+            path,
+            next,
+            memo,
+            levels,
+            ..
+        } = self;
+        let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
+        let mut classes = ClassKinds::default();
+        let mut free_at = |cursor: Cursor, depth, scratch: &mut A::Scratch| {
+            let free = automaton.free_text(cursor, scratch)?;
+            let class = |class| ground.language.kinds(automaton.text_class(class));
+            let kinds = classes.kinds(free.class, class);
+            Some(Free::on_the_way(kinds, free, depth))
+        };
+        let children = trie.siblings().of(node);
+        let first = Level::of(children).with(free_at(path[top], top, scratch));
+        let mut descent = Descent::below(top, trie, levels, first, skip);
+        loop {
+            let depth = descent.depth;
+            let free = descent.level().free;
+            // Such text leads back to no beginning.
+            let free_children = free.map_or(FreeChildren::NONE, |free| {
+                free.among(ground.below(), || false)
+            });
+            let bytes = next.0[depth];
+            let met = descent.next(&free_children, |byte| bytes.has(byte), meter, hit);
+            let Some((child, byte)) = met else {
+                if !descent.go_up() {
+                    break;
+                }
+                continue;
+            };
+            let cursor = memo.step(automaton, path[depth], byte, scratch);
+            if cursor.is_dead() {
+                continue;
+            }
+            if child.token != NO_TOKEN {
+                hit(child.token);
+            }
+            let children = child.children();
+            if children.is_empty() {
+                continue;
+            }
+            path[depth + 1] = cursor;
+            let mut free = free.and_then(|free| free.behind(byte, ground.language.plain()));
+            if free.is_none() && ground.has_much_below(child) {
+                free = free_at(cursor, depth + 1, scratch);
+            }
+            let is_worth = children.len() >= WORTH_ASKING;
+            next.put(depth + 1, is_worth, || {
+                automaton.next_bytes(cursor, scratch)
+            });
+            descent.go_down(Level::of(children).with(free));
+        }
+        descent.visited
+    }
+}
