@@ -219,7 +219,8 @@ pub(crate) struct Frame {
     pub(crate) seen: u32,
     /// The number of the open member.
     pub(crate) member: u32,
-    /// In an array of different items: where in the text its item began.
+    /// In an array of different items: where in the text its item began; 0 in the outermost,
+    /// with whose items the text begins anew.
     pub(crate) start: u32,
 }
 

@@ -41,6 +41,8 @@ impl SchemaAutomaton {
         // array was opened or closed.
         if x.depth(stack) != x.depth(config.stack) {
             item = self.item_after(stack, item, x);
+        } else if is_kept(item) && byte == b',' && self.is_outermost(top, stack, x) {
+            item = EMPTY_TEXT;
         }
         let next = Config { top, stack, item };
         if is_kept(item) && !x.searching {
@@ -60,6 +62,12 @@ impl SchemaAutomaton {
             true => Some(self.forgotten(next, x).unwrap_or(next)),
             false => Some(next),
         }
+    }
+
+    /// Whether what comes next is an item of the outermost array whose items must differ.
+    fn is_outermost(&self, top: Top, stack: u32, x: &Scratch) -> bool {
+        let frame = x.peek(stack).frame;
+        matches!(top, Top::Value { .. }) && frame.start == 0 && self.is_unique(&frame)
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
@@ -488,10 +496,11 @@ impl SchemaAutomaton {
                 (set != EMPTY_LIST).then_some((value, stack))
             }
             (Gap::AfterItem, b',') => {
-                let start = if is_kept(item) {
-                    x.text_length(item)
-                } else {
-                    0
+                // The text begins anew with an item of the outermost array.
+                let start = match x.frame(stack).frame.start {
+                    0 => 0,
+                    _ if is_kept(item) => x.text_length(item),
+                    _ => 0,
                 };
                 self.item(stack, start, self.space.after_separator, x)
             }
