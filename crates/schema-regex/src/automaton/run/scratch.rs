@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::automaton::machine::node::Span;
+use crate::automaton::run::object_steps::ObjectSteps;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
 use crate::hash::{Fx, FxMap, pair};
@@ -433,6 +434,9 @@ pub struct Scratch {
     pub(crate) usable: Vec<Option<Arc<Usable>>>,
     /// By stack.
     pub(crate) object_summaries: Vec<ObjectSummary>,
+    /// What objects that several threads read become, where that was asked: many texts lead to
+    /// the same.
+    pub(crate) objects: ObjectSteps,
     /// The upper part of a stack, while it is taken apart.
     pub(crate) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
@@ -472,6 +476,7 @@ impl Scratch {
             texts: Texts::new(),
             usable: Vec::new(),
             object_summaries: Vec::new(),
+            objects: ObjectSteps::default(),
             path: Vec::new(),
             fresh: FxMap::default(),
             item_choices: FxMap::default(),
@@ -514,7 +519,12 @@ impl Scratch {
 
     /// Forgets what grew too large.
     pub(crate) fn tidy(&mut self) {
-        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.nodes.len()
+        let objects = self.objects.len();
+        if self.configs.len()
+            + self.stacks.len()
+            + self.lists.len()
+            + self.texts.nodes.len()
+            + objects
             > MAX_KEPT
         {
             *self = Scratch::new();
