@@ -108,8 +108,7 @@ pub struct FreeText {
     pub chars: usize,
     /// Behind what it may come.
     pub behind: Behind,
-    /// Whether text of the class with more characters, from the cursor on, may not come;
-    /// then each is one byte.
+    /// Whether text of the class with more characters, from the cursor on, may not come.
     pub ends: bool,
 }
 

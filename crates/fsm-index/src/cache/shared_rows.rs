@@ -26,8 +26,8 @@ struct Shared {
     cuts: Mutex<HashMap<CharRanges, CutSlot>>,
     /// The tokens that have something in them, where that was asked for.
     having: Mutex<foldhash::HashMap<Having, Arc<[u32]>>>,
-    /// The bits of the tokens that have characters of some kinds alone and so many bytes
-    /// at most, where that was asked for.
+    /// The bits of the tokens that have characters of some kinds alone, so many at most, where
+    /// that was asked for.
     within: Mutex<Within>,
 }
 
@@ -53,7 +53,7 @@ impl SharedStats {
     }
 }
 
-/// Bits of tokens by the kinds of their characters and the most bytes.
+/// Bits of tokens by the kinds of their characters and how many they have at most.
 type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
 
 /// Of so many things it is remembered which tokens have them.
@@ -200,24 +200,24 @@ impl SharedRows {
         }
     }
 
-    /// The bits of the tokens that have characters of some kinds and no others, and so many
-    /// bytes at most, those with the bytes of another one aside. O(such tokens) where that
-    /// was not asked for lately.
-    pub(crate) fn within(&self, vocabulary: &Vocabulary, kinds: Kinds, bytes: usize) -> Arc<[u32]> {
+    /// The bits of the tokens that have characters of some kinds and no others, so many at most,
+    /// those with the bytes of another one aside. O(such tokens) where that was not asked for
+    /// lately.
+    pub(crate) fn within(&self, vocabulary: &Vocabulary, kinds: Kinds, chars: usize) -> Arc<[u32]> {
         let trie = vocabulary.trie();
-        let bytes = bytes.min(trie.max_depth());
-        if let Some(known) = whole(&self.0.within).get(&(kinds, bytes)) {
+        let chars = chars.min(trie.max_depth());
+        if let Some(known) = whole(&self.0.within).get(&(kinds, chars)) {
             return known.clone();
         }
         let mut bits = vec![0; vocabulary.width().div_ceil(32)];
-        let tokens = trie.by_kinds().within(kinds, bytes);
+        let tokens = trie.by_kinds().within(kinds, chars);
         tokens.for_each(|token| bits.allow(token));
         let bits: Arc<[u32]> = bits.into();
         let mut within = whole(&self.0.within);
         if within.len() >= MAX_WITHIN {
             within.clear();
         }
-        within.insert((kinds, bytes), bits.clone());
+        within.insert((kinds, chars), bits.clone());
         bits
     }
 }

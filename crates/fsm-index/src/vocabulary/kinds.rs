@@ -145,6 +145,11 @@ impl Kinds {
         }
     }
 
+    /// The same without beginnings of characters.
+    pub(crate) fn uncut(self) -> Kinds {
+        Kinds(self.0 & !CUT)
+    }
+
     pub(crate) fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -228,7 +233,8 @@ pub(crate) struct AllBelow {
     /// The kinds of the characters that end at a node or below it, by the number of a child
     /// as in [`Siblings`](super::trie::Siblings); of one inside a character also [`OTHER`].
     kinds: Box<[Kinds]>,
-    /// The bytes of the longest token at a node or below it, in the same order.
+    /// How many characters the longest token at a node or below it has, in the same order:
+    /// see [`chars`].
     longest: Box<[u16]>,
     /// By node, how many tokens come before it.
     before: Box<[u32]>,
@@ -242,18 +248,20 @@ impl AllBelow {
         let mut before = Vec::with_capacity(nodes.len());
         let mut tokens = 0;
         // The nodes on the way, and how much of their last character is open.
-        let mut way: Vec<(u32, Open)> = Vec::new();
+        let mut way: Vec<(u32, Open, u16)> = Vec::new();
         for (at, node) in (0..).zip(nodes) {
             way.truncate(usize::from(node.depth) - 1);
-            let (parent, open) = way.last().copied().unwrap_or((u32::MAX, Open::NOTHING));
+            let (parent, open, before_it) =
+                way.last().copied().unwrap_or((u32::MAX, Open::NOTHING, 0));
             let (kind, open) = open.step(node.byte);
+            let length = before_it + chars([node.byte]) as u16;
             let is_cut = node.token != NO_TOKEN && open != Open::NOTHING;
             let kinds = if is_cut { Kinds(kind.0 | CUT) } else { kind };
-            all[at as usize] = (kinds, node.depth);
+            all[at as usize] = (kinds, length);
             before.push(tokens);
             tokens += u32::from(node.token != NO_TOKEN);
             parents.push(parent);
-            way.push((at, open));
+            way.push((at, open, length));
         }
         for at in (0..nodes.len()).rev() {
             let (kinds, longest) = all[at];
@@ -283,7 +291,7 @@ impl AllBelow {
         &self.kinds
     }
 
-    /// The bytes of the longest token at a node or below it, in the same order.
+    /// How many characters the longest token at a node or below it has, in the same order.
     #[inline]
     pub(crate) fn longest(&self) -> &[u16] {
         &self.longest
@@ -305,10 +313,10 @@ impl AllBelow {
 pub(crate) struct ByKinds {
     /// One set after another, and where its tokens end.
     sets: Vec<(Kinds, u32)>,
-    /// Those of a set by their bytes.
+    /// Those of a set by their characters.
     tokens: Box<[u32]>,
-    /// How many bytes each has.
-    bytes: Box<[u16]>,
+    /// How many characters each has: see [`chars`].
+    chars: Box<[u16]>,
 }
 
 impl ByKinds {
@@ -316,17 +324,19 @@ impl ByKinds {
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
         let mut all: Vec<(u64, u16, u32)> = Vec::new();
         // Of the nodes on the way, with how much of their last character is open.
-        let mut way: Vec<(Kinds, Open)> = Vec::new();
+        let mut way: Vec<(Kinds, Open, u16)> = Vec::new();
         for node in nodes {
             way.truncate(usize::from(node.depth) - 1);
-            let (before, open) = way.last().copied().unwrap_or((Kinds(0), Open::NOTHING));
+            let (before, open, length) =
+                way.last().copied().unwrap_or((Kinds(0), Open::NOTHING, 0));
             let (kind, open) = open.step(node.byte);
+            let length = length + chars([node.byte]) as u16;
             let kinds = Kinds(before.0 | kind.0);
             if node.token != NO_TOKEN {
                 let cut = if open == Open::NOTHING { 0 } else { CUT };
-                all.push((kinds.0 | cut, node.depth, node.token));
+                all.push((kinds.0 | cut, length, node.token));
             }
-            way.push((kinds, open));
+            way.push((kinds, open, length));
         }
         all.sort_unstable();
         let mut sets: Vec<(Kinds, u32)> = Vec::new();
@@ -339,13 +349,12 @@ impl ByKinds {
         ByKinds {
             sets,
             tokens: all.iter().map(|(.., token)| *token).collect(),
-            bytes: all.iter().map(|(_, bytes, _)| *bytes).collect(),
+            chars: all.iter().map(|(_, chars, _)| *chars).collect(),
         }
     }
 
-    /// The tokens whose characters are of some kinds alone and that have so many bytes at
-    /// most.
-    pub(crate) fn within(&self, kinds: Kinds, bytes: usize) -> impl Iterator<Item = u32> {
+    /// The tokens whose characters are of some kinds alone, so many at most.
+    pub(crate) fn within(&self, kinds: Kinds, chars: usize) -> impl Iterator<Item = u32> {
         let mut from = 0;
         let sets = self.sets.iter().filter_map(move |&(set, end)| {
             let range = from as usize..end as usize;
@@ -353,8 +362,8 @@ impl ByKinds {
             if !set.are_within(kinds) {
                 return None;
             }
-            let lengths = &self.bytes[range.clone()];
-            let count = lengths.partition_point(|&length| usize::from(length) <= bytes);
+            let lengths = &self.chars[range.clone()];
+            let count = lengths.partition_point(|&length| usize::from(length) <= chars);
             Some(&self.tokens[range][..count])
         });
         sets.flatten().copied()
@@ -362,8 +371,15 @@ impl ByKinds {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens) + size_of_val(&*self.bytes)
+        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens) + size_of_val(&*self.chars)
     }
+}
+
+/// How many characters begin in some bytes of UTF-8.
+#[inline]
+pub(crate) fn chars(bytes: impl IntoIterator<Item = u8>) -> usize {
+    let begins = |byte: &u8| !matches!(byte, 0x80..=0xBF);
+    bytes.into_iter().filter(begins).count()
 }
 
 /// The bytes of a character that has begun.
@@ -452,6 +468,11 @@ mod tests {
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 9), [0, 1, 5]);
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 1), [5]);
         assert_eq!(within(crate::JSON_TEXT, 2), [0, 1, 2, 3, 5]);
+        assert_eq!(
+            within(crate::JSON_TEXT, 1),
+            [2, 3, 5],
+            "whatever their bytes"
+        );
         assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 4, 5], "not of all");
         assert!(within(&[], 9).is_empty());
     }

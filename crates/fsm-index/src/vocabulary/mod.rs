@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use cut::{CharRanges, Cut};
 pub(crate) use having::Having;
-pub(crate) use kinds::{AllBelow, Kinds};
+pub(crate) use kinds::{AllBelow, Kinds, chars};
 pub(crate) use spellable::{Spellable, segment_ends};
 pub use token_id::{SpecialId, TokenId};
 pub(crate) use trie::{Area, Child, NO_TOKEN, Siblings, Trie};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::free_subtrees::{Free, FreeChildren, Pass};
 use super::text_table::PlaceId;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::vocabulary::{Child, Siblings, Trie};
+use crate::vocabulary::{Child, Siblings, Trie, chars};
 
 /// Working memory of walks: levels by depth. What stands below the current one is of walks
 /// before.
@@ -162,6 +162,12 @@ impl<'a> Descent<'a> {
         let goes = self.depth > self.top;
         self.depth -= usize::from(goes);
         goes
+    }
+
+    /// How many characters lead to the child that was met last, itself included.
+    pub(crate) fn chars(&self) -> usize {
+        let way = self.levels[..=self.depth].iter();
+        chars(way.map(|level| self.siblings.bytes()[level.next as usize - 1]))
     }
 
     /// The bytes that lead to the node whose children the current level has.

@@ -11,9 +11,9 @@ use crate::{Behind, ByteSet, FreeText, ReadText};
 pub(crate) struct Free {
     kinds: Kinds,
     from: From,
-    /// Tokens with more bytes than this have to be stepped through.
+    /// Tokens with more characters than this have to be stepped through.
     longest: usize,
-    /// Whether longer tokens without other characters may not come.
+    /// Whether longer tokens of these kinds may not come.
     ends: bool,
     /// Whether all characters were of these kinds so far.
     of_class: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Free {
 struct Dead {
     /// Characters of these kinds.
     kinds: Kinds,
-    /// The end of the text, which is of this kind, before so many bytes.
+    /// The end of the text, which is of this kind, before so many characters.
     end: Kinds,
     least: usize,
 }
@@ -79,12 +79,12 @@ impl Free {
     /// alone are known to come.
     pub(crate) fn at_start(kinds: Kinds, free: FreeText) -> Free {
         Free {
-            kinds,
+            // The beginning of a character may become one of another class, which goes on.
+            kinds: if free.ends { kinds.uncut() } else { kinds },
             from: match free.behind {
                 Behind::AnyText => From::AnyText,
                 Behind::ItsClass => From::ItsClass,
             },
-            // No text has more characters than bytes.
             longest: free.chars,
             ends: free.ends,
             of_class: true,
@@ -93,11 +93,14 @@ impl Free {
         }
     }
 
-    /// At a node of such a depth.
-    pub(crate) fn on_the_way(kinds: Kinds, free: FreeText, depth: usize) -> Free {
-        Free {
-            longest: free.chars.saturating_add(depth),
+    /// At a node behind so many characters.
+    pub(crate) fn on_the_way(kinds: Kinds, free: FreeText, before: usize) -> Free {
+        let free = FreeText {
             ends: false,
+            ..free
+        };
+        Free {
+            longest: free.chars.saturating_add(before),
             pass: Pass::Take,
             ..Free::at_start(kinds, free)
         }
@@ -118,7 +121,7 @@ impl Free {
         self.kinds
     }
 
-    /// Tokens with more bytes than this have to be stepped through.
+    /// Tokens with more characters than this have to be stepped through.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
@@ -152,7 +155,7 @@ impl Free {
     ) -> FreeChildren<'_> {
         let longest = match self.from {
             From::Start => is_back().then_some(self.longest),
-            From::ItsClass if self.ends => Some(usize::MAX),
+            From::AnyText | From::ItsClass if self.ends && self.of_class => Some(usize::MAX),
             From::AnyText | From::ItsClass => Some(self.longest),
         };
         let pass = if self.of_class { self.pass } else { Pass::Take };
@@ -176,8 +179,8 @@ impl Free {
 /// Which children of a node are free.
 #[derive(Clone, Copy)]
 pub(crate) struct FreeChildren<'a> {
-    /// By the number of a child, the kinds of the characters below it, and the bytes of the
-    /// longest token.
+    /// By the number of a child, the kinds of the characters below it, and how many of them
+    /// the longest token has.
     kinds_below: &'a [Kinds],
     longest_below: &'a [u16],
     kinds: Kinds,

@@ -171,7 +171,7 @@ impl Walker {
                 if let Some(text) = &text {
                     level = level.at(Some(text.start));
                     if ground.has_much_below(child) {
-                        level = level.with(text.ask(text.start, depth + 1, kinds, readings));
+                        level = level.with(text.ask(text.start, descent.chars(), kinds, readings));
                     }
                 }
             }
@@ -197,16 +197,16 @@ impl Walker {
 }
 
 impl Text<'_> {
-    /// What is free at a place, in some depth of the trie.
+    /// What is free at a place behind so many characters of the trie.
     fn ask(
         &self,
         place: PlaceId,
-        depth: usize,
+        before: usize,
         kinds: impl Fn(ClassId) -> Kinds,
         readings: &mut TextTable,
     ) -> Option<Free> {
         let (kinds, free) = self.free(place, kinds, readings)?;
-        Some(Free::on_the_way(kinds, free, depth))
+        Some(Free::on_the_way(kinds, free, before))
     }
 
     /// Goes on with a descent whose current level is in the text, up to a child by whose
@@ -247,11 +247,12 @@ impl Text<'_> {
                         if !children.is_empty() {
                             let mut free =
                                 free.and_then(|free| free.behind(byte, &ground.language.plain));
-                            if ground.has_much_below(child)
-                                && free.is_none_or(|free| !free.applies(|| is_back(to, readings)))
-                            {
-                                let depth = descent.depth + 1;
-                                free = self.ask(to, depth, kinds, readings).or(free);
+                            if ground.has_much_below(child) {
+                                let count = |free: Free| free.kinds().uncut().count();
+                                let known = free.filter(|f| f.applies(|| is_back(to, readings)));
+                                let known = known.map_or(0, count);
+                                let more = self.ask(to, descent.chars(), kinds, readings);
+                                free = more.filter(|more| count(*more) > known).or(free);
                             }
                             break Some(Level::of(children).at(Some(to)).with(free));
                         }

@@ -337,35 +337,37 @@ impl CharDfa {
 
     /// How many characters of a class may come one after another from `state` on,
     /// whichever they are, so that much can follow, if no more of them may come then,
-    /// whichever came.
+    /// whichever came; and the class, without those that may come then.
     pub(crate) fn run_of(
         &self,
         state: u32,
         class: &[(u32, u32)],
         follows: impl Fn(u32) -> Follows,
-    ) -> Option<usize> {
-        let chars = class.iter().flat_map(|&(from, to)| from..=to);
-        let mut symbols: Vec<u32> = Vec::new();
-        for c in chars {
-            symbols.push(*self.ascii.get(c as usize)?);
+    ) -> Option<(usize, Vec<(u32, u32)>)> {
+        let mut held = vec![0u64; self.width];
+        for &(from, to) in class {
+            self.each_symbol(from, to, |symbol, count| held[symbol] += count);
         }
-        symbols.sort_unstable();
-        symbols.dedup();
-        if symbols.last() == Some(&u32::MAX) {
-            return None;
-        }
+        let is_in: Vec<bool> = held.iter().map(|count| *count > 0).collect();
         let mut states = vec![state];
         for length in 0..MAX_RUN {
-            let next = states.iter().flat_map(|state| {
+            let mut next: Vec<u32> = Vec::new();
+            let mut leads_on = vec![false; self.width];
+            for state in &states {
                 let row = *state as usize * self.width;
-                symbols.iter().map(move |s| self.next[row + *s as usize])
-            });
-            let mut next: Vec<u32> = next.collect();
+                for symbol in (0..self.width).filter(|symbol| is_in[*symbol]) {
+                    let to = self.next[row + symbol];
+                    leads_on[symbol] |= to != DEAD;
+                    next.push(to);
+                }
+            }
             next.sort_unstable();
             next.dedup();
             match next[..] {
                 [] => return None,
-                [DEAD] => return Some(length),
+                [.., DEAD] if length > 0 => {
+                    return Some((length, self.ranges_in(class, |symbol| !leads_on[symbol])));
+                }
                 [.., DEAD] => return None,
                 _ if next.len() > MAX_ALONE => return None,
                 _ if next.iter().any(|to| follows(*to) != Follows::Much) => return None,
@@ -441,6 +443,28 @@ impl CharDfa {
             match out.last_mut() {
                 Some(last) if last.1 + 1 == start => last.1 = end,
                 _ => out.push((start, end)),
+            }
+        }
+        out
+    }
+
+    /// The code points of a class that have wanted symbols.
+    fn ranges_in(&self, class: &[(u32, u32)], wanted: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
+        let mut out: Vec<(u32, u32)> = Vec::new();
+        for &(from, to) in class {
+            let mut at = self.starts.partition_point(|&start| start <= from) - 1;
+            while at < self.starts.len() && self.starts[at] <= to {
+                let end = self.starts.get(at + 1).map_or(0x10_FFFF, |next| next - 1);
+                let (lo, hi) = (self.starts[at].max(from), end.min(to));
+                let symbol = self.symbols[at];
+                at += 1;
+                if symbol == u32::MAX || !wanted(symbol as usize) {
+                    continue;
+                }
+                match out.last_mut() {
+                    Some(last) if last.1 + 1 == lo => last.1 = hi,
+                    _ => out.push((lo, hi)),
+                }
             }
         }
         out

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
-use crate::language::char_dfa::CharDfa;
+use crate::language::char_dfa::{CharDfa, DEAD};
 
 /// Which numbers of further characters lead from each state to acceptance, as
 /// far as a bound on the length asks.
@@ -19,10 +19,27 @@ pub(crate) struct Lengths {
     exact: Vec<Vec<u64>>,
     /// Below this many characters a text may go on from every state.
     open: OnceLock<u64>,
+    /// By state, what free text needs to go on, once that was asked.
+    runs: Box<[OnceLock<Box<[Need]>>]>,
     /// How many texts of each length lead from each state to acceptance, once that was
     /// asked: by length, then by state.
     amounts: OnceLock<Vec<Box<[u64]>>>,
 }
+
+/// How many characters must be able to follow some text, whichever it is.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    /// As many as the shortest way to an end has, at most.
+    shortest: u64,
+    /// As many as the longest has, at least.
+    longest: u64,
+}
+
+/// Free text is looked at for so many characters.
+const MAX_RUN: usize = 32;
+
+/// So many states are looked at together.
+const MAX_MET: usize = 1_024;
 
 /// The most bits that [`Lengths`] keeps.
 const MAX_LENGTH_BITS: u64 = 1 << 26;
@@ -122,6 +139,7 @@ impl Lengths {
             longest,
             exact,
             open: OnceLock::new(),
+            runs: (0..n).map(|_| OnceLock::new()).collect(),
             amounts: OnceLock::new(),
         }))
     }
@@ -260,6 +278,74 @@ impl Lengths {
         first
     }
 
+    /// How many characters of free text may come behind `length` ones that have led to a
+    /// state, whichever they are: of a class, or `None` for any; and whether no more may come,
+    /// because that is the greatest length. The class of a state is the same each time.
+    pub(crate) fn room(
+        &self,
+        dfa: &CharDfa,
+        (state, length): (u32, u64),
+        class: Option<&[(u32, u32)]>,
+    ) -> (usize, bool) {
+        let Some(run) = self.runs.get(state as usize) else {
+            return (0, false);
+        };
+        let needs = run.get_or_init(|| self.needs(dfa, state, class));
+        let fits = |(need, total): &(&Need, u64)| {
+            let max = self.max.unwrap_or(u64::MAX);
+            total.saturating_add(need.shortest) <= max
+                && total.saturating_add(need.longest) >= self.min
+        };
+        let totals = (1..).map(|chars| length.saturating_add(chars));
+        let room = needs.iter().zip(totals).take_while(fits).count();
+        (room, self.max == Some(length.saturating_add(room as u64)))
+    }
+
+    /// What one, two, .. characters behind a state need.
+    fn needs(&self, dfa: &CharDfa, state: u32, class: Option<&[(u32, u32)]>) -> Box<[Need]> {
+        let mut is_read = vec![class.is_none(); dfa.symbol_sizes().len()];
+        for &(from, to) in class.unwrap_or_default() {
+            dfa.each_symbol(from, to, |symbol, _| is_read[symbol] = true);
+        }
+        let mut states = vec![state];
+        let mut needs = Vec::new();
+        while needs.len() < MAX_RUN {
+            let targets = states.iter().flat_map(|state| dfa.targets(*state));
+            let targets = targets.filter(|(symbol, to)| is_read[*symbol] && *to != DEAD);
+            let mut next: Vec<u32> = targets.map(|(_, to)| to).collect();
+            next.sort_unstable();
+            next.dedup();
+            let spans: Option<Vec<_>> = next.iter().map(|state| self.span(*state)).collect();
+            let Some(spans) = spans.filter(|spans| !spans.is_empty() && next.len() <= MAX_MET)
+            else {
+                break;
+            };
+            needs.push(Need {
+                shortest: spans.iter().map(|span| span.0).max().unwrap_or(0),
+                longest: spans.iter().map(|span| span.1).min().unwrap_or(0),
+            });
+            states = next;
+        }
+        needs.into()
+    }
+
+    /// The least and the greatest number of characters that lead from a state to acceptance,
+    /// if each number between them does.
+    fn span(&self, state: u32) -> Option<(u64, u64)> {
+        let Some(max) = self.max else {
+            return Some((0, self.longest[state as usize].unwrap_or(u64::MAX)));
+        };
+        let bits = self.exact.get(state as usize)?;
+        let count: u64 = bits.iter().map(|word| u64::from(word.count_ones())).sum();
+        let first = (0..).zip(bits).find(|(_, word)| **word != 0)?;
+        let shortest = first.0 * 64 + u64::from(first.1.trailing_zeros());
+        let last = (0..).zip(bits).filter(|(_, word)| **word != 0).last()?;
+        let longest = last.0 * 64 + 63 - u64::from(last.1.leading_zeros());
+        // No text is longer than the bound.
+        let end = if longest == max { u64::MAX } else { longest };
+        (longest - shortest + 1 == count).then_some((shortest, end))
+    }
+
     /// Whether `more` characters behind `length` ones meet no bound.
     pub(crate) fn are_far(&self, length: u64, more: u64) -> bool {
         let behind = length.saturating_add(more);
@@ -296,6 +382,71 @@ mod tests {
         let met: Vec<u32> = met.map(|(state, _)| state).collect();
         let dead = |length: &u64| met.iter().any(|state| !lengths.live(*state, *length));
         (0..max).find(dead).unwrap_or(max)
+    }
+
+    /// How much room there is, by trying all texts of a class, which are few.
+    fn tried(lengths: &Lengths, dfa: &CharDfa, at: (u32, u64), class: &[char]) -> (usize, bool) {
+        let mut states = vec![at.0];
+        let mut room = 0;
+        loop {
+            let steps = states.iter();
+            let steps = steps.flat_map(|s| class.iter().map(|c| dfa.step(*s, u32::from(*c))));
+            states = steps.filter(|state| *state != DEAD).collect();
+            states.sort_unstable();
+            states.dedup();
+            let length = at.1 + room as u64 + 1;
+            if states.is_empty() || states.iter().any(|s| !lengths.live(*s, length)) {
+                return (room, lengths.max == Some(length - 1));
+            }
+            room += 1;
+            if room == 32 {
+                return (room, lengths.max == Some(length));
+            }
+        }
+    }
+
+    #[test]
+    fn room_is_what_all_texts_leave() {
+        let sources = [
+            "[ab]*",
+            "[ab]{3}a*",
+            "b*a[ab]*",
+            "([ab]{4})*",
+            "(a|b{2,5})c?",
+            "a[ab]*b{7}",
+        ];
+        let mut found = 0;
+        for source in sources {
+            let re = pattern::whole(source).unwrap();
+            let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+            for (min, max) in [
+                (0, Some(9)),
+                (4, None),
+                (3, Some(20)),
+                (12, Some(12)),
+                (0, Some(60)),
+            ] {
+                let Some(lengths) = Lengths::new(&dfa, min, max, 0.into()).unwrap() else {
+                    continue;
+                };
+                for state in 0..dfa.states() as u32 {
+                    for length in 0..14 {
+                        if !lengths.live(state, length) {
+                            continue;
+                        }
+                        let at = (state, length);
+                        let class = [(u32::from('a'), u32::from('b'))];
+                        let (room, is_all) = lengths.room(&dfa, at, Some(&class));
+                        let expected = tried(&lengths, &dfa, at, &['a', 'b']);
+                        // Less may be said where the lengths of texts have gaps.
+                        assert!(room <= expected.0, "{source} {min} {max:?} {at:?}");
+                        assert!(!is_all || expected == (room, true), "{source} {at:?}");
+                        found += usize::from(room > 0 && (room, is_all) == expected);
+                    }
+                }
+            }
+        }
+        assert!(found > 300, "{found}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Hints for whoever walks: where text of a class is read in a loop, which
 //! cursor resembles another, and what a mask can depend on.
 
-use fsm_index::{ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText};
+use fsm_index::{
+    Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, Texts, TopText,
+};
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
@@ -205,16 +207,23 @@ impl SchemaAutomaton {
                 if let Some(free) = counted.flatten().max_by_key(|free| free.chars) {
                     return Some(free);
                 }
-                // Text behind which this automaton is dead must be dead: nothing
-                // else may read it.
-                let (Some((_, leaf)), None) = (live.next(), live.next()) else {
-                    return None;
+                let by = |(_, leaf): (usize, &Leaf)| {
+                    let d = leaf.dfa?;
+                    let state = leaf_state(m, leaf, text.state, x);
+                    let at = (*m.loops.get(d as usize)?, state);
+                    let bounds = (leaf.lengths.as_deref(), text.length);
+                    self.loops.free_within(&m.dfas[d as usize], at, bounds)
                 };
-                let d = leaf.dfa?;
-                let state = leaf_state(m, leaf, text.state, x);
-                let at = (*m.loops.get(d as usize)?, state);
-                let bounds = (leaf.lengths.as_deref(), text.length);
-                self.loops.free_within(&m.dfas[d as usize], at, bounds)
+                if live.clone().nth(1).is_none() {
+                    return by(live.next()?);
+                }
+                // Others may read text behind which this automaton is dead, and more of it.
+                let alone = live.filter_map(by).map(|free| FreeText {
+                    behind: Behind::ItsClass,
+                    ends: false,
+                    ..free
+                });
+                alone.max_by_key(|free| self.loops.size(free.class))
             }
             Top::Number { node, state, .. } => {
                 let m = self.node(node).number.as_ref()?;
@@ -465,8 +474,11 @@ fn shortest_escaped(name: &[u8]) -> usize {
 
 /// The text that may come by a leaf of which nothing but the length counts.
 fn counted_text(leaf: &Leaf, length: u32) -> Option<FreeText> {
-    if leaf.dfa.is_some() || leaf.listed || leaf.excludes {
+    if leaf.dfa.is_some() || leaf.listed {
         return None;
     }
-    text_up_to(leaf.max.unwrap_or(u64::MAX), length)
+    // Of as many characters as there may be one text may be left out.
+    let last = u64::from(leaf.excludes);
+    let max = leaf.max.map_or(u64::MAX, |max| max.saturating_sub(last));
+    text_up_to(max, length)
 }

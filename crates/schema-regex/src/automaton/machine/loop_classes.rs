@@ -97,16 +97,21 @@ impl Loops {
         at: (u32, u32),
         (lengths, length): (Option<&Lengths>, u32),
     ) -> Option<FreeText> {
-        let open = lengths.map_or(u64::MAX, Lengths::open);
-        let left = open.saturating_sub(1 + u64::from(length));
-        if left == 0 || at.1 == DEAD {
+        if at.1 == DEAD {
             return None;
         }
         let free = self.free_from(dfa, at, 0, |_| Follows::Much)?;
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        Some(FreeText {
+        let Some(lengths) = lengths else {
+            return Some(free);
+        };
+        let class = (free.behind == Behind::ItsClass).then(|| self.ranges(free.class));
+        let (left, is_all) = lengths.room(dfa, (at.1, length.into()), class);
+        (left > 0).then_some(FreeText {
             chars: free.chars.min(left),
-            ends: free.ends && free.chars <= left,
+            ends: match free.chars <= left {
+                true => free.ends,
+                false => is_all,
+            },
             ..free
         })
     }
@@ -183,10 +188,9 @@ impl Loops {
                     true => free.ranges.to_vec(),
                     false => json_text(&dfa.free_class_alone(state, 1, &follows)).to_vec(),
                 };
-                if let Some(chars) = dfa
-                    .run_of(state, &class, &follows)
-                    .filter(|chars| *chars > 0)
-                {
+                let run = dfa.run_of(state, &class, &follows);
+                let run = run.filter(|(_, most)| size(most) >= size(&class) / 2);
+                if let Some((chars, class)) = run {
                     free = FreeClass {
                         ranges: class.into(),
                         chars,
@@ -204,6 +208,11 @@ impl Loops {
             behind: free.behind,
             ends: free.ends,
         })
+    }
+
+    /// How many code points a class has.
+    pub(crate) fn size(&self, class: ClassId) -> u32 {
+        size(self.ranges(class))
     }
 
     pub(crate) fn ranges(&self, class: ClassId) -> &[(u32, u32)] {

@@ -205,8 +205,27 @@ impl SchemaAutomaton {
         if state.item().is_none() {
             return false;
         }
+        if token.contains(&b'\\') {
+            return true;
+        }
+        if self.open_item(state).is_some() {
+            // Behind the end of the string and a comma the next item is equal to another at
+            // its own end at the earliest.
+            let Some(quote) = token.iter().position(|&byte| byte == b'"') else {
+                return false;
+            };
+            let behind = &token[quote + 1..];
+            let Some(comma) = behind.iter().position(|&byte| byte == b',') else {
+                return false;
+            };
+            return match behind[comma + 1..].trim_ascii_start() {
+                [] => false,
+                [b'"', string @ ..] => string.contains(&b'"'),
+                _ => true,
+            };
+        }
         let comma = token.iter().position(|&byte| byte == b',');
         let goes_on = |at: usize| token[at + 1..].iter().any(|b| !b.is_ascii_whitespace());
-        comma.is_some_and(goes_on) || token.contains(&b'\\')
+        comma.is_some_and(goes_on)
     }
 }

@@ -6,6 +6,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
+use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
     EMPTY_LIST, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable,
 };
@@ -42,6 +43,19 @@ impl SchemaAutomaton {
     /// The same where several threads may have let the name in.
     fn member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
         let frame = x.peek(stack).frame;
+        if !are_several(x.lists.get(frame.threads)) {
+            return self.fresh_member_goals(stack, number, x);
+        }
+        if let Some(known) = x.objects.asked.get(&(stack, number)) {
+            return *known;
+        }
+        let goals = self.fresh_member_goals(stack, number, x);
+        x.objects.asked.insert((stack, number), goals);
+        goals
+    }
+
+    fn fresh_member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
+        let frame = x.peek(stack).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return EMPTY_LIST;
         };
@@ -68,6 +82,19 @@ impl SchemaAutomaton {
 
     /// The object after a name: the frame with the threads that can go on.
     pub(crate) fn after_name(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Frame> {
+        let frame = x.peek(stack).frame;
+        if !are_several(x.lists.get(frame.threads)) {
+            return self.fresh_after_name(stack, number, x);
+        }
+        if let Some(known) = x.objects.named.get(&(stack, number)) {
+            return *known;
+        }
+        let after = self.fresh_after_name(stack, number, x);
+        x.objects.named.insert((stack, number), after);
+        after
+    }
+
+    fn fresh_after_name(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Frame> {
         let mut frame = x.peek(stack).frame;
         let m = self.node(frame.node).object.as_ref()?;
         let naming = self.naming(m, stack, x);

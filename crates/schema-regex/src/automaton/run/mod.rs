@@ -6,6 +6,7 @@ pub(crate) mod item_told_apart;
 pub(crate) mod levels;
 pub(crate) mod member_names;
 pub(crate) mod number_bytes;
+pub(crate) mod object_steps;
 pub(crate) mod plain_object;
 pub(crate) mod scratch;
 pub(crate) mod state;

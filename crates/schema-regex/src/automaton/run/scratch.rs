@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::automaton::machine::node::Span;
+use crate::automaton::run::object_steps::ObjectSteps;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
 use crate::language::pairs::packed;
@@ -221,7 +222,8 @@ pub(crate) struct Frame {
     pub(crate) seen: u32,
     /// The number of the open member.
     pub(crate) member: u32,
-    /// In an array of different items: where in the text its item began.
+    /// In an array of different items: where in the text its item began; 0 in the outermost,
+    /// with whose items the text begins anew.
     pub(crate) start: u32,
 }
 
@@ -434,6 +436,9 @@ pub struct Scratch {
     pub(crate) usable: Vec<Option<Arc<Usable>>>,
     /// By stack.
     pub(crate) object_summaries: Vec<ObjectSummary>,
+    /// What objects that several threads read become, where that was asked: many texts lead to
+    /// the same.
+    pub(crate) objects: ObjectSteps,
     /// The upper part of a stack, while it is taken apart.
     pub(crate) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
@@ -473,6 +478,7 @@ impl Scratch {
             texts: Texts::new(),
             usable: Vec::new(),
             object_summaries: Vec::new(),
+            objects: ObjectSteps::default(),
             path: Vec::new(),
             fresh: FxHashMap::default(),
             item_choices: FxHashMap::default(),
@@ -515,7 +521,12 @@ impl Scratch {
 
     /// Forgets what grew too large.
     pub(crate) fn tidy(&mut self) {
-        if self.configs.len() + self.stacks.len() + self.lists.len() + self.texts.nodes.len()
+        let objects = self.objects.len();
+        if self.configs.len()
+            + self.stacks.len()
+            + self.lists.len()
+            + self.texts.nodes.len()
+            + objects
             > MAX_KEPT
         {
             *self = Scratch::new();

@@ -7,6 +7,7 @@ use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{Node, Span, has_goal};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality;
+use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
     Seen, Str, Top, UNKNOWN_ITEM, is_kept,
@@ -41,6 +42,8 @@ impl SchemaAutomaton {
         // array was opened or closed.
         if x.depth(stack) != x.depth(config.stack) {
             item = self.item_after(stack, item, x);
+        } else if is_kept(item) && byte == b',' && self.is_outermost(top, stack, x) {
+            item = EMPTY_TEXT;
         }
         let next = Config { top, stack, item };
         if is_kept(item) && !x.searching {
@@ -60,6 +63,12 @@ impl SchemaAutomaton {
             true => Some(self.forgotten(next, x).unwrap_or(next)),
             false => Some(next),
         }
+    }
+
+    /// Whether what comes next is an item of the outermost array whose items must differ.
+    fn is_outermost(&self, top: Top, stack: u32, x: &Scratch) -> bool {
+        let frame = x.peek(stack).frame;
+        matches!(top, Top::Value { .. }) && frame.start == 0 && self.is_unique(&frame)
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
@@ -236,19 +245,28 @@ impl SchemaAutomaton {
                 if room == 0 {
                     return None;
                 }
-                let live = self.live(room - 1);
-                let at = ObjectAt::START;
-                let wanted = x.list(set);
-                let mut threads = Vec::new();
-                for (t, thread) in m.threads.iter().enumerate() {
-                    if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
-                        threads.extend([t as u32, 0]);
+                let key = (node, set, room);
+                let known = x.objects.begun.get(&key).copied();
+                let threads = known.unwrap_or_else(|| {
+                    let live = self.live(room - 1);
+                    let at = ObjectAt::START;
+                    let wanted = x.list(set);
+                    let mut threads = Vec::new();
+                    for (t, thread) in m.threads.iter().enumerate() {
+                        if has_goal(&wanted, thread.goal) && live.object(m, t as u32, 0, &at) {
+                            threads.extend([t as u32, 0]);
+                        }
                     }
-                }
-                if threads.is_empty() {
+                    let list = x.add_list(&threads);
+                    if are_several(&threads) {
+                        x.objects.begun.insert(key, list);
+                    }
+                    list
+                });
+                if threads == EMPTY_LIST {
                     return None;
                 }
-                let frame = Frame::first(node, x.add_list(&threads));
+                let frame = Frame::first(node, threads);
                 let stack = x.push(frame, stack);
                 Some((self.gap(Gap::ObjectStart), stack))
             }
@@ -334,78 +352,56 @@ impl SchemaAutomaton {
             frame.member = 0;
             return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
         }
+        if frame.is_object {
+            frame.threads = self.threads_behind(set, stack, x);
+            if frame.threads == EMPTY_LIST {
+                return None;
+            }
+            frame.member = 0;
+            return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
+        }
         let room = self.room(stack, x);
         let live = self.live(room);
         let held = x.list(set);
         let threads = x.list(frame.threads);
         let mut next: Vec<(u32, u32)> = Vec::new();
-        let gap;
-        if frame.is_object {
-            let m = node.object.as_ref()?;
-            let member = m.member(frame.member);
-            gap = Gap::AfterMember;
-            let used = x.list(frame.used);
-            let extras = self.extras(m, frame.seen, x);
-            let at = ObjectAt::of(&frame, &used, &extras);
-            for pair in threads.chunks_exact(2) {
-                for c in member.of(pair[0]) {
-                    let ext = pair[1] | c.take;
-                    if has_goal(&held, c.goal) && live.object(m, pair[0], ext, &at) {
-                        next.push((pair[0], ext));
-                    }
+        let m = node.array.as_ref()?;
+        let last = m.members.len() - 1;
+        let member = &m.members[(frame.pos as usize).min(last)];
+        let mut doubled = false;
+        if m.unique && item != UNKNOWN_ITEM {
+            let text = self.item_text(item, frame.start, x);
+            let seen = x.seen.get(frame.seen);
+            match seen.list.binary_search(&text) {
+                Ok(_) => doubled = true,
+                Err(i) => {
+                    let mut list = seen.list.to_vec();
+                    list.insert(i, text);
+                    frame.seen = x.seen.add(Seen {
+                        list: list.into(),
+                        unknown: false,
+                    });
                 }
             }
-            next.sort_unstable();
-            if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-                let all = next.clone();
-                // Of two that differ in what they have found, more is better.
-                next.retain(|(t, e)| {
-                    let from = all.partition_point(|(u, _)| u < t);
-                    let mut same = all[from..].iter().take_while(|(u, _)| u == t);
-                    !same.any(|(_, f)| f != e && f & e == *e)
-                });
-            }
-            frame.member = 0;
+        }
+        let pos = if frame.pos < m.cap {
+            frame.pos + 1
         } else {
-            let m = node.array.as_ref()?;
-            gap = Gap::AfterItem;
-            let last = m.members.len() - 1;
-            let member = &m.members[(frame.pos as usize).min(last)];
-            let mut doubled = false;
-            if m.unique && item != UNKNOWN_ITEM {
-                let text = self.item_text(item, frame.start, x);
-                let seen = x.seen.get(frame.seen);
-                match seen.list.binary_search(&text) {
-                    Ok(_) => doubled = true,
-                    Err(i) => {
-                        let mut list = seen.list.to_vec();
-                        list.insert(i, text);
-                        frame.seen = x.seen.add(Seen {
-                            list: list.into(),
-                            unknown: false,
-                        });
-                    }
-                }
+            frame.pos
+        };
+        frame.pos = pos;
+        for pair in threads.chunks_exact(2) {
+            if doubled && m.threads[pair[0] as usize].unique {
+                continue;
             }
-            let pos = if frame.pos < m.cap {
-                frame.pos + 1
-            } else {
-                frame.pos
-            };
-            frame.pos = pos;
-            for pair in threads.chunks_exact(2) {
-                if doubled && m.threads[pair[0] as usize].unique {
-                    continue;
-                }
-                for c in member.of(pair[0]) {
-                    if has_goal(&held, c.goal)
-                        && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
-                        && live.array(m, pair[0], ext, pos)
-                        && m.catalog
-                            .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
-                    {
-                        next.push((pair[0], ext));
-                    }
+            for c in member.of(pair[0]) {
+                if has_goal(&held, c.goal)
+                    && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
+                    && live.array(m, pair[0], ext, pos)
+                    && m.catalog
+                        .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
+                {
+                    next.push((pair[0], ext));
                 }
             }
         }
@@ -421,7 +417,7 @@ impl SchemaAutomaton {
             frame.threads = x.add_list(&flat);
         }
         let stack = x.push(frame, top.below);
-        Some((self.gap(gap), stack))
+        Some((self.gap(Gap::AfterItem), stack))
     }
 
     /// The item that began at `start`, in a form that is equal for equal
@@ -488,10 +484,11 @@ impl SchemaAutomaton {
                 (set != EMPTY_LIST).then_some((value, stack))
             }
             (Gap::AfterItem, b',') => {
-                let start = if is_kept(item) {
-                    x.text_length(item)
-                } else {
-                    0
+                // The text begins anew with an item of the outermost array.
+                let start = match x.frame(stack).frame.start {
+                    0 => 0,
+                    _ if is_kept(item) => x.text_length(item),
+                    _ => 0,
                 };
                 self.item(stack, start, self.space.after_separator, x)
             }

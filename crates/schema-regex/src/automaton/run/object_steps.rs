@@ -1,0 +1,86 @@
+//! Steps of objects that several threads read: each thread is asked whether it can go on, which
+//! takes long, while many texts lead to the same.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::ObjectAt;
+use crate::automaton::machine::node::has_goal;
+use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Scratch};
+use crate::hash::FxMap;
+
+/// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
+/// frames.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectSteps {
+    /// By node, goals and levels to open, the threads of an object that begins.
+    pub(crate) begun: FxMap<(u32, u32, u32), u32>,
+    /// By stack and the number of a name, the frame behind the name.
+    pub(crate) named: FxMap<(u32, u32), Option<Frame>>,
+    /// By stack and the number of a name, the goals of its value.
+    pub(crate) asked: FxMap<(u32, u32), u32>,
+    /// By stack and the goals that the open member satisfies, the threads that go on.
+    closed: FxMap<(u32, u32), u32>,
+}
+
+impl ObjectSteps {
+    pub(crate) fn len(&self) -> usize {
+        self.begun.len() + self.named.len() + self.asked.len() + self.closed.len()
+    }
+}
+
+/// Whether a list of threads, each with its own state, has several.
+pub(crate) fn are_several(threads: &[u32]) -> bool {
+    threads.len() > 2
+}
+
+impl SchemaAutomaton {
+    /// The threads of the object on top of a stack that go on behind its open member, whose
+    /// value satisfies the goals `set`: a list, empty if there are none.
+    pub(crate) fn threads_behind(&self, set: u32, stack: u32, x: &mut Scratch) -> u32 {
+        let threads = x.stacks.get(stack).frame.threads;
+        if !are_several(x.lists.get(threads)) {
+            return self.fresh_threads_behind(set, stack, x);
+        }
+        if let Some(known) = x.objects.closed.get(&(stack, set)) {
+            return *known;
+        }
+        let behind = self.fresh_threads_behind(set, stack, x);
+        x.objects.closed.insert((stack, set), behind);
+        behind
+    }
+
+    fn fresh_threads_behind(&self, set: u32, stack: u32, x: &mut Scratch) -> u32 {
+        let frame = x.peek(stack).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return EMPTY_LIST;
+        };
+        let live = self.live(self.room(stack, x));
+        let held = x.list(set);
+        let threads = x.list(frame.threads);
+        let member = m.member(frame.member);
+        let used = x.list(frame.used);
+        let extras = self.extras(m, frame.seen, x);
+        let at = ObjectAt::of(&frame, &used, &extras);
+        let mut next: Vec<(u32, u32)> = Vec::new();
+        for pair in threads.chunks_exact(2) {
+            for c in member.of(pair[0]) {
+                let ext = pair[1] | c.take;
+                if has_goal(&held, c.goal) && live.object(m, pair[0], ext, &at) {
+                    next.push((pair[0], ext));
+                }
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        if next.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            let all = next.clone();
+            // Of two that differ in what they have found, more is better.
+            next.retain(|(t, e)| {
+                let from = all.partition_point(|(u, _)| u < t);
+                let mut same = all[from..].iter().take_while(|(u, _)| u == t);
+                !same.any(|(_, f)| f != e && f & e == *e)
+            });
+        }
+        let flat: Vec<u32> = next.iter().flat_map(|(t, e)| [*t, *e]).collect();
+        x.add_list(&flat)
+    }
+}
