@@ -190,7 +190,7 @@ fn tag(args: &Value) -> Option<TaggedContent> {
         text("tag_end")?,
     );
     Some(match args["parse_json"] == json!(true) {
-        true => tag.json(),
+        true => tag.with_json(),
         false => tag,
     })
 }
