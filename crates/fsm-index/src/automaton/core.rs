@@ -227,7 +227,19 @@ pub trait ByteAutomaton: Send + Sync {
 }
 
 /// Where an automaton stands, for people. See [`ByteAutomaton::place`].
+///
+/// ```
+/// use fsm_index::{ByteAutomaton, Config, Dfa};
+///
+/// let config = Config::default();
+/// let automaton = Dfa::new("a")?.to_bytes(&config)?;
+/// // Of a regular expression it is known in which state a text is, and no more.
+/// let place = automaton.place(&automaton.start()).unwrap();
+/// assert!(place.state.starts_with("state ") && place.locations.is_empty());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
     /// What is being read, in words.
     pub state: String,
@@ -245,6 +257,17 @@ impl Cursor {
     pub const DEAD: Cursor = Cursor(0);
 
     /// Whether nothing is accepted any more.
+    ///
+    /// ```
+    /// use fsm_index::{ByteAutomaton, Config, Dfa};
+    ///
+    /// let automaton = Dfa::new("ab")?.to_bytes(&Config::default())?;
+    /// let mut scratch = automaton.scratch();
+    /// let start = automaton.enter(&automaton.start(), &mut scratch);
+    /// assert!(!automaton.step(start, b'a', &mut scratch).is_dead());
+    /// assert!(automaton.step(start, b'b', &mut scratch).is_dead());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn is_dead(self) -> bool {
         self == Cursor::DEAD
     }

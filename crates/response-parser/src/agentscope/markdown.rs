@@ -51,6 +51,18 @@ impl Hint {
 }
 
 /// JSON of any type in a block that is fenced as `json`. Missing fences are put in.
+///
+/// ```
+/// use response_parser::agentscope::{JsonObject, TextParser};
+/// use serde_json::json;
+///
+/// let parser = JsonObject::new();
+/// assert_eq!(parser.parse("Sure.\n```json\n[1, 2]\n```")?.value, json!([1, 2]));
+/// let repaired = parser.parse("[1, 2]")?;
+/// assert_eq!(repaired.value, json!([1, 2]));
+/// assert!(repaired.repaired.is_some());
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct JsonObject {
     hint: Hint,
@@ -66,14 +78,14 @@ impl JsonObject {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> JsonObject {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> JsonObject {
         self.hint = hint.into();
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonObject {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonObject {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -149,6 +161,14 @@ fn fenced_json(schema: Json) -> Vec<Part> {
 
 /// A JSON dictionary in a block that is fenced as `json`, with keys it must have or a model
 /// it must obey.
+///
+/// ```
+/// use response_parser::agentscope::{JsonDict, TextParser};
+///
+/// let parser = JsonDict::new().with_required_keys(["speak"]);
+/// let error = parser.parse("```json\n{}\n```").unwrap_err();
+/// assert!(error.feedback().contains("Missing required field speak"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct JsonDict {
     hint: Hint,
@@ -167,35 +187,50 @@ impl JsonDict {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> JsonDict {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> JsonDict {
         self.hint = hint.into();
         self
     }
 
     /// Sets the model that the dictionary must obey; the instruction shows its schema.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{DataModel, JsonDict, TextParser};
+    /// use serde_json::json;
+    ///
+    /// let model = DataModel::new("Count", json!({
+    ///     "type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]
+    /// }))?;
+    /// let parsed = JsonDict::new().with_model(model).parse("```json\n{\"n\": \"7\"}\n```")?;
+    /// assert_eq!(parsed.value, json!({"n": 7}));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
-    pub fn model(mut self, model: DataModel) -> JsonDict {
+    pub fn with_model(mut self, model: DataModel) -> JsonDict {
         self.model = Some(model);
         self
     }
 
     /// Sets keys that the dictionary must have, at its top level.
     #[must_use]
-    pub fn required_keys<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> JsonDict {
+    pub fn with_required_keys<K: Into<String>>(
+        mut self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> JsonDict {
         self.required_keys = keys.into_iter().map(Into::into).collect();
         self
     }
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> JsonDict {
+    pub fn with_keys(mut self, keys: Keys) -> JsonDict {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonDict {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonDict {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -286,6 +321,14 @@ impl TextParser for JsonDict {
 }
 
 /// Code in a block that is fenced as its language.
+///
+/// ```
+/// use response_parser::agentscope::{CodeBlock, TextParser};
+///
+/// let parsed = CodeBlock::new("rust").parse("Here:\n```rust\nfn f() {}\n```")?;
+/// assert_eq!(parsed.value, "\nfn f() {}\n");
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CodeBlock {
     language: String,
@@ -304,7 +347,7 @@ impl CodeBlock {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> CodeBlock {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> CodeBlock {
         self.hint = hint.into();
         self
     }

@@ -13,6 +13,13 @@ use crate::text::Text;
 use crate::value::{Object, Value};
 
 /// One part of a text, between two tags.
+///
+/// ```
+/// use response_parser::agentscope::TaggedContent;
+///
+/// let part = TaggedContent::new("thought", "[T]", "what you think", "[/T]");
+/// assert_eq!(part.to_string(), "[T]what you think[/T]");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedContent {
     name: String,
@@ -43,7 +50,7 @@ impl TaggedContent {
 
     /// The part must be JSON.
     #[must_use]
-    pub fn json(mut self) -> TaggedContent {
+    pub fn with_json(mut self) -> TaggedContent {
         self.json = true;
         self
     }
@@ -57,6 +64,18 @@ impl std::fmt::Display for TaggedContent {
 }
 
 /// Several parts, each between tags of its own.
+///
+/// ```
+/// use response_parser::agentscope::{MultiTagged, TaggedContent, TextParser};
+/// use serde_json::json;
+///
+/// let parser = MultiTagged::new([
+///     TaggedContent::new("speak", "<s>", "what you say", "</s>"),
+///     TaggedContent::new("n", "<n>", "a number", "</n>").with_json(),
+/// ]);
+/// assert_eq!(parser.parse("<s>Three.</s><n>3</n>")?.value, json!({"speak": "Three.", "n": 3}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MultiTagged {
     tags: Vec<TaggedContent>,
@@ -76,8 +95,18 @@ impl MultiTagged {
     }
 
     /// Sets the names of parts that may be missing.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{MultiTagged, TaggedContent, TextParser};
+    /// use serde_json::json;
+    ///
+    /// let parts = ["a", "b"].map(|name| TaggedContent::new(name, format!("<{name}>"), "", format!("</{name}>")));
+    /// let parser = MultiTagged::new(parts).with_optional(["a"]);
+    /// assert_eq!(parser.parse("<b>x</b>")?.value["b"], "x");
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
-    pub fn allow_missing<K: Into<String>>(
+    pub fn with_optional<K: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = K>,
     ) -> MultiTagged {
@@ -87,14 +116,14 @@ impl MultiTagged {
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> MultiTagged {
+    pub fn with_keys(mut self, keys: Keys) -> MultiTagged {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> MultiTagged {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> MultiTagged {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -180,6 +209,15 @@ impl TextParser for MultiTagged {
 const DEFAULT_PATTERN: &str = r"<(?P<name>[^>]+)>(?P<content>.*?)</\1?>";
 
 /// All matches of a pattern with the groups `name` and `content`.
+///
+/// ```
+/// use response_parser::agentscope::{RegexTagged, TextParser};
+/// use serde_json::json;
+///
+/// let parsed = RegexTagged::new()?.parse("<city>Oslo</city><days>3</days>")?;
+/// assert_eq!(parsed.value, json!({"city": "Oslo", "days": 3}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RegexTagged {
     pattern: std::sync::Arc<Pattern>,
@@ -248,21 +286,21 @@ impl RegexTagged {
 
     /// Sets the instruction.
     #[must_use]
-    pub fn instruction(mut self, instruction: impl Into<String>) -> RegexTagged {
+    pub fn with_instruction(mut self, instruction: impl Into<String>) -> RegexTagged {
         self.instruction = Some(instruction.into());
         self
     }
 
     /// Leaves contents that are JSON as text.
     #[must_use]
-    pub fn keep_text(mut self) -> RegexTagged {
+    pub fn without_json(mut self) -> RegexTagged {
         self.keep_text = true;
         self
     }
 
     /// Sets names that must be found.
     #[must_use]
-    pub fn required_keys<K: Into<String>>(
+    pub fn with_required_keys<K: Into<String>>(
         mut self,
         keys: impl IntoIterator<Item = K>,
     ) -> RegexTagged {
@@ -272,14 +310,14 @@ impl RegexTagged {
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> RegexTagged {
+    pub fn with_keys(mut self, keys: Keys) -> RegexTagged {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> RegexTagged {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> RegexTagged {
         self.unrepresentable = unrepresentable;
         self
     }

@@ -1,24 +1,25 @@
 //! Steps of objects that several threads read: each thread is asked whether it can go on, which
 //! takes long, while many texts lead to the same.
 
+use rustc_hash::FxHashMap;
+
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::has_goal;
 use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Scratch};
-use crate::hash::FxMap;
 
 /// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
 /// frames.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectSteps {
     /// By node, goals and levels to open, the threads of an object that begins.
-    pub(crate) begun: FxMap<(u32, u32, u32), u32>,
+    pub(crate) begun: FxHashMap<(u32, u32, u32), u32>,
     /// By stack and the number of a name, the frame behind the name.
-    pub(crate) named: FxMap<(u32, u32), Option<Frame>>,
+    pub(crate) named: FxHashMap<(u32, u32), Option<Frame>>,
     /// By stack and the number of a name, the goals of its value.
-    pub(crate) asked: FxMap<(u32, u32), u32>,
+    pub(crate) asked: FxHashMap<(u32, u32), u32>,
     /// By stack and the goals that the open member satisfies, the threads that go on.
-    closed: FxMap<(u32, u32), u32>,
+    closed: FxHashMap<(u32, u32), u32>,
 }
 
 impl ObjectSteps {
