@@ -29,7 +29,7 @@ struct Arguments {
     cases: Option<PathBuf>,
 
     /// An engine to run (default: all that are compiled in), or NAME=PROGRAM for one that is a
-    /// program of its own, as `benches/glrmask` is. May be given several times.
+    /// program of its own, told what this one tells its own. May be given several times.
     #[arg(long = "engine")]
     engines: Vec<String>,
 
