@@ -85,6 +85,55 @@ pub fn said(schema: &Value, pointer: &str) -> String {
     told.map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// What is read at a place, as one of few kinds: how the text goes on, whether several schemas
+/// ask for it at once, whether an array around it wants its items to differ, and the keyword that
+/// makes it more than any value of its type.
+pub fn place(schema: &Value, state: &str, pointers: &[String]) -> String {
+    let state = state.split(',').next().unwrap_or(state);
+    let keyword = pointers.iter().find_map(|pointer| {
+        let map = schema.pointer(pointer)?.as_object()?;
+        let told = TELLING.iter().find(|keyword| map.contains_key(**keyword));
+        told.copied()
+    });
+    let mut kind = state.to_owned();
+    if pointers.len() > 1 {
+        kind.push_str(" of several");
+    }
+    if let Some(keyword) = keyword {
+        kind.push_str(", `");
+        kind.push_str(keyword);
+        kind.push('`');
+    }
+    if pointers.iter().any(|pointer| is_in_unique(schema, pointer)) {
+        kind.push_str(", items differ");
+    }
+    kind
+}
+
+/// Keywords that make a mask more than that of a type, the heaviest first.
+const TELLING: [&str; 10] = [
+    "pattern",
+    "format",
+    "patternProperties",
+    "propertyNames",
+    "enum",
+    "const",
+    "not",
+    "maxLength",
+    "minLength",
+    "additionalProperties",
+];
+
+/// Whether some schema on the way to a pointer, or at it, wants items to differ.
+fn is_in_unique(schema: &Value, pointer: &str) -> bool {
+    let ends = pointer.match_indices('/').map(|(at, _)| at);
+    let mut above = ends.chain([pointer.len()]).map(|end| &pointer[..end]);
+    above.any(|above| {
+        let at = schema.pointer(above);
+        at.is_some_and(|at| at.get("uniqueItems") == Some(&Value::Bool(true)))
+    })
+}
+
 /// Calls `change` for every schema object in a schema, itself included.
 fn visit(schema: &mut Value, change: &mut impl FnMut(&mut serde_json::Map<String, Value>)) {
     match schema {
@@ -144,6 +193,29 @@ mod tests {
             "anyOf": [{"items": {}}, {"not": {"maxLength": 7}}]
         });
         assert_eq!(without(&schema(), "pattern"), expected);
+    }
+
+    #[test]
+    fn places_have_kinds() {
+        let mut schema = schema();
+        schema["items"] = json!({"uniqueItems": true, "items": {"enum": [1, 2]}});
+        let kind = |state: &str, pointers: &[&str]| {
+            let pointers: Vec<String> = pointers.iter().map(|p| (*p).to_owned()).collect();
+            place(&schema, state, &pointers)
+        };
+        assert_eq!(
+            kind("in a string, 2 levels deep", &["/properties/pattern"]),
+            "in a string, `pattern`"
+        );
+        let several = ["", "/anyOf/1/not"];
+        assert_eq!(
+            kind("in a name", &several),
+            "in a name of several, `maxLength`"
+        );
+        assert_eq!(
+            kind("in a number", &["/items/items"]),
+            "in a number, `enum`, items differ"
+        );
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Measuring programs of Tokenmold, side by side with its peers.
 //!
-//! - `maskbench` decodes given texts under given schemas and measures masks.
+//! - `maskbench` decodes given texts under given schemas and measures masks, also of engines that
+//!   are programs of their own: these answer by [`worker::work`].
 //! - `grammarbench` decodes the texts of grammars' cases.
 //! - `indexbench` builds indexes from regular expressions and measures time and memory.
 //! - `regexpath` compiles schemas to regular expressions and these to indexes.
 //! - `threads` decodes on several threads at once, `batches` masks many texts in one step, and
 //!   `memory` counts the bytes of schemas and soaks one process in all of them.
-//! - `worst` lists the longest masks and the slowest compiles with their causes; `costs` draws
+//! - `worst` lists the longest masks and steps and the slowest compiles with their causes; `costs` draws
 //!   what schemas and vocabularies cost by their size.
 //! - `counts` counts instructions, nodes and allocations of compiles and masks.
 //! - `hostile` runs inputs that mean harm, each in a process under limits, and says what each

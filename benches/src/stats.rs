@@ -1,6 +1,6 @@
 //! Summaries of many measurements.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,38 @@ pub fn place_of(percent: f64, values: usize) -> usize {
     // Rounded to a millionth of a rank, so that 99.9 % of 1000 is rank 999 and not 1000.
     let rank = (percent * values as f64 / 100.0 - 1e-6).ceil() as usize;
     rank.max(1) - 1
+}
+
+/// Tells how long this thread was busy with something: the shorter of the time that went by and
+/// of the thread's own, which the system does not count while something else runs.
+#[derive(Debug)]
+pub struct Stopwatch {
+    thread: Duration,
+    start: Instant,
+}
+
+impl Stopwatch {
+    /// Begins now.
+    pub fn start() -> Stopwatch {
+        Stopwatch {
+            thread: own_time(),
+            start: Instant::now(),
+        }
+    }
+
+    /// The time until now.
+    pub fn elapsed(&self) -> Duration {
+        let went_by = self.start.elapsed();
+        went_by.min(own_time().saturating_sub(self.thread))
+    }
+}
+
+fn own_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.try_into().unwrap_or_default(),
+        time.tv_nsec.try_into().unwrap_or_default(),
+    )
 }
 
 /// The things that took longest, of all that are offered.

@@ -97,6 +97,49 @@ pub struct Plan {
     pub limit: Duration,
 }
 
+/// Of 1,000 positions, how many have every bit of a mask compared with brute force, where the
+/// engine has such a slow way.
+const CHECKED_PER_MILLE: u32 = 10;
+
+/// Is the process of an engine: makes it, with the words of its masks, and answers the tasks of
+/// the standard input. `seed` chooses the positions that are checked; `limit_seconds` is the
+/// time of a case.
+///
+/// # Errors
+///
+/// The engine cannot be made, which the parent is told too, the limit is no time, or the parent
+/// is gone.
+pub fn work(
+    engine: impl FnOnce() -> Result<(Box<dyn Engine>, usize), String>,
+    seed: u64,
+    limit_seconds: f64,
+) -> Result<(), String> {
+    // Panics are told to the parent, which counts them.
+    std::panic::set_hook(Box::new(|_| {}));
+    let (engine, words) = engine().inspect_err(|reason| {
+        if let Ok(line) = serde_json::to_string(&Message::Fatal(reason.clone())) {
+            println!("{line}");
+        }
+    })?;
+    let plan = Plan {
+        words,
+        seed,
+        checked_per_mille: CHECKED_PER_MILLE,
+        limit: limit(limit_seconds)?,
+    };
+    let (input, output) = (std::io::stdin().lock(), std::io::stdout().lock());
+    serve(engine.as_ref(), &plan, input, output)
+}
+
+/// The time of a case.
+///
+/// # Errors
+///
+/// The number is negative, or too large.
+pub fn limit(seconds: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds).map_err(|e| format!("--limit-seconds {seconds}: {e}"))
+}
+
 /// Answers tasks from `input` until it ends.
 ///
 /// # Errors

@@ -105,6 +105,21 @@ fn maskbench_runs_cases_and_reports() {
     assert_eq!(failed, ["wrong label", "nowhere"]);
 }
 
+/// An engine can be a program of its own, which is told what an own engine's process is told.
+#[test]
+fn an_engine_in_a_program_of_its_own() {
+    let folder = folder();
+    let program = concat!("tokenmold=", env!("CARGO_BIN_EXE_maskbench"));
+    let further = ["--engine", program, "--report", "report.json"];
+    let output = maskbench(folder.path(), &further);
+    assert!(output.status.success(), "{output:?}");
+    let report = report(folder.path());
+    assert_eq!(report["engines"][0]["name"], "tokenmold");
+    assert_eq!(report["engines"][0]["passing"], 3);
+    let output = maskbench(folder.path(), &["--engine", "tokenmold=no/such/program"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
 /// The same texts are led bare and inside of tags, and come out the same.
 #[test]
 fn schemas_inside_of_tags() {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use tokenmold_benches::cases::{self, Case};
@@ -12,10 +11,7 @@ use tokenmold_benches::program;
 use tokenmold_benches::ratios;
 use tokenmold_benches::report::{Collector, EngineReport, Report, table};
 use tokenmold_benches::spell::Speller;
-use tokenmold_benches::worker::{self, Message, Plan, Task};
-
-/// Of 1,000 positions, how many have every bit of our mask compared with brute force.
-const CHECKED_PER_MILLE: u32 = 10;
+use tokenmold_benches::worker::{self, Task};
 
 /// Walks texts under schemas token by token and measures masks, engine by engine.
 ///
@@ -32,7 +28,8 @@ struct Arguments {
     #[arg(long, required_unless_present = "worker")]
     cases: Option<PathBuf>,
 
-    /// An engine to run (default: all that are compiled in). May be given several times.
+    /// An engine to run (default: all that are compiled in), or NAME=PROGRAM for one that is a
+    /// program of its own, told what this one tells its own. May be given several times.
     #[arg(long = "engine")]
     engines: Vec<String>,
 
@@ -87,47 +84,19 @@ fn main() -> ExitCode {
     program::end("maskbench", result)
 }
 
-fn limit(arguments: &Arguments) -> Result<Duration, String> {
-    Duration::try_from_secs_f64(arguments.limit_seconds)
-        .map_err(|e| format!("--limit-seconds {}: {e}", arguments.limit_seconds))
-}
-
 /// The child's side.
 fn work(arguments: &Arguments, name: &str) -> Result<ExitCode, String> {
-    // Panics are told to the parent, which counts them.
-    std::panic::set_hook(Box::new(|_| {}));
-    let engine = program::vocabulary(&arguments.tokenizer).and_then(|vocabulary| {
+    let engine = || {
         let setup = Setup {
-            vocabulary,
+            vocabulary: program::vocabulary(&arguments.tokenizer)?,
             property_order: arguments.property_order,
             assert_formats: true,
             suite: None,
         };
-        Ok((
-            engines::engine(name, &setup)?,
-            setup.vocabulary.width().div_ceil(32),
-        ))
-    });
-    let (engine, words) = match engine {
-        Ok(made) => made,
-        Err(reason) => {
-            let message = serde_json::to_string(&Message::Fatal(reason));
-            println!("{}", message.map_err(|e| e.to_string())?);
-            return Ok(ExitCode::from(1));
-        }
+        let engine = engines::engine(name, &setup)?;
+        Ok((engine, setup.vocabulary.width().div_ceil(32)))
     };
-    let plan = Plan {
-        words,
-        seed: arguments.seed,
-        checked_per_mille: CHECKED_PER_MILLE,
-        limit: limit(arguments)?,
-    };
-    worker::serve(
-        engine.as_ref(),
-        &plan,
-        std::io::stdin().lock(),
-        std::io::stdout().lock(),
-    )?;
+    worker::work(engine, arguments.seed, arguments.limit_seconds)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -145,7 +114,8 @@ fn lead(arguments: &Arguments) -> Result<ExitCode, String> {
         names => names.to_vec(),
     };
     let is_known = |name: &str| {
-        engines::NAMES.contains(&name)
+        name.contains('=')
+            || engines::NAMES.contains(&name)
             || arguments.kind == Kind::Tags && engines::tags::NAMES.contains(&name)
     };
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
@@ -229,10 +199,19 @@ fn run(
     tasks: &[(Task, Vec<bool>)],
 ) -> Result<EngineReport, String> {
     let limits = Limits {
-        time: limit(arguments)?,
+        time: worker::limit(arguments.limit_seconds)?,
         memory: (arguments.memory_gb * (1u64 << 30) as f64) as u64,
     };
-    let program = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
+    let (name, program) = match name.split_once('=') {
+        Some((name, program)) => (name, PathBuf::from(program)),
+        None => {
+            let own = std::env::current_exe();
+            (
+                name,
+                own.map_err(|e| format!("this program's own path: {e}"))?,
+            )
+        }
+    };
     let order = format!("{:?}", arguments.property_order).to_lowercase();
     let line: Vec<String> = [
         ("--worker", name.to_owned()),

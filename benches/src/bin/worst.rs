@@ -1,7 +1,7 @@
 //! Lists the longest masks and the slowest compiles of our engine, and what they were busy
 //! with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,12 +14,14 @@ use schema_regex::automaton::SchemaAutomaton;
 use serde_json::Value;
 use tokenmold_benches::cases::Case;
 use tokenmold_benches::cause;
+use tokenmold_benches::engines::PropertyOrder;
 use tokenmold_benches::program::{self, Chosen};
-use tokenmold_benches::stats::Longest;
+use tokenmold_benches::stats::{Longest, Stopwatch};
 
 /// Walks the texts of cases as far as they are allowed, each case compiled once, and lists the
 /// worst of what was measured: masks with the nodes of the vocabulary's trie that they visited
-/// and the place in the schema, compiles with the keyword without which they are fastest.
+/// and the place in the schema, steps with their token, compiles with the keyword without which
+/// they are fastest. Time in which the system ran something else does not count.
 #[derive(Parser, Debug)]
 struct Arguments {
     /// A `tokenizer.json`.
@@ -37,6 +39,14 @@ struct Arguments {
     /// fill the list.
     #[arg(long)]
     each: Option<usize>,
+
+    /// The order of properties that is accepted.
+    #[arg(long, value_enum, default_value_t = PropertyOrder::Schema)]
+    property_order: PropertyOrder,
+
+    /// Masks that take longer than this, in microseconds, are the tail, which is told by kind.
+    #[arg(long, default_value_t = 300)]
+    tail_us: u64,
 
     /// Time after which the texts of a case are left, in seconds; the case is named.
     #[arg(long, default_value_t = 10)]
@@ -56,6 +66,24 @@ struct Mask {
     /// The JSON Pointer of what the text must satisfy here, and what the schema says there.
     pointer: String,
     said: String,
+}
+
+/// A step of the list.
+struct Step {
+    case: String,
+    token: String,
+    behind: String,
+    state: String,
+}
+
+/// The masks of the tail at places of one kind.
+#[derive(Default)]
+struct Tail {
+    masks: usize,
+    cases: BTreeSet<usize>,
+    time: Duration,
+    longest: Duration,
+    nodes: u64,
 }
 
 /// A compile of the list.
@@ -119,8 +147,16 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let mut kinds: BTreeMap<(&str, Source), Kind> = BTreeMap::new();
     let mut masks: Longest<Mask> = Longest::new(arguments.list);
     let mut compiles: Longest<Compile> = Longest::new(arguments.list);
+    let mut steps: Longest<Step> = Longest::new(arguments.list);
+    let mut tails: BTreeMap<String, Tail> = BTreeMap::new();
+    let tail = Duration::from_micros(arguments.tail_us);
+    let order = match arguments.property_order {
+        PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
+        PropertyOrder::Any => schema_regex::PropertyOrder::Any,
+    };
+    let options = Options::default().property_order(order);
     for (at, case) in cases.iter().enumerate() {
-        let Some((read, build, automaton)) = compile(&case.schema) else {
+        let Some((read, build, automaton)) = compile(&case.schema, &options) else {
             continue;
         };
         let nodes = automaton.nodes();
@@ -149,7 +185,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
                     break 'texts;
                 }
                 let before = index.stats();
-                let start = Instant::now();
+                let start = Stopwatch::start();
                 guide.write_mask(&mut buffer).unwrap();
                 let time = start.elapsed();
                 let after = index.stats();
@@ -162,9 +198,27 @@ fn run(arguments: &Arguments) -> Result<(), String> {
                 kind.nodes += nodes;
                 of_case.offer(time, || mask(case, number, nodes, &text, &index, &guide));
                 number += 1;
+                if time > tail {
+                    let place = index.automaton().location(guide.state());
+                    let kind = cause::place(&case.schema, &place.state, &place.locations);
+                    let tail = tails.entry(kind).or_default();
+                    tail.masks += 1;
+                    tail.cases.insert(at);
+                    tail.time += time;
+                    tail.longest = tail.longest.max(time);
+                    tail.nodes += nodes;
+                }
+                let state = guide.state().clone();
+                let start = Stopwatch::start();
                 if guide.advance(TokenId::new(token)).is_err() {
                     break;
                 }
+                steps.offer(start.elapsed(), || Step {
+                    case: case.id.clone(),
+                    token: tail_of(vocabulary.token_bytes(TokenId::new(token)).unwrap_or(b"")),
+                    behind: tail_of(&text),
+                    state: index.automaton().location(&state).state,
+                });
                 text.extend(vocabulary.token_bytes(TokenId::new(token)).unwrap_or(b""));
             }
         }
@@ -173,18 +227,20 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         }
     }
     print_kinds(&kinds);
+    print_tails(&tails, tail);
     print_masks(masks);
-    print_compiles(compiles, &cases);
+    print_steps(steps);
+    print_compiles(compiles, &cases, &options);
     Ok(())
 }
 
 /// The time to read a schema and to build its automaton, if it is taken.
-fn compile(schema: &Value) -> Option<(Duration, Duration, SchemaAutomaton)> {
-    let begun = Instant::now();
+fn compile(schema: &Value, options: &Options) -> Option<(Duration, Duration, SchemaAutomaton)> {
+    let begun = Stopwatch::start();
     let schema = schema_regex::parse(schema).ok()?;
     let read = begun.elapsed();
-    let begun = Instant::now();
-    let automaton = SchemaAutomaton::compile(schema, &Options::default()).ok()?;
+    let begun = Stopwatch::start();
+    let automaton = SchemaAutomaton::compile(schema, options).ok()?;
     Some((read, begun.elapsed(), automaton))
 }
 
@@ -206,7 +262,7 @@ fn mask(
         nodes,
         case: case.id.clone(),
         number,
-        behind: tail(text),
+        behind: tail_of(text),
         state: place.state,
         said: cause::said(&case.schema, &pointer),
         pointer: format!("#{pointer}{more}"),
@@ -214,7 +270,7 @@ fn mask(
 }
 
 /// The last characters of a text, on one line.
-fn tail(text: &[u8]) -> String {
+fn tail_of(text: &[u8]) -> String {
     let from = text.len().saturating_sub(32);
     String::from_utf8_lossy(&text[from..])
         .escape_debug()
@@ -268,6 +324,37 @@ fn print_kinds(kinds: &BTreeMap<(&str, Source), Kind>) {
     }
 }
 
+fn print_tails(tails: &BTreeMap<String, Tail>, over: Duration) {
+    let mut tails: Vec<(&String, &Tail)> = tails.iter().collect();
+    tails.sort_by_key(|(_, tail)| std::cmp::Reverse(tail.time));
+    println!("\nmasks over {} us, by what is read", us(over));
+    println!("   masks   cases   total us  longest us       nodes  kind");
+    for (kind, tail) in tails {
+        println!(
+            "{:8} {:7} {:10.0} {:11.0} {:11}  {kind}",
+            tail.masks,
+            tail.cases.len(),
+            us(tail.time),
+            us(tail.longest),
+            tail.nodes,
+        );
+    }
+}
+
+fn print_steps(steps: Longest<Step>) {
+    println!("\n     step us  case; state; the token; what the text ends with before it");
+    for (time, step) in steps.into_sorted() {
+        println!(
+            "{:12.1}  {}; {}; {}; {}",
+            us(time),
+            step.case,
+            step.state,
+            step.token,
+            step.behind
+        );
+    }
+}
+
 fn print_masks(masks: Longest<Mask>) {
     println!(
         "\n     mask us     nodes   nth  case; state; place: what the schema says there; what the text ends with"
@@ -287,7 +374,7 @@ fn print_masks(masks: Longest<Mask>) {
     }
 }
 
-fn print_compiles(compiles: Longest<Compile>, cases: &[Case]) {
+fn print_compiles(compiles: Longest<Compile>, cases: &[Case], options: &Options) {
     println!(
         "\n  compile us   read us     nodes     bytes  case; how long it takes again, and without all keywords of a name"
     );
@@ -300,16 +387,16 @@ fn print_compiles(compiles: Longest<Compile>, cases: &[Case]) {
             compile.nodes,
             case.schema.to_string().len(),
             case.id,
-            blamed(&case.schema)
+            blamed(&case.schema, options)
         );
     }
 }
 
 /// The keywords without which a schema compiles in at most 7/10 of the time, the first three.
-fn blamed(schema: &Value) -> String {
+fn blamed(schema: &Value, options: &Options) -> String {
     // The shorter of two times, so that one interruption does not clear a keyword.
     let least = |schema: &Value| {
-        let time = || compile(schema).map(|(read, build, _)| us(read + build));
+        let time = || compile(schema, options).map(|(read, build, _)| us(read + build));
         Some(time()?.min(time()?))
     };
     let Some(whole) = least(schema) else {
