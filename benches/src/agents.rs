@@ -127,23 +127,25 @@ fn run(record: &Value, out: &mut Map<String, Value>) -> Result<(), Error> {
     let tag_mode = Unrepresentable::Tag;
     match record["parser"].as_str().unwrap_or_default() {
         "MarkdownJsonObjectParser" => {
-            let parser = JsonObject::new().hint(hint).unrepresentable(tag_mode);
+            let parser = JsonObject::new()
+                .with_hint(hint)
+                .with_unrepresentable(tag_mode);
             parsed(record, &parser, out).map(drop)
         }
         "MarkdownCodeBlockParser" => {
             let language = args["language_name"].as_str().unwrap_or_default();
-            parsed(record, &CodeBlock::new(language).hint(hint), out).map(drop)
+            parsed(record, &CodeBlock::new(language).with_hint(hint), out).map(drop)
         }
         "MarkdownJsonDictParser" => {
             let mut parser = JsonDict::new()
-                .required_keys(strings("required_keys"))
-                .unrepresentable(tag_mode);
+                .with_required_keys(strings("required_keys"))
+                .with_unrepresentable(tag_mode);
             parser = match args["content_hint"].get("$pydantic") {
                 Some(model) => {
                     let name = model["name"].as_str().unwrap_or_default();
-                    parser.model(DataModel::new(name, model["json_schema"].clone())?)
+                    parser.with_model(DataModel::new(name, model["json_schema"].clone())?)
                 }
-                None => parser.hint(hint),
+                None => parser.with_hint(hint),
             };
             let value = parsed(record, &parser, out)?;
             select(record, &value, out);
@@ -155,13 +157,13 @@ fn run(record: &Value, out: &mut Map<String, Value>) -> Result<(), Error> {
                 None => RegexTagged::new()?,
             };
             parser = parser
-                .required_keys(strings("required_keys"))
-                .unrepresentable(tag_mode);
+                .with_required_keys(strings("required_keys"))
+                .with_unrepresentable(tag_mode);
             if let Some(instruction) = args["format_instruction"].as_str() {
-                parser = parser.instruction(instruction);
+                parser = parser.with_instruction(instruction);
             }
             if args["try_parse_json"] == json!(false) {
-                parser = parser.keep_text();
+                parser = parser.without_json();
             }
             let value = parsed(record, &parser, out)?;
             select(record, &value, out);
@@ -170,8 +172,8 @@ fn run(record: &Value, out: &mut Map<String, Value>) -> Result<(), Error> {
         _ => {
             let tags = args["tagged_contents"].as_array().into_iter().flatten();
             let parser = MultiTagged::new(tags.filter_map(tag))
-                .allow_missing(strings("keys_allow_missing"))
-                .unrepresentable(tag_mode);
+                .with_optional(strings("keys_allow_missing"))
+                .with_unrepresentable(tag_mode);
             let value = parsed(record, &parser, out)?;
             select(record, &value, out);
             Ok(())
@@ -188,7 +190,7 @@ fn tag(args: &Value) -> Option<TaggedContent> {
         text("tag_end")?,
     );
     Some(match args["parse_json"] == json!(true) {
-        true => tag.json(),
+        true => tag.with_json(),
         false => tag,
     })
 }

@@ -76,7 +76,7 @@ pub fn run(
 /// Runs one golden case of `response_schema`, in the reference's mode.
 pub fn response_schema_case(record: &Value) -> Option<Difference> {
     let schema = ResponseSchema::builder()
-        .mode(Mode::Reference)
+        .with_mode(Mode::Reference)
         .build(&record["schema"]);
     let got = schema.and_then(|schema| schema.parse_tagged(&record["input"]));
     let agrees = match (&got, record["error"]["kind"].as_str()) {
@@ -208,8 +208,8 @@ fn template_outcome(record: &Value, chunks: &[&str]) -> Value {
         Value::Object(object)
     };
     let template = ResponseTemplate::builder()
-        .mode(Mode::Reference)
-        .unrepresentable(Unrepresentable::Tag)
+        .with_mode(Mode::Reference)
+        .with_unrepresentable(Unrepresentable::Tag)
         .build(&record["template"]);
     let template = match template {
         Ok(template) => template,
@@ -217,10 +217,10 @@ fn template_outcome(record: &Value, chunks: &[&str]) -> Value {
     };
     let mut turn = Turn::new();
     if let Some(prefix) = record["prefix"].as_str() {
-        turn = turn.prefix(prefix);
+        turn = turn.with_prefix(prefix);
     }
     if let Some(tools) = record.get("tools") {
-        turn = turn.tools(tools);
+        turn = turn.with_tools(tools);
     }
     let mut events = Vec::new();
     let mut stream = match template.stream_with(&turn, &mut events) {

@@ -409,7 +409,7 @@ fn forced(texts: &[Text], tokenizer: &Tokenizer, player: &mut Player) -> Result<
     let styles = [
         (
             "compact",
-            Options::default().whitespace(Whitespace::Compact),
+            Options::default().with_whitespace(Whitespace::Compact),
         ),
         ("a blank or none after , and :", Options::default()),
     ];

@@ -92,9 +92,9 @@ impl Tags {
     fn automaton(&self, schema: &Value) -> Result<TagAutomaton, Error> {
         if self.is_own {
             let options = Options::default()
-                .whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
-                .escapes(Escapes::All)
-                .open_objects(OpenObjects::Closed);
+                .with_whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
+                .with_escapes(Escapes::All)
+                .with_open_objects(OpenObjects::Closed);
             return ResponseFormat::named(Format::Hermes)?
                 .with_tools(&[json!({"name": "f", "parameters": schema})])?
                 .with_calls(Count::ONE)

@@ -41,11 +41,13 @@ impl Tokenmold {
             PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
             PropertyOrder::Any => schema_regex::PropertyOrder::Any,
         };
-        let mut options = Options::default().formats(formats).property_order(order);
+        let mut options = Options::default()
+            .with_formats(formats)
+            .with_property_order(order);
         // A file of cases has its numbers rounded for all engines alike.
-        let mut reading = ParseOptions::default().rounded(Rounded::Keep);
+        let mut reading = ParseOptions::default().with_rounded(Rounded::Keep);
         if let Some(file) = &setup.suite {
-            options = options.integers(IntegerSpelling::ZeroFraction);
+            options = options.with_integers(IntegerSpelling::ZeroFraction);
             reading = suite_reading(file)?;
         }
         setup.vocabulary.prepare(JSON_TEXT);
@@ -66,9 +68,9 @@ impl Tokenmold {
     pub fn as_in_tags(setup: &Setup) -> Result<Tokenmold, String> {
         let mut engine = Tokenmold::new(setup)?;
         let space = Whitespace::Pattern(r"[ \t\n\r]*".to_owned());
-        engine.options = engine.options.whitespace(space);
-        engine.options = engine.options.escapes(Escapes::All);
-        engine.options = engine.options.open_objects(OpenObjects::Closed);
+        engine.options = engine.options.with_whitespace(space);
+        engine.options = engine.options.with_escapes(Escapes::All);
+        engine.options = engine.options.with_open_objects(OpenObjects::Closed);
         Ok(engine)
     }
 
@@ -102,7 +104,9 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
     } else {
         Draft::Draft202012
     };
-    let mut reading = ParseOptions::default().draft(draft).rounded(Rounded::Keep);
+    let mut reading = ParseOptions::default()
+        .with_draft(draft)
+        .with_rounded(Rounded::Keep);
     let remotes = file.with_file_name("remotes");
     if remotes.is_dir() {
         let mut todo = vec![(remotes, "http://localhost:1234/".to_owned())];
@@ -117,7 +121,7 @@ fn suite_reading(file: &Path) -> Result<ParseOptions, String> {
                 }
                 let text = std::fs::read_to_string(entry.path()).map_err(shown)?;
                 if let Ok(document) = serde_json::from_str(&text) {
-                    reading = reading.document(format!("{uri}{name}"), document);
+                    reading = reading.with_document(format!("{uri}{name}"), document);
                 }
             }
         }

@@ -227,8 +227,8 @@ fn options_of(description: &Value) -> PyResult<Options> {
     ];
     let order = one_of("order", text(description, "order")?, &orders)?;
     Ok(Options::default()
-        .whitespace(whitespace)
-        .property_order(order))
+        .with_whitespace(whitespace)
+        .with_property_order(order))
 }
 
 /// What a request without parallel calls asks for.
@@ -288,7 +288,7 @@ fn response_format(description: &Value) -> PyResult<ResponseFormat> {
         format = format.with_answer(answer);
     }
     if let Some(prompt) = description["prompt"].as_str() {
-        format = format.after(prompt);
+        format = format.with_prompt(prompt);
     }
     Ok(format)
 }

@@ -39,7 +39,7 @@ fn tools_of(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
 fn turn<'a>(prefix: Option<&'a str>, tools: Option<&'a Value>) -> Turn<'a> {
     let turn = Turn::after(prefix.unwrap_or_default());
     match tools {
-        Some(tools) => turn.tools(tools),
+        Some(tools) => turn.with_tools(tools),
         None => turn,
     }
 }
@@ -54,7 +54,7 @@ impl ResponseTemplate {
     fn new(template: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseTemplate> {
         let json = parse(&text_of(template)?, "the response template")?;
         let mode = mode_of(mode)?;
-        let builder = Template::builder().mode(mode);
+        let builder = Template::builder().with_mode(mode);
         let template = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
         Ok(ResponseTemplate { template, mode })
     }
@@ -86,8 +86,8 @@ impl ResponseTemplate {
             Ok(message) => to_python(py, &message),
             Err(error) if error.kind() == ErrorKind::NotJson => {
                 let message = detached(py, || {
-                    let builder = Template::builder().mode(self.mode);
-                    let tagged = builder.unrepresentable(Unrepresentable::Tag);
+                    let builder = Template::builder().with_mode(self.mode);
+                    let tagged = builder.with_unrepresentable(Unrepresentable::Tag);
                     let template = tagged.build(self.template.json());
                     let message = template.and_then(|template| parse(&template));
                     message.map_err(IntoPython::into_python)
@@ -221,7 +221,7 @@ impl ResponseSchema {
     fn new(schema: &Bound<'_, PyAny>, mode: &str) -> PyResult<ResponseSchema> {
         let json = parse(&text_of(schema)?, "the response schema")?;
         let mode = mode_of(mode)?;
-        let builder = Schema::builder().mode(mode);
+        let builder = Schema::builder().with_mode(mode);
         let schema = caught(|| builder.build(&json).map_err(IntoPython::into_python))?;
         Ok(ResponseSchema { schema, mode })
     }
@@ -240,8 +240,8 @@ impl ResponseSchema {
             Ok(message) => to_python(py, &message),
             Err(error) if error.kind() == ErrorKind::NotJson => {
                 let message = detached(py, || {
-                    let builder = Schema::builder().mode(self.mode);
-                    let tagged = builder.unrepresentable(Unrepresentable::Tag);
+                    let builder = Schema::builder().with_mode(self.mode);
+                    let tagged = builder.with_unrepresentable(Unrepresentable::Tag);
                     let schema = tagged.build(self.schema.json());
                     let message = schema.and_then(|schema| schema.parse(text));
                     message.map_err(IntoPython::into_python)

@@ -18,9 +18,9 @@ pub(crate) fn json_schema_regex(
     detached(py, || {
         let schema = parse_str(schema).map_err(IntoPython::into_python)?;
         let options = Options::default()
-            .whitespace(Whitespace::Pattern(whitespace))
-            .recursion(Recursion::Unroll(depth))
-            .any_value(AnyValue::Depth(depth.min(2)));
+            .with_whitespace(Whitespace::Pattern(whitespace))
+            .with_recursion(Recursion::Unroll(depth))
+            .with_any_value(AnyValue::Depth(depth.min(2)));
         let regex = to_regex(&schema, &options).map_err(IntoPython::into_python)?;
         Ok(for_python(&regex))
     })

@@ -151,14 +151,14 @@ impl ResponseSchemaBuilder {
     /// How faithful to be where the reference implementation fails; [`Mode::Lenient`] unless
     /// told.
     #[must_use]
-    pub fn mode(mut self, mode: Mode) -> Self {
+    pub fn with_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
     /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
         self.unrepresentable = unrepresentable;
         self
     }

@@ -40,7 +40,7 @@ fn fences_are_put_in() {
 
 #[test]
 fn a_model_reads_leniently_and_fills_in() {
-    let parser = JsonDict::new().model(weather());
+    let parser = JsonDict::new().with_model(weather());
     assert_eq!(
         value(
             &parser,
@@ -61,7 +61,7 @@ fn a_model_refuses_what_it_cannot_check() {
     assert_eq!(error.kind(), ErrorKind::SchemaInvalid);
     assert_eq!(error.pointer(), "/properties/d/format");
     let endless = DataModel::new("M", json!({"$ref": "#"})).unwrap();
-    let error = JsonDict::new().model(endless).parse("{}").unwrap_err();
+    let error = JsonDict::new().with_model(endless).parse("{}").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::JsonParsing);
 }
 
@@ -85,7 +85,7 @@ fn code_is_the_first_block_of_its_language() {
 
 #[test]
 fn tags_by_pattern() {
-    let parser = RegexTagged::new().unwrap().required_keys(["thought"]);
+    let parser = RegexTagged::new().unwrap().with_required_keys(["thought"]);
     assert_eq!(
         value(
             &parser,
@@ -103,7 +103,7 @@ fn tags_by_pattern() {
     );
     let own = RegexTagged::with_pattern(r"\[(?P<name>\w+)\](?P<content>.*?)\[/\1\]")
         .unwrap()
-        .keep_text();
+        .without_json();
     assert_eq!(value(&own, "[a]1[/a]"), json!({"a": "1"}));
     assert_eq!(
         RegexTagged::with_pattern("(?P<name>a)").unwrap_err().kind(),
@@ -121,9 +121,9 @@ fn tags_by_pattern() {
 fn several_tags() {
     let parser = MultiTagged::new([
         TaggedContent::new("a", "[A]", "first", "[/A]"),
-        TaggedContent::new("b", "[B]", "second", "[/B]").json(),
+        TaggedContent::new("b", "[B]", "second", "[/B]").with_json(),
     ])
-    .allow_missing(["a"]);
+    .with_optional(["a"]);
     assert_eq!(
         value(&parser, "[B]{\"k\": 1}[/B][A]x"),
         json!({"b": {"k": 1}})
@@ -138,9 +138,9 @@ fn several_tags() {
 #[test]
 fn keys_go_where_they_are_sent() {
     let keys = Keys::default()
-        .memory("a")
-        .content(["b", "c"])
-        .metadata(["a"]);
+        .with_memory("a")
+        .with_content(["b", "c"])
+        .with_metadata(["a"]);
     let value = json!({"a": 1, "b": 2});
     assert_eq!(
         keys.to_memory(&value, MissingKeys::Refuse).unwrap(),
@@ -167,7 +167,7 @@ fn values_beyond_json() {
     );
     assert_eq!(
         value(
-            &JsonObject::new().unrepresentable(Unrepresentable::Replace),
+            &JsonObject::new().with_unrepresentable(Unrepresentable::Replace),
             text
         ),
         json!([null, "123456789012345678901234567890"])
@@ -187,7 +187,7 @@ fn written(parts: &[Part], value: &Value, text: &str) -> String {
 #[test]
 fn a_text_of_a_shape_is_read_back() {
     let object = json!({"city": "Ulm", "days": 3, "unit": null, "exact": false});
-    let dict = JsonDict::new().model(weather());
+    let dict = JsonDict::new().with_model(weather());
     assert_eq!(
         value(&dict, &written(&dict.shape().unwrap(), &object, "")),
         object
@@ -204,13 +204,13 @@ fn a_text_of_a_shape_is_read_back() {
     );
     let tags = MultiTagged::new([
         TaggedContent::new("a", "<a>", "", "</a>"),
-        TaggedContent::new("b", "<b>", "", "</b>").json(),
+        TaggedContent::new("b", "<b>", "", "</b>").with_json(),
     ]);
     assert_eq!(
         value(&tags, &written(&tags.shape().unwrap(), &object, "x")),
         json!({"a": "x", "b": object})
     );
-    let regex = RegexTagged::new().unwrap().required_keys(["a", "b"]);
+    let regex = RegexTagged::new().unwrap().with_required_keys(["a", "b"]);
     assert_eq!(
         value(&regex, &written(&regex.shape().unwrap(), &object, "x")),
         json!({"a": "x", "b": "x"})
@@ -223,10 +223,10 @@ proptest! {
     #[test]
     fn never_panics(text in "(```json|```|<a>|</a>|</|[\\[\\]{}\":,\\\\u0-9ad \n]|\u{FEFF}|é){0,24}") {
         let _ = JsonObject::new().parse(text.as_str()).map_err(|e| e.feedback());
-        let _ = JsonDict::new().model(weather()).parse(text.as_str()).map_err(|e| e.feedback());
+        let _ = JsonDict::new().with_model(weather()).parse(text.as_str()).map_err(|e| e.feedback());
         let _ = CodeBlock::new("json").parse(text.as_str());
         let _ = RegexTagged::new().unwrap().parse(text.as_str());
-        let tag = TaggedContent::new("a", "<a>", "", "</a>").json();
+        let tag = TaggedContent::new("a", "<a>", "", "</a>").with_json();
         let _ = MultiTagged::new([tag]).parse(text.as_str());
     }
 }

@@ -57,7 +57,7 @@ fn deep_schemas_are_refused() {
             refused(ResponseSchema::new(&schema));
             refused(
                 ResponseSchema::builder()
-                    .unrepresentable(Unrepresentable::Tag)
+                    .with_unrepresentable(Unrepresentable::Tag)
                     .build(&schema),
             );
             refused(ResponseTemplate::new(&schema));
@@ -99,7 +99,7 @@ fn deep_tools_are_read_as_far_as_they_count() {
         let schema = deep(|inner| object("anyOf", Value::Array(vec![inner])));
         let mut tools = json!([{"name": "f", "parameters": {"properties": {}}}]);
         tools[0]["parameters"]["properties"]["a"] = schema;
-        let turn = Turn::after("").tools(&tools);
+        let turn = Turn::after("").with_tools(&tools);
         assert!(template.parse_turn(&turn, "Hello").is_ok());
         undo(tools);
     });

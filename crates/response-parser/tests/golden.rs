@@ -26,7 +26,7 @@ fn records(folder: &Path, name: &str) -> Vec<Value> {
 
 fn outcome(record: &Value, mode: Mode) -> Value {
     let schema = ResponseSchema::builder()
-        .mode(mode)
+        .with_mode(mode)
         .build(&record["schema"]);
     match schema.and_then(|schema| schema.parse_tagged(&record["input"])) {
         Ok(value) => value,
@@ -77,15 +77,15 @@ fn response_schema_answers_like_the_reference() {
 /// The message, or the kind of the error, of a case of a template.
 fn message(record: &Value) -> Result<Value, response_parser::Error> {
     let template = ResponseTemplate::builder()
-        .mode(Mode::Reference)
-        .unrepresentable(Unrepresentable::Tag)
+        .with_mode(Mode::Reference)
+        .with_unrepresentable(Unrepresentable::Tag)
         .build(&record["template"])?;
     let mut turn = Turn::new();
     if let Some(prefix) = record["prefix"].as_str() {
-        turn = turn.prefix(prefix);
+        turn = turn.with_prefix(prefix);
     }
     if let Some(tools) = record.get("tools") {
-        turn = turn.tools(tools);
+        turn = turn.with_tools(tools);
     }
     let mut events = Vec::new();
     let mut stream = template.stream_with(&turn, &mut events)?;

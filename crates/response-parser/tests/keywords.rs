@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 fn parse(schema: &Value, input: &Value, mode: Mode) -> Result<Value, Error> {
     ResponseSchema::builder()
-        .mode(mode)
+        .with_mode(mode)
         .build(schema)?
         .parse_value(input)
 }
@@ -370,7 +370,7 @@ fn what_json_cannot_hold() {
     assert_eq!(error.kind(), ErrorKind::NotJson);
     assert!(error.to_string().contains("/a~1b/0"), "{error}");
     let replacing = ResponseSchema::builder()
-        .unrepresentable(Unrepresentable::Replace)
+        .with_unrepresentable(Unrepresentable::Replace)
         .build(&schema)
         .unwrap();
     assert_eq!(

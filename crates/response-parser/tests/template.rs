@@ -208,7 +208,7 @@ fn arguments_are_cast_by_the_schemas_of_the_tools() {
     assert_eq!(
         message(
             &template,
-            &Turn::after("").tools(&tools),
+            &Turn::after("").with_tools(&tools),
             "<call=f><n> 3 </n><ok>null</ok><o>{\"a\": [1]}</o><s>5</s><other>7</other></call>"
         ),
         json!({"calls": [{

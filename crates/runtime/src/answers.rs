@@ -133,7 +133,7 @@ impl Model {
         prompt: &str,
     ) -> Result<T, Error> {
         let schema = tools::schema_of::<T>();
-        let options = self.options.clone().open_objects(OpenObjects::Closed);
+        let options = self.options.clone().with_open_objects(OpenObjects::Closed);
         let value = self.value(&schema, &options, prompt)?;
         serde_json::from_value(value).map_err(|error| {
             let message = format!("the answer is not of the type: {error}");

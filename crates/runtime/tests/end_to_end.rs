@@ -299,7 +299,7 @@ fn forced_tokens_are_forced_bytes_as_the_tokenizer_cuts_them() {
         ..
     } = embedded::load().unwrap();
     let styles = [
-        Options::default().whitespace(Whitespace::Compact),
+        Options::default().with_whitespace(Whitespace::Compact),
         Options::default(),
     ];
     let mut counts = Vec::new();

@@ -179,7 +179,7 @@ fn counterparts() -> Vec<(&'static str, Tool)> {
         (
             "basic",
             tool::<Basic>("area", "Area of a rectangle.")
-                .returning::<f64>("The area in square metres"),
+                .with_returns::<f64>("The area in square metres"),
         ),
         ("no_args", tool::<NoArgs>("tick", "Advance the clock.")),
         (

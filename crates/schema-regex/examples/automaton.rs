@@ -21,14 +21,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut file = None;
     let mut options = Options::default();
     // What cases say in numbers is kept by a `Value`.
-    let mut reading = ParseOptions::default().rounded(Rounded::Keep);
+    let mut reading = ParseOptions::default().with_rounded(Rounded::Keep);
     let (mut verbose, mut required, mut only) = (false, false, None);
     let mut optional_formats = false;
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--any" => options = options.property_order(PropertyOrder::Any),
-            "--annotate" => options = options.formats(Formats::Annotate),
-            "--zero-fraction" => options = options.integers(IntegerSpelling::ZeroFraction),
+            "--any" => options = options.with_property_order(PropertyOrder::Any),
+            "--annotate" => options = options.with_formats(Formats::Annotate),
+            "--zero-fraction" => options = options.with_integers(IntegerSpelling::ZeroFraction),
             "--required" => required = true,
             "--optional-formats" => optional_formats = true,
             "--verbose" => verbose = true,

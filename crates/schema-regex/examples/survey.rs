@@ -27,11 +27,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .ok_or("a number is missing")
         };
         match arg.as_str() {
-            "--closed" => options = options.open_objects(OpenObjects::Closed),
-            "--depth" => options = options.any_value(AnyValue::Depth(number()?)),
-            "--unroll" => options = options.recursion(Recursion::Unroll(number()?)),
-            "--annotate" => options = options.formats(Formats::Annotate),
-            "--zero-fraction" => options = options.integers(IntegerSpelling::ZeroFraction),
+            "--closed" => options = options.with_open_objects(OpenObjects::Closed),
+            "--depth" => options = options.with_any_value(AnyValue::Depth(number()?)),
+            "--unroll" => options = options.with_recursion(Recursion::Unroll(number()?)),
+            "--annotate" => options = options.with_formats(Formats::Annotate),
+            "--zero-fraction" => options = options.with_integers(IntegerSpelling::ZeroFraction),
             "--required" => unless_optional = true,
             "--verbose" => verbose = true,
             _ => file = Some(arg),

@@ -36,37 +36,43 @@ impl Default for ParseOptions {
 
 impl ParseOptions {
     /// Sets the draft of a schema without `$schema`.
-    pub fn draft(mut self, draft: Draft) -> Self {
+    #[must_use]
+    pub fn with_draft(mut self, draft: Draft) -> Self {
         self.draft = draft;
         self
     }
 
     /// Sets the most subschemas that are read.
-    pub fn max_nodes(mut self, nodes: usize) -> Self {
+    #[must_use]
+    pub fn with_max_nodes(mut self, nodes: usize) -> Self {
         self.max_nodes = nodes;
         self
     }
 
     /// Sets whether the schema may choose options by itself.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
     /// Sets the deepest nesting of arrays and objects in the schema.
-    pub fn max_nesting(mut self, levels: usize) -> Self {
+    #[must_use]
+    pub fn with_max_nesting(mut self, levels: usize) -> Self {
         self.max_nesting = levels;
         self
     }
 
     /// Sets what numbers mean that a `Value` may have rounded.
-    pub fn rounded(mut self, rounded: Rounded) -> Self {
+    #[must_use]
+    pub fn with_rounded(mut self, rounded: Rounded) -> Self {
         self.rounded = rounded;
         self
     }
 
     /// Adds a document that references may lead to.
-    pub fn document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
+    #[must_use]
+    pub fn with_document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
         self.documents.push((uri.into(), document));
         self
     }
@@ -139,21 +145,21 @@ pub struct Caps {
 impl Caps {
     /// Sets the most characters of a string.
     #[must_use]
-    pub fn max_length(mut self, characters: u64) -> Self {
+    pub fn with_max_length(mut self, characters: u64) -> Self {
         self.max_length = Some(characters);
         self
     }
 
     /// Sets the most items of an array.
     #[must_use]
-    pub fn max_items(mut self, items: u64) -> Self {
+    pub fn with_max_items(mut self, items: u64) -> Self {
         self.max_items = Some(items);
         self
     }
 
     /// Sets the most levels of arrays and objects.
     #[must_use]
-    pub fn max_depth(mut self, levels: u32) -> Self {
+    pub fn with_max_depth(mut self, levels: u32) -> Self {
         self.max_depth = Some(levels);
         self
     }
@@ -226,44 +232,44 @@ impl Default for Options {
 }
 
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
+    ($($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
         impl Options {
-            $($(#[$doc])* #[must_use] pub fn $name(mut self, $name: $type) -> Self { self.$name = $name; self })*
+            $($(#[$doc])* #[must_use] pub fn $setter(mut self, $name: $type) -> Self { self.$name = $name; self })*
         }
     };
 }
 
 setters! {
     /// Sets the whitespace policy.
-    whitespace: Whitespace,
+    with_whitespace(whitespace: Whitespace),
     /// Sets what a recursive `$ref` becomes.
-    recursion: Recursion,
+    with_recursion(recursion: Recursion),
     /// Sets what an unrestricted value becomes.
-    any_value: AnyValue,
+    with_any_value(any_value: AnyValue),
     /// Sets what an object without `additionalProperties` becomes.
-    open_objects: OpenObjects,
+    with_open_objects(open_objects: OpenObjects),
     /// Sets whether `format` constrains.
-    formats: Formats,
+    with_formats(formats: Formats),
     /// Sets how characters of strings may be spelled.
-    escapes: Escapes,
+    with_escapes(escapes: Escapes),
     /// Sets how integers may be spelled.
-    integers: IntegerSpelling,
+    with_integers(integers: IntegerSpelling),
     /// Sets the longest regular expression, in bytes.
-    max_regex_bytes: usize,
+    with_max_regex_bytes(max_regex_bytes: usize),
     /// Sets the deepest nesting.
-    max_depth: usize,
+    with_max_depth(max_depth: usize),
     /// Sets the most alternatives at one location.
-    max_alternatives: usize,
+    with_max_alternatives(max_alternatives: usize),
     /// Sets the most steps of one compilation.
-    max_steps: usize,
+    with_max_steps(max_steps: usize),
     /// Sets the most states of a string or number automaton.
-    max_automaton_states: usize,
+    with_max_automaton_states(max_automaton_states: usize),
     /// Sets the orders of properties that the automaton admits.
-    property_order: PropertyOrder,
+    with_property_order(property_order: PropertyOrder),
     /// Sets the most levels of arrays and objects that the automaton admits.
-    max_nesting: usize,
+    with_max_nesting(max_nesting: usize),
     /// Sets the bounds for what the schema leaves unbounded.
-    caps: Caps,
+    with_caps(caps: Caps),
 }
 
 /// The orders in which the properties of an object may come.

@@ -141,9 +141,9 @@ fn plain(value: &Value) -> Value {
 fn the_expression_says_what_the_automaton_says() {
     // Values nest less deeply than unrestricted ones may in the expression.
     let options = Options::default()
-        .any_value(AnyValue::Depth(3))
-        .max_regex_bytes(400_000)
-        .max_steps(50_000);
+        .with_any_value(AnyValue::Depth(3))
+        .with_max_regex_bytes(400_000)
+        .with_max_steps(50_000);
     let figures = RefCell::new([0usize; 4]);
     let (mut runner, cases) = schemas::runner(600);
     let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {
@@ -159,7 +159,7 @@ fn the_expression_says_what_the_automaton_says() {
         };
         let options = match seed % 2 {
             0 => options.clone(),
-            _ => options.clone().integers(IntegerSpelling::ZeroFraction),
+            _ => options.clone().with_integers(IntegerSpelling::ZeroFraction),
         };
         let text = match schema_regex::to_regex(&parsed, &options) {
             Ok(text) => text,

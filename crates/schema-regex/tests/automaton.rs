@@ -148,8 +148,8 @@ fn orders() -> [Options; 2] {
     [
         Options::default(),
         Options::default()
-            .property_order(PropertyOrder::Any)
-            .whitespace(Whitespace::Compact),
+            .with_property_order(PropertyOrder::Any)
+            .with_whitespace(Whitespace::Compact),
     ]
 }
 
@@ -409,9 +409,9 @@ struct Figures {
 #[test]
 fn random_schemas_agree_with_another_validator() {
     let options = Options::default()
-        .property_order(PropertyOrder::Any)
-        .integers(IntegerSpelling::ZeroFraction)
-        .whitespace(Whitespace::Compact);
+        .with_property_order(PropertyOrder::Any)
+        .with_integers(IntegerSpelling::ZeroFraction)
+        .with_whitespace(Whitespace::Compact);
     let figures = RefCell::new(Figures::default());
     let (mut runner, cases) = schemas::runner(2500);
     let result = runner.run(&(schemas::schema(), any::<u64>()), |(schema, seed)| {

@@ -197,8 +197,8 @@ fn options() -> [Options; 2] {
     [
         Options::default(),
         Options::default()
-            .property_order(PropertyOrder::Any)
-            .whitespace(Whitespace::Bounded(2)),
+            .with_property_order(PropertyOrder::Any)
+            .with_whitespace(Whitespace::Bounded(2)),
     ]
 }
 

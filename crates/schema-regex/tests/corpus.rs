@@ -194,7 +194,7 @@ fn strings() {
         &["\"2023-02-30\"", "\"2023-02-29\"", "\"2023-2-1\""],
     );
     check_with(
-        &Options::default().formats(Formats::Annotate),
+        &Options::default().with_formats(Formats::Annotate),
         json!({"type": "string", "format": "date"}),
         &["\"x\""],
         &["1"],
@@ -205,19 +205,19 @@ fn strings() {
         &["1"],
     );
     refused_with(
-        &Options::default().formats(Formats::Strict),
+        &Options::default().with_formats(Formats::Strict),
         json!({"type": "string", "format": "made-up"}),
         ErrorKind::Refused,
         "/format",
     );
     check_with(
-        &Options::default().escapes(Escapes::All),
+        &Options::default().with_escapes(Escapes::All),
         json!({"const": "a/b"}),
         &["\"a/b\"", "\"\\u0061\\/b\""],
         &["\"ab\""],
     );
     check_with(
-        &Options::default().escapes(Escapes::Shortest),
+        &Options::default().with_escapes(Escapes::Shortest),
         json!({"type": "string"}),
         &["\"é\\n\""],
         &["\"\\u00e9\"", "\"\\u000a\""],
@@ -257,7 +257,7 @@ fn numbers() {
         &["50", "56", "8"],
     );
     check_with(
-        &Options::default().integers(IntegerSpelling::ZeroFraction),
+        &Options::default().with_integers(IntegerSpelling::ZeroFraction),
         json!({"type": "integer", "minimum": 1}),
         &["1", "2.0"],
         &["0.0", "2.5"],
@@ -303,7 +303,7 @@ fn numbers() {
         &["-0", "3"],
     );
     check_with(
-        &Options::default().integers(IntegerSpelling::ZeroFraction),
+        &Options::default().with_integers(IntegerSpelling::ZeroFraction),
         json!({"type": "integer", "not": {"const": 3}}),
         &["-0", "-0.0", "2.0"],
         &["3", "3.0", "-0.5"],
@@ -430,7 +430,7 @@ fn objects() {
         &["{\"a\": 1}"],
     );
     check_with(
-        &Options::default().open_objects(OpenObjects::Closed),
+        &Options::default().with_open_objects(OpenObjects::Closed),
         json!({"type": "object", "properties": {"a": {"const": 1}}}),
         &["{}", "{\"a\": 1}"],
         &["{\"b\": 1}"],
@@ -598,7 +598,7 @@ fn references() {
     let list = json!({"type": "object", "properties": {"v": {"const": 1}, "next": {"$ref": "#"}}, "required": ["v"], "additionalProperties": false});
     refused(list.clone(), ErrorKind::Recursive, "/properties/next/$ref");
     check_with(
-        &Options::default().recursion(Recursion::Unroll(2)),
+        &Options::default().with_recursion(Recursion::Unroll(2)),
         list,
         &[
             "{\"v\": 1}",
@@ -610,7 +610,7 @@ fn references() {
     let endless =
         json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]});
     refused_with(
-        &Options::default().recursion(Recursion::Unroll(2)),
+        &Options::default().with_recursion(Recursion::Unroll(2)),
         endless,
         ErrorKind::Unsatisfiable,
         "",
@@ -620,7 +620,7 @@ fn references() {
 #[test]
 fn whitespace() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"const": 1}}}, "required": ["a"], "additionalProperties": false});
-    let with = |w| Options::default().whitespace(w);
+    let with = |w| Options::default().with_whitespace(w);
     check_with(
         &with(Whitespace::Compact),
         schema.clone(),
@@ -670,19 +670,19 @@ fn limits_have_their_errors() {
         .map(|i| json!({"const": format!("value number {i}")}))
         .collect();
     refused_with(
-        &Options::default().max_regex_bytes(1_000),
+        &Options::default().with_max_regex_bytes(1_000),
         json!({"anyOf": wide.clone()}),
         ErrorKind::TooLong,
         "",
     );
     refused_with(
-        &Options::default().max_alternatives(100),
+        &Options::default().with_max_alternatives(100),
         json!({"anyOf": wide.clone()}),
         ErrorKind::TooManyAlternatives,
         "/anyOf",
     );
     refused_with(
-        &Options::default().max_steps(50),
+        &Options::default().with_max_steps(50),
         json!({"allOf": [{"anyOf": wide.clone()}, {"anyOf": wide}]}),
         ErrorKind::TooManySteps,
         "/allOf/0/anyOf",
@@ -694,13 +694,17 @@ fn limits_have_their_errors() {
     assert!(
         to_regex(
             &parse(&deep).unwrap(),
-            &Options::default().any_value(AnyValue::Depth(0))
+            &Options::default().with_any_value(AnyValue::Depth(0))
         )
         .is_ok()
     );
-    let error = to_regex(&parse(&deep).unwrap(), &Options::default().max_depth(5)).unwrap_err();
+    let error = to_regex(
+        &parse(&deep).unwrap(),
+        &Options::default().with_max_depth(5),
+    )
+    .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooDeep);
-    let options = schema_regex::ParseOptions::default().max_nodes(7);
+    let options = schema_regex::ParseOptions::default().with_max_nodes(7);
     assert_eq!(
         schema_regex::parse_with(&deep, &options)
             .unwrap_err()
@@ -708,7 +712,7 @@ fn limits_have_their_errors() {
         ErrorKind::TooManyNodes
     );
     refused_with(
-        &Options::default().any_value(AnyValue::Refuse),
+        &Options::default().with_any_value(AnyValue::Refuse),
         json!({"type": "array"}),
         ErrorKind::Recursive,
         "",
@@ -716,7 +720,7 @@ fn limits_have_their_errors() {
     let tangled =
         json!({"type": "string", "allOf": [{"pattern": "a.{9}$"}, {"pattern": "b.{8}$"}]});
     refused_with(
-        &Options::default().max_automaton_states(50),
+        &Options::default().with_max_automaton_states(50),
         tangled,
         ErrorKind::Refused,
         "/allOf/1/pattern",

@@ -29,7 +29,7 @@ fn run(path: &str, every: usize, draft: Draft, options: &Options) -> Option<Figu
             continue;
         }
         figures.cases += 1;
-        let Ok(text) = parse_with(&case["schema"], &ParseOptions::default().draft(draft))
+        let Ok(text) = parse_with(&case["schema"], &ParseOptions::default().with_draft(draft))
             .and_then(|s| to_regex(&s, options))
         else {
             continue;
@@ -97,7 +97,7 @@ fn maskbench_sample() {
 #[test]
 fn the_official_suite() {
     // Its required part wants formats as annotations.
-    let options = Options::default().formats(Formats::Annotate);
+    let options = Options::default().with_formats(Formats::Annotate);
     for (name, draft) in [
         ("draft2020-12", Draft::Draft202012),
         ("draft7", Draft::Draft7),

@@ -30,7 +30,7 @@ fn answers(schema: &Value, options: &Options, text: &str) -> Vec<Result<bool, St
 fn check(format: &str, good: &[&str], bad: &[&str]) {
     let schema = json!({"type": ["string", "number"], "format": format});
     let not = json!({"type": ["string", "number"], "not": {"format": format}});
-    let options = Options::default().integers(IntegerSpelling::ZeroFraction);
+    let options = Options::default().with_integers(IntegerSpelling::ZeroFraction);
     for (texts, valid) in [(good, true), (bad, false)] {
         for text in texts {
             for answer in answers(&schema, &options, text) {
@@ -110,7 +110,7 @@ fn decimals_of_structured_fields() {
 fn floats_and_hints_constrain_nothing() {
     for format in ["float", "double", "password", "binary"] {
         for formats in [Formats::Assert, Formats::Strict] {
-            let options = Options::default().formats(formats);
+            let options = Options::default().with_formats(formats);
             let schema = json!({"type": ["number", "string"], "format": format});
             for text in ["1e400", "-0.1", "\"x\""] {
                 for answer in answers(&schema, &options, text) {
@@ -223,7 +223,7 @@ fn long_names_and_mailboxes_end_at_their_bounds() {
 #[test]
 fn the_options_say_what_a_format_does() {
     let schema = json!({"type": ["string", "integer"], "format": "int8", "maxLength": 3});
-    let annotate = Options::default().formats(Formats::Annotate);
+    let annotate = Options::default().with_formats(Formats::Annotate);
     for answer in answers(&schema, &annotate, "1000") {
         assert_eq!(answer, Ok(true));
     }
@@ -239,7 +239,7 @@ fn the_options_say_what_a_format_does() {
     for answer in answers(&unknown, &Options::default(), "{\"a\": \"x\"}") {
         assert_eq!(answer, Ok(true));
     }
-    let strict = Options::default().formats(Formats::Strict);
+    let strict = Options::default().with_formats(Formats::Strict);
     for answer in answers(&unknown, &strict, "{}") {
         assert_eq!(answer, Err("/properties/a/format".to_owned()));
     }

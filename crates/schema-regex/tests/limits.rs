@@ -121,7 +121,7 @@ fn steps_are_bounded() {
         json!({"type": "object", "allOf": [{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"oneOf": [{"required": ["c"]}, {"required": ["d"]}]}]}),
     ];
     for schema in schemas {
-        let few = Options::default().max_steps(5);
+        let few = Options::default().with_max_steps(5);
         let error = SchemaAutomaton::new(&schema, &few).expect_err("too few steps");
         assert_eq!(error.kind(), ErrorKind::TooManySteps, "{error}");
         let read = parse(&schema).expect("a schema");
@@ -205,7 +205,7 @@ fn rounded_numbers_are_refused_by_name() {
         assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
         assert!(error.message().contains("parse_str"), "{error}");
         assert!(error.keyword().is_some(), "{error}");
-        let keep = ParseOptions::default().rounded(Rounded::Keep);
+        let keep = ParseOptions::default().with_rounded(Rounded::Keep);
         assert!(parse_with(&read(text), &keep).is_ok());
         assert!(parse_str(text).is_ok());
     }
@@ -327,7 +327,7 @@ fn wrong_types_are_errors() {
         assert_eq!(error.pointer(), pointer, "{schema}: {error}");
     }
     // What a draft does not have is no keyword there.
-    let old = ParseOptions::default().draft(Draft::Draft4);
+    let old = ParseOptions::default().with_draft(Draft::Draft4);
     for schema in [
         json!({"$id": 5}),
         json!({"$anchor": 3}),
@@ -438,7 +438,7 @@ fn many_patterns_become_one() {
 fn settings_are_followed_where_asked_for() {
     let schema = json!({"x-tokenmold": {"whitespace": 5, "unknown": 1}, "type": "array", "items": {"x-tokenmold": 1}});
     assert!(compiled(&schema).is_match(b"[1, 2]"));
-    let follow = ParseOptions::default().settings(Settings::Follow);
+    let follow = ParseOptions::default().with_settings(Settings::Follow);
     assert!(parse_with(&schema, &follow).is_err());
 }
 
@@ -505,7 +505,7 @@ fn deep_values_are_errors_at_the_door() {
         let text = format!("{}1{}", "{\"not\":".repeat(200_000), "}".repeat(200_000));
         let error = parse_str(&text).expect_err("deep");
         assert_eq!(error.kind(), ErrorKind::TooDeep);
-        let deeper = ParseOptions::default().max_nesting(3);
+        let deeper = ParseOptions::default().with_max_nesting(3);
         assert!(parse_str_with(r#"{"not":{"not":{"not":{}}}}"#, &deeper).is_err());
         assert!(parse_str_with(r#"{"not":{"not":{"type":"null"}}}"#, &deeper).is_ok());
     };
@@ -617,7 +617,7 @@ fn expressions_are_too_long_before_they_are_made() {
             innermost,
             |inner, _| json!({"type": "array", "items": inner, "minItems": 1, "maxItems": 1}),
         );
-        let options = Options::default().max_regex_bytes(4_000);
+        let options = Options::default().with_max_regex_bytes(4_000);
         to_regex(&parse(&schema).expect("a schema"), &options)
     };
     assert!(nested(30).expect("a few of them").len() < 3_000);
@@ -642,7 +642,7 @@ fn complements_of_long_prefixes_are_refused_by_name() {
     // Places that may be any are no alternatives.
     let few = json!({"type": "array", "not": {"prefixItems": [true, true, {"type": "string"}]}});
     let few = parse(&few).expect("a schema");
-    let scalars = Options::default().any_value(AnyValue::Depth(0));
+    let scalars = Options::default().with_any_value(AnyValue::Depth(0));
     let text = whole(&to_regex(&few, &scalars).expect("one alternative"));
     for (array, expected) in [("[1,2,3]", true), ("[1,2]", false), ("[1,2,\"a\"]", false)] {
         assert_eq!(text.is_match(array), expected, "{array}");

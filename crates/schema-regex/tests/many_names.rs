@@ -134,7 +134,7 @@ proptest! {
     fn a_name_may_come_if_the_object_can_be_finished(asked in asked(), any_order: bool) {
         let schema = schema(&asked);
         let order = if any_order { PropertyOrder::Any } else { PropertyOrder::Schema };
-        let options = Options::default().property_order(order).whitespace(Whitespace::Compact);
+        let options = Options::default().with_property_order(order).with_whitespace(Whitespace::Compact);
         let parsed = parse(&schema).unwrap();
         let all = objects(asked.further);
         let is_valid = |object: &[(String, u32)]| {

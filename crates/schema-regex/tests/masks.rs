@@ -111,7 +111,9 @@ fn checked(schema: &Value, beginnings: &[&str]) {
     let more: Vec<String> = beginnings.iter().map(|b| (*b).to_owned()).collect();
     let vocabulary = vocabulary(&more);
     for (order, seed) in [(PropertyOrder::Schema, 1), (PropertyOrder::Any, 2)] {
-        let options = Options::default().property_order(order).max_nesting(6);
+        let options = Options::default()
+            .with_property_order(order)
+            .with_max_nesting(6);
         let automaton = SchemaAutomaton::new(schema, &options).expect("the schema is taken");
         let effort = Effort {
             walks: 24,
@@ -225,7 +227,9 @@ fn schemas_that_share_a_vocabulary() {
         (Escapes::All, IntegerSpelling::ZeroFraction),
         (Escapes::Standard, IntegerSpelling::Plain),
     ] {
-        let options = Options::default().escapes(escapes).integers(integers);
+        let options = Options::default()
+            .with_escapes(escapes)
+            .with_integers(integers);
         for leaf in &leaves {
             let around = [
                 ("", leaf.clone()),
@@ -561,7 +565,7 @@ fn whitespace_of_all_kinds() {
         Whitespace::Bounded(3),
         Whitespace::Pattern(String::from(" ?\n?")),
     ] {
-        let options = Options::default().whitespace(whitespace.clone());
+        let options = Options::default().with_whitespace(whitespace.clone());
         let automaton = SchemaAutomaton::new(&schema, &options).expect("the schema is taken");
         let effort = Effort {
             walks: 24,

@@ -222,7 +222,7 @@ fn white_space_is_bounded() {
         &good,
         &["[ 1]", "[1,  1]", "[1\n,1]", "[]\n"],
     );
-    let bounded = Options::default().whitespace(Whitespace::Bounded(8));
+    let bounded = Options::default().with_whitespace(Whitespace::Bounded(8));
     let (fits, long) = (
         format!("[{}1]", " ".repeat(8)),
         format!("[{}1]", "\n".repeat(9)),
@@ -313,7 +313,7 @@ fn references_keep_their_siblings() {
 fn any_order_keeps_required_and_names_single() {
     use schema_regex::PropertyOrder;
     let schema = json!({"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a", "b"], "additionalProperties": {"const": 3}});
-    let any = Options::default().property_order(PropertyOrder::Any);
+    let any = Options::default().with_property_order(PropertyOrder::Any);
     let automaton = SchemaAutomaton::new(&schema, &any).unwrap();
     for (text, want) in [
         ("{\"b\": 2, \"a\": 1}", true),

@@ -206,10 +206,10 @@ proptest! {
     #[test]
     fn nothing_panics(schema in wild()) {
         let options = Options::default()
-            .recursion(Recursion::Unroll(1))
-            .max_regex_bytes(100_000)
-            .max_steps(20_000)
-            .max_automaton_states(200);
+            .with_recursion(Recursion::Unroll(1))
+            .with_max_regex_bytes(100_000)
+            .with_max_steps(20_000)
+            .with_max_automaton_states(200);
         if let Ok(parsed) = parse(&schema) {
             if let Ok(text) = to_regex(&parsed, &options) {
                 prop_assert!(regex_syntax::Parser::new().parse(&text).is_ok() || text.matches('(').count() > 200, "{}", text);
@@ -221,7 +221,7 @@ proptest! {
 
     #[test]
     fn the_expression_is_the_validator(schema in tame(), instances in proptest::collection::vec(instance(), 30)) {
-        let options = Options::default().whitespace(Whitespace::Compact).max_steps(50_000).max_regex_bytes(300_000);
+        let options = Options::default().with_whitespace(Whitespace::Compact).with_max_steps(50_000).with_max_regex_bytes(300_000);
         let parsed = parse(&schema).unwrap();
         let regex = match to_regex(&parsed, &options) {
             Ok(text) => Some(common::whole(&text)),
@@ -254,9 +254,9 @@ fn values_that_give_way_are_told() {
         "b": {"type": "array", "items": {"properties": {"a": {"pattern": "^a"}, "b": true}, "additionalProperties": false}}
     }});
     let parsed = parse(&schema).unwrap();
-    let options = Options::default().whitespace(Whitespace::Compact);
+    let options = Options::default().with_whitespace(Whitespace::Compact);
     for (limit, deep) in [(300_000, 0), (5_000_000, 1)] {
-        let options = options.clone().max_regex_bytes(limit);
+        let options = options.clone().with_max_regex_bytes(limit);
         let regex = common::whole(&to_regex(&parsed, &options).unwrap());
         assert_eq!(depth_of_any(&parsed.ledger(&options)), deep);
         for (text, nests) in [

@@ -14,7 +14,10 @@ use schema_regex::automaton::SchemaAutomaton;
 
 /// Reads a schema that may choose options by itself.
 fn parse(schema: &Value) -> Result<Schema, Error> {
-    parse_with(schema, &ParseOptions::default().settings(Settings::Follow))
+    parse_with(
+        schema,
+        &ParseOptions::default().with_settings(Settings::Follow),
+    )
 }
 
 /// What each form says of a text.
@@ -153,13 +156,13 @@ fn wrong_settings_are_refused_by_name_and_place() {
             (ErrorKind::Invalid, pointer),
             "{error}"
         );
-        let ignoring = ParseOptions::default().settings(Settings::Ignore);
+        let ignoring = ParseOptions::default().with_settings(Settings::Ignore);
         assert!(parse_with(&schema, &ignoring).is_ok(), "{schema}");
     }
 }
 
 fn caps() -> Options {
-    Options::default().caps(Caps::default().max_length(4).max_items(2))
+    Options::default().with_caps(Caps::default().with_max_length(4).with_max_items(2))
 }
 
 #[test]
@@ -247,7 +250,7 @@ fn caps_come_from_the_schema_too() {
 #[cfg(feature = "automaton")]
 #[test]
 fn depth_is_capped_where_the_schema_does_not_bound_it() {
-    let options = Options::default().caps(Caps::default().max_depth(2));
+    let options = Options::default().with_caps(Caps::default().with_max_depth(2));
     let open = SchemaAutomaton::new(&json!({"type": "array"}), &options).unwrap();
     assert!(open.is_match(b"[[]]") && !open.is_match(b"[[[]]]"));
     let three = json!({"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": {"type": "array"}}});
@@ -283,7 +286,7 @@ fn the_ledger_shows_options() {
     let schema = json!({"properties": {"a": {"format": "date"}, "b": {"format": "nothing"}, "c": {"format": "time"}}});
     for ledger in ledgers(
         &schema,
-        &Options::default().formats(schema_regex::Formats::Annotate),
+        &Options::default().with_formats(schema_regex::Formats::Annotate),
     ) {
         let formats: Vec<&Entry> = ledger.iter().filter(|e| e.keyword == "format").collect();
         assert_eq!(formats.len(), 3);
@@ -291,14 +294,14 @@ fn the_ledger_shows_options() {
     }
     for ledger in ledgers(
         &schema,
-        &Options::default().formats(schema_regex::Formats::Strict),
+        &Options::default().with_formats(schema_regex::Formats::Strict),
     ) {
         let b = ledger.iter().find(|e| e.pointer == "/properties/b/format");
         assert!(matches!(b.unwrap().status, Status::Refused(_)), "{b:?}");
     }
     for ledger in ledgers(
         &schema,
-        &Options::default().open_objects(schema_regex::OpenObjects::Closed),
+        &Options::default().with_open_objects(schema_regex::OpenObjects::Closed),
     ) {
         let p = ledger.iter().find(|e| e.pointer == "/properties").unwrap();
         assert!(matches!(p.status, Status::Narrowed(_)), "{p:?}");

@@ -91,7 +91,7 @@ proptest! {
         pieces in prop::collection::vec(prop::sample::select(vec![&b"\xC3"[..], b"a\xC3", b"\xA9\"", b"\xF1\x80", b"\x80\x80", b"\"\xC3"]), 0..3),
         choices in prop::collection::vec(0..1000usize, 10),
     ) {
-        let options = Options::default().whitespace(Whitespace::Compact).escapes(escapes);
+        let options = Options::default().with_whitespace(Whitespace::Compact).with_escapes(escapes);
         let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
         let language = texts(&automaton);
         let bytes = (0..=255u8).filter(|byte| !missing.contains(byte)).map(|byte| vec![byte]);
@@ -153,7 +153,7 @@ fn what_cannot_be_spelt_is_named_by_its_place() {
     let ids = (0..).map(TokenId::new);
     let vocabulary = Vocabulary::new(tokens.zip(ids), [TokenId::new(255)]).unwrap();
     let index = |escapes| {
-        let automaton = SchemaAutomaton::new(&schema, &Options::default().escapes(escapes));
+        let automaton = SchemaAutomaton::new(&schema, &Options::default().with_escapes(escapes));
         Index::lazy(automaton.unwrap(), &vocabulary, &IndexConfig::default())
     };
     // By its escape it can be.

@@ -212,8 +212,8 @@ fn completion(automaton: &SchemaAutomaton, state: &State, begun: &[u8]) -> Strin
 /// Every byte behind beginnings of some texts, where values have one spelling.
 fn agrees(schema: &Value, values: &[Value], dice: &mut Dice) {
     let options = Options::default()
-        .whitespace(Whitespace::Compact)
-        .escapes(Escapes::Shortest);
+        .with_whitespace(Whitespace::Compact)
+        .with_escapes(Escapes::Shortest);
     let texts = texts(schema, values);
     let automaton = match SchemaAutomaton::new(schema, &options) {
         Ok(automaton) => automaton,
@@ -262,7 +262,9 @@ fn agrees(schema: &Value, values: &[Value], dice: &mut Dice) {
 fn wanders(schema: &Value, dice: &mut Dice) {
     let order = dice.pick(&[PropertyOrder::Any, PropertyOrder::Schema]);
     let escapes = dice.pick(&[Escapes::All, Escapes::Standard]);
-    let options = Options::default().property_order(order).escapes(escapes);
+    let options = Options::default()
+        .with_property_order(order)
+        .with_escapes(escapes);
     let Ok(automaton) = SchemaAutomaton::new(schema, &options) else {
         return;
     };

@@ -65,9 +65,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .filter_map(|test| test["text"].as_str())
             .collect();
         let options = Options::default()
-            .whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
-            .escapes(schema_regex::Escapes::All)
-            .open_objects(OpenObjects::Closed);
+            .with_whitespace(Whitespace::Pattern(r"[ \t\n\r]*".to_owned()))
+            .with_escapes(schema_regex::Escapes::All)
+            .with_open_objects(OpenObjects::Closed);
         let begun = Instant::now();
         let Ok(bare) = SchemaAutomaton::new(schema, &options) else {
             continue;

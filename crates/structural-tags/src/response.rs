@@ -238,7 +238,7 @@ impl ResponseFormat {
     /// The same behind that prompt: some chat templates open the reasoning, or
     /// open and close it.
     #[must_use]
-    pub fn after(self, prompt: &str) -> ResponseFormat {
+    pub fn with_prompt(self, prompt: &str) -> ResponseFormat {
         let Some((open, close)) = &self.shape.reasoning else {
             return self;
         };

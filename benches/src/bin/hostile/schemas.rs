@@ -96,7 +96,7 @@ fn both_orders(name: &str, make: &Make, real: Option<&PathBuf>) -> Vec<Case> {
 
 fn run(schema: &Value, order: PropertyOrder, real: Option<&std::path::Path>, seen: &mut Seen) {
     let vocabularies = walk::vocabularies(real, seen);
-    let options = Options::default().property_order(order);
+    let options = Options::default().with_property_order(order);
     seen.begin();
     if order == PropertyOrder::Schema {
         // Its answer, or what it says instead, is its own.

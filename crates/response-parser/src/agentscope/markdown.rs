@@ -66,14 +66,14 @@ impl JsonObject {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> JsonObject {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> JsonObject {
         self.hint = hint.into();
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonObject {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonObject {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -167,35 +167,38 @@ impl JsonDict {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> JsonDict {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> JsonDict {
         self.hint = hint.into();
         self
     }
 
     /// Sets the model that the dictionary must obey; the instruction shows its schema.
     #[must_use]
-    pub fn model(mut self, model: DataModel) -> JsonDict {
+    pub fn with_model(mut self, model: DataModel) -> JsonDict {
         self.model = Some(model);
         self
     }
 
     /// Sets keys that the dictionary must have, at its top level.
     #[must_use]
-    pub fn required_keys<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> JsonDict {
+    pub fn with_required_keys<K: Into<String>>(
+        mut self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> JsonDict {
         self.required_keys = keys.into_iter().map(Into::into).collect();
         self
     }
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> JsonDict {
+    pub fn with_keys(mut self, keys: Keys) -> JsonDict {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonDict {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> JsonDict {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -304,7 +307,7 @@ impl CodeBlock {
 
     /// Sets what the instruction shows between the fences.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Hint>) -> CodeBlock {
+    pub fn with_hint(mut self, hint: impl Into<Hint>) -> CodeBlock {
         self.hint = hint.into();
         self
     }

@@ -12,8 +12,8 @@
 //! use serde_json::json;
 //!
 //! let parser = JsonDict::new()
-//!     .hint("{\"thought\": \"what you think\", \"speak\": \"what you say\"}")
-//!     .required_keys(["thought", "speak"]);
+//!     .with_hint("{\"thought\": \"what you think\", \"speak\": \"what you say\"}")
+//!     .with_required_keys(["thought", "speak"]);
 //! let parsed = parser.parse("```json\n{\"thought\": \"Hm.\", \"speak\": \"Hello.\"}\n```")?;
 //! assert_eq!(parsed.value, json!({"thought": "Hm.", "speak": "Hello."}));
 //!
@@ -217,21 +217,21 @@ impl Default for Keys {
 impl Keys {
     /// Sets what goes into memory.
     #[must_use]
-    pub fn memory(mut self, select: impl Into<Select>) -> Keys {
+    pub fn with_memory(mut self, select: impl Into<Select>) -> Keys {
         self.memory = select.into();
         self
     }
 
     /// Sets what goes into the content.
     #[must_use]
-    pub fn content(mut self, select: impl Into<Select>) -> Keys {
+    pub fn with_content(mut self, select: impl Into<Select>) -> Keys {
         self.content = select.into();
         self
     }
 
     /// Sets what goes into the metadata.
     #[must_use]
-    pub fn metadata(mut self, select: impl Into<Select>) -> Keys {
+    pub fn with_metadata(mut self, select: impl Into<Select>) -> Keys {
         self.metadata = select.into();
         self
     }

@@ -43,7 +43,7 @@ impl TaggedContent {
 
     /// The part must be JSON.
     #[must_use]
-    pub fn json(mut self) -> TaggedContent {
+    pub fn with_json(mut self) -> TaggedContent {
         self.json = true;
         self
     }
@@ -77,7 +77,7 @@ impl MultiTagged {
 
     /// Sets the names of parts that may be missing.
     #[must_use]
-    pub fn allow_missing<K: Into<String>>(
+    pub fn with_optional<K: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = K>,
     ) -> MultiTagged {
@@ -87,14 +87,14 @@ impl MultiTagged {
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> MultiTagged {
+    pub fn with_keys(mut self, keys: Keys) -> MultiTagged {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> MultiTagged {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> MultiTagged {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -248,21 +248,21 @@ impl RegexTagged {
 
     /// Sets the instruction.
     #[must_use]
-    pub fn instruction(mut self, instruction: impl Into<String>) -> RegexTagged {
+    pub fn with_instruction(mut self, instruction: impl Into<String>) -> RegexTagged {
         self.instruction = Some(instruction.into());
         self
     }
 
     /// Leaves contents that are JSON as text.
     #[must_use]
-    pub fn keep_text(mut self) -> RegexTagged {
+    pub fn without_json(mut self) -> RegexTagged {
         self.keep_text = true;
         self
     }
 
     /// Sets names that must be found.
     #[must_use]
-    pub fn required_keys<K: Into<String>>(
+    pub fn with_required_keys<K: Into<String>>(
         mut self,
         keys: impl IntoIterator<Item = K>,
     ) -> RegexTagged {
@@ -272,14 +272,14 @@ impl RegexTagged {
 
     /// Sets which keys go where.
     #[must_use]
-    pub fn keys(mut self, keys: Keys) -> RegexTagged {
+    pub fn with_keys(mut self, keys: Keys) -> RegexTagged {
         self.keys = keys;
         self
     }
 
     /// What to make of values that JSON cannot hold; refused unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> RegexTagged {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> RegexTagged {
         self.unrepresentable = unrepresentable;
         self
     }

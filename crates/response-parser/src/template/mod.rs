@@ -77,14 +77,14 @@ impl ResponseTemplateBuilder {
     /// parser's arguments fails in the lenient mode when the template is loaded, in the
     /// reference's when the parser is used.
     #[must_use]
-    pub fn mode(mut self, mode: Mode) -> Self {
+    pub fn with_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
     /// What to make of values that JSON cannot hold; [`Unrepresentable::Refuse`] unless told.
     #[must_use]
-    pub fn unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
+    pub fn with_unrepresentable(mut self, unrepresentable: Unrepresentable) -> Self {
         self.unrepresentable = unrepresentable;
         self
     }
@@ -129,13 +129,13 @@ impl<'a> Turn<'a> {
     /// anchor.
     #[must_use]
     pub fn after(prefix: &'a str) -> Turn<'a> {
-        Turn::new().prefix(prefix)
+        Turn::new().with_prefix(prefix)
     }
 
     /// Sets the rendered prompt. What follows its last start anchor counts as the beginning
     /// of the response: some prompts open the reasoning already.
     #[must_use]
-    pub fn prefix(mut self, prefix: &'a str) -> Turn<'a> {
+    pub fn with_prefix(mut self, prefix: &'a str) -> Turn<'a> {
         self.prefix = Some(prefix);
         self
     }
@@ -143,7 +143,7 @@ impl<'a> Turn<'a> {
     /// Sets the tools, as a chat template takes them. Arguments that the model wrote as text
     /// are cast to the types that their schemas say.
     #[must_use]
-    pub fn tools(mut self, tools: &'a Json) -> Turn<'a> {
+    pub fn with_tools(mut self, tools: &'a Json) -> Turn<'a> {
         self.tools = Some(tools);
         self
     }

@@ -98,7 +98,7 @@ fn answer(
 /// The answers that the task permits.
 pub(crate) fn regex(task: &Task) -> Result<String, AnyError> {
     let of_schema = |schema: &Value| -> Result<String, AnyError> {
-        let options = schema_regex::Options::default().whitespace(Whitespace::Compact);
+        let options = schema_regex::Options::default().with_whitespace(Whitespace::Compact);
         Ok(schema_regex::to_regex(
             &schema_regex::parse(schema)?,
             &options,

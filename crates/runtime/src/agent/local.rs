@@ -210,7 +210,7 @@ impl<M: Model> ChatModel for LocalModel<'_, M> {
             .with_calls(calls)
             .with_reasoning(self.reasoning)
             .with_options(self.options.clone())
-            .after(&prompt)
+            .with_prompt(&prompt)
             .compile(vocabulary)?;
         let lazy = IndexConfig {
             fill: Fill::Lazy,

@@ -186,7 +186,7 @@ impl AgentScopeArgs {
                 let language = self.language.as_deref().unwrap_or("python");
                 let mut parser = CodeBlock::new(language);
                 if let Some(hint) = &self.hint {
-                    parser = parser.hint(hint.as_str());
+                    parser = parser.with_hint(hint.as_str());
                 }
                 self.read(&parser, None, text)
             }
@@ -198,13 +198,13 @@ impl AgentScopeArgs {
                 }
                 // In the order in which they stand in the instruction.
                 let texts = self.tag.iter().map(|tag| tagged(tag));
-                let json = self.json_tag.iter().map(|tag| Ok(tagged(tag)?.json()));
+                let json = self.json_tag.iter().map(|tag| Ok(tagged(tag)?.with_json()));
                 let tags: Vec<TaggedContent> = texts.chain(json).collect::<Result<_, _>>()?;
                 let keys = self.keys()?;
                 let parser = MultiTagged::new(tags)
-                    .allow_missing(self.optional_tag.iter().cloned())
-                    .unrepresentable(beyond)
-                    .keys(keys.clone());
+                    .with_optional(self.optional_tag.iter().cloned())
+                    .with_unrepresentable(beyond)
+                    .with_keys(keys.clone());
                 self.read(&parser, Some(&keys), text)
             }
             Form::Regex => {
@@ -215,14 +215,14 @@ impl AgentScopeArgs {
                 let keys = self.keys()?;
                 let mut parser = parser
                     .map_err(failed)?
-                    .required_keys(self.required_key.iter().cloned())
-                    .unrepresentable(beyond)
-                    .keys(keys.clone());
+                    .with_required_keys(self.required_key.iter().cloned())
+                    .with_unrepresentable(beyond)
+                    .with_keys(keys.clone());
                 if self.keep_text {
-                    parser = parser.keep_text();
+                    parser = parser.without_json();
                 }
                 if let Some(hint) = &self.hint {
-                    parser = parser.instruction(hint);
+                    parser = parser.with_instruction(hint);
                 }
                 self.read(&parser, Some(&keys), text)
             }
@@ -238,25 +238,25 @@ impl AgentScopeArgs {
     ) -> Result<Output, Failure> {
         let wants_keys = self.wants_keys() || !self.required_key.is_empty();
         if !wants_keys && self.data_model.is_none() {
-            let mut parser = JsonObject::new().unrepresentable(beyond);
+            let mut parser = JsonObject::new().with_unrepresentable(beyond);
             if let Some(hint) = hint {
-                parser = parser.hint(hint);
+                parser = parser.with_hint(hint);
             }
             return self.read(&parser, None, text);
         }
         let keys = self.keys()?;
         let mut parser = JsonDict::new()
-            .required_keys(self.required_key.iter().cloned())
-            .unrepresentable(beyond)
-            .keys(keys.clone());
+            .with_required_keys(self.required_key.iter().cloned())
+            .with_unrepresentable(beyond)
+            .with_keys(keys.clone());
         if let Some(hint) = hint {
-            parser = parser.hint(hint);
+            parser = parser.with_hint(hint);
         }
         if let Some(file) = &self.data_model {
             let schema = read_json(file)?;
             let name = schema["title"].as_str().unwrap_or("Model").to_owned();
             let model = DataModel::new(name, schema);
-            parser = parser.model(model.map_err(|e| Failure::of(file.display(), e))?);
+            parser = parser.with_model(model.map_err(|e| Failure::of(file.display(), e))?);
         }
         self.read(&parser, Some(&keys), text)
     }
@@ -269,13 +269,13 @@ impl AgentScopeArgs {
     fn keys(&self) -> Result<Keys, Failure> {
         let mut keys = Keys::default();
         if let Some(selected) = &self.memory_keys {
-            keys = keys.memory(select(selected)?);
+            keys = keys.with_memory(select(selected)?);
         }
         if let Some(selected) = &self.content_keys {
-            keys = keys.content(select(selected)?);
+            keys = keys.with_content(select(selected)?);
         }
         if let Some(selected) = &self.metadata_keys {
-            keys = keys.metadata(select(selected)?);
+            keys = keys.with_metadata(select(selected)?);
         }
         Ok(keys)
     }

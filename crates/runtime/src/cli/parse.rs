@@ -225,8 +225,8 @@ impl Args {
 
     fn template(&self, place: &str, json: &Value) -> Result<ResponseTemplate, Failure> {
         ResponseTemplate::builder()
-            .mode(self.mode())
-            .unrepresentable(self.unrepresentable.into())
+            .with_mode(self.mode())
+            .with_unrepresentable(self.unrepresentable.into())
             .build(json)
             .map_err(|e| Failure::of(place, e))
     }
@@ -263,7 +263,7 @@ impl Args {
         let behind = template.behind_anchor(prompt).map_err(said)?;
         let turn = Turn::after(behind.unwrap_or_default());
         let turn = match &offered {
-            Some(tools) => turn.tools(tools),
+            Some(tools) => turn.with_tools(tools),
             None => turn,
         };
         let tell = |value: &Value| write_out(&format!("{value}\n"));
@@ -392,8 +392,8 @@ pub(super) fn read_schema(
         None => &json,
     };
     ResponseSchema::builder()
-        .mode(mode)
-        .unrepresentable(unrepresentable)
+        .with_mode(mode)
+        .with_unrepresentable(unrepresentable)
         .build(schema)
         .map_err(|e| Failure::of(file.display(), e))
 }

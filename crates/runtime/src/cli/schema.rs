@@ -135,36 +135,36 @@ impl SchemaOptions {
             true => Settings::Follow,
             false => Settings::Ignore,
         };
-        let reading = ParseOptions::default().settings(settings);
+        let reading = ParseOptions::default().with_settings(settings);
         schema_regex::parse_str_with(text, &reading).map_err(|e| e.to_string())
     }
 
     pub(crate) fn options(&self) -> schema_regex::Options {
-        let mut options = schema_regex::Options::default().whitespace(self.whitespace.clone());
+        let mut options = schema_regex::Options::default().with_whitespace(self.whitespace.clone());
         if let Some(pattern) = &self.whitespace_pattern {
-            options = options.whitespace(Whitespace::Pattern(pattern.clone()));
+            options = options.with_whitespace(Whitespace::Pattern(pattern.clone()));
         }
         if let Some(depth) = self.recursion_depth {
-            options = options.recursion(Recursion::Unroll(depth));
+            options = options.with_recursion(Recursion::Unroll(depth));
         }
         if let Some(depth) = self.any_depth {
-            options = options.any_value(AnyValue::Depth(depth));
+            options = options.with_any_value(AnyValue::Depth(depth));
         }
-        options = options.property_order(match self.property_order {
+        options = options.with_property_order(match self.property_order {
             Order::Schema => PropertyOrder::Schema,
             Order::Any => PropertyOrder::Any,
         });
         if self.closed_objects {
-            options = options.open_objects(OpenObjects::Closed);
+            options = options.with_open_objects(OpenObjects::Closed);
         }
         if self.all_escapes {
-            options = options.escapes(Escapes::All);
+            options = options.with_escapes(Escapes::All);
         }
         let mut caps = Caps::default();
         caps.max_length = self.cap_length;
         caps.max_items = self.cap_items;
         caps.max_depth = self.cap_depth;
-        options.caps(caps).formats(match self.formats {
+        options.with_caps(caps).with_formats(match self.formats {
             FormatPolicy::Assert => Formats::Assert,
             FormatPolicy::Annotate => Formats::Annotate,
             FormatPolicy::Strict => Formats::Strict,

@@ -103,7 +103,7 @@ impl Speech {
             .with_tools(tools)
             .map_err(unbound)?
             .with_options(options.options())
-            .after(prompt);
+            .with_prompt(prompt);
         let format = match rule {
             Some(Rule::Schema(automaton, _)) => {
                 format.with_answer(Content::from(SchemaAutomaton::clone(automaton)))

@@ -160,7 +160,7 @@ impl Tool {
     }
 
     /// The same, telling templates what the function returns.
-    pub fn returning<R: JsonSchema>(mut self, description: impl Into<String>) -> Self {
+    pub fn with_returns<R: JsonSchema>(mut self, description: impl Into<String>) -> Self {
         let mut schema = shape::simplified(&schema_of::<R>());
         if let Value::Object(schema) = &mut schema {
             schema.insert("description".to_owned(), description.into().into());

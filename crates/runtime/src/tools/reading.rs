@@ -8,7 +8,7 @@ use crate::depth;
 /// Reads a whole response that follows `prompt`, with the tools that were on
 /// offer, as chat templates take them.
 ///
-/// As [`ResponseTemplate::parse_turn`] with [`Turn::tools`], which casts
+/// As [`ResponseTemplate::parse_turn`] with [`Turn::with_tools`], which casts
 /// arguments that a model wrote as text to the first type of their schema that
 /// fits, but for one thing: the arguments of a call that obey their tool's schema
 /// as they are written are not cast into others that do not. And a prompt without the
@@ -50,7 +50,7 @@ pub fn read_response(
     let tools = tools.as_slice();
     let offered = Value::from(tools.to_vec());
     let turn = Turn::after(template.behind_anchor(prompt)?.unwrap_or_default());
-    let mut message = template.parse_turn(&turn.tools(&offered), text)?;
+    let mut message = template.parse_turn(&turn.with_tools(&offered), text)?;
     let written = template.parse_turn(&turn, text)?;
     let written = written.get("tool_calls").and_then(Value::as_array);
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);

@@ -26,8 +26,8 @@ pub(crate) enum Outcome {
 /// values matter; with limits that keep a large schema from taking minutes.
 pub(crate) fn options() -> Options {
     Options::default()
-        .property_order(PropertyOrder::Any)
-        .max_steps(200_000)
+        .with_property_order(PropertyOrder::Any)
+        .with_max_steps(200_000)
 }
 
 /// A schema with what is needed to compare others with it.

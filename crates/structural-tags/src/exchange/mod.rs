@@ -47,21 +47,21 @@ impl Default for TagLimits {
 impl TagLimits {
     /// Sets the most parts.
     #[must_use]
-    pub fn max_parts(mut self, parts: usize) -> TagLimits {
+    pub fn with_max_parts(mut self, parts: usize) -> TagLimits {
         self.max_parts = parts;
         self
     }
 
     /// Sets the most times that a `repeat` counts.
     #[must_use]
-    pub fn max_repeat(mut self, times: u32) -> TagLimits {
+    pub fn with_max_repeat(mut self, times: u32) -> TagLimits {
         self.max_repeat = times;
         self
     }
 
     /// Sets the most white space that is counted, in characters.
     #[must_use]
-    pub fn max_whitespace(mut self, characters: u32) -> TagLimits {
+    pub fn with_max_whitespace(mut self, characters: u32) -> TagLimits {
         self.max_whitespace = characters;
         self
     }

@@ -25,11 +25,11 @@ pub(super) fn options(json: &JsonFormat, limits: &TagLimits) -> Result<Options, 
         }
     };
     Ok(Options::default()
-        .whitespace(space)
-        .escapes(Escapes::All)
+        .with_whitespace(space)
+        .with_escapes(Escapes::All)
         // With properties and no word on others there are no others.
-        .open_objects(OpenObjects::Closed)
-        .property_order(match json.any_order {
+        .with_open_objects(OpenObjects::Closed)
+        .with_property_order(match json.any_order {
             true => PropertyOrder::Any,
             false => PropertyOrder::Schema,
         }))

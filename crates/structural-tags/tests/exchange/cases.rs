@@ -164,15 +164,19 @@ fn limits() {
     let one = json!({"type": "const_string", "value": "x"});
     let limits = TagLimits::default;
     assert_eq!(within(repeat(9, one.clone()), limits()), Ok(()));
-    let said = within(repeat(9, one.clone()), limits().max_repeat(8)).unwrap_err();
+    let said = within(repeat(9, one.clone()), limits().with_max_repeat(8)).unwrap_err();
     assert!(said.contains("max_repeat"), "{said}");
-    let said = within(repeat(900, repeat(900, one)), limits().max_parts(1_000)).unwrap_err();
+    let said = within(
+        repeat(900, repeat(900, one)),
+        limits().with_max_parts(1_000),
+    )
+    .unwrap_err();
     assert!(said.contains("more than 1000 parts"), "{said}");
     let said = within(repeat(9_000, repeat(9_000, empty)), limits()).unwrap_err();
     assert!(said.contains("parts"), "{said}");
     let json = json!({"type": "json_schema", "json_schema": object(), "max_whitespace_cnt": 5});
     assert_eq!(within(json.clone(), limits()), Ok(()));
-    let said = within(json, limits().max_whitespace(4)).unwrap_err();
+    let said = within(json, limits().with_max_whitespace(4)).unwrap_err();
     assert!(said.contains("max_whitespace"), "{said}");
     let mut deep = json!({"type": "const_string", "value": "x"});
     for _ in 0..200 {

@@ -389,7 +389,7 @@ fn the_prompt_may_have_begun() {
             .unwrap()
             .with_reasoning(Reasoning::limited(8).required())
             .with_answer(Content::choice(["yes", "no"]).unwrap())
-            .after(prompt)
+            .with_prompt(prompt)
             .compile(&vocabulary)
             .unwrap()
             .is_match(text.as_bytes())

@@ -31,7 +31,7 @@ impl SchemaAutomaton {
         other: &Schema,
         options: &Options,
     ) -> Result<SchemaAutomaton, Error> {
-        let options = schema.options(options).caps(Caps::default());
+        let options = schema.options(options).with_caps(Caps::default());
         let mut both = schema.clone();
         let root = append(&mut both, other);
         both.annotate(&options);

@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn deep_nesting_is_opened_closed_and_dropped() {
-        let options = Options::default().max_nesting(40_000);
+        let options = Options::default().with_max_nesting(40_000);
         let automaton = SchemaAutomaton::new(&json!({}), &options).unwrap();
         let depth = 30_000;
         let mut x = automaton.scratch();
