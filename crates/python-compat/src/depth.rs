@@ -10,6 +10,17 @@ use serde_json::Value;
 pub const MAX_DEPTH: usize = 128;
 
 /// Whether a value nests at most [`MAX_DEPTH`] levels deep. Takes no stack.
+///
+/// ```
+/// use python_compat::depth;
+///
+/// let mut value = serde_json::json!(1);
+/// for _ in 0..129 {
+///     value = serde_json::Value::Array(vec![value]);
+/// }
+/// assert!(!depth::is_within(&value));
+/// depth::free(value);
+/// ```
 pub fn is_within(value: &Value) -> bool {
     let mut open = vec![(value, 0)];
     while let Some((value, depth)) = open.pop() {
@@ -44,6 +55,10 @@ pub fn free(value: Value) {
 }
 
 /// A value as JSON, as its `Display` writes it; one that nests too deep as `null`.
+///
+/// ```
+/// assert_eq!(python_compat::depth::shown(&serde_json::json!({"a": 1})), r#"{"a":1}"#);
+/// ```
 pub fn shown(value: &Value) -> String {
     match is_within(value) {
         true => value.to_string(),

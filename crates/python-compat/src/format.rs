@@ -5,6 +5,15 @@
 use crate::number::{float_repr, with_exponent};
 
 /// How one value is laid out.
+///
+/// ```
+/// use python_compat::format::Spec;
+///
+/// let spec = Spec::parse("*^+9,d")?;
+/// assert_eq!(spec.integer(1234, "int")?, "*+1,234**");
+/// assert!(Spec::parse("q8!").is_err());
+/// # Ok::<(), python_compat::format::FormatError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     fill: Option<char>,
@@ -139,6 +148,13 @@ impl Spec {
     /// # Errors
     ///
     /// The specification is not one of texts.
+    ///
+    /// ```
+    /// use python_compat::format::Spec;
+    ///
+    /// assert_eq!(Spec::parse("_>6.3")?.text("Oslo")?, "___Osl");
+    /// # Ok::<(), python_compat::format::FormatError>(())
+    /// ```
     pub fn text(&self, text: &str) -> Result<String, FormatError> {
         if let Some(grouping) = self.grouping {
             return Err(wrong(format!("Cannot specify '{grouping}' with 's'.")));
@@ -183,6 +199,14 @@ impl Spec {
     /// # Errors
     ///
     /// The specification is not one of floats.
+    ///
+    /// ```
+    /// use python_compat::format::Spec;
+    ///
+    /// assert_eq!(Spec::parse(".1%")?.float(0.5)?, "50.0%");
+    /// assert_eq!(Spec::parse("e")?.float(1500.0)?, "1.500000e+03");
+    /// # Ok::<(), python_compat::format::FormatError>(())
+    /// ```
     pub fn float(&self, number: f64) -> Result<String, FormatError> {
         self.check_grouping()?;
         match self.kind {
@@ -228,6 +252,18 @@ pub struct Directive<'t> {
 /// # Errors
 ///
 /// A directive is malformed or too wide.
+///
+/// ```
+/// use python_compat::format::{Percent, next_percent};
+///
+/// let mut rest = "%(n)04d%%";
+/// let Some(Percent::Field(place)) = next_percent(&mut rest)? else {
+///     panic!("a place comes first");
+/// };
+/// assert_eq!(place.integer(7), "0007");
+/// assert_eq!(rest, "%%");
+/// # Ok::<(), python_compat::format::FormatError>(())
+/// ```
 pub fn next_percent<'t>(rest: &mut &'t str) -> Result<Option<Percent<'t>>, FormatError> {
     let text = *rest;
     let Some(mut after) = text.strip_prefix('%') else {

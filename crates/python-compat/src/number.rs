@@ -4,6 +4,14 @@ use crate::text::digit_value;
 
 /// The shortest text that reads back as the same float, laid out as `repr` does: exponents
 /// from 1e16 and below 1e-4; `inf`, `nan`.
+///
+/// ```
+/// use python_compat::number::float_repr;
+///
+/// assert_eq!(float_repr(1e16), "1e+16");
+/// assert_eq!(float_repr(3.0), "3.0");
+/// assert_eq!(float_repr(f64::INFINITY), "inf");
+/// ```
 #[must_use]
 pub fn float_repr(value: f64) -> String {
     if value.is_nan() {
@@ -66,6 +74,15 @@ fn signed(text: &str) -> (bool, &str) {
 /// A base of 0 reads the prefixes of literals. White space around is Unicode's; the
 /// information separators U+001C to U+001F, which `str.strip` takes for white space too, are
 /// none here. Digits may be of any script, with single underscores between them.
+///
+/// ```
+/// use python_compat::number::integer;
+///
+/// let read = |text, base| integer(text, base).and_then(|n| n.to_i128());
+/// assert_eq!(read(" -1_000 ", 10), Some(-1000));
+/// assert_eq!(read("0xff", 16), Some(255));
+/// assert_eq!(read("1.0", 10), None);
+/// ```
 #[must_use]
 pub fn integer(text: &str, base: u32) -> Option<Integer> {
     let (negative, mut text) = signed(text.trim());
@@ -151,6 +168,14 @@ fn take_digits(rest: &mut std::str::Chars<'_>, base: u32, out: &mut String) {
 }
 
 /// `float(text)`. Linear.
+///
+/// ```
+/// use python_compat::number::float;
+///
+/// assert_eq!(float(" 1_0.5e2 "), Some(1050.0));
+/// assert_eq!(float("-inf"), Some(f64::NEG_INFINITY));
+/// assert_eq!(float("0x1"), None);
+/// ```
 #[must_use]
 pub fn float(text: &str) -> Option<f64> {
     let (negative, text) = signed(text.trim());

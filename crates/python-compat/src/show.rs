@@ -8,6 +8,21 @@ use crate::number::{float_json, float_repr};
 use crate::text::quote;
 
 /// A value that Python could print: it says to a [`Writer`] what it is.
+///
+/// ```
+/// use python_compat::repr;
+/// use python_compat::show::{Show, Writer};
+///
+/// struct Point(i64, i64);
+///
+/// impl Show for Point {
+///     fn show(&self, to: &mut Writer<'_>) {
+///         to.other("Point", &format!("Point({}, {})", self.0, self.1));
+///     }
+/// }
+///
+/// assert_eq!(repr(&Point(1, 2)), "Point(1, 2)");
+/// ```
 pub trait Show {
     /// Tells `to` what this is, by one call of one of its methods.
     fn show(&self, to: &mut Writer<'_>);
@@ -50,6 +65,13 @@ impl Show for Value {
 }
 
 /// Python's `repr()`. O(what is printed).
+///
+/// ```
+/// use python_compat::repr;
+/// use serde_json::json;
+///
+/// assert_eq!(repr(&json!([true, null, "it's"])), r#"[True, None, "it's"]"#);
+/// ```
 #[must_use]
 pub fn repr(value: &(impl Show + ?Sized)) -> String {
     let mut writer = Writer::new(None);
@@ -58,6 +80,14 @@ pub fn repr(value: &(impl Show + ?Sized)) -> String {
 }
 
 /// Python's `str()` of a value that is no text: the same as [`repr`], but texts stay as they are.
+///
+/// ```
+/// use python_compat::show::str;
+/// use serde_json::json;
+///
+/// assert_eq!(str(&json!("a")), "a");
+/// assert_eq!(str(&json!(["a"])), "['a']");
+/// ```
 #[must_use]
 pub fn str(value: &Value) -> String {
     match value {
@@ -67,6 +97,19 @@ pub fn str(value: &Value) -> String {
 }
 
 /// How to write JSON: arguments of `json.dumps`.
+///
+/// ```
+/// use python_compat::dumps;
+/// use python_compat::show::Style;
+/// use serde_json::json;
+///
+/// let value = json!({"b": 1, "a": "é"});
+/// assert_eq!(dumps(&value, &Style::plain())?, r#"{"b": 1, "a": "é"}"#);
+/// let mut sorted = Style::compact_ascii();
+/// sorted.sort_keys = true;
+/// assert_eq!(dumps(&value, &sorted)?, r#"{"a":"\u00e9","b":1}"#);
+/// # Ok::<(), python_compat::show::JsonError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Style {

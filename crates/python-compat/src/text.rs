@@ -3,6 +3,12 @@
 use crate::tables::{ALPHABETIC_MARKS, ZEROS};
 
 /// Python's quotes: single ones, unless the text has those and no double ones.
+///
+/// ```
+/// let mut out = String::new();
+/// python_compat::text::quote(&mut out, "it's\n");
+/// assert_eq!(out, r#""it's\n""#);
+/// ```
 pub fn quote(out: &mut String, text: &str) {
     let quote = match text.contains('\'') && !text.contains('"') {
         true => '"',
@@ -66,6 +72,14 @@ pub fn strip(text: &str) -> &str {
 }
 
 /// Cuts at white space, as `str.split()` does; at most `most` times.
+///
+/// ```
+/// use python_compat::text::{rsplit_space, split_space};
+///
+/// assert_eq!(split_space("  a  b c ", None), ["a", "b", "c"]);
+/// assert_eq!(split_space("a b c", Some(1)), ["a", "b c"]);
+/// assert_eq!(rsplit_space("a b c", Some(1)), ["a b", "c"]);
+/// ```
 #[must_use]
 pub fn split_space(text: &str, most: Option<usize>) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -130,6 +144,13 @@ pub fn word_count(text: &str) -> usize {
 }
 
 /// The lines of a text, cut where `str.splitlines()` does.
+///
+/// ```
+/// use python_compat::text::{LineEnds, lines};
+///
+/// assert_eq!(lines("a\r\nb\u{2028}c", LineEnds::Drop), ["a", "b", "c"]);
+/// assert_eq!(lines("a\n", LineEnds::Keep), ["a\n"]);
+/// ```
 #[must_use]
 pub fn lines(text: &str, ends: LineEnds) -> Vec<&str> {
     let mut lines = Vec::new();
@@ -187,6 +208,10 @@ fn title_case(c: char) -> String {
 }
 
 /// `str.capitalize()`.
+///
+/// ```
+/// assert_eq!(python_compat::text::capitalize("éTÉ"), "Été");
+/// ```
 #[must_use]
 pub fn capitalize(text: &str) -> String {
     let mut characters = text.chars();
@@ -213,6 +238,10 @@ fn is_cased(c: char) -> bool {
 }
 
 /// `str.title()`: each run of letters with case begins with a capital.
+///
+/// ```
+/// assert_eq!(python_compat::text::title("they're here"), "They'Re Here");
+/// ```
 #[must_use]
 pub fn title(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -232,6 +261,10 @@ pub fn title(text: &str) -> String {
 
 /// `str.casefold()`: lower case, with letters spelled out that have no capital
 /// of their own.
+///
+/// ```
+/// assert_eq!(python_compat::text::casefold("Straße"), "strasse");
+/// ```
 #[must_use]
 pub fn casefold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -305,6 +338,11 @@ pub fn is_title(text: &str) -> bool {
 }
 
 /// The value of a decimal digit of any script.
+///
+/// ```
+/// assert_eq!(python_compat::text::digit_value('\u{0664}'), Some(4));
+/// assert_eq!(python_compat::text::digit_value('x'), None);
+/// ```
 #[must_use]
 pub fn digit_value(c: char) -> Option<u32> {
     if c.is_ascii() {
@@ -365,6 +403,12 @@ pub fn is_alphanumeric(c: char) -> bool {
 }
 
 /// `str.isidentifier()`.
+///
+/// ```
+/// use python_compat::text::is_identifier;
+///
+/// assert!(is_identifier("_größe1") && !is_identifier("1st"));
+/// ```
 #[must_use]
 pub fn is_identifier(text: &str) -> bool {
     let starts = |c: char| c == '_' || c.is_alphabetic() && !is_alphabetic_mark(c);
