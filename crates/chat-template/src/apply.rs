@@ -16,6 +16,18 @@ use crate::{Error, ErrorKind};
 /// A conversation, and how it is to be written out.
 ///
 /// Messages are maps with a `role`, and whatever else the template reads.
+///
+/// ```
+/// use chat_template::{Chat, ChatTemplates};
+/// use serde_json::json;
+///
+/// let templates = ChatTemplates::from_source("{{ messages[0].content }} {{ tools[0].name }} {{ mode }}");
+/// let messages = [json!({"role": "user", "content": "Hi"})];
+/// let tools = [json!({"name": "f"})];
+/// let chat = Chat::new(&messages).with_tools(&tools).with_variable("mode", "short");
+/// assert_eq!(templates.apply(&chat)?.text, "Hi f short");
+/// # Ok::<(), chat_template::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chat<'a> {
     messages: &'a [Json],
@@ -28,6 +40,21 @@ pub struct Chat<'a> {
 }
 
 /// How the text ends.
+///
+/// ```
+/// use chat_template::{Chat, ChatTemplates, Ending};
+/// use serde_json::json;
+///
+/// let templates = ChatTemplates::from_source(
+///     "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}\
+///      {% if add_generation_prompt %}<assistant>{% endif %}",
+/// );
+/// let messages = [json!({"role": "user", "content": "Hi"})];
+/// let text = |ending| Ok::<_, chat_template::Error>(templates.apply(&Chat::new(&messages).with_ending(ending))?.text);
+/// assert_eq!(text(Ending::GenerationPrompt)?, "<user>Hi</><assistant>");
+/// assert_eq!(text(Ending::Continue("content"))?, "<user>Hi");
+/// # Ok::<(), chat_template::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ending<'a> {
     /// With the end of the last message.
@@ -62,6 +89,18 @@ impl<'a> Chat<'a> {
     }
 
     /// The same with documents: maps, `title` and `text` by convention.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate};
+    /// use serde_json::json;
+    ///
+    /// let template = ChatTemplate::new("{% for d in documents %}{{ d.title }}: {{ d.text }}{% endfor %}")?;
+    /// let messages = [json!({"role": "user", "content": "?"})];
+    /// let documents = [json!({"title": "Ulm", "text": "A city."})];
+    /// let chat = Chat::new(&messages).with_documents(&documents);
+    /// assert_eq!(template.render(&chat)?.text, "Ulm: A city.");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
     pub fn with_documents(mut self, documents: &'a [Json]) -> Self {
         self.documents = Some(documents);
         self
@@ -88,6 +127,17 @@ impl<'a> Chat<'a> {
     }
 
     /// The same as if it were that moment, for templates that print a date.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate, Moment};
+    /// use serde_json::json;
+    ///
+    /// let template = ChatTemplate::new("{{ strftime_now('%d %b %Y') }}")?;
+    /// let messages = [json!({"role": "user", "content": ""})];
+    /// let chat = Chat::new(&messages).with_now(Moment::parse("2027-03-14").unwrap());
+    /// assert_eq!(template.render(&chat)?.text, "14 Mar 2027");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
     pub fn with_now(mut self, now: Moment) -> Self {
         self.now = Some(now);
         self
@@ -143,6 +193,21 @@ impl Rendered {
     ///
     /// [`ErrorKind::Chat`]: a block was printed from inside of a macro or a
     /// variable, so that its place is not known.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplate};
+    /// use serde_json::json;
+    ///
+    /// let template = ChatTemplate::new(
+    ///     "{% for m in messages %}{% if m.role == 'assistant' %}\
+    ///      {% generation %}{{ m.content }}{% endgeneration %}{% else %}{{ m.content }}|{% endif %}{% endfor %}",
+    /// )?;
+    /// let messages = [json!({"role": "user", "content": "é?"}), json!({"role": "assistant", "content": "Yes."})];
+    /// let rendered = template.render(&Chat::new(&messages))?;
+    /// let learned: Vec<&str> = rendered.generated()?.into_iter().map(|span| &rendered.text[span]).collect();
+    /// assert_eq!(learned, ["Yes."]);
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
     pub fn generated(&self) -> Result<Vec<Range<usize>>, Error> {
         let mut bounds: Vec<usize> = self.text.char_indices().map(|(at, _)| at).collect();
         bounds.push(self.text.len());

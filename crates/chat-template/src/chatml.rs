@@ -10,6 +10,15 @@ pub const END_OF_TURN: &str = "<|im_end|>";
 
 /// A prompt of one system and one user turn, up to and with the opening of the
 /// assistant's turn.
+///
+/// ```
+/// use chat_template::chatml;
+///
+/// assert_eq!(
+///     chatml::prompt("Be kind.", "Hi"),
+///     "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+/// );
+/// ```
 pub fn prompt(system: &str, user: &str) -> String {
     format!(
         "<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n"

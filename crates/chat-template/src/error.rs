@@ -15,6 +15,13 @@ struct Inner {
 }
 
 /// What went wrong, coarsely.
+///
+/// ```
+/// use chat_template::{ChatTemplate, ErrorKind};
+///
+/// let error = ChatTemplate::new("{% if %}").unwrap_err();
+/// assert_eq!((error.kind(), error.line()), (ErrorKind::Syntax, Some(1)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

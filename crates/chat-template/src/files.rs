@@ -31,6 +31,17 @@ const SPECIAL_TOKENS: [&str; 8] = [
 ];
 
 /// The chat templates of a model, with its special tokens.
+///
+/// ```
+/// use chat_template::{Chat, ChatTemplates};
+/// use serde_json::json;
+///
+/// let config = json!({"bos_token": "<s>", "chat_template": "{{ bos_token }}{{ messages[0].content }}"});
+/// let templates = ChatTemplates::from_config(&config)?;
+/// let messages = [json!({"role": "user", "content": "Hi"})];
+/// assert_eq!(templates.apply(&Chat::new(&messages))?.text, "<s>Hi");
+/// # Ok::<(), chat_template::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ChatTemplates {
     templates: Templates,
@@ -86,6 +97,20 @@ impl ChatTemplates {
 
     /// Several templates by name, without special tokens. `default` is taken
     /// for chats, `tool_use`, where it is there, for chats with tools.
+    ///
+    /// ```
+    /// use chat_template::{Chat, ChatTemplates};
+    /// use serde_json::json;
+    ///
+    /// let templates = ChatTemplates::from_named([("default", "plain"), ("tool_use", "tools")]);
+    /// let messages = [json!({"role": "user", "content": "Hi"})];
+    /// let tools = [json!({"name": "f"})];
+    /// let chat = Chat::new(&messages);
+    /// assert_eq!(templates.apply(&chat)?.text, "plain");
+    /// assert_eq!(templates.apply(&chat.clone().with_tools(&tools))?.text, "tools");
+    /// assert_eq!(templates.apply(&chat.with_template("tool_use"))?.text, "tools");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
     pub fn from_named<N, S>(templates: impl IntoIterator<Item = (N, S)>) -> Self
     where
         N: Into<String>,
@@ -308,6 +333,15 @@ impl ChatTemplates {
 
     /// Sets a template: the only one, or one of several if there are names.
     /// Without a name it is `default`.
+    ///
+    /// ```
+    /// use chat_template::ChatTemplates;
+    ///
+    /// let mut templates = ChatTemplates::none();
+    /// templates.set(Some("default"), "{{ messages }}");
+    /// templates.set(Some("rag"), "{{ documents }}");
+    /// assert_eq!(templates.names(), ["default", "rag"]);
+    /// ```
     pub fn set(&mut self, name: Option<&str>, source: impl Into<String>) {
         let entry = Entry::new(source);
         let templates = std::mem::take(&mut self.templates);
@@ -348,6 +382,15 @@ impl ChatTemplates {
     }
 
     /// The special tokens, by the names that templates know them by.
+    ///
+    /// ```
+    /// use chat_template::ChatTemplates;
+    /// use serde_json::json;
+    ///
+    /// let config = json!({"chat_template": "", "eos_token": {"content": "</s>"}});
+    /// assert_eq!(ChatTemplates::from_config(&config)?.special_tokens()["eos_token"], "</s>");
+    /// # Ok::<(), chat_template::Error>(())
+    /// ```
     pub fn special_tokens(&self) -> &Map<String, Json> {
         &self.special_tokens
     }

@@ -11,6 +11,17 @@ use crate::{Error, ErrorKind};
 
 /// What rendering one chat may cost. Reaching a limit is an error of the kind
 /// [`ErrorKind::Limit`].
+///
+/// ```
+/// use chat_template::{Chat, ChatTemplate, ErrorKind, Limits};
+/// use serde_json::json;
+///
+/// let limits = Limits::default().with_instructions(1_000);
+/// let template = ChatTemplate::with_limits("{% for n in range(9999) %}{% endfor %}", limits)?;
+/// let messages = [json!({"role": "user", "content": ""})];
+/// assert_eq!(template.render(&Chat::new(&messages)).unwrap_err().kind(), ErrorKind::Limit);
+/// # Ok::<(), chat_template::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -25,6 +36,36 @@ pub struct Limits {
     /// Bytes of the rendered text, and of all that is printed on the way: what
     /// blocks and macros capture counts too, as often as it is printed.
     pub output: usize,
+}
+
+impl Limits {
+    /// The same, with this most bytes of the source.
+    #[must_use]
+    pub fn with_source(mut self, bytes: usize) -> Self {
+        self.source = bytes;
+        self
+    }
+
+    /// The same, with this most tags, items of loops and parts of expressions that are run.
+    #[must_use]
+    pub fn with_instructions(mut self, instructions: u64) -> Self {
+        self.instructions = instructions;
+        self
+    }
+
+    /// The same, with this most work of operators, filters and methods, in bytes.
+    #[must_use]
+    pub fn with_work(mut self, bytes: u64) -> Self {
+        self.work = bytes;
+        self
+    }
+
+    /// The same, with this most bytes that are printed.
+    #[must_use]
+    pub fn with_output(mut self, bytes: usize) -> Self {
+        self.output = bytes;
+        self
+    }
 }
 
 impl Default for Limits {

@@ -3,6 +3,14 @@
 use std::fmt::Write as _;
 
 /// A moment of the local calendar, as `strftime_now` takes it for now.
+///
+/// ```
+/// use chat_template::Moment;
+///
+/// let moment = Moment::parse("2024-02-09T07:05:03").unwrap();
+/// assert_eq!(moment.strftime("%A, %-d %B %Y, %I:%M %p"), "Friday, 9 February 2024, 07:05 AM");
+/// assert!(Moment::parse("2024-02-31").is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// From 1 to 9999.
