@@ -10,6 +10,23 @@ use crate::{Error, ErrorKind};
 ///
 /// Asked at each subtree of the vocabulary's trie that one first byte begins, and every
 /// 1,024 nodes: it is exceeded by no more than so many.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{Budget, ErrorKind, Guide, Index, IndexConfig, TokenId, Vocabulary};
+///
+/// # let tokens = ["a", "b", "ab"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+/// let config = IndexConfig { fill: fsm_index::Fill::Lazy, ..IndexConfig::default() };
+/// let index = Index::with_config("[ab]{3}", &vocabulary, &Default::default(), &config)?;
+/// let mut guide = Guide::new(Arc::new(index));
+/// let error = guide.mask_within(&Budget::steps(0)).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+/// assert_eq!(guide.mask_within(&Budget::steps(1_000))?.count(), 3);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     /// Nodes of the vocabulary's trie that may be visited. Default: any number.

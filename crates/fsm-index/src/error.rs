@@ -14,6 +14,14 @@ struct Inner {
 }
 
 /// What went wrong, coarsely.
+///
+/// ```
+/// use fsm_index::{Dfa, ErrorKind};
+///
+/// let error = Dfa::new("(a").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Syntax);
+/// assert_eq!(error.offset(), Some(0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

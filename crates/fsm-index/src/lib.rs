@@ -26,7 +26,7 @@ pub use budget::Budget;
 pub use cache::{SharedRows, SharedStats};
 pub use error::{Error, ErrorKind};
 pub use guide::{AfterEnd, Guide, MaskWord, mask_batch};
-pub use index::{Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
+pub use index::{BuildProgress, Fill, Index, IndexConfig, IndexStats, PackedRow, Tables};
 pub use regex::ByteDfa;
 #[cfg(feature = "regex")]
 pub use regex::{Alphabet, Config, Dfa, Step, Symbols, Trace};

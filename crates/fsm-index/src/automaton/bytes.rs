@@ -1,6 +1,14 @@
 //! Sets of bytes.
 
 /// A set of bytes.
+///
+/// ```
+/// use fsm_index::ByteSet;
+///
+/// let digits = ByteSet::range(b'0', b'9');
+/// let signed = digits.or(ByteSet::of(b"+-"));
+/// assert!(signed.has(b'-') && !digits.has(b'-') && digits.meets(signed));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteSet([u64; 4]);
 

@@ -227,7 +227,18 @@ pub trait ByteAutomaton: Send + Sync {
 }
 
 /// Where an automaton stands, for people. See [`ByteAutomaton::place`].
+///
+/// ```
+/// use fsm_index::{ByteAutomaton, Config, Dfa};
+///
+/// let config = Config::default();
+/// let automaton = Dfa::new("a")?.to_bytes(&config)?;
+/// // A regular expression has no words for where a text stands.
+/// assert!(automaton.place(&automaton.start()).is_none());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
     /// What is being read, in words.
     pub state: String,
@@ -245,6 +256,17 @@ impl Cursor {
     pub const DEAD: Cursor = Cursor(0);
 
     /// Whether nothing is accepted any more.
+    ///
+    /// ```
+    /// use fsm_index::{ByteAutomaton, Config, Dfa};
+    ///
+    /// let automaton = Dfa::new("ab")?.to_bytes(&Config::default())?;
+    /// let mut scratch = automaton.scratch();
+    /// let start = automaton.enter(&automaton.start(), &mut scratch);
+    /// assert!(!automaton.step(start, b'a', &mut scratch).is_dead());
+    /// assert!(automaton.step(start, b'b', &mut scratch).is_dead());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn is_dead(self) -> bool {
         self == Cursor::DEAD
     }

@@ -83,6 +83,14 @@ impl KeyLanguage {
 
 /// A list of texts: those that may come, or those that tell two cursors apart. See
 /// [`Description`].
+///
+/// ```
+/// use fsm_index::{TokenId, Texts, Vocabulary};
+///
+/// let mut texts = Texts::default();
+/// texts.add(&[b"na", b"m"], b'e');
+/// assert_ne!(format!("{texts:?}"), format!("{:?}", Texts::default()));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     bytes: Vec<u8>,

@@ -28,6 +28,13 @@ pub struct Reach {
 
 impl<'v> Horizon<'v> {
     /// Tokens of at most so many bytes, whichever they are.
+    ///
+    /// ```
+    /// use fsm_index::Horizon;
+    ///
+    /// let horizon = Horizon::of_bytes(9);
+    /// assert_eq!((horizon.bytes(), horizon.occurrences(b'x')), (9, 9));
+    /// ```
     pub fn of_bytes(bytes: usize) -> Horizon<'v> {
         Horizon {
             bytes,

@@ -108,6 +108,18 @@ impl SharedRows {
     }
 
     /// What they hold at the moment. O(lists).
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(1)])?;
+    /// let rows = vocabulary.shared_rows();
+    /// rows.clear();
+    /// assert_eq!(rows.stats().bytes(), 0);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn stats(&self) -> SharedStats {
         let newest = self.newest();
         let cuts = whole(&self.0.cuts);

@@ -8,6 +8,19 @@ use crate::{ByteAutomaton, Guide, TokenId};
 impl<A: ByteAutomaton> Guide<A> {
     /// The longest run of bytes that must come next, whatever is chosen. It
     /// stops where the text may end, and before special tokens.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let guide = Guide::new(Arc::new(Index::new("ab(c|a)", &vocabulary)?));
+    /// assert_eq!(guide.forced_bytes(), b"ab");
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn forced_bytes(&self) -> Vec<u8> {
         self.forced().0
     }
@@ -24,6 +37,24 @@ impl<A: ByteAutomaton> Guide<A> {
     /// The forced *bytes* are certain. A model may have cut them into other
     /// tokens, so texts generated with and without forced tokens can differ
     /// after them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c", "ab"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+    /// let guide = Guide::new(Arc::new(Index::new("ab(c|a)", &vocabulary)?));
+    /// // The tokenizer says how it cuts the bytes.
+    /// let forced = guide.forced_tokens(|bytes| match bytes {
+    ///     b"ab" => vec![TokenId::new(3)],
+    ///     _ => Vec::new(),
+    /// });
+    /// assert!(forced.iter().all(|token| *token == TokenId::new(3)));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn forced_tokens(&self, encode: impl FnOnce(&[u8]) -> Vec<TokenId>) -> Vec<TokenId> {
         let (bytes, states) = self.forced();
         let Some(last) = states.last().filter(|_| !bytes.is_empty()) else {

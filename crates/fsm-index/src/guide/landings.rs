@@ -21,6 +21,23 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Errors
     ///
     /// As [`Guide::mask`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["0", "1", "x"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("[01]y?|x{2}|[01]", &Vocabulary::new(
+    ///     [(b"0", TokenId::new(0)), (b"1", TokenId::new(1)), (b"x", TokenId::new(2))],
+    ///     [TokenId::new(3)],
+    /// )?)?));
+    /// // After `0` and `1` the same may come, after `x` something else.
+    /// assert_eq!(guide.landings()?.len(), 2);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn landings(&mut self) -> Result<Vec<Vec<TokenId>>, Error> {
         let mask = self.mask()?.clone();
         let index = self.index().clone();

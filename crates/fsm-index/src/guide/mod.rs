@@ -26,6 +26,24 @@ use crate::{
 /// Cheap to clone: a clone is a fork, which shares what came before and goes on
 /// independently. It remembers a state for each token taken, so that it can go
 /// back.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+///
+/// # let tokens = ["yes", "no", "y"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+/// let index = Arc::new(Index::new("yes|no", &vocabulary)?);
+/// let mut guide = Guide::new(index);
+/// while !guide.is_finished() {
+///     let first = guide.mask()?.iter().next().unwrap(); // a model would choose
+///     guide.advance(first)?;
+/// }
+/// assert!(guide.is_accepting());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 pub struct Guide<A: ByteAutomaton = ByteDfa> {
     index: Arc<Index<A>>,
     state: A::State,
@@ -50,6 +68,23 @@ pub struct Guide<A: ByteAutomaton = ByteDfa> {
 }
 
 /// What a [`Guide`] does with tokens that come after an end token.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{AfterEnd, Guide, Index, TokenId, Vocabulary};
+///
+/// # let tokens = ["a"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(1)])?;
+/// let index = Arc::new(Index::new("a", &vocabulary)?);
+/// let mut guide = Guide::new(index).with_after_end(AfterEnd::Ignore);
+/// guide.advance(TokenId::new(0))?;
+/// guide.advance(TokenId::new(1))?; // the end
+/// guide.advance(TokenId::new(0))?; // padding
+/// assert!(guide.has_ended());
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AfterEnd {
     /// They are an error, and are not taken.
@@ -196,6 +231,24 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Errors
     ///
     /// As [`Guide::mask`]; then the buffer is unchanged, too.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, MaskBuffer, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("a[bc]", &vocabulary)?));
+    /// let mut buffer = MaskBuffer::new(vocabulary.width());
+    /// guide.write_mask(&mut buffer)?;
+    /// assert_eq!(buffer.words(), [0b001]);
+    /// guide.advance(TokenId::new(0))?;
+    /// guide.write_mask(&mut buffer)?;
+    /// assert_eq!(buffer.words(), [0b110]);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn write_mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), Error> {
         self.find(None)?;
         self.fill(buffer);
@@ -223,6 +276,21 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Errors
     ///
     /// There are fewer words than the mask has, or as [`Guide::mask`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("b", &vocabulary)?));
+    /// let mut row = [0_i32; 1];
+    /// guide.mask_into(&mut row)?;
+    /// assert_eq!(row, [0b10]);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn mask_into<W: MaskWord>(&mut self, out: &mut [W]) -> Result<(), Error> {
         let words = self.mask()?.words();
         let given = out.len();
@@ -251,6 +319,19 @@ impl<A: ByteAutomaton> Guide<A> {
     }
 
     /// The bytes that may come next, in ascending order.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b", "c"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let guide = Guide::new(Arc::new(Index::new("a|cb", &vocabulary)?));
+    /// assert_eq!(guide.allowed_bytes(), b"ac");
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn allowed_bytes(&self) -> Vec<u8> {
         if self.has_ended() {
             return Vec::new();
@@ -298,6 +379,21 @@ impl<A: ByteAutomaton> Guide<A> {
 
     /// How many of `tokens` could be taken one after another, as a draft model
     /// proposes them. The guide stays where it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("aab", &vocabulary)?));
+    /// // A draft model proposes three tokens, of which two may come.
+    /// assert_eq!(guide.validate(&[0, 0, 0].map(TokenId::new)), 2);
+    /// assert_eq!(guide.len(), 0);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn validate(&mut self, tokens: &[TokenId]) -> usize {
         let mut state = self.state.clone();
         let mut ended = self.has_ended();
@@ -322,6 +418,22 @@ impl<A: ByteAutomaton> Guide<A> {
     /// # Errors
     ///
     /// Fewer than `n` tokens were taken; the guide is unchanged.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("ab", &vocabulary)?));
+    /// guide.advance(TokenId::new(0))?;
+    /// guide.advance(TokenId::new(1))?;
+    /// guide.rollback(1)?;
+    /// assert_eq!(guide.allowed_tokens()?, [TokenId::new(1)]);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn rollback(&mut self, n: usize) -> Result<(), Error> {
         let taken = self.history.len();
         if n > taken {
@@ -371,6 +483,21 @@ impl<A: ByteAutomaton> Guide<A> {
     ///
     /// It has more than [`MAX_COMPLETION`](crate::MAX_COMPLETION) bytes, or the automaton
     /// did not find one in as many steps as it takes ([`ErrorKind::LimitExceeded`]).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let mut guide = Guide::new(Arc::new(Index::new("ab{2,9}", &vocabulary)?));
+    /// guide.advance(TokenId::new(0))?;
+    /// assert_eq!(guide.completion()?, b"bb");
+    /// assert_eq!(guide.completion_within(1), None);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn completion(&self) -> Result<Vec<u8>, Error> {
         self.completion_within(MAX_COMPLETION).ok_or_else(|| {
             Error::new(

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::{BuildProgress, Watch};
 use crate::budget::{Budget, Meter};
 use crate::cache::Thing;
 use crate::plan::{RowMaker, Work};
@@ -39,6 +41,7 @@ impl Built {
         masks: &RowMaker<'_, ByteDfa>,
         max_bytes: usize,
         budget: &Budget,
+        watch: Watch<'_>,
     ) -> Result<Built, Error> {
         let cursors: Vec<Cursor> = masks
             .automaton
@@ -46,7 +49,7 @@ impl Built {
             .into_iter()
             .filter(|cursor| masks.dead_ends.is_none_or(|dead| !dead.contains(cursor)))
             .collect();
-        let rows = compute(masks, &cursors, max_bytes, budget)?;
+        let rows = compute(masks, &cursors, max_bytes, budget, watch)?;
         let cursors = cursors.iter().map(|cursor| cursor.0).collect();
         Ok(Built::from_rows(cursors, &rows, masks.vocabulary))
     }
@@ -215,13 +218,19 @@ fn compute(
     cursors: &[Cursor],
     max_bytes: usize,
     budget: &Budget,
+    watch: Watch<'_>,
 ) -> Result<Vec<Arc<Row>>, Error> {
+    let (done, total) = (AtomicUsize::new(0), cursors.len());
     let row = |work: &mut Work<ByteDfa>, &cursor: &Cursor| {
         let accepting = masks.automaton.is_accepting(&cursor);
         let row = masks.row(cursor, accepting, work)?;
         match masks.known.memory() > max_bytes {
             true => Err(too_large(max_bytes, cursors.len())),
-            false => Ok(row),
+            false => {
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                watch(BuildProgress { done, total });
+                Ok(row)
+            }
         }
     };
     let fresh = || {

@@ -49,6 +49,18 @@ impl Index {
     /// # Errors
     ///
     /// The index has 2^32 or more of something that is counted in 32 bits.
+    ///
+    /// ```
+    /// use fsm_index::{Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let bytes = Index::new("a+b", &vocabulary)?.to_bytes()?;
+    /// let read = Index::from_bytes(&bytes, &vocabulary)?;
+    /// assert!(read.automaton().accepts("aab"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let automaton = self.automaton();
         let built = self.built()?;
@@ -102,6 +114,22 @@ impl Index {
     /// # Errors
     ///
     /// As [`Index::to_bytes`], and what the file system says.
+    ///
+    /// ```
+    /// use fsm_index::{ErrorKind, Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// # let file = std::env::temp_dir().join(format!("fsm-index-{}.index", std::process::id()));
+    /// Index::new("a+b", &vocabulary)?.save(&file)?;
+    /// assert!(Index::load(&file, &vocabulary)?.automaton().accepts("ab"));
+    /// // It is for that vocabulary alone.
+    /// let other = Vocabulary::new([("b", TokenId::new(0)), ("a", TokenId::new(1))], [TokenId::new(2)])?;
+    /// assert_eq!(Index::load(&file, &other).unwrap_err().kind(), ErrorKind::BadIndexFile);
+    /// # std::fs::remove_file(&file).unwrap();
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         std::fs::write(path, self.to_bytes()?).map_err(|e| io(path, &e))

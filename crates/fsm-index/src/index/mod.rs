@@ -25,7 +25,21 @@ use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
 
 /// When the rows of an [`Index`] are computed.
+///
+/// ```
+/// use fsm_index::{Config, Fill, Index, IndexConfig, TokenId, Vocabulary};
+///
+/// # let tokens = ["a", "b"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+/// let config = IndexConfig { fill: Fill::Lazy, ..IndexConfig::default() };
+/// let index = Index::with_config("[ab]{5}", &vocabulary, &Config::default(), &config)?;
+/// assert_eq!(index.stats().rows, 0);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Fill {
     /// All of them when it is built, on every thread of the current rayon
     /// pool: for a constraint that many texts will use.
@@ -37,6 +51,19 @@ pub enum Fill {
 }
 
 /// How an [`Index`] is built, and within which limits.
+///
+/// ```
+/// use fsm_index::{Config, ErrorKind, Index, IndexConfig, TokenId, Vocabulary};
+///
+/// # let tokens = ["a", "b"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+/// let config = IndexConfig { max_row_bytes: 1, ..IndexConfig::default() };
+/// let error = Index::with_config("a|b", &vocabulary, &Config::default(), &config).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+/// assert!(error.to_string().contains("max_row_bytes"));
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct IndexConfig {
     /// When rows are computed. Default: eagerly.
@@ -72,6 +99,20 @@ impl Default for IndexConfig {
         }
     }
 }
+
+/// How far building an index has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BuildProgress {
+    /// States whose row is there.
+    pub done: usize,
+    /// All states that get a row.
+    pub total: usize,
+}
+
+/// Who is told how far building an index has come.
+pub(crate) type Watch<'w> = &'w (dyn Fn(BuildProgress) + Sync);
 
 /// An automaton joined with a vocabulary: for each state, the tokens that may
 /// come next.
@@ -132,7 +173,19 @@ pub(crate) enum Lent {
 }
 
 /// What an [`Index`] holds.
+///
+/// ```
+/// use fsm_index::{Index, TokenId, Vocabulary};
+///
+/// # let tokens = ["a", "b"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+/// let stats = Index::new("(a|b){3}", &vocabulary)?.stats();
+/// assert_eq!(stats.rows, 2); // either token, or the end
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IndexStats {
     /// Rows that are computed; equal ones counted once.
     pub rows: usize,
@@ -164,6 +217,19 @@ impl<A: ByteAutomaton> Index<A> {
     /// Tokens spell no text that the automaton accepts ([`ErrorKind::CannotSpell`], with the
     /// bytes and the place), none was found ([`ErrorKind::LimitExceeded`]), or the
     /// vocabulary lacks a special token that the automaton reads.
+    ///
+    /// ```
+    /// use fsm_index::{Config, Dfa, Index, IndexConfig, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// // Any automaton will do; one with a stack has no end of states.
+    /// let automaton = Dfa::new("a*b")?.to_bytes(&Config::default())?;
+    /// let index = Index::lazy(automaton, &vocabulary, &IndexConfig::default())?;
+    /// assert_eq!(index.stats().rows_computed, 0);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn lazy(
         automaton: A,
         vocabulary: &Vocabulary,
@@ -459,6 +525,18 @@ impl Index {
     /// # Errors
     ///
     /// As [`Dfa::new`](crate::Dfa::new) and [`Index::build`].
+    ///
+    /// ```
+    /// use fsm_index::{Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// assert!(Index::new("a+", &vocabulary)?.stats().rows > 0);
+    /// // A text that no tokens spell is none.
+    /// assert!(Index::new("c", &vocabulary).is_err());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     #[cfg(feature = "regex")]
     pub fn new(pattern: &str, vocabulary: &Vocabulary) -> Result<Index, Error> {
         Index::with_config(
@@ -502,6 +580,40 @@ impl Index {
         vocabulary: &Vocabulary,
         config: &IndexConfig,
     ) -> Result<Index, Error> {
+        Index::build_watched(automaton, vocabulary, config, &|_| {})
+    }
+
+    /// [`Index::build`], telling `watch` after each row of an eager index how far it has
+    /// come: for progress bars. It is called on all threads that build. A lazy index has
+    /// nothing to tell.
+    ///
+    /// # Errors
+    ///
+    /// As [`Index::build`].
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// use fsm_index::{Config, Dfa, Index, IndexConfig, TokenId, Vocabulary};
+    ///
+    /// let tokens = ["0", "1", "x"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+    /// let config = Config::default();
+    /// let automaton = Dfa::with_config("[0-9]{1,9}", &config)?.to_bytes(&config)?;
+    /// let told = AtomicUsize::new(0);
+    /// Index::build_watched(automaton, &vocabulary, &IndexConfig::default(), &|progress| {
+    ///     assert!(progress.done <= progress.total);
+    ///     told.fetch_add(1, Ordering::Relaxed);
+    /// })?;
+    /// assert!(told.into_inner() > 0);
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn build_watched(
+        automaton: ByteDfa,
+        vocabulary: &Vocabulary,
+        config: &IndexConfig,
+        watch: &(dyn Fn(BuildProgress) + Sync),
+    ) -> Result<Index, Error> {
         let dead_ends = crate::spelling::dead_ends(&automaton, vocabulary)?;
         let automaton = match dead_ends {
             // What is a dead end depends on more than the next token.
@@ -511,7 +623,7 @@ impl Index {
         let mut index = Index::with_cache(automaton, vocabulary, config)?;
         index.spelling = dead_ends.map_or(Spelling::Whole, Spelling::DeadEnds);
         if config.fill == Fill::Eager {
-            index.fill(config)?;
+            index.fill(config, watch)?;
         }
         Ok(index)
     }
@@ -524,6 +636,7 @@ impl Index {
                 &self.maker(Cutter::Caller, &Generation::default()),
                 usize::MAX,
                 &Budget::default(),
+                &|_| {},
             ),
         }
     }
@@ -555,11 +668,12 @@ impl Index {
     }
 
     /// Computes every row.
-    fn fill(&mut self, config: &IndexConfig) -> Result<(), Error> {
+    fn fill(&mut self, config: &IndexConfig, watch: Watch<'_>) -> Result<(), Error> {
         let built = Built::new(
             &self.maker(Cutter::Caller, &Generation::default()),
             config.max_row_bytes,
             &config.budget,
+            watch,
         )?;
         self.rows = Rows::Built(built);
         self.automaton.drop_hints();

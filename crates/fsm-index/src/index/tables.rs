@@ -76,6 +76,17 @@ impl Index {
     /// # Errors
     ///
     /// The index is lazy and filling it fails.
+    ///
+    /// ```
+    /// use fsm_index::{Index, TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "b"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let tables = Index::new("ab", &vocabulary)?.tables()?;
+    /// assert!(format!("{tables:?}").contains("Tables"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn tables(&self) -> Result<Tables, Error> {
         let automaton = self.automaton();
         let built = self.built()?;

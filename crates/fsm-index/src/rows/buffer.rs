@@ -14,6 +14,14 @@ use crate::{TokenMask, Vocabulary};
 /// most strings, nothing is written, and where both differ from a part that they
 /// share, only the words in which they differ are. One buffer may serve any guides
 /// whose vocabularies are equally wide; it is resized for others.
+///
+/// ```
+/// use fsm_index::MaskBuffer;
+///
+/// let buffer = MaskBuffer::new(100);
+/// assert_eq!(buffer.words().len(), 4);
+/// assert!(buffer.mask().is_empty());
+/// ```
 #[derive(Clone, Debug)]
 pub struct MaskBuffer {
     mask: TokenMask,

@@ -8,6 +8,15 @@ use crate::TokenId;
 ///
 /// Bit `t % 32` of word `t / 32` stands for token `t`, the layout that
 /// inference servers exchange. Bits at and above [`TokenMask::width`] are zero.
+///
+/// ```
+/// use fsm_index::{TokenId, TokenMask};
+///
+/// let mut mask = TokenMask::none(40);
+/// mask.allow(TokenId::new(33));
+/// assert_eq!((mask.count(), mask.words()), (1, &[0, 0b10][..]));
+/// assert_eq!(mask.iter().collect::<Vec<_>>(), [TokenId::new(33)]);
+/// ```
 #[derive(Clone)]
 pub struct TokenMask {
     words: Words,

@@ -114,6 +114,8 @@ pub const JSON_TEXT: &[(u32, u32)] = &[
 /// Whether a mask may be put together from a vocabulary cut by a class of
 /// characters, instead of by a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum TextRuns {
     /// Where walks for a class have cost as much as the cut does. Default.
     #[default]
@@ -181,6 +183,16 @@ impl Vocabulary {
     /// # Errors
     ///
     /// A line is malformed; the message has its number.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, Vocabulary};
+    ///
+    /// let ranks = b"YQ== 0\nYmM= 1\n"; // a, bc
+    /// let vocabulary = Vocabulary::from_tiktoken(ranks, &[("<|end|>", TokenId::new(2))], &[TokenId::new(2)])?;
+    /// assert_eq!(vocabulary.token_bytes(TokenId::new(1)), Some(&b"bc"[..]));
+    /// assert_eq!(vocabulary.special("<|end|>"), Some(TokenId::new(2)));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     #[cfg(feature = "tiktoken")]
     pub fn from_tiktoken(
         ranks: &[u8],
@@ -225,6 +237,18 @@ impl Vocabulary {
     ///
     /// `width` is smaller than the vocabulary: logits without a token's entry
     /// could never produce it.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, TokenKind, Vocabulary};
+    ///
+    /// # let tokens = ["a"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(1)])?;
+    /// // Models pad their logits.
+    /// let padded = vocabulary.with_width(128)?;
+    /// assert_eq!((padded.width(), padded.kind(TokenId::new(100))), (128, TokenKind::Absent));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn with_width(&self, width: usize) -> Result<Vocabulary, Error> {
         let mut builder = self.to_builder();
         if width < self.width() || width > MAX_WIDTH {
@@ -335,6 +359,17 @@ impl Vocabulary {
 
     /// The bytes that are not tokens by themselves, in ascending order. If
     /// there are none, every text can be spelt.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a", "ab"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
+    /// let missing = vocabulary.missing_bytes();
+    /// assert!(missing.contains(&b'b') && !missing.contains(&b'a'));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn missing_bytes(&self) -> Vec<u8> {
         (0..=255u8)
             .filter(|&b| !self.data.single_bytes[b as usize])
@@ -343,6 +378,17 @@ impl Vocabulary {
 
     /// A number that tells vocabularies apart: FNV-1a, 128 bits (IETF draft
     /// draft-eastlake-fnv), over every token's kind, length and bytes.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, Vocabulary};
+    ///
+    /// # let tokens = ["a"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(1)])?;
+    /// assert_eq!(vocabulary.fingerprint(), vocabulary.clone().fingerprint());
+    /// assert_ne!(vocabulary.fingerprint(), vocabulary.with_width(9)?.fingerprint());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn fingerprint(&self) -> u128 {
         self.data.fingerprint
     }
@@ -497,6 +543,17 @@ impl fmt::Debug for Vocabulary {
 }
 
 /// Collects tokens for a [`Vocabulary`], when some of them are structure.
+///
+/// ```
+/// use fsm_index::{TokenId, TokenKind, VocabularyBuilder};
+///
+/// let mut builder = VocabularyBuilder::new();
+/// builder.text(TokenId::new(0), "a")?.special(TokenId::new(1), "<tool_call>")?.end(TokenId::new(2))?;
+/// let vocabulary = builder.build()?;
+/// assert_eq!(vocabulary.kind(TokenId::new(1)), TokenKind::Special);
+/// assert_eq!(vocabulary.ends(), [TokenId::new(2)]);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct VocabularyBuilder {
     tokens: Vec<Box<[u8]>>,

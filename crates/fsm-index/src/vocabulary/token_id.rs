@@ -1,7 +1,16 @@
 use std::fmt;
 
 /// The number of a token, as the tokenizer and the model know it.
+///
+/// ```
+/// use fsm_index::TokenId;
+///
+/// let token = TokenId::new(7);
+/// assert_eq!((token.get(), token.index()), (7, 7));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct TokenId(u32);
 
 impl TokenId {

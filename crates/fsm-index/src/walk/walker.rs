@@ -435,6 +435,18 @@ pub(crate) fn fresh<'a>(path: &'a mut Vec<Cursor>, trie: &Trie, start: Cursor) -
 /// Special tokens that the automaton reads are told by
 /// [`SpecialTokens::allowed`](crate::SpecialTokens::allowed) and their names. O(bytes of the
 /// vocabulary).
+///
+/// ```
+/// use fsm_index::{ByteAutomaton, Config, Dfa, TokenId, Vocabulary, brute_force_mask};
+///
+/// # let tokens = ["a", "ab", "b"];
+/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
+/// let automaton = Dfa::new("ab?")?.to_bytes(&Config::default())?;
+/// let mask = brute_force_mask(&automaton, &automaton.start(), &vocabulary);
+/// assert_eq!(mask.iter().collect::<Vec<_>>(), [0, 1].map(TokenId::new));
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 pub fn brute_force_mask<A: ByteAutomaton>(
     automaton: &A,
     state: &A::State,

@@ -11,6 +11,16 @@ use crate::{Error, Symbols};
 /// 0 is what no transition takes. The class of the largest symbol is called
 /// "anything else" when people look at it: `[^"]` takes anything else but `"`,
 /// and `[a-z]` stops at anything else.
+///
+/// ```
+/// use fsm_index::Dfa;
+///
+/// let dfa = Dfa::new("[a-c]x")?;
+/// let alphabet = dfa.alphabet();
+/// assert_eq!(alphabet.class_of('a' as u32), alphabet.class_of('c' as u32));
+/// assert_ne!(alphabet.class_of('a' as u32), alphabet.class_of('x' as u32));
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Alphabet {
     symbols: Symbols,
@@ -161,6 +171,14 @@ impl Alphabet {
     /// The classes as people write them: `a`, `[0-9]`, `anything else`, and
     /// nothing for a class without symbols. A label of more than `max_ranges`
     /// ranges is cut short with `..`.
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// let labels = Dfa::new("A[0-9]")?.alphabet().labels(9);
+    /// assert!(labels.contains(&"A".to_owned()) && labels.contains(&"[0-9]".to_owned()));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn labels(&self, max_ranges: usize) -> Vec<String> {
         let mut ranges: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.len];
         for (first, last, class) in self.runs() {

@@ -121,6 +121,14 @@ impl Dfa {
     ///
     /// The alphabet has more than 47,000 classes, or there are so many states and places that a pair of them has
     /// no 32-bit number.
+    ///
+    /// ```
+    /// use fsm_index::{Config, Dfa};
+    ///
+    /// let automaton = Dfa::new("[ä-ü]")?.to_bytes(&Config::default())?;
+    /// assert!(automaton.accepts("ö") && !automaton.accepts("o"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn to_bytes(&self, config: &Config) -> Result<ByteDfa, Error> {
         let spellings = Spellings::new(&self.alphabet)
             .ok_or_else(|| Error::limit("symbol classes", "classes", MAX_ENTRIES - 17_408))?;

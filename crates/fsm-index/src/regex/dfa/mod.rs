@@ -166,6 +166,16 @@ impl Dfa {
     }
 
     /// The state after a symbol of `class` in `state`, if any text goes on so.
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// let dfa = Dfa::new("ab")?;
+    /// let class = dfa.alphabet().class_of('a' as u32);
+    /// let behind = dfa.next(dfa.start(), class).unwrap();
+    /// assert!(!dfa.is_accepting(behind) && dfa.next(behind, class).is_none());
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn next(&self, state: usize, class: usize) -> Option<usize> {
         let width = self.alphabet.len();
         if class >= width {
@@ -178,6 +188,14 @@ impl Dfa {
     }
 
     /// Whether the whole of `text` is in the language. O(length).
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// let dfa = Dfa::new("[0-9]{4}-[0-9]{2}")?;
+    /// assert!(dfa.accepts("2027-03") && !dfa.accepts("2027-3"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn accepts(&self, text: impl AsRef<[u8]>) -> bool {
         let text = text.as_ref();
         let mut state = self.start();

@@ -11,6 +11,14 @@ impl Dfa {
     /// The transition table: a line a state with `>` at the start state, `*`
     /// at final states, and the next state for each class of symbols (`.`
     /// where no text goes on).
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// let table = Dfa::new("A[0-9]+")?.table();
+    /// assert!(table.contains("[0-9]"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn table(&self) -> String {
         let labels = self.alphabet.labels(LABEL_RANGES);
         let anything_else = self.alphabet.anything_else();
@@ -46,6 +54,13 @@ impl Dfa {
     }
 
     /// The automaton as a Graphviz graph, to be drawn with `dot -Tsvg`.
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// assert!(Dfa::new("a|b")?.dot().starts_with("digraph"));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn dot(&self) -> String {
         let labels = self.alphabet.labels(LABEL_RANGES);
         let mut text = String::from(
@@ -83,6 +98,15 @@ impl Dfa {
     /// Runs `text` through the automaton, one step a symbol, as far as it goes.
     ///
     /// For [`Symbols::Chars`], a byte that is not part of UTF-8 text stops it.
+    ///
+    /// ```
+    /// use fsm_index::Dfa;
+    ///
+    /// let trace = Dfa::new("A[0-9]+")?.trace("A4x");
+    /// assert!(!trace.accepted);
+    /// assert_eq!((trace.steps.len(), trace.stopped_at), (2, Some(2)));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
     pub fn trace(&self, text: impl AsRef<[u8]>) -> Trace {
         let text = text.as_ref();
         let labels = self.alphabet.labels(LABEL_RANGES);
