@@ -7,6 +7,15 @@ use std::fmt;
 /// The message is one line: what was found, where (a JSON Pointer into the
 /// schema), and what to do about it. [`Error::kind`] is for code that acts on
 /// the cause.
+///
+/// ```
+/// use schema_regex::{ErrorKind, parse};
+/// use serde_json::json;
+///
+/// let error = parse(&json!({"properties": {"a": {"type": "word"}}})).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Invalid);
+/// assert_eq!((error.pointer(), error.keyword()), ("/properties/a/type", Some("type")));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 

@@ -1,8 +1,21 @@
 //! What a caller can choose.
 
 /// Choices of [`crate::parse_with`].
+///
+/// ```
+/// use schema_regex::{Draft, ParseOptions, parse_with};
+/// use serde_json::json;
+///
+/// // In draft 4 `exclusiveMinimum` is a switch.
+/// let old = ParseOptions::default().with_draft(Draft::Draft4);
+/// let schema = json!({"minimum": 0, "exclusiveMinimum": true});
+/// assert!(parse_with(&schema, &old).is_ok());
+/// assert!(parse_with(&schema, &ParseOptions::default()).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct ParseOptions {
     /// The draft of a schema that has no `$schema` (default: 2020-12).
     pub draft: Draft,
@@ -71,6 +84,17 @@ impl ParseOptions {
     }
 
     /// Adds a document that references may lead to.
+    ///
+    /// ```
+    /// use schema_regex::{Options, ParseOptions, parse_with, to_regex};
+    /// use serde_json::json;
+    ///
+    /// let reading = ParseOptions::default()
+    ///     .with_document("https://example.com/unit", json!({"enum": ["metres", "miles"]}));
+    /// let schema = parse_with(&json!({"$ref": "https://example.com/unit"}), &reading)?;
+    /// assert_eq!(to_regex(&schema, &Options::default())?, "\"(?:metres|miles)\"");
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     #[must_use]
     pub fn with_document(mut self, uri: impl Into<String>, document: serde_json::Value) -> Self {
         self.documents.push((uri.into(), document));
@@ -81,8 +105,19 @@ impl ParseOptions {
 /// What a number means that a [`serde_json::Value`] may have rounded: it keeps whole
 /// numbers of 64 bits as they were written, and of all others the nearest `f64`.
 /// [`crate::parse_str`] reads the digits themselves, so that this does not matter there.
+///
+/// ```
+/// use schema_regex::{ParseOptions, Rounded, parse, parse_with};
+/// use serde_json::json;
+///
+/// let schema = json!({"maximum": 1e300});
+/// assert!(parse(&schema).is_err());
+/// assert!(parse_with(&schema, &ParseOptions::default().with_rounded(Rounded::Keep)).is_ok());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Rounded {
     /// A bound, a divisor or a listed value is refused, by keyword and JSON Pointer, if
     /// other digits may well have been written: an `f64` that is whole and 2^53 or more
@@ -116,6 +151,8 @@ pub enum Rounded {
 /// Limits on the work of a compilation are the host's and cannot be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Settings {
     /// It overrides the options: for schemas of one's own.
     Follow,
@@ -129,8 +166,23 @@ pub enum Settings {
 /// the schema, and a bound inside `not` or the like is not touched. Where a
 /// capped value could not satisfy the schema at all, the cap gives way. The
 /// ledger shows each as narrowed. By default there are none.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Caps, Options};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_caps(Caps::default().with_max_length(3));
+/// let automaton = SchemaAutomaton::new(&json!({"type": "string"}), &options)?;
+/// assert!(automaton.is_match(b"\"abc\"") && !automaton.is_match(b"\"abcd\""));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Caps {
     /// The most characters of a string that has no `maxLength` and whose
     /// `pattern`, `format` or `enum` admits texts of any length.
@@ -166,8 +218,20 @@ impl Caps {
 }
 
 /// Choices of [`crate::to_regex`] and of the schema automaton.
+///
+/// ```
+/// use schema_regex::{Options, Whitespace, parse, to_regex};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_whitespace(Whitespace::Compact);
+/// let schema = parse(&json!({"type": "array", "items": {"const": 1}, "maxItems": 2}))?;
+/// assert_eq!(to_regex(&schema, &options)?, r"\[(?:1(?:,1)?)?\]");
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Options {
     /// Whitespace between JSON's tokens.
     pub whitespace: Whitespace,
@@ -241,6 +305,17 @@ macro_rules! setters {
 
 setters! {
     /// Sets the whitespace policy.
+    ///
+    /// ```
+    /// use schema_regex::{Options, Whitespace, parse, to_regex};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"const": [1, 2]}))?;
+    /// let regex = |style| to_regex(&schema, &Options::default().with_whitespace(style));
+    /// assert_eq!(regex(Whitespace::Compact)?, r"\[1,2\]");
+    /// assert_eq!(regex(Whitespace::SingleSpace)?, r"\[1, ?2\]");
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     with_whitespace(whitespace: Whitespace),
     /// Sets what a recursive `$ref` becomes.
     with_recursion(recursion: Recursion),
@@ -267,14 +342,44 @@ setters! {
     /// Sets the orders of properties that the automaton admits.
     with_property_order(property_order: PropertyOrder),
     /// Sets the most levels of arrays and objects that the automaton admits.
+    ///
+    /// ```
+    /// # #[cfg(feature = "automaton")] {
+    /// use schema_regex::Options;
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use serde_json::json;
+    ///
+    /// let flat = Options::default().with_max_nesting(1);
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "array"}), &flat)?;
+    /// assert!(automaton.is_match(b"[1]") && !automaton.is_match(b"[[]]"));
+    /// # }
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     with_max_nesting(max_nesting: usize),
     /// Sets the bounds for what the schema leaves unbounded.
     with_caps(caps: Caps),
 }
 
 /// The orders in which the properties of an object may come.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Options, PropertyOrder};
+/// use serde_json::json;
+///
+/// let schema = json!({"properties": {"a": {}, "b": {}}, "additionalProperties": false, "type": "object"});
+/// let any = Options::default().with_property_order(PropertyOrder::Any);
+/// let text = br#"{"b": 1, "a": 2}"#;
+/// assert!(SchemaAutomaton::new(&schema, &any)?.is_match(text));
+/// assert!(!SchemaAutomaton::new(&schema, &Options::default())?.is_match(text));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PropertyOrder {
     /// One order for each alternative of a location: `properties` as they appear,
     /// keyword by keyword, from left to right through the keywords that apply in
@@ -292,6 +397,8 @@ pub enum PropertyOrder {
 /// after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Whitespace {
     /// None: `{"a":1,"b":[1,2]}`.
     Compact,
@@ -314,6 +421,19 @@ impl Whitespace {
     /// What people and pretty-printers write, at every place where JSON allows it: up to 40 blanks
     /// and tabs, or a line feed (behind one blank at most) and up to 40 of them. Enough for ten
     /// levels of four; a model cannot write whitespace without end.
+    ///
+    /// ```
+    /// # #[cfg(feature = "automaton")] {
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{Options, Whitespace};
+    /// use serde_json::json;
+    ///
+    /// let options = Options::default().with_whitespace(Whitespace::flexible());
+    /// let automaton = SchemaAutomaton::new(&json!({"type": "array"}), &options)?;
+    /// assert!(automaton.is_match(b"[\n    1,\n    2\n]"));
+    /// # }
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn flexible() -> Self {
         Whitespace::Pattern(r"[ \t]{0,40}|[ \t]?\r?\n[ \t]{0,40}".to_owned())
     }
@@ -321,8 +441,21 @@ impl Whitespace {
 
 /// What a recursive `$ref` becomes: a regular expression cannot count
 /// brackets.
+///
+/// ```
+/// use schema_regex::{Options, Recursion, parse, to_regex};
+/// use serde_json::json;
+///
+/// let schema = parse(&json!({"type": "array", "items": {"$ref": "#"}, "maxItems": 1}))?;
+/// assert!(to_regex(&schema, &Options::default()).is_err());
+/// let twice = Options::default().with_recursion(Recursion::Unroll(1));
+/// assert!(to_regex(&schema, &twice).is_ok());
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Recursion {
     /// An error that names the `$ref`.
     #[default]
@@ -337,8 +470,20 @@ pub enum Recursion {
 /// What a value becomes that the schema leaves unrestricted (`{}`, `true`, the
 /// values of additional properties, the items of a bare `array`): any JSON
 /// value is recursive by itself.
+///
+/// ```
+/// use schema_regex::{AnyValue, Options, parse, to_regex};
+/// use serde_json::json;
+///
+/// let schema = parse(&json!(true))?;
+/// let flat = to_regex(&schema, &Options::default().with_any_value(AnyValue::Depth(0)))?;
+/// assert!(!flat.contains(r"\["));
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AnyValue {
     /// An error that names the location.
     Refuse,
@@ -351,8 +496,25 @@ pub enum AnyValue {
 }
 
 /// What an object becomes that does not say `additionalProperties`.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{OpenObjects, Options};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"a": {}}});
+/// let closed = Options::default().with_open_objects(OpenObjects::Closed);
+/// let text = br#"{"b":1}"#;
+/// assert!(SchemaAutomaton::new(&schema, &Options::default())?.is_match(text));
+/// assert!(!SchemaAutomaton::new(&schema, &closed)?.is_match(text));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum OpenObjects {
     /// As the specification says: any further property is admitted.
     #[default]
@@ -364,8 +526,20 @@ pub enum OpenObjects {
 }
 
 /// Whether `format` constrains.
+///
+/// ```
+/// use schema_regex::{Formats, Options, parse, to_regex};
+/// use serde_json::json;
+///
+/// let unknown = parse(&json!({"type": "string", "format": "friendly"}))?;
+/// assert!(to_regex(&unknown, &Options::default()).is_ok());
+/// assert!(to_regex(&unknown, &Options::default().with_formats(Formats::Strict)).is_err());
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Formats {
     /// Known formats are enforced, unknown ones are annotations.
     #[default]
@@ -377,8 +551,23 @@ pub enum Formats {
 }
 
 /// How the characters of a string may be spelled.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{Escapes, Options};
+/// use serde_json::json;
+///
+/// let all = Options::default().with_escapes(Escapes::All);
+/// let automaton = SchemaAutomaton::new(&json!({"const": "a/b"}), &all)?;
+/// assert!(automaton.is_match(br#""a\/b""#) && automaton.is_match(br#""\u0061/b""#));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Escapes {
     /// One spelling a character: raw, but for `"`, `\` and the control
     /// characters, which have their short escape or, without one, `\u00XX`
@@ -395,8 +584,23 @@ pub enum Escapes {
 }
 
 /// How an integer may be spelled.
+///
+/// ```
+/// # #[cfg(feature = "automaton")] {
+/// use schema_regex::automaton::SchemaAutomaton;
+/// use schema_regex::{IntegerSpelling, Options};
+/// use serde_json::json;
+///
+/// let options = Options::default().with_integers(IntegerSpelling::ZeroFraction);
+/// let automaton = SchemaAutomaton::new(&json!({"type": "integer"}), &options)?;
+/// assert!(automaton.is_match(b"17.0") && !automaton.is_match(b"17.5"));
+/// # }
+/// # Ok::<(), schema_regex::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum IntegerSpelling {
     /// Digits only: `17`.
     #[default]
@@ -409,6 +613,8 @@ pub enum IntegerSpelling {
 /// The drafts of JSON Schema that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Draft {
     /// Draft 4.
     Draft4,

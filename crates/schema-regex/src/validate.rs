@@ -37,6 +37,16 @@ impl Schema {
     /// evaluated, [`ErrorKind::TooDeep`] where references or the value nest
     /// more than 400 deep, [`ErrorKind::TooManySteps`] where locations that lead to
     /// others are asked of more than 1,048,576 values, each location for itself.
+    ///
+    /// ```
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "integer", "multipleOf": 3}))?;
+    /// assert!(schema.is_valid(&json!(9), &Options::default())?);
+    /// assert!(!schema.is_valid(&json!(10), &Options::default())?);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn is_valid(&self, value: &Value, options: &Options) -> Result<bool, Error> {
         if crate::read::survey::nests_deeper(value, MAX_DEPTH) {
             return Err(Error::new(

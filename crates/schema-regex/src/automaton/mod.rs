@@ -72,6 +72,17 @@ impl SchemaAutomaton {
     /// # Errors
     ///
     /// As [`crate::parse`] and [`SchemaAutomaton::compile`].
+    ///
+    /// ```
+    /// use schema_regex::Options;
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use serde_json::json;
+    ///
+    /// let tree = json!({"type": "array", "items": {"$ref": "#"}, "maxItems": 2});
+    /// let automaton = SchemaAutomaton::new(&tree, &Options::default())?;
+    /// assert!(automaton.is_match(b"[[], [[]]]") && !automaton.is_match(b"[[], [], []]"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn new(schema: &Value, options: &Options) -> Result<SchemaAutomaton, Error> {
         SchemaAutomaton::compile(crate::parse(schema)?, options)
     }
@@ -82,6 +93,16 @@ impl SchemaAutomaton {
     /// # Errors
     ///
     /// As [`crate::parse_str`] and [`SchemaAutomaton::compile`].
+    ///
+    /// ```
+    /// use schema_regex::Options;
+    /// use schema_regex::automaton::SchemaAutomaton;
+    ///
+    /// let schema = r#"{"const": 123456789012345678901234567890}"#;
+    /// let automaton = SchemaAutomaton::from_text(schema, &Options::default())?;
+    /// assert!(automaton.is_match(b"123456789012345678901234567890"));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn from_text(schema: &str, options: &Options) -> Result<SchemaAutomaton, Error> {
         SchemaAutomaton::compile(crate::parse_str(schema)?, options)
     }
@@ -190,6 +211,20 @@ impl SchemaAutomaton {
     /// # Errors
     ///
     /// The first of the pair is as [`SchemaAutomaton::compile`].
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::ledger::Status;
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "string", "title": "A name"}))?;
+    /// let (automaton, ledger) = SchemaAutomaton::explain(schema, &Options::default());
+    /// assert!(automaton.is_ok());
+    /// let title = ledger.iter().find(|entry| entry.keyword == "title").unwrap();
+    /// assert_eq!(title.status, Status::Annotation);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn explain(
         schema: Schema,
         options: &Options,

@@ -24,6 +24,35 @@ pub struct Entry {
     pub status: Status,
 }
 
+/// An object with `pointer`, `keyword`, `status` (`enforced`, `annotation`, `narrowed` or
+/// `refused`), where there is one `reason`, and where the keyword looks misspelt `suggestion`.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Entry {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+
+        let (status, reason) = match &self.status {
+            Status::Enforced => ("enforced", None),
+            Status::Annotation => ("annotation", None),
+            Status::Narrowed(reason) => ("narrowed", Some(reason)),
+            Status::Refused(reason) => ("refused", Some(reason)),
+        };
+        let suggestion = self.suggestion();
+        let fields = 3 + usize::from(reason.is_some()) + usize::from(suggestion.is_some());
+        let mut entry = serializer.serialize_struct("Entry", fields)?;
+        entry.serialize_field("pointer", &self.pointer)?;
+        entry.serialize_field("keyword", &self.keyword)?;
+        entry.serialize_field("status", status)?;
+        if let Some(reason) = reason {
+            entry.serialize_field("reason", reason)?;
+        }
+        if let Some(suggestion) = suggestion {
+            entry.serialize_field("suggestion", suggestion)?;
+        }
+        entry.end()
+    }
+}
+
 impl Entry {
     /// The keyword that was probably meant, where this one is unknown and looks like a
     /// misspelt one: `min_length` and `minLenght` for `minLength`, `item` for `items`. An
@@ -167,6 +196,18 @@ impl Schema {
     /// expression that [`crate::to_regex`] prints, in the order in which
     /// locations were met; then what is narrowed beside the keywords. Where the
     /// schema is refused, the keyword at fault is [`Status::Refused`].
+    ///
+    /// ```
+    /// use schema_regex::ledger::Status;
+    /// use schema_regex::{Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let schema = parse(&json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true}))?;
+    /// let ledger = schema.ledger(&Options::default());
+    /// let unique = ledger.iter().find(|entry| entry.pointer == "/uniqueItems").unwrap();
+    /// assert!(matches!(unique.status, Status::Refused(_)));
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn ledger(&self, options: &Options) -> Vec<Entry> {
         let Noted {
             result,

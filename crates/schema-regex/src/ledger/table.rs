@@ -20,6 +20,13 @@ pub enum General {
 }
 
 /// A keyword of some draft.
+///
+/// ```
+/// use schema_regex::ledger::KEYWORDS;
+///
+/// let pattern = KEYWORDS.iter().find(|keyword| keyword.name == "pattern").unwrap();
+/// println!("{}: {}", pattern.name, pattern.note);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Keyword {

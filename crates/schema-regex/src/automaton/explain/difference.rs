@@ -26,6 +26,20 @@ impl SchemaAutomaton {
     /// # Errors
     ///
     /// As [`SchemaAutomaton::compile`].
+    ///
+    /// ```
+    /// use schema_regex::automaton::SchemaAutomaton;
+    /// use schema_regex::{ErrorKind, Options, parse};
+    /// use serde_json::json;
+    ///
+    /// let (narrow, wide) = (parse(&json!({"maximum": 5, "type": "integer"}))?, parse(&json!({"type": "integer"}))?);
+    /// let options = Options::default();
+    /// let beyond = SchemaAutomaton::difference(&wide, &narrow, &options)?;
+    /// assert!(beyond.is_match(b"6") && !beyond.is_match(b"5"));
+    /// let none = SchemaAutomaton::difference(&narrow, &wide, &options).unwrap_err();
+    /// assert_eq!(none.kind(), ErrorKind::Unsatisfiable);
+    /// # Ok::<(), schema_regex::Error>(())
+    /// ```
     pub fn difference(
         schema: &Schema,
         other: &Schema,
