@@ -9,6 +9,16 @@ use crate::agentscope::MissingTags;
 ///
 /// [`Error::kind`] says what went wrong, [`Error::pointer`] which keyword of the schema was
 /// at work, [`Error::offset`] where in the text it showed, where that makes sense.
+///
+/// ```
+/// use response_parser::{ErrorKind, ResponseSchema};
+/// use serde_json::json;
+///
+/// let schema = json!({"properties": {"n": {"type": "string", "x-regex": "(a"}}, "type": "object"});
+/// let error = ResponseSchema::new(&schema).unwrap_err();
+/// assert_eq!(error.pointer(), "/properties/n/x-regex");
+/// assert_eq!(error.kind().as_str(), error.kind().to_string());
+/// ```
 pub struct Error(Box<Inner>);
 
 #[derive(Clone)]
@@ -259,6 +269,14 @@ impl Error {
 
     /// What to tell the model that wrote the text: the name AgentScope gives the error, and
     /// the message.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{TaggedContent, MultiTagged, TextParser};
+    ///
+    /// let parser = MultiTagged::new([TaggedContent::new("a", "<a>", "", "</a>")]);
+    /// let error = parser.parse("nothing").unwrap_err();
+    /// assert!(error.feedback().starts_with("TagNotFoundError: "));
+    /// ```
     #[must_use]
     pub fn feedback(&self) -> String {
         let name = match self.0.kind {

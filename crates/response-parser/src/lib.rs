@@ -106,6 +106,21 @@ pub(crate) const MAX_TEXT: usize = 64 << 20;
 const MAX_SCHEMA_LEVELS: usize = 2 * 128 + MAX_VALUE_DEPTH;
 
 /// A compiled response schema. Immutable, shared freely between threads, cheap to clone.
+///
+/// ```
+/// use response_parser::ResponseSchema;
+/// use serde_json::json;
+///
+/// let schema = ResponseSchema::new(&json!({
+///     "type": "object",
+///     "properties": {
+///         "role": {"const": "assistant"},
+///         "content": {"type": "string", "x-regex": "^(.*?)(?:<end>)?$"}
+///     }
+/// }))?;
+/// assert_eq!(schema.parse("It rains.<end>")?, json!({"role": "assistant", "content": "It rains."}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct ResponseSchema {
     root: Arc<Schema>,
@@ -116,8 +131,21 @@ pub struct ResponseSchema {
 
 /// What [`ResponseSchema::parse`] makes of values that JSON cannot hold: NaN, infinities,
 /// integers of more than 64 bits, strings with lone surrogates.
+///
+/// ```
+/// use response_parser::{ResponseSchema, Unrepresentable};
+/// use serde_json::json;
+///
+/// let schema = json!({"x-parser": "json"});
+/// assert!(ResponseSchema::new(&schema)?.parse("[NaN]").is_err());
+/// let builder = ResponseSchema::builder().with_unrepresentable(Unrepresentable::Replace);
+/// assert_eq!(builder.build(&schema)?.parse("[NaN]")?, json!([null]));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unrepresentable {
     /// An error of kind [`ErrorKind::NotJson`] that says which and where.
     #[default]
@@ -216,6 +244,17 @@ impl ResponseSchema {
     /// # Errors
     ///
     /// As [`ResponseSchema::parse`].
+    ///
+    /// ```
+    /// use response_parser::ResponseSchema;
+    /// use serde_json::json;
+    ///
+    /// let schema = ResponseSchema::new(&json!({
+    ///     "type": "object", "properties": {"n": {"type": "integer"}}
+    /// }))?;
+    /// assert_eq!(schema.parse_value(&json!({"n": "7", "other": 1}))?["n"], 7);
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn parse_value(&self, value: &Json) -> Result<Json, Error> {
         self.read_value(value, self.plain())
     }
@@ -228,6 +267,15 @@ impl ResponseSchema {
     /// # Errors
     ///
     /// As [`ResponseSchema::parse`], but never [`ErrorKind::NotJson`].
+    ///
+    /// ```
+    /// use response_parser::ResponseSchema;
+    /// use serde_json::json;
+    ///
+    /// let schema = ResponseSchema::new(&json!({"x-parser": "json"}))?;
+    /// assert_eq!(schema.parse_tagged(&json!("[NaN]"))?, json!([{"$float": "NaN"}]));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn parse_tagged(&self, value: &Json) -> Result<Json, Error> {
         self.read_value(value, Beyond::Tag)
     }
@@ -242,6 +290,16 @@ impl ResponseSchema {
     /// [`ErrorKind::Invalid`] with the keyword's place in the schema, and in its message the
     /// value's place; [`ErrorKind::SchemaInvalid`] for a keyword that cannot be enforced
     /// (`$ref`, `if` and others); otherwise as [`ResponseSchema::parse`].
+    ///
+    /// ```
+    /// use response_parser::{ErrorKind, ResponseSchema};
+    /// use serde_json::json;
+    ///
+    /// let schema = ResponseSchema::new(&json!({"type": "string", "x-regex": "^(\\w+)", "maxLength": 3}))?;
+    /// assert_eq!(schema.parse_validated("yes!")?, "yes");
+    /// assert_eq!(schema.parse_validated("maybe").unwrap_err().kind(), ErrorKind::Invalid);
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn parse_validated(&self, text: &str) -> Result<Json, Error> {
         validate::check(&self.json)?;
         let message = self.parse(text)?;
@@ -255,6 +313,16 @@ impl ResponseSchema {
     ///
     /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
     /// [`ResponseSchema::parse`].
+    ///
+    /// ```
+    /// use response_parser::ResponseSchema;
+    /// use serde_json::json;
+    ///
+    /// let schema = ResponseSchema::new(&json!({"type": "integer", "x-regex": "(\\d+)"}))?;
+    /// assert_eq!(schema.parse_as::<u8>("about 12 miles")?, 12);
+    /// assert!(schema.parse_as::<u8>("about 999 miles").is_err());
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn parse_as<T: DeserializeOwned>(&self, text: &str) -> Result<T, Error> {
         into_type(self.parse(text)?)
     }

@@ -22,6 +22,20 @@ impl ResponseSchema {
     ///
     /// [`ErrorKind::NotInModel`] where there is none, [`ErrorKind::ModelFile`] where the file
     /// cannot be read; otherwise as [`ResponseSchema::new`].
+    ///
+    /// ```
+    /// use response_parser::ResponseSchema;
+    /// use serde_json::json;
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("response-parser-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # std::fs::write(folder.join("tokenizer_config.json"), "{}").unwrap();
+    /// ResponseSchema::new(&json!({"type": "string"}))?.save_to_model_dir(&folder)?;
+    /// let schema = ResponseSchema::from_model_dir(&folder)?;
+    /// assert_eq!(schema.parse("Hello.")?, "Hello.");
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn from_model_dir(folder: impl AsRef<Path>) -> Result<ResponseSchema, Error> {
         ResponseSchemaBuilder::default().build(&read(folder.as_ref(), "response_schema")?)
     }

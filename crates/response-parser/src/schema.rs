@@ -16,8 +16,22 @@ pub(crate) const MAX_SCHEMA_DEPTH: usize = 128;
 pub(crate) const MAX_VALUE_DEPTH: usize = 512;
 
 /// How faithful to be where the reference implementation fails.
+///
+/// ```
+/// use response_parser::{Mode, ResponseSchema};
+/// use serde_json::json;
+///
+/// // The reference fails at `true` as a schema.
+/// let schema = json!({"type": "object", "properties": {"a": true}});
+/// assert!(ResponseSchema::builder().with_mode(Mode::Lenient).build(&schema).is_ok());
+/// let reference = ResponseSchema::builder().with_mode(Mode::Reference).build(&schema)?;
+/// assert!(reference.parse_value(&json!({"a": 1})).is_err());
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Accept what the reference fails on where the meaning is plain, and refuse at once a
     /// schema that can only fail later. Where the reference has an answer, this is it.

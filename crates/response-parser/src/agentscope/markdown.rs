@@ -51,6 +51,18 @@ impl Hint {
 }
 
 /// JSON of any type in a block that is fenced as `json`. Missing fences are put in.
+///
+/// ```
+/// use response_parser::agentscope::{JsonObject, TextParser};
+/// use serde_json::json;
+///
+/// let parser = JsonObject::new();
+/// assert_eq!(parser.parse("Sure.\n```json\n[1, 2]\n```")?.value, json!([1, 2]));
+/// let repaired = parser.parse("[1, 2]")?;
+/// assert_eq!(repaired.value, json!([1, 2]));
+/// assert!(repaired.repaired.is_some());
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct JsonObject {
     hint: Hint,
@@ -149,6 +161,14 @@ fn fenced_json(schema: Json) -> Vec<Part> {
 
 /// A JSON dictionary in a block that is fenced as `json`, with keys it must have or a model
 /// it must obey.
+///
+/// ```
+/// use response_parser::agentscope::{JsonDict, TextParser};
+///
+/// let parser = JsonDict::new().with_required_keys(["speak"]);
+/// let error = parser.parse("```json\n{}\n```").unwrap_err();
+/// assert!(error.feedback().contains("Missing required field speak"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct JsonDict {
     hint: Hint,
@@ -173,6 +193,18 @@ impl JsonDict {
     }
 
     /// Sets the model that the dictionary must obey; the instruction shows its schema.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{DataModel, JsonDict, TextParser};
+    /// use serde_json::json;
+    ///
+    /// let model = DataModel::new("Count", json!({
+    ///     "type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]
+    /// }))?;
+    /// let parsed = JsonDict::new().with_model(model).parse("```json\n{\"n\": \"7\"}\n```")?;
+    /// assert_eq!(parsed.value, json!({"n": 7}));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
     pub fn with_model(mut self, model: DataModel) -> JsonDict {
         self.model = Some(model);
@@ -289,6 +321,14 @@ impl TextParser for JsonDict {
 }
 
 /// Code in a block that is fenced as its language.
+///
+/// ```
+/// use response_parser::agentscope::{CodeBlock, TextParser};
+///
+/// let parsed = CodeBlock::new("rust").parse("Here:\n```rust\nfn f() {}\n```")?;
+/// assert_eq!(parsed.value, "\nfn f() {}\n");
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CodeBlock {
     language: String,

@@ -71,6 +71,7 @@ pub trait TextParser {
 /// What a parser made of a response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Parsed {
     /// The value: a dictionary, for the parsers that have keys.
     pub value: Json,
@@ -79,8 +80,17 @@ pub struct Parsed {
 }
 
 /// A part of a text of some form.
+///
+/// ```
+/// use response_parser::agentscope::{JsonObject, Part, TextParser};
+///
+/// let shape = JsonObject::new().shape().unwrap();
+/// assert_eq!(shape[0], Part::Literal("```json\n".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// These characters.
     Literal(String),
@@ -96,6 +106,8 @@ pub enum Part {
 /// Which keys of a dictionary to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Select {
     /// The whole dictionary.
     All,
@@ -110,6 +122,8 @@ pub enum Select {
 /// What to do about a key that [`Select::Keys`] names and the dictionary lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MissingKeys {
     /// An error.
     #[default]
@@ -126,6 +140,16 @@ impl Select {
     /// [`ErrorKind::KeyNotFound`] for a key that is not there: the key of [`Select::Value`]
     /// whatever `missing` says, keys of [`Select::Keys`] if it is [`MissingKeys::Refuse`];
     /// [`ErrorKind::DepthLimit`] for a dictionary that is nested deeper than 512.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{MissingKeys, Select};
+    /// use serde_json::json;
+    ///
+    /// let said = json!({"thought": "Hm.", "speak": "Hello."});
+    /// assert_eq!(Select::from("speak").apply(&said, MissingKeys::Refuse)?, "Hello.");
+    /// assert_eq!(Select::from(["speak", "mood"]).apply(&said, MissingKeys::Skip)?, json!({"speak": "Hello."}));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn apply(&self, dictionary: &Json, missing: MissingKeys) -> Result<Json, Error> {
         check_depth("the dictionary is", dictionary, MAX_VALUE_DEPTH)?;
         match self {
@@ -193,8 +217,21 @@ impl TryFrom<&Json> for Select {
 
 /// Which keys of a parsed dictionary go where: into the agent's memory, into the message's
 /// content, into its metadata.
+///
+/// ```
+/// use response_parser::agentscope::{Keys, MissingKeys};
+/// use serde_json::json;
+///
+/// let keys = Keys::default().with_content("speak").with_metadata(["done"]);
+/// let said = json!({"thought": "Hm.", "speak": "Hello.", "done": true});
+/// assert_eq!(keys.to_content(&said, MissingKeys::Refuse)?, "Hello.");
+/// assert_eq!(keys.to_metadata(&said, MissingKeys::Refuse)?, json!({"done": true}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Keys {
     /// For [`Keys::to_memory`]; all unless told.
     pub memory: Select,

@@ -13,6 +13,13 @@ use crate::text::Text;
 use crate::value::{Object, Value};
 
 /// One part of a text, between two tags.
+///
+/// ```
+/// use response_parser::agentscope::TaggedContent;
+///
+/// let part = TaggedContent::new("thought", "[T]", "what you think", "[/T]");
+/// assert_eq!(part.to_string(), "[T]what you think[/T]");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaggedContent {
     name: String,
@@ -57,6 +64,18 @@ impl std::fmt::Display for TaggedContent {
 }
 
 /// Several parts, each between tags of its own.
+///
+/// ```
+/// use response_parser::agentscope::{MultiTagged, TaggedContent, TextParser};
+/// use serde_json::json;
+///
+/// let parser = MultiTagged::new([
+///     TaggedContent::new("speak", "<s>", "what you say", "</s>"),
+///     TaggedContent::new("n", "<n>", "a number", "</n>").with_json(),
+/// ]);
+/// assert_eq!(parser.parse("<s>Three.</s><n>3</n>")?.value, json!({"speak": "Three.", "n": 3}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MultiTagged {
     tags: Vec<TaggedContent>,
@@ -76,6 +95,16 @@ impl MultiTagged {
     }
 
     /// Sets the names of parts that may be missing.
+    ///
+    /// ```
+    /// use response_parser::agentscope::{MultiTagged, TaggedContent, TextParser};
+    /// use serde_json::json;
+    ///
+    /// let parts = ["a", "b"].map(|name| TaggedContent::new(name, format!("<{name}>"), "", format!("</{name}>")));
+    /// let parser = MultiTagged::new(parts).with_optional(["a"]);
+    /// assert_eq!(parser.parse("<b>x</b>")?.value["b"], "x");
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
     pub fn with_optional<K: Into<String>>(
         mut self,
@@ -180,6 +209,15 @@ impl TextParser for MultiTagged {
 const DEFAULT_PATTERN: &str = r"<(?P<name>[^>]+)>(?P<content>.*?)</\1?>";
 
 /// All matches of a pattern with the groups `name` and `content`.
+///
+/// ```
+/// use response_parser::agentscope::{RegexTagged, TextParser};
+/// use serde_json::json;
+///
+/// let parsed = RegexTagged::new()?.parse("<city>Oslo</city><days>3</days>")?;
+/// assert_eq!(parsed.value, json!({"city": "Oslo", "days": 3}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RegexTagged {
     pattern: std::sync::Arc<Pattern>,

@@ -97,6 +97,13 @@ formats! {
 
 impl Format {
     /// The format of that name.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    ///
+    /// assert_eq!(Format::by_name("hermes"), Some(Format::Hermes));
+    /// assert!(Format::ALL.iter().all(|format| Format::by_name(format.name()) == Some(*format)));
+    /// ```
     #[must_use]
     pub fn by_name(name: &str) -> Option<Format> {
         Format::ALL
@@ -108,6 +115,14 @@ impl Format {
     /// The format that a model with this chat template writes, if its markers are known.
     ///
     /// The text is only searched for markers: the template need not be complete.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    ///
+    /// let source = "{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}[TOOL_CALLS][AVAILABLE_TOOLS]";
+    /// assert_eq!(Format::of_chat_template(source), Some(Format::Mistral));
+    /// assert_eq!(Format::of_chat_template("{{ messages }}"), None);
+    /// ```
     #[must_use]
     pub fn of_chat_template(chat_template: &str) -> Option<Format> {
         let has = |marker: &str| chat_template.contains(marker);
@@ -157,6 +172,17 @@ impl Format {
     }
 
     /// The format's response template as JSON, to read or to change.
+    ///
+    /// ```
+    /// use response_parser::{Format, ResponseTemplate};
+    ///
+    /// // With a role of one's own.
+    /// let mut own = Format::Hermes.json();
+    /// own["defaults"]["role"] = "helper".into();
+    /// let message = ResponseTemplate::new(&own)?.parse("Hello.")?;
+    /// assert_eq!((&message["role"], &message["content"]), (&"helper".into(), &"Hello.".into()));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
     pub fn json(self) -> Json {
         serde_json::from_str(self.source()).unwrap_or_default()
@@ -167,6 +193,15 @@ impl Format {
     /// # Errors
     ///
     /// None in practice: the templates are fixed ones.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    ///
+    /// let message = Format::Hermes.template()?.parse("<think>\nHm.\n</think>\nHello.")?;
+    /// assert_eq!(message["reasoning_content"], "Hm.");
+    /// assert_eq!(message["content"], "Hello.");
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn template(self) -> Result<ResponseTemplate, Error> {
         ResponseTemplate::new(&self.json())
     }

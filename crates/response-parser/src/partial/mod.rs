@@ -12,6 +12,16 @@ pub(crate) const MAX_DEPTH: usize = 128;
 const MAX_OPEN_NUMBER: usize = 64;
 
 /// What the last character left unfinished.
+///
+/// ```
+/// use response_parser::{PartialJson, Unfinished};
+///
+/// let mut partial = PartialJson::new();
+/// partial.feed("[1");
+/// assert_eq!(partial.unfinished(), Some(Unfinished::Number));
+/// partial.feed(",");
+/// assert_eq!(partial.unfinished(), Some(Unfinished::Container));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unfinished {

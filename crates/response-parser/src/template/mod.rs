@@ -111,6 +111,22 @@ impl ResponseTemplateBuilder {
 }
 
 /// What a response follows: the prompt's end, and the tools that were offered.
+///
+/// ```
+/// use response_parser::{Format, Turn};
+/// use serde_json::json;
+///
+/// // The prompt has opened the reasoning, and the tool takes a number.
+/// let tools = json!([{"type": "function", "function": {
+///     "name": "f", "parameters": {"type": "object", "properties": {"n": {"type": "integer"}}}
+/// }}]);
+/// let turn = Turn::after("<|im_start|>assistant\n<think>\n").with_tools(&tools);
+/// let said = "Hm.\n</think>\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": \"3\"}}\n</tool_call>";
+/// let message = Format::Hermes.template()?.parse_turn(&turn, said)?;
+/// assert_eq!(message["reasoning_content"], "Hm.");
+/// assert_eq!(message["tool_calls"][0]["function"]["arguments"], json!({"n": 3}));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn<'a> {
     prefix: Option<&'a str>,
@@ -200,6 +216,15 @@ impl ResponseTemplate {
     /// # Errors
     ///
     /// [`ErrorKind::RegexBudget`] where matching takes too long.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    ///
+    /// let template = Format::Hermes.template()?;
+    /// let prompt = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n";
+    /// assert_eq!(template.behind_anchor(prompt)?, Some("<think>\n"));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn behind_anchor<'p>(&self, prompt: &'p str) -> Result<Option<&'p str>, Error> {
         stream::behind_anchor(&self.inner.template, prompt)
     }
@@ -219,6 +244,22 @@ impl ResponseTemplate {
     ///
     /// [`ErrorKind::Deserialize`] where the message does not fit the type; otherwise as
     /// [`ResponseTemplate::parse_turn`].
+    ///
+    /// ```
+    /// use response_parser::{Format, Turn};
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Message {
+    ///     role: String,
+    ///     content: String,
+    /// }
+    ///
+    /// let template = Format::Hermes.template()?;
+    /// let message: Message = template.parse_turn_as(&Turn::after(""), "Hello.")?;
+    /// assert_eq!((message.role.as_str(), message.content.as_str()), ("assistant", "Hello."));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     pub fn parse_turn_as<T: DeserializeOwned>(
         &self,
         turn: &Turn<'_>,

@@ -14,8 +14,27 @@ use crate::partial::{self, PartialJson};
 use crate::value::{Beyond, Object, Value};
 
 /// Something that happened while a response arrived.
+///
+/// ```
+/// use response_parser::{Event, Format, Turn};
+///
+/// let mut stream = Format::Hermes.template()?.stream(&Turn::after(""))?;
+/// let mut shown = String::new();
+/// for piece in ["Hel", "lo."] {
+///     for event in stream.feed(piece)? {
+///         if let Event::RegionChunk { text, dirty: false, .. } = event {
+///             shown += &text;
+///         }
+///     }
+/// }
+/// assert_eq!(stream.finish()?.message["content"], "Hello.");
+/// assert!("Hello.".starts_with(&shown));
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// A region of a field starts.
     RegionOpen {
@@ -53,6 +72,16 @@ impl Event {
 
     /// The event as the reference writes it: an object with `type`, `field` and what belongs
     /// to it.
+    ///
+    /// ```
+    /// use response_parser::{Format, Turn};
+    /// use serde_json::json;
+    ///
+    /// let mut stream = Format::Hermes.template()?.stream(&Turn::after(""))?;
+    /// let events = stream.feed("<think>\nHm.")?;
+    /// assert_eq!(events[0].to_json(), json!({"type": "region_open", "field": "reasoning_content"}));
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self {
@@ -70,6 +99,23 @@ impl Event {
 
     /// Joins chunks of one region that follow each other. What is left is the same for every
     /// way of cutting a response.
+    ///
+    /// ```
+    /// use response_parser::{Event, Format, Turn};
+    ///
+    /// let template = Format::Hermes.template()?;
+    /// let read = |pieces: &[&str]| {
+    ///     let mut stream = template.stream(&Turn::after(""))?;
+    ///     let mut events = Vec::new();
+    ///     for piece in pieces {
+    ///         stream.feed_into(piece, &mut events)?;
+    ///     }
+    ///     events.extend(stream.finish()?.events);
+    ///     Ok::<_, response_parser::Error>(Event::merge(events))
+    /// };
+    /// assert_eq!(read(&["Hello."])?, read(&["He", "l", "lo."])?);
+    /// # Ok::<(), response_parser::Error>(())
+    /// ```
     #[must_use]
     pub fn merge(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
         let mut merged: Vec<Event> = Vec::new();
@@ -89,6 +135,7 @@ impl Event {
 /// The end of a streamed response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Finished {
     /// What happened since the last feed.
     pub events: Vec<Event>,
@@ -119,6 +166,17 @@ struct OpenJson {
 }
 
 /// The value so far of the JSON region that is open; from [`TemplateStream::partial`].
+///
+/// ```
+/// use response_parser::{Format, Turn};
+///
+/// let mut stream = Format::Llama3.template()?.stream(&Turn::after(""))?;
+/// stream.feed("{\"name\": \"weather\", \"parameters\": {\"city\": \"Os")?;
+/// let partial = stream.partial().unwrap();
+/// assert_eq!(partial.value().unwrap()["parameters"]["city"], "Os");
+/// assert_eq!(partial.json().pointer(), "/parameters/city");
+/// # Ok::<(), response_parser::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PartialValue<'s> {
     field: &'s str,
