@@ -5,6 +5,14 @@ use std::fmt;
 /// One pointer wide. [`Error::kind`] says what a caller can act on; the message says what is
 /// wrong and what to write instead, and [`Error::line`], [`Error::column`] and
 /// [`Error::rule`] say where.
+///
+/// ```
+/// use grammar::Grammar;
+///
+/// let error = Grammar::from_gbnf("root ::= a\nb ::= \"x\"").unwrap_err();
+/// assert_eq!(error.line(), 1);
+/// assert!(error.to_string().contains('a'));
+/// ```
 pub struct Error(Box<Inner>);
 
 struct Inner {

@@ -37,6 +37,14 @@ use lower::Meaning;
 use patterns::Reading;
 
 /// In which notation a grammar is written, and what it means by it.
+///
+/// ```
+/// use grammar::Dialect;
+///
+/// assert_eq!("gbnf".parse::<Dialect>()?, Dialect::Gbnf);
+/// assert_eq!(Dialect::LarkSplits.name(), "lark-splits");
+/// # Ok::<(), grammar::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// GBNF of llama.cpp. Begins with `root`; every split of a text counts.
@@ -77,6 +85,13 @@ impl Dialect {
 
     /// The dialect that a text looks like: without `::=` it is Lark. With it, names, options or
     /// calls that GBNF does not have make it EBNF.
+    ///
+    /// ```
+    /// use grammar::Dialect;
+    ///
+    /// assert_eq!(Dialect::guess("start: \"a\"+"), Dialect::Lark);
+    /// assert_eq!(Dialect::guess("root ::= \"a\"+"), Dialect::Gbnf);
+    /// ```
     pub fn guess(text: &str) -> Dialect {
         if !text.contains("::=") {
             return Dialect::Lark;
@@ -117,6 +132,14 @@ impl FromStr for Dialect {
 }
 
 /// Limits of what a grammar may cost. Each has an error of its own, which names it.
+///
+/// ```
+/// use grammar::{Config, Dialect, Grammar};
+///
+/// let config = Config { max_text_bytes: 10, ..Config::default() };
+/// let error = Grammar::compile("root ::= \"too long\"", Dialect::Gbnf, &config).unwrap_err();
+/// assert!(error.to_string().contains("max_text_bytes"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Nesting of groups in the text, in levels. Default 200.
@@ -228,6 +251,14 @@ impl Grammar {
     /// # Errors
     ///
     /// As [`Grammar::compile`].
+    ///
+    /// ```
+    /// use grammar::Grammar;
+    ///
+    /// let sums = Grammar::from_gbnf("root ::= [0-9]+ (\"+\" root)?")?;
+    /// assert!(sums.accepts("1+20+3") && !sums.accepts("1+"));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
     pub fn from_gbnf(text: &str) -> Result<GrammarAutomaton, Error> {
         Grammar::compile(text, Dialect::Gbnf, &Config::default())
     }
@@ -246,6 +277,14 @@ impl Grammar {
     /// # Errors
     ///
     /// As [`Grammar::compile`].
+    ///
+    /// ```
+    /// use grammar::Grammar;
+    ///
+    /// let list = Grammar::from_lark("start: \"[\" [/[a-z]+/ (\",\" /[a-z]+/)*] \"]\"")?;
+    /// assert!(list.accepts("[a,bc]") && list.accepts("[]") && !list.accepts("[a,]"));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
     pub fn from_lark(text: &str) -> Result<GrammarAutomaton, Error> {
         Grammar::compile(text, Dialect::Lark, &Config::default())
     }
@@ -255,6 +294,14 @@ impl Grammar {
     /// # Errors
     ///
     /// As [`Grammar::compile`].
+    ///
+    /// ```
+    /// use grammar::{Config, Grammar};
+    ///
+    /// let date = Grammar::from_regex(r"\d{4}-\d{2}", &Config::default())?;
+    /// assert!(date.accepts("2027-03") && !date.accepts("2027-3"));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
     pub fn from_regex(pattern: &str, config: &Config) -> Result<GrammarAutomaton, Error> {
         let pattern = patterns::translate(pattern, "", Reading::Splits)?;
         let rule = Rule {

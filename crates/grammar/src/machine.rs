@@ -21,6 +21,21 @@ use crate::{Config, Error, ErrorKind};
 ///
 /// Cloning it costs nothing. Memory: the tables of its parser and of its terminals, and what
 /// its scratches have seen, each within [`Config::max_cache_bytes`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{Guide, Index, IndexConfig, TokenId, Vocabulary};
+/// use grammar::Grammar;
+///
+/// let tokens = ["(", ")", "x", "()"].iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+/// let vocabulary = Vocabulary::new(tokens, [TokenId::new(4)])?;
+/// let nested = Grammar::from_gbnf("root ::= \"(\" root \")\" | \"x\"")?;
+/// let mut guide = Guide::new(Arc::new(Index::lazy(nested, &vocabulary, &IndexConfig::default())?));
+/// guide.advance(TokenId::new(0))?;
+/// assert_eq!(guide.allowed_tokens()?, [0, 2].map(TokenId::new)); // ( x
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct GrammarAutomaton {
     inner: Arc<Inner>,
@@ -179,6 +194,18 @@ impl GrammarAutomaton {
 
     /// The lexemes that may come at a state, or go on there: names of terminals, or their
     /// texts.
+    ///
+    /// ```
+    /// use fsm_index::ByteAutomaton;
+    /// use grammar::Grammar;
+    ///
+    /// let sums = Grammar::from_gbnf("root ::= num (\"+\" num)*\nnum ::= [0-9]")?;
+    /// let mut state = sums.start();
+    /// assert_eq!(sums.expected(&state).len(), 1);
+    /// sums.advance(&mut state, b"1", &mut sums.scratch()).unwrap();
+    /// assert!(sums.is_accepting(&state));
+    /// # Ok::<(), grammar::Error>(())
+    /// ```
     pub fn expected(&self, state: &State) -> Vec<String> {
         let mut scratch = self.scratch();
         let caches = scratch.caches();

@@ -13,6 +13,14 @@ struct Inner {
 }
 
 /// What went wrong, coarsely.
+///
+/// ```
+/// use structural_tags::{ErrorKind, StructuralTag};
+///
+/// let error = StructuralTag::from_json(r#"{"type": "structural_tag", "format": {"type": "song"}}"#).unwrap_err();
+/// assert!(error.to_string().contains("song"));
+/// assert_eq!(error.kind(), ErrorKind::Constraint);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -128,6 +128,21 @@ use self::parts::Quiet;
 pub const MAX_COUNT: usize = 64;
 
 /// What stands between two markers, or is the whole answer.
+///
+/// ```
+/// use structural_tags::{Content, Tags};
+/// use serde_json::json;
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let answer = Content::schema(&json!({"enum": ["yes", "no"]}))?;
+/// let automaton = Tags::new().with_answer(answer).compile(&vocabulary)?;
+/// assert!(automaton.is_match(b"\"yes\"") && !automaton.is_match(b"\"perhaps\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Content(Bound);
 
@@ -164,6 +179,19 @@ impl Content {
     ///
     /// [`ErrorKind::Constraint`]: the expression is malformed, matches nothing
     /// or needs too much.
+    ///
+    /// ```
+    /// use structural_tags::{Content, Tags};
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let time = Tags::new().with_answer(Content::regex("[0-2][0-9]:[0-5][0-9]")?);
+    /// assert!(time.compile(&vocabulary)?.is_match(b"09:30"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn regex(pattern: &str) -> Result<Content, Error> {
         dfa(pattern).map(|dfa| Content(Bound::Dfa(dfa)))
     }
@@ -173,6 +201,20 @@ impl Content {
     /// # Errors
     ///
     /// [`ErrorKind::Constraint`]: there are none.
+    ///
+    /// ```
+    /// use structural_tags::{Content, Tags};
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let side = Tags::new().with_answer(Content::choice(["left", "right"])?);
+    /// let automaton = side.compile(&vocabulary)?;
+    /// assert!(automaton.is_match(b"left") && !automaton.is_match(b"up"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn choice<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Result<Content, Error> {
         let texts: Vec<String> = texts
             .into_iter()
@@ -248,6 +290,20 @@ fn escape(text: &str) -> String {
 }
 
 /// A marker, what is bound behind it, and the marker that ends that.
+///
+/// ```
+/// use structural_tags::{Content, Tag, Tags};
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let link = Tag::new("[[", Content::regex("[a-z]+")?, "]]");
+/// let automaton = Tags::new().with_tag(link).compile(&vocabulary)?;
+/// assert!(automaton.is_match(b"See [[there]] and [[here]].") && !automaton.is_match(b"See [[There]]."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tag {
     begin: String,
@@ -268,6 +324,20 @@ impl Tag {
 }
 
 /// How often something comes.
+///
+/// ```
+/// use structural_tags::{Content, Count, Tag, Tags};
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let number = Tag::new("<", Content::regex("[0-9]")?, ">");
+/// let one = Tags::new().with_tag(number).with_count(Count::ONE).compile(&vocabulary)?;
+/// assert!(one.is_match(b"a<1>b") && !one.is_match(b"ab") && !one.is_match(b"<1><2>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Count {
     /// At least so often.
@@ -316,6 +386,22 @@ impl Default for Count {
 }
 
 /// Whether a model reasons before it answers, and how long.
+///
+/// ```
+/// use structural_tags::{Content, Reasoning, Tags};
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let answer = Content::choice(["yes", "no"])?;
+/// let tags = Tags::new().with_reasoning("<think>", "</think>", Reasoning::limited(3)).with_answer(answer);
+/// let automaton = tags.compile(&vocabulary)?;
+/// assert!(automaton.is_match(b"<think>Hm.</think>yes") && automaton.is_match(b"yes"));
+/// assert!(!automaton.is_match(b"<think>Hmm.</think>yes"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reasoning {
     /// Whether there is any.
@@ -369,6 +455,25 @@ impl Reasoning {
 /// Texts with tags in them.
 ///
 /// Without further ado: free text with any number of tags.
+///
+/// ```
+/// use structural_tags::{Content, Count, Tag, Tags};
+/// use serde_json::json;
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let place = json!({"type": "object", "properties": {"city": {"enum": ["Ulm", "Oslo"]}}, "required": ["city"]});
+/// let tags = Tags::new()
+///     .with_tag(Tag::new("<weather>", Content::schema(&place)?, "</weather>"))
+///     .with_count(Count::AT_LEAST_ONE);
+/// let automaton = tags.compile(&vocabulary)?;
+/// assert!(automaton.is_match(br#"Let me see. <weather>{"city": "Ulm"}</weather>"#));
+/// assert!(!automaton.is_match(br#"<weather>{"city": "Rome"}</weather>"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tags {
     tags: Vec<Tag>,
@@ -432,6 +537,19 @@ impl Tags {
 
     /// The same with a text that may not occur: not in free text, and not
     /// between markers.
+    ///
+    /// ```
+    /// use structural_tags::Tags;
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let automaton = Tags::new().with_forbidden("<eos>").compile(&vocabulary)?;
+    /// assert!(automaton.is_match(b"a < b") && !automaton.is_match(b"a <eos> b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_forbidden(mut self, text: impl Into<String>) -> Tags {
         self.forbidden.push(text.into());
@@ -449,6 +567,21 @@ impl Tags {
     /// The same without text before the first tag: the answer begins with it, where there is
     /// one. An answer that is [bound as a whole](Tags::with_answer) has no text around tags
     /// anyway.
+    ///
+    /// ```
+    /// use structural_tags::{Content, Count, Tag, Tags};
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let code = Tag::new("```\n", Content::text(None), "```");
+    /// let tags = Tags::new().with_tag(code).with_count(Count::ONE).without_text_before().without_text_behind();
+    /// let automaton = tags.compile(&vocabulary)?;
+    /// assert!(automaton.is_match(b"```\nx\n```") && !automaton.is_match(b"Sure. ```\nx\n```"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn without_text_before(mut self) -> Tags {
         self.before = Around::Nothing;

@@ -30,6 +30,25 @@ use super::walk::Scratch;
 ///
 /// Made by [`Tags`](super::Tags) and
 /// [`ResponseFormat`](super::ResponseFormat). Clones share everything.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use fsm_index::{Guide, Index, IndexConfig, TokenId};
+/// use structural_tags::{Content, Tags};
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let automaton = Tags::new().with_answer(Content::choice(["ab", "ac"])?).compile(&vocabulary)?;
+/// let index = Index::lazy(automaton, &vocabulary, &IndexConfig::default())?;
+/// let mut guide = Guide::new(Arc::new(index));
+/// guide.advance(TokenId::new(b'a'.into()))?;
+/// assert_eq!(guide.allowed_tokens()?, [b'b', b'c'].map(|byte| TokenId::new(byte.into())));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct TagAutomaton(pub(super) Arc<Graph>);
 

@@ -125,6 +125,26 @@ impl ResponseFormat {
     ///
     /// [`ErrorKind::Constraint`]: the template has what cannot be turned into
     /// a constraint; the message says where, by JSON Pointer.
+    ///
+    /// ```
+    /// use response_parser::ResponseTemplate;
+    /// use serde_json::json;
+    /// use structural_tags::{Count, ResponseFormat};
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let template = ResponseTemplate::new(&json!({
+    ///     "start_anchor": "<a>",
+    ///     "defaults": {"role": "assistant"},
+    ///     "fields": {"thinking": {"open": "[", "close": "]"}, "content": {}}
+    /// }))?;
+    /// let automaton = ResponseFormat::from_template(&template)?.with_calls(Count::NONE).compile(&vocabulary)?;
+    /// assert!(automaton.is_match(b"[Hm.]Hello."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_template(template: &ResponseTemplate) -> Result<ResponseFormat, Error> {
         let json = template.json();
         if let Some(format) = Shape::is_ready_made(json) {
@@ -209,6 +229,23 @@ impl ResponseFormat {
 
     /// The same with content that is bound as a whole. Where calls may come
     /// they come instead of it.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    /// use serde_json::json;
+    /// use structural_tags::{Content, Reasoning, ResponseFormat};
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let answer = Content::schema(&json!({"type": "boolean"}))?;
+    /// let format = ResponseFormat::named(Format::Hermes)?.with_answer(answer).with_reasoning(Reasoning::ABSENT);
+    /// let automaton = format.compile(&vocabulary)?;
+    /// assert!(automaton.is_match(b"true") && !automaton.is_match(b"Yes."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_answer(mut self, answer: Content) -> ResponseFormat {
         self.answer = Some(answer);
@@ -223,6 +260,15 @@ impl ResponseFormat {
     }
 
     /// The markers around the format's reasoning; none if it has no reasoning.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    /// use structural_tags::ResponseFormat;
+    ///
+    /// let format = ResponseFormat::named(Format::Hermes)?;
+    /// assert!(format.reasoning_markers().is_some_and(|(open, _)| open.contains("<think>")));
+    /// # Ok::<(), structural_tags::Error>(())
+    /// ```
     pub fn reasoning_markers(&self) -> Option<(&str, &str)> {
         let (open, close) = self.shape.reasoning.as_ref()?;
         Some((open, close))
@@ -237,6 +283,20 @@ impl ResponseFormat {
 
     /// The same behind that prompt: some chat templates open the reasoning, or
     /// open and close it.
+    ///
+    /// ```
+    /// use response_parser::Format;
+    /// use structural_tags::ResponseFormat;
+    ///
+    /// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+    /// # for byte in 0..=255u8 {
+    /// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+    /// # }
+    /// # let vocabulary = vocabulary.build()?;
+    /// let format = ResponseFormat::named(Format::Hermes)?.with_prompt("<|im_start|>assistant\n<think>\n");
+    /// assert!(format.compile(&vocabulary)?.is_match(b"Hm.\n</think>\n\nHello."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_prompt(self, prompt: &str) -> ResponseFormat {
         let Some((open, close)) = &self.shape.reasoning else {

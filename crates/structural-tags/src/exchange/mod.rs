@@ -22,6 +22,25 @@ use python_compat::depth;
 pub use self::presets::Preset;
 
 /// What a structural tag may cost.
+///
+/// ```
+/// use structural_tags::{StructuralTag, TagLimits};
+/// use serde_json::json;
+///
+/// # let mut vocabulary = fsm_index::VocabularyBuilder::new();
+/// # for byte in 0..=255u8 {
+/// #     vocabulary.text(fsm_index::TokenId::new(byte.into()), [byte])?;
+/// # }
+/// # let vocabulary = vocabulary.build()?;
+/// let twice = json!({"type": "structural_tag", "format": {
+///     "type": "repeat", "min": 2, "max": 2, "content": {"type": "const_string", "value": "ab"}
+/// }});
+/// let tag = StructuralTag::from_value(&twice)?;
+/// assert!(tag.compile(&vocabulary)?.is_match(b"abab"));
+/// let once = TagLimits::default().with_max_repeat(1);
+/// assert!(tag.with_limits(once).compile(&vocabulary).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TagLimits {
