@@ -462,6 +462,50 @@ fn the_tokenizer_inside_is_read() {
     assert_eq!(ends.iter().map(|end| end.get()).collect::<Vec<_>>(), [259]);
 }
 
+/// The file of another model went before the tokenizer inside, and the output was noise.
+#[test]
+fn a_tokenizer_beside_the_file_must_have_its_tokens() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    write(&path, &metadata(), GgmlDType::Q8_0);
+    let inside = load(&path).unwrap().tokenizer;
+    let inside = inside.inner().to_string(false).unwrap();
+    let beside = folder.path().join("tokenizer.json");
+    std::fs::write(&beside, &inside).unwrap();
+    assert!(load(&path).is_ok());
+
+    // A token of its own: converters spell some differently.
+    let mut own: serde_json::Value = serde_json::from_str(&inside).unwrap();
+    let vocabulary = own["model"]["vocab"].as_object_mut().unwrap();
+    let last = vocabulary.remove("the").unwrap();
+    vocabulary.insert("thy".to_owned(), last);
+    own["model"]["merges"][1] = serde_json::json!(["th", "y"]);
+    std::fs::write(&beside, own.to_string()).unwrap();
+    let loaded = load(&path).unwrap();
+    assert_eq!(
+        loaded.tokenizer.encode("thy", Surround::Omit).unwrap(),
+        [257]
+    );
+
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("model/tokenizer.json");
+    std::fs::copy(other, &beside).unwrap();
+    // It has more tokens than the model; one with fewer is as wrong.
+    for fewer in [false, true] {
+        if fewer {
+            let mut few: serde_json::Value = serde_json::from_str(&inside).unwrap();
+            let vocabulary = few["model"]["vocab"].as_object_mut().unwrap();
+            vocabulary.retain(|_, id| id.as_u64().unwrap() < 200);
+            few["model"]["merges"] = serde_json::json!([]);
+            std::fs::write(&beside, few.to_string()).unwrap();
+        }
+        let error = load(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::VocabularyMismatch, "{error}");
+        for part in ["tokenizer.json: it is another model's", "model.gguf lists"] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+}
+
 #[test]
 fn errors_name_the_file_and_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,14 @@ use candle_core::Device;
 use crate::{Error, ErrorKind};
 
 /// A device, by name: `cpu`, `cuda` or `cuda:N`.
+///
+/// ```
+/// use tokenmold::gpu::DeviceChoice;
+///
+/// assert_eq!("cuda:1".parse::<DeviceChoice>()?, DeviceChoice::Cuda(1));
+/// assert_eq!(DeviceChoice::default().to_string(), "cpu");
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceChoice {
@@ -65,6 +73,21 @@ impl fmt::Display for DeviceChoice {
             DeviceChoice::Cpu => f.write_str("cpu"),
             DeviceChoice::Cuda(number) => write!(f, "cuda:{number}"),
         }
+    }
+}
+
+/// As its name.
+impl serde::Serialize for DeviceChoice {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// By its name.
+impl<'de> serde::Deserialize<'de> for DeviceChoice {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        name.parse().map_err(serde::de::Error::custom)
     }
 }
 

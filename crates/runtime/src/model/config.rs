@@ -62,6 +62,15 @@ const KNOWN: [(&str, &str, Architecture); 8] = [
 ];
 
 /// The shape of a model.
+///
+/// ```
+/// use tokenmold::ErrorKind;
+/// use tokenmold::model::ModelConfig;
+///
+/// let error = ModelConfig::from_json(br#"{"model_type": "mamba"}"#, "config.json").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Config);
+/// assert!(error.to_string().starts_with("config.json"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ModelConfig {

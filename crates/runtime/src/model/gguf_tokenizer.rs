@@ -1,11 +1,13 @@
 //! The tokenizer inside a GGUF file, written out as a `tokenizer.json`.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use candle_core::quantized::gguf_file::Value as Metadata;
 use serde_json::{Map, Value, json};
 
 use super::gguf::Header;
+use crate::tokenizer::Tokenizer;
 use crate::{Error, ErrorKind};
 
 /// How texts are cut before merges apply, by the name that the file gives it
@@ -82,6 +84,32 @@ impl Header {
             }
         };
         serde_json::to_vec(&tokenizer).map_err(|error| self.tokenizer_error(error.to_string()))
+    }
+
+    /// Whether a tokenizer from elsewhere has the tokens that the file lists. Files that list
+    /// none take any. Converters spell a few tokens in their own way, so that some may differ.
+    pub(super) fn check_tokenizer(&self, tokenizer: &Tokenizer, from: &Path) -> Result<(), Error> {
+        let Ok(tokens) = self.strings("tokenizer.ggml.tokens") else {
+            return Ok(());
+        };
+        let types = self.token_types();
+        // The others are fillers, or structure that a `tokenizer.json` may name otherwise.
+        let is_normal = |id: u32| types.get(id as usize).is_none_or(|kind| *kind == NORMAL);
+        let (mut normal, mut missing) = (0, 0);
+        for (id, token) in (0..).zip(&tokens).filter(|(id, _)| is_normal(*id)) {
+            normal += 1;
+            missing += usize::from(tokenizer.inner().token_to_id(token) != Some(id));
+        }
+        if missing * 10 <= normal {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: it is another model's: of the {normal} tokens that {} lists, {missing} are not in \
+             it or have other numbers; move it away, and the tokenizer inside is used",
+            from.display(),
+            self.place,
+        );
+        Err(Error::new(ErrorKind::VocabularyMismatch, message))
     }
 
     /// Byte-level BPE, with its merges.

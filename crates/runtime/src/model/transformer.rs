@@ -235,6 +235,15 @@ impl Transformer {
 
     /// Another one with the same weights, which are shared, and no tokens seen:
     /// for texts side by side. O(layers).
+    ///
+    /// ```
+    /// use tokenmold::model::Model as _;
+    ///
+    /// let mut one = tokenmold::embedded::load()?.model;
+    /// let mut two = one.fork();
+    /// assert_eq!(one.forward(&[1, 2, 3], 0)?, two.forward(&[1, 2, 3], 0)?);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     #[must_use]
     pub fn fork(&self) -> Self {
         Self {

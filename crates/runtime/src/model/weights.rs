@@ -19,7 +19,10 @@ use crate::error::first_line;
 use crate::{Error, ErrorKind};
 
 /// Which weights are quantised in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WeightFormat {
     /// Those that are stored so, as they are, except that Q4_1, Q5_0, Q5_1 and
@@ -40,11 +43,15 @@ pub enum WeightFormat {
 /// 32-bit floats, and so is all that is computed: a product with a matrix in 16
 /// bits is that with the same values in 32, up to the order of a sum. What 16 bits
 /// cost is their rounding, where the file has more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Dtype {
     /// `f16` and `bf16` as they are, everything else in 32 bits.
     #[default]
+    #[serde(rename = "stored")]
     AsStored,
     /// 32 bits.
     F32,
@@ -60,6 +67,13 @@ impl Dtype {
     pub const NAMES: [&str; 4] = ["stored", "f32", "f16", "bf16"];
 
     /// The one of that name, if there is one.
+    ///
+    /// ```
+    /// use tokenmold::model::Dtype;
+    ///
+    /// assert_eq!(Dtype::by_name("bf16"), Some(Dtype::Bf16));
+    /// assert_eq!(Dtype::by_name("f8"), None);
+    /// ```
     pub fn by_name(name: &str) -> Option<Dtype> {
         let all = [Dtype::AsStored, Dtype::F32, Dtype::F16, Dtype::Bf16];
         let at = Dtype::NAMES.iter().position(|known| *known == name)?;
