@@ -23,7 +23,6 @@
 #[cfg(feature = "models")]
 mod local;
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 #[cfg(feature = "models")]
@@ -33,6 +32,27 @@ use crate::tools::{Tool, ToolCall, Tools, Validator};
 use crate::{Error, ErrorKind, depth};
 
 /// A model that answers messages.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tokenmold::Error;
+/// use tokenmold::agent::{Agent, ChatModel, ModelRequest};
+/// use tokenmold::tools::Tools;
+///
+/// /// A model behind a server, say.
+/// struct Echo;
+///
+/// impl ChatModel for Echo {
+///     fn answer(&mut self, request: &ModelRequest<'_>) -> Result<Value, Error> {
+///         let last = &request.messages[request.messages.len() - 1];
+///         Ok(json!({"role": "assistant", "content": last["content"]}))
+///     }
+/// }
+///
+/// let reply = Agent::new(Echo, Tools::default()).reply(json!({"role": "user", "content": "Hi"}))?;
+/// assert_eq!(reply.content, "Hi");
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub trait ChatModel {
     /// Answers with an assistant's message: `content`, a text or nothing, and
     /// perhaps `tool_calls`.
@@ -90,7 +110,10 @@ pub enum ToolChoice<'a> {
 
 /// What a model does without calling a tool when no structured answer is
 /// asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum PlainText {
     /// It is the reply.
     #[default]
@@ -100,6 +123,16 @@ pub enum PlainText {
 }
 
 /// The tool by which a model gives its answer.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::agent::FinishFunction;
+///
+/// let answer = json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]});
+/// let tool = FinishFunction::default().definition(Some(&answer))?;
+/// assert!(tool["function"]["parameters"]["properties"]["number"].is_object());
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FinishFunction {
@@ -248,7 +281,8 @@ pub struct Agent<M> {
 }
 
 /// How a reply came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ended {
     /// The model spoke without calling a tool.
@@ -260,7 +294,7 @@ pub enum Ended {
 }
 
 /// A reply.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Reply {
     /// What the user reads.

@@ -63,6 +63,15 @@ impl Model {
     /// # Errors
     ///
     /// As [`model::load`].
+    ///
+    /// ```
+    /// use tokenmold::Model;
+    ///
+    /// let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/model");
+    /// let mut model = Model::open(folder)?.with_max_tokens(8);
+    /// assert!(!model.generate_matching("(yes|no)", "Is it so?")?.is_empty());
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, LoadOptions::default())
     }
@@ -94,6 +103,17 @@ impl Model {
     }
 
     /// The same with another way of choosing tokens; the most probable one unless told.
+    ///
+    /// ```
+    /// use tokenmold::Model;
+    /// use tokenmold::sampling::SamplingConfig;
+    ///
+    /// let sampling = SamplingConfig::with_temperature(0.8, 7);
+    /// let mut model = Model::embedded()?.with_sampling(sampling);
+    /// let drawn = model.generate_matching("[a-z]{4}", "A word.")?;
+    /// assert_eq!(model.generate_matching("[a-z]{4}", "A word.")?, drawn);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     #[must_use]
     pub fn with_sampling(mut self, sampling: SamplingConfig) -> Self {
         self.sampling = sampling;
@@ -128,6 +148,23 @@ impl Model {
     /// The schema is refused ([`ErrorKind::Constraint`], with the keyword and its place), or
     /// the value is of the schema and not of the type ([`ErrorKind::Answer`]); otherwise as
     /// [`Session::generate`].
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use tokenmold::prelude::*;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// #[schemars(crate = "tokenmold::schemars")]
+    /// struct Order {
+    ///     #[schemars(range(min = 1, max = 99))]
+    ///     quantity: u8,
+    ///     paid: bool,
+    /// }
+    ///
+    /// let order: Order = Model::embedded()?.generate_json("7 pieces, not paid yet.")?;
+    /// assert!(order.quantity > 0 && !order.paid);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn generate_json<T: DeserializeOwned + JsonSchema>(
         &mut self,
         prompt: &str,
@@ -147,6 +184,17 @@ impl Model {
     ///
     /// The schema is refused ([`ErrorKind::Constraint`], with the keyword and its place);
     /// otherwise as [`Session::generate`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::Model;
+    ///
+    /// let schema = json!({"type": "object", "properties": {"unit": {"enum": ["metres", "miles"]}},
+    ///     "required": ["unit"], "additionalProperties": false});
+    /// let value = Model::embedded()?.generate_value(&schema, "Please convert to metres.")?;
+    /// assert!(["metres", "miles"].contains(&value["unit"].as_str().unwrap()));
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn generate_value(&mut self, schema: &Value, prompt: &str) -> Result<Value, Error> {
         let options = self.options.clone();
         self.value(schema, &options, prompt)
@@ -177,6 +225,14 @@ impl Model {
     ///
     /// The expression is refused ([`ErrorKind::Constraint`]); otherwise as
     /// [`Session::generate`].
+    ///
+    /// ```
+    /// use tokenmold::Model;
+    ///
+    /// let answer = Model::embedded()?.generate_matching("[0-9]{4}-[0-9]{2}", "March 2027")?;
+    /// assert_eq!(answer.len(), 7);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn generate_matching(&mut self, regex: &str, prompt: &str) -> Result<String, Error> {
         let lazy = IndexConfig {
             fill: Fill::Lazy,

@@ -8,6 +8,21 @@ use crate::Error;
 ///
 /// While the model reads, a constraint may be asked for its next mask on another
 /// thread; see [`Constraint::is_mask_known`].
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use tokenmold::constraint::Constraint;
+/// use tokenmold::embedded;
+/// use tokenmold::fsm_index::{Guide, Index};
+///
+/// let loaded = embedded::load()?;
+/// let index = Arc::new(Index::new("yes|no", loaded.tokenizer.vocabulary()).unwrap());
+/// // Constraints of several kinds side by side.
+/// let mut constraints: Vec<Box<dyn Constraint>> = vec![Box::new(Guide::new(index))];
+/// assert!(constraints[0].mask().is_ok());
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub trait Constraint: Send {
     /// The tokens that may come next: bit `t % 32` of word `t / 32`. End
     /// tokens are among them where the text may end.

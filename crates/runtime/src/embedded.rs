@@ -24,6 +24,14 @@ const WEIGHTS: &[u8] = include_bytes!("../model/model.safetensors");
 /// # Errors
 ///
 /// None, as long as the files inside are those of the repository.
+///
+/// ```
+/// use tokenmold::model::Model as _;
+///
+/// let loaded = tokenmold::embedded::load()?;
+/// assert_eq!(loaded.model.vocabulary_width(), loaded.tokenizer.vocabulary().width());
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub fn load() -> Result<LoadedModel, Error> {
     load_on(DeviceChoice::Cpu)
 }
@@ -64,6 +72,13 @@ pub const DEMO_SCHEMA: &str = r#"{
 pub const DEMO_REQUEST: &str = "Please ship to Hana Novak, deliver on 14 March 2027, not paid yet, 7 pieces, items Helmet, Umbrella and Violin and normal priority.";
 
 /// The prompt that asks the model for an object of `schema`.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let prompt = tokenmold::embedded::object_prompt(&json!({"type": "object"}), "Vera is 41.");
+/// assert!(prompt.ends_with("<|im_start|>assistant\n"));
+/// ```
 pub fn object_prompt(schema: &Value, request: &str) -> String {
     chatml::prompt(&chatml::schema_system(schema), request)
 }

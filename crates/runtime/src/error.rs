@@ -15,6 +15,15 @@ struct Inner {
 }
 
 /// What went wrong, coarsely.
+///
+/// ```
+/// use tokenmold::{ErrorKind, model};
+///
+/// match model::load("no-such-folder") {
+///     Err(error) if error.kind() == ErrorKind::Io => eprintln!("{error}"),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -11,7 +11,15 @@ use serde_json::Value;
 use crate::{Error, ErrorKind, model};
 
 /// Where from and how to download.
-#[derive(Clone, Debug, Default)]
+///
+/// ```
+/// use tokenmold::hub::{HubOptions, Progress};
+///
+/// let options = HubOptions::default().with_revision("main").with_progress(Progress::Silent);
+/// assert_eq!(options.revision.as_deref(), Some("main"));
+/// ```
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct HubOptions {
     /// A branch, tag or commit; `main` if none is given.
@@ -25,8 +33,41 @@ pub struct HubOptions {
     pub progress: Progress,
 }
 
+impl HubOptions {
+    /// The same, of this branch, tag or commit.
+    #[must_use]
+    pub fn with_revision(mut self, revision: impl Into<String>) -> Self {
+        self.revision = Some(revision.into());
+        self
+    }
+
+    /// The same, from the server at this address.
+    #[must_use]
+    pub fn with_endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = Some(endpoint.into());
+        self
+    }
+
+    /// The same, with the cache in this folder.
+    #[must_use]
+    pub fn with_cache(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.cache = Some(folder.into());
+        self
+    }
+
+    /// The same, with a bar or without.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Progress) -> Self {
+        self.progress = progress;
+        self
+    }
+}
+
 /// Whether downloads draw a bar on standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Progress {
     /// They do.
     #[default]
@@ -57,6 +98,13 @@ const INDEX: &str = "model.safetensors.index.json";
 /// [`ErrorKind::Download`]: the name is not of that form, no such model is
 /// there or may be seen, it lacks a file, or the network is not there and the
 /// model not in the cache.
+///
+/// ```
+/// use tokenmold::{ErrorKind, hub};
+///
+/// let error = hub::download("no-owner").unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Download);
+/// ```
 pub fn download(name: &str) -> Result<PathBuf, Error> {
     download_with(name, &HubOptions::default())
 }

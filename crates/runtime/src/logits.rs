@@ -55,6 +55,18 @@ impl Logit for half::bf16 {
 }
 
 /// Masks that are written into logits.
+///
+/// ```
+/// use tokenmold::fsm_index::{TokenId, TokenMask};
+/// use tokenmold::prelude::*;
+///
+/// let mut mask = TokenMask::none(3);
+/// mask.allow(TokenId::new(1));
+/// let mut logits = [0.5_f32, 0.1, 0.9, 7.0]; // the last one is padding
+/// mask.apply(&mut logits)?;
+/// assert_eq!(logits, [f32::NEG_INFINITY, 0.1, f32::NEG_INFINITY, f32::NEG_INFINITY]);
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub trait MaskLogits {
     /// Writes minus infinity over the logits of tokens that must not come, and of columns
     /// beyond the mask; the others stay as they are. O(logits).

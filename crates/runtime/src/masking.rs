@@ -32,6 +32,17 @@ pub(crate) const NO_MASK: u32 = u32::MAX;
 ///
 /// Texts may share a mask ([`BatchMasks::push_same_as`]): it is kept, and
 /// uploaded, once.
+///
+/// ```
+/// use tokenmold::masking::BatchMasks;
+///
+/// let mut masks = BatchMasks::new(3)?;
+/// let first = masks.push(&[0b101])?;
+/// masks.push_same_as(first)?;
+/// masks.push_unmasked();
+/// assert_eq!((masks.len(), masks.mask(1), masks.mask(2)), (3, Some(&[0b101][..]), None));
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BatchMasks {
     vocabulary: usize,
@@ -161,6 +172,19 @@ fn invalid(message: String) -> Error {
 ///
 /// The tensor has another shape, order or type, more or fewer rows than there
 /// are texts, fewer columns than tokens, or the device fails.
+///
+/// ```
+/// use candle_core::{Device, Tensor};
+/// use tokenmold::masking::{BatchMasks, mask_logits};
+///
+/// let logits = Tensor::from_vec(vec![1_f32, 2.0, 3.0, 4.0], (2, 2), &Device::Cpu)?;
+/// let mut masks = BatchMasks::new(2)?;
+/// masks.push(&[0b01])?;
+/// masks.push_unmasked();
+/// mask_logits(&logits, &masks)?;
+/// assert_eq!(logits.to_vec2::<f32>()?, [[1.0, f32::NEG_INFINITY], [3.0, 4.0]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mask_logits(logits: &Tensor, masks: &BatchMasks) -> Result<(), Error> {
     let (_, width) = batch_of(logits, masks.len(), masks.vocabulary())?;
     if !masks.is_empty() {

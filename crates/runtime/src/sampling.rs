@@ -20,12 +20,20 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use serde::Serialize;
 
 use crate::{Error, ErrorKind};
 
 /// How tokens are chosen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// ```
+/// use tokenmold::sampling::SamplingConfig;
+///
+/// let config = SamplingConfig::with_temperature(0.7, 42).with_top_k(50).with_top_p(0.95);
+/// let stored = serde_json::to_string(&config).unwrap();
+/// assert_eq!(serde_json::from_str::<SamplingConfig>(&stored).unwrap(), config);
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct SamplingConfig {
     /// Logits are divided by it; 0 takes the most probable token. At least 0.
@@ -80,6 +88,38 @@ impl SamplingConfig {
         }
     }
 
+    /// The same, drawing from so many most probable tokens only; 0 keeps all.
+    #[must_use]
+    pub fn with_top_k(mut self, tokens: usize) -> Self {
+        self.top_k = tokens;
+        self
+    }
+
+    /// The same, drawing from the most probable tokens that together have this
+    /// probability: above 0, at most 1.
+    #[must_use]
+    pub fn with_top_p(mut self, probability: f32) -> Self {
+        self.top_p = probability;
+        self
+    }
+
+    /// The same, drawing from tokens that are at least this times as probable as the most
+    /// probable one: from 0 to 1.
+    #[must_use]
+    pub fn with_min_p(mut self, share: f32) -> Self {
+        self.min_p = share;
+        self
+    }
+
+    /// The same, making tokens less probable that are among the last `window` ones, or among
+    /// all for 0. Above 0; 1 changes nothing.
+    #[must_use]
+    pub fn with_repetition_penalty(mut self, penalty: f32, window: usize) -> Self {
+        self.repetition_penalty = penalty;
+        self.repetition_window = window;
+        self
+    }
+
     fn check(&self) -> Result<(), Error> {
         let wrong = |name: &str, value: f32, range: &str| {
             Err(Error::new(
@@ -112,11 +152,9 @@ impl SamplingConfig {
 /// ```
 /// use tokenmold::sampling::{Sampler, SamplingConfig};
 ///
-/// let mut config = SamplingConfig::with_temperature(0.8, 7);
-/// config.top_p = 0.9;
+/// let config = SamplingConfig::with_temperature(0.8, 7).with_top_p(0.9);
 /// assert!(Sampler::new(config.clone()).is_ok());
-/// config.top_p = 1.5;
-/// let error = Sampler::new(config).unwrap_err();
+/// let error = Sampler::new(config.with_top_p(1.5)).unwrap_err();
 /// assert!(error.to_string().contains("`top_p` is 1.5"));
 /// ```
 #[derive(Clone, Debug)]
@@ -165,7 +203,7 @@ impl Proposal {
 }
 
 /// A token with its logit and probability.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Probability {
     /// The token.
     pub token: u32,
@@ -208,6 +246,16 @@ impl Sampler {
     ///
     /// [`ErrorKind::Sampling`]: every token is masked, or no allowed one has a
     /// logit above minus infinity.
+    ///
+    /// ```
+    /// use tokenmold::sampling::{Sampler, SamplingConfig};
+    ///
+    /// let mut sampler = Sampler::new(SamplingConfig::greedy())?;
+    /// let logits = [0.1, 0.9, 0.5];
+    /// assert_eq!(sampler.sample(&logits, None, &[])?, 1);
+    /// assert_eq!(sampler.sample(&logits, Some(&[0b101]), &[])?, 2);
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn sample(
         &mut self,
         logits: &[f32],
@@ -612,6 +660,12 @@ fn allowed(words: &[u32], width: usize) -> impl Iterator<Item = usize> {
 /// tokens), by the plain softmax of the logits; minus infinity if it is masked.
 ///
 /// O(allowed tokens).
+///
+/// ```
+/// use tokenmold::sampling::log_probability;
+///
+/// assert!((log_probability(&[1.0, 1.0], None, 0) - 0.5_f32.ln()).abs() < 1e-6);
+/// ```
 pub fn log_probability(logits: &[f32], mask: Option<&[u32]>, token: u32) -> f32 {
     let values: Vec<(usize, f32)> = match mask {
         Some(words) => allowed(words, logits.len())
@@ -646,6 +700,13 @@ pub fn log_probability(logits: &[f32], mask: Option<&[u32]>, token: u32) -> f32 
 /// plain softmax of their logits, the most probable first.
 ///
 /// O(allowed tokens).
+///
+/// ```
+/// use tokenmold::sampling::top_probabilities;
+///
+/// let top = top_probabilities(&[0.0, 2.0, 1.0], None, 2);
+/// assert_eq!(top.iter().map(|one| one.token).collect::<Vec<_>>(), [1, 2]);
+/// ```
 pub fn top_probabilities(logits: &[f32], mask: Option<&[u32]>, count: usize) -> Vec<Probability> {
     let mut all: Vec<Candidate> = match mask {
         Some(words) => allowed(words, logits.len())

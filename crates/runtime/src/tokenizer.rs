@@ -87,6 +87,15 @@ impl Tokenizer {
     ///
     /// [`ErrorKind::Io`]: there is no such file, or it cannot be read; otherwise as
     /// [`Tokenizer::from_json`], naming the file.
+    ///
+    /// ```
+    /// use tokenmold::tokenizer::{Surround, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::from_directory(concat!(env!("CARGO_MANIFEST_DIR"), "/model"))?;
+    /// let tokens = tokenizer.encode("Hello.", Surround::Omit)?;
+    /// assert_eq!(tokenizer.decode(&tokens), "Hello.");
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn from_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
         let file = directory.as_ref().join("tokenizer.json");
         let json = std::fs::read(&file).map_err(|error| {
@@ -158,6 +167,17 @@ impl Tokenizer {
     /// # Errors
     ///
     /// [`ErrorKind::Tokenizer`].
+    ///
+    /// ```
+    /// use tokenmold::tokenizer::Surround;
+    ///
+    /// let tokenizer = tokenmold::embedded::load()?.tokenizer;
+    /// let text = "Vera is 41.";
+    /// for (token, bytes) in tokenizer.encode_with_offsets(text, Surround::Omit)? {
+    ///     assert_eq!(tokenizer.describe(token), text[bytes]);
+    /// }
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn encode_with_offsets(
         &self,
         text: &str,
@@ -179,6 +199,15 @@ impl Tokenizer {
     ///
     /// Encoding `bytes` alone would be wrong: some tokenizers put a blank
     /// before a text, others join its start with what stands before.
+    ///
+    /// ```
+    /// let tokenizer = tokenmold::embedded::load()?.tokenizer;
+    /// // The tokenizer joins `{` and `"`, so that no tokens stand for what follows alone.
+    /// assert!(tokenizer.encode_after("{", b"\"name\":").is_empty());
+    /// let tokens = tokenizer.encode_after("{\"", b"name\":");
+    /// assert_eq!(tokenizer.decode(&tokens), "name\":");
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn encode_after(&self, left: &str, bytes: &[u8]) -> Vec<u32> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Vec::new();
@@ -343,6 +372,20 @@ fn strips_leading_blank(decoder: &Value) -> bool {
 
 /// Turns tokens into text as they come, holding back bytes of a character that
 /// is not complete yet.
+///
+/// ```
+/// use tokenmold::tokenizer::Surround;
+///
+/// let tokenizer = tokenmold::embedded::load()?.tokenizer;
+/// let mut decoder = tokenizer.decoder();
+/// let mut shown = String::new();
+/// for token in tokenizer.encode("naïve ✓", Surround::Omit)? {
+///     shown += &decoder.push(token); // whole characters only
+/// }
+/// shown += &decoder.finish();
+/// assert_eq!(shown, "naïve ✓");
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Decoder<'a> {
     tokenizer: &'a Tokenizer,

@@ -82,6 +82,17 @@ impl ChatTemplate {
 
 /// The chat templates of a model: [`chat_template::ChatTemplates`] with this crate's
 /// errors, and with chats as tokens.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::chat::{Chat, ChatTemplates};
+///
+/// let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/model");
+/// let templates = ChatTemplates::from_directory(folder)?;
+/// let messages = [json!({"role": "user", "content": "Hi"})];
+/// assert!(templates.apply(&Chat::new(&messages))?.text.contains("Hi"));
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ChatTemplates(chat_template::ChatTemplates);
 

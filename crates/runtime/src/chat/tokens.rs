@@ -7,6 +7,22 @@ use crate::tokenizer::{Surround, Tokenizer};
 use crate::{Error, ErrorKind};
 
 /// A chat as tokens.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::chat::{Chat, ChatTemplates};
+///
+/// let tokenizer = tokenmold::embedded::load()?.tokenizer;
+/// let templates = ChatTemplates::from_source(
+///     "{{ messages[0].content }} {% generation %}{{ messages[1].content }}{% endgeneration %}",
+/// );
+/// let messages = [json!({"role": "user", "content": "Is it?"}), json!({"role": "assistant", "content": "Yes."})];
+/// let encoded = templates.encode(&Chat::new(&messages), &tokenizer)?;
+/// let labels = encoded.labels()?;
+/// assert_eq!(labels.len(), encoded.tokens.len());
+/// assert_eq!(labels[0], -100); // the question is not learned
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodedChat {
@@ -72,6 +88,19 @@ pub enum PaddingSide {
 }
 
 /// Chats as tokens, padded to the length of the longest.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::chat::{Chat, PaddingSide};
+///
+/// let loaded = tokenmold::embedded::load()?;
+/// let short = [json!({"role": "user", "content": "Hi"})];
+/// let long = [json!({"role": "user", "content": "A longer one."})];
+/// let chats = [Chat::new(&short), Chat::new(&long)];
+/// let batch = loaded.chat.encode_batch(&chats, &loaded.tokenizer, PaddingSide::Left)?;
+/// assert_eq!(batch.tokens[0].len(), batch.tokens[1].len());
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Batch {

@@ -29,6 +29,26 @@ pub type Bound<'c> = Box<dyn Constraint + 'c>;
 type Compile<'c> = Box<dyn FnOnce() -> Result<Bound<'c>, Error> + Send + 'c>;
 
 /// A request of a batch with its constraint.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use tokenmold::embedded;
+/// use tokenmold::fsm_index::{Guide, Index};
+/// use tokenmold::generate::{Batch, BatchRequest, Flow, Prompt, Request};
+///
+/// let loaded = embedded::load()?;
+/// let index = Arc::new(Index::new("[a-z]{3}", loaded.tokenizer.vocabulary()).unwrap());
+/// let mut lanes = [loaded.model.fork(), loaded.model];
+/// let mut batch = Batch::new(&mut lanes, &loaded.tokenizer);
+/// let requests = ["One.", "Two.", "Three."].map(|prompt| {
+///     BatchRequest::new(Request::new(Prompt::Text(prompt.to_owned()))).with_constraint(Guide::new(index.clone()))
+/// });
+/// for generation in batch.generate(requests, &mut |_, _| Flow::Continue) {
+///     assert_eq!(generation?.text.len(), 3);
+/// }
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
 pub struct BatchRequest<'c> {
     request: Request,
     source: Source<'c>,

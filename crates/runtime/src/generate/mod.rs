@@ -83,6 +83,21 @@ impl<'m, M: Model + ?Sized> Session<'m, M> {
     /// The text is the same as without at temperature 0 and with
     /// [`PromptLookup`], and has the same distribution with [`DraftModel`] —
     /// up to the rounding of a model that computes several tokens at once.
+    ///
+    /// ```
+    /// use tokenmold::embedded;
+    /// use tokenmold::generate::{Flow, Prompt, PromptLookup, Request, Session};
+    ///
+    /// let mut loaded = embedded::load()?;
+    /// let request = Request::new(Prompt::Text("one two one two one".to_owned())).with_max_tokens(12);
+    /// let alone = Session::new(&mut loaded.model, &loaded.tokenizer).generate(&request, None, &mut |_| Flow::Continue)?;
+    /// let mut drafter = PromptLookup::default();
+    /// let mut session = Session::new(&mut loaded.model, &loaded.tokenizer).with_drafter(&mut drafter, 4);
+    /// let drafted = session.generate(&request, None, &mut |_| Flow::Continue)?;
+    /// assert_eq!(drafted.tokens, alone.tokens);
+    /// assert!(drafted.speculation.is_some());
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     #[must_use]
     pub fn with_drafter(mut self, drafter: &'m mut dyn Drafter, count: usize) -> Self {
         self.ahead = Ahead::new(drafter, count);

@@ -3,13 +3,32 @@
 use std::time::Duration;
 
 use fsm_index::{Place, TokenId, TokenKind, Vocabulary};
-use serde::Serialize;
 
 use super::speculative::Speculation;
 use crate::sampling::Probability;
 
 /// What happens while generating.
-#[derive(Clone, Debug)]
+///
+/// ```
+/// use tokenmold::embedded;
+/// use tokenmold::generate::{Event, Flow, Prompt, Request, Session};
+///
+/// let mut loaded = embedded::load()?;
+/// let request = Request::new(Prompt::Text("Once".to_owned())).with_min_tokens(5).with_max_tokens(9);
+/// let mut shown = String::new();
+/// let generation = Session::new(&mut loaded.model, &loaded.tokenizer).generate(&request, None, &mut |event| {
+///     match event {
+///         Event::Token(token) => shown += token.text,
+///         Event::Rest(text) => shown += text,
+///         _ => {}
+///     }
+///     Flow::Continue
+/// })?;
+/// assert_eq!(shown, generation.text);
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// The prompt was read.
@@ -28,7 +47,7 @@ pub enum Event<'a> {
 }
 
 /// A token of the text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
 #[non_exhaustive]
 pub struct TokenEvent<'a> {
     /// The token.
@@ -48,7 +67,7 @@ pub struct TokenEvent<'a> {
 }
 
 /// What a step was like.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Explanation {
     /// How many tokens the constraint allowed; none without one.
@@ -70,7 +89,7 @@ pub struct Explanation {
 }
 
 /// How many tokens of each kind a constraint allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct AllowedKinds {
     /// Tokens that end the text.
@@ -126,7 +145,7 @@ impl AllowedKinds {
 }
 
 /// Most probable tokens at a step, the most probable first.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Probabilities {
     /// Among all tokens.
     pub before: Vec<Probability>,
@@ -135,7 +154,23 @@ pub struct Probabilities {
 }
 
 /// Whether to go on, said by the callback after each event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// ```
+/// use tokenmold::embedded;
+/// use tokenmold::generate::{Event, Finish, Flow, Prompt, Request, Session};
+///
+/// let mut loaded = embedded::load()?;
+/// let mut left = 3;
+/// let request = Request::new(Prompt::Text("Once".to_owned())).with_min_tokens(9);
+/// let generation = Session::new(&mut loaded.model, &loaded.tokenizer).generate(&request, None, &mut |event| {
+///     left -= u32::from(matches!(event, Event::Token(_)));
+///     if left == 0 { Flow::Stop } else { Flow::Continue }
+/// })?;
+/// assert_eq!((generation.finish, generation.tokens.len()), (Finish::Stopped, 3));
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Flow {
     /// Go on.
     Continue,
@@ -144,7 +179,8 @@ pub enum Flow {
 }
 
 /// Why generating ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Finish {
     /// The model chose an end token of its vocabulary.
@@ -166,7 +202,7 @@ pub enum Finish {
 }
 
 /// Where the time went. Without the callback's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Timings {
     /// Reading the prompt.
@@ -185,7 +221,7 @@ pub struct Timings {
 }
 
 /// How probable a token of the text was: natural logarithms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct TokenProbability {
     /// Among all tokens; none for forced tokens, about which the model was not
@@ -197,7 +233,20 @@ pub struct TokenProbability {
 }
 
 /// What was generated.
-#[derive(Clone, Debug, Serialize)]
+///
+/// ```
+/// use tokenmold::embedded;
+/// use tokenmold::generate::{Finish, Flow, Prompt, Request, Session};
+///
+/// let mut loaded = embedded::load()?;
+/// let request = Request::new(Prompt::Text("Once".to_owned())).with_min_tokens(4).with_max_tokens(4);
+/// let generation =
+///     Session::new(&mut loaded.model, &loaded.tokenizer).generate(&request, None, &mut |_| Flow::Continue)?;
+/// assert_eq!((generation.finish, generation.tokens.len()), (Finish::Length, 4));
+/// assert!(serde_json::to_value(&generation).unwrap()["timings"].is_object());
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Generation {
     /// The text. Tokens that are structure have no part in it.

@@ -3,7 +3,20 @@
 use crate::sampling::SamplingConfig;
 
 /// What the model continues.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::embedded;
+/// use tokenmold::generate::{Prompt, Request};
+///
+/// let loaded = embedded::load()?;
+/// let turns = [json!({"role": "user", "content": "Hi"})];
+/// let chat = Prompt::Chat(loaded.chat.prompt(None, &[], &turns)?);
+/// assert_ne!(Request::new(chat).prompt, Prompt::Text("Hi".to_owned()));
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Prompt {
     /// A text, with the tokens around it that the tokenizer says.
     Text(String),
@@ -18,7 +31,10 @@ pub enum Prompt {
 ///
 /// The bytes are the same; their tokens, and so what the model says after
 /// them, may not be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum ForcedTokens {
     /// In one piece, in one step of the model with the token drawn before them.
     #[default]
@@ -28,7 +44,29 @@ pub enum ForcedTokens {
 }
 
 /// What happens when a constrained text comes to its most number of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use tokenmold::embedded;
+/// use tokenmold::fsm_index::{Guide, Index};
+/// use tokenmold::generate::{Flow, Prompt, Request, Session, TokenBudget};
+///
+/// let mut loaded = embedded::load()?;
+/// let index = Arc::new(Index::new("\\[([0-9],)*[0-9]\\]", loaded.tokenizer.vocabulary()).unwrap());
+/// let request = Request::new(Prompt::Text("Digits: ".to_owned()))
+///     .with_max_tokens(6)
+///     .with_budget(TokenBudget::Complete);
+/// let mut guide = Guide::new(index);
+/// let generation = Session::new(&mut loaded.model, &loaded.tokenizer)
+///     .generate(&request, Some(&mut guide), &mut |_| Flow::Continue)?;
+/// assert!(generation.complete && generation.text.ends_with(']'));
+/// # Ok::<(), tokenmold::Error>(())
+/// ```
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum TokenBudget {
     /// It is cut off.
     #[default]
@@ -49,7 +87,10 @@ pub enum TokenBudget {
 }
 
 /// Whether the probabilities of the text's tokens are computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum LogProbabilities {
     /// Not.
     #[default]
@@ -59,7 +100,10 @@ pub enum LogProbabilities {
 }
 
 /// Whether each drawn token's event explains the step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Explanations {
     /// It does not.
     #[default]
@@ -81,7 +125,7 @@ pub enum Explanations {
 ///     .with_budget(TokenBudget::Complete);
 /// assert_eq!(request.sampling.seed, 42);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Request {
     /// What the model continues.
@@ -155,6 +199,13 @@ impl Request {
     }
 
     /// The same with other stop strings.
+    ///
+    /// ```
+    /// use tokenmold::generate::{Prompt, Request};
+    ///
+    /// let request = Request::new(Prompt::Text("A list:".to_owned())).with_stop_strings(["\n\n", "###"]);
+    /// assert_eq!(request.stop_strings.len(), 2);
+    /// ```
     pub fn with_stop_strings<S: Into<String>>(
         mut self,
         strings: impl IntoIterator<Item = S>,
@@ -170,6 +221,20 @@ impl Request {
     }
 
     /// The same with other biases.
+    ///
+    /// ```
+    /// use tokenmold::embedded;
+    /// use tokenmold::generate::{Flow, Prompt, Request, Session};
+    ///
+    /// let mut loaded = embedded::load()?;
+    /// let request = Request::new(Prompt::Text("Once".to_owned())).with_min_tokens(1).with_max_tokens(1);
+    /// let mut session = Session::new(&mut loaded.model, &loaded.tokenizer);
+    /// let usual = session.generate(&request, None, &mut |_| Flow::Continue)?.tokens[0];
+    /// let banned = request.with_logit_bias(vec![(usual, f32::NEG_INFINITY)]);
+    /// let other = session.generate(&banned, None, &mut |_| Flow::Continue)?;
+    /// assert!(!other.tokens.contains(&usual));
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn with_logit_bias(mut self, bias: Vec<(u32, f32)>) -> Self {
         self.logit_bias = bias;
         self

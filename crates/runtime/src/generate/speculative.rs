@@ -40,7 +40,7 @@ pub trait Drafter: fmt::Debug {
 }
 
 /// What speculative decoding came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct Speculation {
     /// Tokens that were proposed and read.
@@ -51,6 +51,13 @@ pub struct Speculation {
 
 /// Proposes what followed the last tokens where they stood before: good where
 /// an answer quotes its prompt (prompt look-up decoding).
+///
+/// ```
+/// use tokenmold::generate::PromptLookup;
+///
+/// let lookup = PromptLookup { longest: 4, shortest: 2 };
+/// assert!(lookup.longest >= lookup.shortest);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptLookup {
     /// Most last tokens that are looked up.

@@ -51,6 +51,25 @@ pub use self::reading::read_response;
 type Function = Arc<dyn Fn(Value) -> Result<Value, String> + Send + Sync>;
 
 /// A function that a model may call.
+///
+/// ```
+/// use serde::Deserialize;
+/// use serde_json::json;
+/// use tokenmold::prelude::*;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// #[schemars(crate = "tokenmold::schemars")]
+/// struct Area {
+///     /// In metres
+///     side: u32,
+/// }
+///
+/// let tool = Tool::new("area", "Computes the area of a square.", |square: Area| {
+///     square.side.checked_mul(square.side).ok_or("too large")
+/// });
+/// assert_eq!(tool.call(json!({"side": 3})), Ok(json!(9)));
+/// assert!(tool.call(json!({"side": "three"})).is_err());
+/// ```
 #[derive(Clone)]
 pub struct Tool {
     name: String,
@@ -130,6 +149,18 @@ impl Tool {
     /// The schema is shown to the model as it is; one that nests deeper than
     /// 128 levels is taken for `{}`. Arguments are not checked against it here:
     /// what a constraint generates obeys it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::tools::Tool;
+    ///
+    /// let parameters = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    /// let tool = Tool::from_schema("length", "Counts characters.", parameters, |arguments| {
+    ///     let text = arguments["text"].as_str().ok_or("no text")?;
+    ///     Ok::<_, &str>(json!(text.chars().count()))
+    /// });
+    /// assert_eq!(tool.call(json!({"text": "Zürich"})), Ok(json!(6)));
+    /// ```
     pub fn from_schema<E, F>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -215,7 +246,20 @@ impl Tool {
 }
 
 /// A call of a tool, as a model's message has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::tools::ToolCall;
+///
+/// let message = json!({"role": "assistant", "tool_calls": [
+///     {"function": {"name": "weather", "arguments": "{\"city\": \"Ulm\"}"}}
+/// ]});
+/// let calls: Result<Vec<ToolCall>, String> = ToolCall::all_of(&message).into_iter().collect();
+/// let calls = calls.unwrap();
+/// assert_eq!((calls[0].name.as_str(), &calls[0].arguments["city"]), ("weather", &json!("Ulm")));
+/// assert_eq!(calls[0].answer("Rain.")["role"], "tool");
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// What tells calls apart, if the model says.
@@ -287,6 +331,18 @@ impl ToolCall {
 }
 
 /// Tools by name, in the order in which they are offered.
+///
+/// ```
+/// use serde_json::json;
+/// use tokenmold::tools::{Tool, Tools};
+///
+/// let ping = Tool::from_schema("ping", "Answers.", json!({"type": "object"}), |_| Ok::<_, String>(json!("pong")));
+/// let tools = Tools::from_iter([ping]);
+/// let answer = tools.run(&json!({"name": "ping", "arguments": {}}));
+/// assert_eq!((&answer["role"], &answer["content"]), (&json!("tool"), &json!("pong")));
+/// let unknown = tools.run(&json!({"name": "pong"}));
+/// assert!(unknown["content"].as_str().unwrap().contains("pong"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tools(IndexMap<String, Tool>);
 
