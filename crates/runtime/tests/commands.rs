@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use common::{Files, PERSON, run, tokenizer};
+use common::{Files, NUMBER, PERSON, convert, run, tokenizer};
 
 const CHAT: &str = r#"[
     {"role": "user", "content": "Hi"},
@@ -381,6 +381,14 @@ fn a_saved_index_binds_and_checks() {
     ];
     let built = run(&args, "");
     assert_eq!((built.code, built.err.as_str()), (Some(0), ""));
+    // In a pipe only who asks is told how far it has come.
+    let told = run(&[&args[..], &["--progress"]].concat(), "");
+    let lines: Vec<&str> = told.err.lines().collect();
+    let n = lines.len();
+    let last = format!("building the index: {n} of {n} rows");
+    assert!(n > 3 && lines.contains(&last.as_str()), "{}", told.err);
+    let quiet = run(&[&args[..], &["--progress", "--quiet"]].concat(), "");
+    assert_eq!(quiet.err, "");
     let check = ["check", "--index", &saved, "--tokenizer", &tokenizer];
     assert_eq!(run(&check, "yes!").code, Some(0));
     assert_eq!(run(&check, "yes?").code, Some(1));
@@ -401,6 +409,14 @@ fn a_saved_index_binds_and_checks() {
         "{}",
         said.out
     );
+    // The text is what standard input is for.
+    let twice = ["check", "--schema", "-", "--tokenizer", &tokenizer];
+    let twice = run(&twice, PERSON);
+    assert_eq!(twice.code, Some(1));
+    assert!(twice.err.contains("wanted twice"), "{}", twice.err);
+    let none = run(&["check", "--tokenizer", &tokenizer], "x");
+    assert_eq!(none.code, Some(2));
+    assert!(none.err.contains("--schema <FILE>"), "{}", none.err);
     let other = files.put("no.index", "no index");
     let ran = run(&["generate", "--index", &other, "--prompt", "x"], "");
     assert_eq!(ran.code, Some(1));
@@ -632,27 +648,17 @@ fn an_agent_runs_commands_and_answers_with_a_value() {
     let seen = files.0.path().join("seen").display().to_string();
     let tools = files.put(
         "tools.json",
-        &json!([{
-            "name": "convert",
-            "description": "Converts.",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "amount": {"type": "integer", "minimum": 1, "maximum": 99},
-                    "unit": {"enum": ["metres", "miles"]}
-                },
-                "required": ["amount", "unit"],
-                "additionalProperties": false
-            },
-            "command": ["sh", "-c", "cat >> \"$0\"; echo \"$1 of $2\"", seen, "{amount}", "{unit}"]
-        }])
+        &convert(&[
+            "sh",
+            "-c",
+            "cat >> \"$0\"; echo \"$1 of $2\"",
+            &seen,
+            "{amount}",
+            "{unit}",
+        ])
         .to_string(),
     );
-    let answer = files.put(
-        "answer.json",
-        r#"{"type": "object", "properties": {"number": {"type": "integer", "minimum": 0, "maximum": 99}},
-            "required": ["number"], "additionalProperties": false}"#,
-    );
+    let answer = files.put("answer.json", NUMBER);
     let common = [
         "agent",
         "--tools",

@@ -9,6 +9,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+mod common;
+
+use common::{NUMBER, PERSON, convert};
+
 /// The comment above a block that is not run; what follows says why.
 const NOT_RUN: &str = "<!-- not run by the tests: ";
 
@@ -55,15 +59,6 @@ fn blocks(text: &str) -> Vec<Block> {
 
 /// The files that the commands name.
 fn files(folder: &Path) {
-    let person = json!({
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "minLength": 1, "maxLength": 20},
-            "age": {"type": "integer", "minimum": 0, "maximum": 150}
-        },
-        "required": ["name", "age"],
-        "additionalProperties": false
-    });
     let mail = json!([{"type": "function", "function": {
         "name": "mail",
         "description": "Sends a mail.",
@@ -100,37 +95,17 @@ fn files(folder: &Path) {
         }
     });
     let chat = json!([{"role": "user", "content": "Mail Ada"}]);
-    let commands = json!([{
-        "name": "convert",
-        "description": "Converts.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "amount": {"type": "integer", "minimum": 1, "maximum": 99},
-                "unit": {"enum": ["metres", "miles"]}
-            },
-            "required": ["amount", "unit"],
-            "additionalProperties": false
-        },
-        "command": ["echo", "{amount} {unit}"]
-    }]);
-    let answer = json!({
-        "type": "object",
-        "properties": {"number": {"type": "integer", "minimum": 0, "maximum": 99}},
-        "required": ["number"],
-        "additionalProperties": false
-    });
     for (name, value) in [
         ("chat.json", chat),
-        ("commands.json", commands),
-        ("answer.json", answer),
-        ("person.json", person),
+        ("commands.json", convert(&["echo", "{amount} {unit}"])),
         ("tools.json", mail),
         ("get_weather.json", weather),
         ("response.json", response),
     ] {
         fs::write(folder.join(name), value.to_string()).unwrap();
     }
+    fs::write(folder.join("answer.json"), NUMBER).unwrap();
+    fs::write(folder.join("person.json"), PERSON).unwrap();
     fs::write(folder.join("ada.json"), r#"{"name":"Ada", "age":36}"#).unwrap();
     fs::write(folder.join("sums.gbnf"), "root ::= [0-9]+ (\"+\" root)?").unwrap();
     fs::write(folder.join("output.txt"), "It rains.").unwrap();
@@ -260,6 +235,60 @@ fn the_output_of_the_readme_is_the_programs() {
         printed[..shown.len()],
         "the README shows something else"
     );
+}
+
+/// The block that shows what a pretrained model says with the mask and without, against what
+/// the command above it prints. A line `..` stands for the rest of an answer.
+#[test]
+fn the_answers_of_the_readme_are_the_pretrained_models() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    let all = blocks(&text);
+    let shown: Vec<usize> = (0..all.len())
+        .filter(|at| all[*at].language == "text")
+        .collect();
+    // The other one is what the program prints without a command.
+    let [_, shown] = shown[..] else {
+        panic!("{} blocks show output; two are compared", shown.len());
+    };
+    let [command] = &all[shown - 1].lines[..] else {
+        panic!("no one command stands above the answers");
+    };
+    let Some(model) = std::env::var_os("TOKENMOLD_MODEL") else {
+        eprintln!("skipped: TOKENMOLD_MODEL names no pretrained model: {command}");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    fs::remove_file(folder.path().join("tokenizer.json")).unwrap();
+    let model = fs::canonicalize(model).unwrap();
+    symlink(model, folder.path().join("SmolLM2-135M-Instruct.Q4_1.gguf")).unwrap();
+    let answers: Vec<String> = commands(command)
+        .iter()
+        .map(|command| {
+            let ran = Command::new("sh")
+                .args(["-c", &format!("./{command} --quiet")])
+                .current_dir(&folder)
+                .output()
+                .unwrap();
+            String::from_utf8(ran.stdout).unwrap()
+        })
+        .collect();
+    let [bound, free] = &answers[..] else {
+        panic!("{command}: not once with the mask and once without");
+    };
+    let block = all[shown].lines.join("\n");
+    let (first, second) = block.split_once("with the mask: ").unwrap();
+    for (shown, said) in [(first, free), (second, bound)] {
+        let shown = shown.trim_start_matches("without the mask:").trim();
+        let mut said = said.lines().map(str::trim);
+        for line in shown
+            .lines()
+            .map(str::trim)
+            .take_while(|line| *line != "..")
+        {
+            assert_eq!(Some(line), said.next(), "the README shows something else");
+        }
+    }
 }
 
 /// A line of a manifest: the crate, its version, its features.

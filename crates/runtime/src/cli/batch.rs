@@ -10,9 +10,11 @@ use serde_json::{Map, Value, json};
 use tokenmold::generate::{Batch, BatchRequest, Event, Flow, Generation};
 use tokenmold::model::LoadedModel;
 
-use super::generate::{Args, Compiled, Means, Ready, ending};
+use super::compiled::Compiled;
+use super::figures::ending;
+use super::generate::{Args, Means, Ready};
 use super::model::bar;
-use super::schema::{Rule, rule_of};
+use super::rule::{Rule, rule_of};
 use super::{Failure, Notes, Output, Verdict, read};
 
 /// A line, read.
@@ -146,7 +148,10 @@ pub(crate) fn run(args: &Args, file: &Path, notes: Notes) -> Result<Output, Fail
     let mut means = args.means()?;
     let loaded = args.model.load(notes)?;
     let shared = match (&means.rule, args.shares_rule()) {
-        (Some(rule), true) => Some(Arc::new(Compiled::new(rule, &loaded.tokenizer)?)),
+        (Some(rule), true) => Some(Arc::new(Compiled::new(
+            rule,
+            loaded.tokenizer.vocabulary(),
+        )?)),
         _ => None,
     };
     let mut out: Box<dyn io::Write> = match &args.out {

@@ -10,10 +10,12 @@ use tokenmold::model::{Model as _, Transformer};
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::{ToolCall, read_response};
 
-use super::generate::{Compiled, figures};
+use super::compiled::Compiled;
+use super::figures::figures;
 use super::lines::{Interrupt, Line, Lines};
 use super::model::{ModelArgs, SamplingArgs};
-use super::schema::{Rule, SchemaOptions, read_rule};
+use super::rule::{Rule, read_rule};
+use super::schema::SchemaOptions;
 use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, reasons, shows_tools, write_chat_with_tools};
 use super::style::{Paint, Style};
@@ -276,7 +278,7 @@ impl Conversation<'_> {
     /// Binds answers from now on.
     fn bind(&mut self, schema: Option<&Path>, regex: Option<&str>) -> Result<(), Failure> {
         if let Some(rule) = read_rule(schema, regex, &self.args.options)? {
-            self.constraint = Some(Compiled::new(&rule, self.tokenizer)?);
+            self.constraint = Some(Compiled::new(&rule, self.tokenizer.vocabulary())?);
             self.schema = rule.schema().cloned();
             if self.notes == Notes::Show {
                 say(&rule.warnings());
@@ -295,9 +297,9 @@ impl Conversation<'_> {
     fn offer(&mut self, file: &Path) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.tools, read_tools(file)?);
         // What cannot be bound is said now.
-        let tried = self
-            .response("")
-            .and_then(|speech| Compiled::of_tags(|v| speech.format.compile(v), self.tokenizer));
+        let tried = self.response("").and_then(|speech| {
+            Compiled::of_tags(|v| speech.format.compile(v), self.tokenizer.vocabulary())
+        });
         if let Err(failure) = tried {
             self.tools = before;
             return Err(failure);
@@ -375,7 +377,7 @@ impl Conversation<'_> {
     fn answer_in_form(&mut self) -> Result<Value, Failure> {
         let prompt = self.prompt()?;
         let Speech { format, template } = self.response(&prompt)?;
-        let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer)?;
+        let bound = Compiled::of_tags(|v| format.compile(v), self.tokenizer.vocabulary())?;
         let before = self.constraint.replace(bound);
         let generation = self.answer();
         self.constraint = before;

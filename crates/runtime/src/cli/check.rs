@@ -2,117 +2,61 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use clap::ArgGroup;
 use serde_json::{Value, json};
-use tokenmold::fsm_index::{
-    ByteAutomaton, Config, Fill, Guide, Index, IndexConfig, TokenId, TokenMask, Vocabulary,
-};
-use tokenmold::schema_regex::automaton::SchemaAutomaton;
+use tokenmold::fsm_index::{ByteAutomaton, Guide, TokenId, TokenMask, Vocabulary};
 use tokenmold::schema_regex::ledger::{Entry, Status};
 use tokenmold::tokenizer::{Surround, Tokenizer};
 
-use super::grammar::Notation;
-use super::schema::{Rule, SchemaOptions, read_rule};
+use super::compiled::{Bound, Compiled};
+use super::rule::{RULES, RuleArgs};
+use super::schema::SchemaOptions;
 use super::style::{Paint, Style};
 use super::{Failure, Output, Verdict, grammar, ledger, read, read_stdin, read_vocabulary};
 
 /// Arguments of `tokenmold check`.
 #[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("rule").args(RULES).required(true))]
 pub(crate) struct Args {
     #[command(flatten)]
-    source: Source,
+    bound: RuleArgs,
 
     #[command(flatten)]
     options: SchemaOptions,
-
-    #[command(flatten)]
-    notation: Notation,
 
     /// A `tokenizer.json`, or the model directory that holds it.
     #[arg(long, value_name = "FILE")]
     tokenizer: PathBuf,
 }
 
-/// What the text must obey.
-#[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
-struct Source {
-    /// A file with a JSON Schema, `-` for standard input.
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
-
-    /// A regular expression in the syntax of Rust's `regex` crate.
-    #[arg(long, value_name = "REGEX")]
-    regex: Option<String>,
-
-    /// An index that `tokenmold index --out` saved for this tokenizer.
-    #[arg(long, value_name = "FILE")]
-    index: Option<PathBuf>,
-
-    /// A file with a grammar that the text must obey.
-    #[arg(long, value_name = "FILE")]
-    grammar: Option<PathBuf>,
-}
-
-impl Args {
-    fn rule(&self) -> Result<Rule, Failure> {
-        let Source {
-            schema,
-            regex,
-            index,
-            grammar,
-        } = &self.source;
-        if let Some(file) = index {
-            return Ok(Rule::Saved(file.clone()));
-        }
-        if let Some(file) = grammar {
-            return Ok(Rule::Grammar(self.notation.compile(file)?));
-        }
-        read_rule(schema.as_deref(), regex.as_deref(), &self.options)?.ok_or_else(|| {
-            Failure::new("neither --schema nor --regex nor --index nor --grammar is given")
-        })
-    }
-}
-
 /// The text to check comes from standard input; one line feed at its end is
 /// the shell's and not part of it. The rules are those of `generate`.
 pub(crate) fn run(args: &Args) -> Result<Output, Failure> {
-    let rule = args.rule()?;
-    let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
-    let lazy = IndexConfig {
-        fill: Fill::Lazy,
-        ..IndexConfig::default()
+    let Some(rule) = args.bound.rule(&args.options)? else {
+        return Err(Failure::new(format!(
+            "one of --{} is needed",
+            RULES.join(", --")
+        )));
     };
-    let fail = |e| Failure::of(file.display(), e);
+    let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
     let mut text = read_stdin()?;
     if text.last() == Some(&b'\n') {
         text.pop();
     }
     let tokens = tokenise(&file, &vocabulary, &text)?;
     let mut report = Report::new(rule.schema().is_some());
-    match &rule {
-        Rule::Schema(automaton, _) => {
-            report.ledger = automaton.ledger();
-            let automaton = SchemaAutomaton::clone(automaton);
-            let index = Index::lazy(automaton, &vocabulary, &lazy).map_err(fail)?;
-            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+    match Compiled::new(&rule, &vocabulary)?.index {
+        Bound::Schema(index) => {
+            report.ledger = index.automaton().ledger();
+            report.follow(Guide::new(index), &vocabulary, &text, &tokens);
         }
-        Rule::Regex(regex) => {
-            let config = Config::default();
-            let index = Index::with_config(regex, &vocabulary, &config, &lazy).map_err(fail)?;
-            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
-        }
-        Rule::Saved(saved) => {
-            let index = Index::load(saved, &vocabulary);
-            let index = index.map_err(|e| Failure::of(saved.display(), e))?;
-            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
-        }
-        Rule::Grammar(automaton) => {
-            let index = Index::lazy(automaton.clone(), &vocabulary, &lazy).map_err(fail)?;
-            report.follow(Guide::new(Arc::new(index)), &vocabulary, &text, &tokens);
+        Bound::Regex(index) => report.follow(Guide::new(index), &vocabulary, &text, &tokens),
+        Bound::Tags(index) => report.follow(Guide::new(index), &vocabulary, &text, &tokens),
+        Bound::Grammar(index) => {
+            report.follow(Guide::new(index.clone()), &vocabulary, &text, &tokens);
             if report.verdict == Verdict::Bad {
-                let (shown, place) = grammar::place(automaton, &text);
+                let (shown, place) = grammar::place(index.automaton(), &text);
                 report.text += &shown;
                 report.outcome["place"] = place;
             }

@@ -8,8 +8,9 @@ use tokenmold::generate::{Flow, Generation, Prompt, Request, Session};
 use tokenmold::response_parser::ResponseSchema;
 use tokenmold::schema_regex;
 
-use super::generate::{Compiled, describe, figures};
-use super::schema::Rule;
+use super::compiled::Compiled;
+use super::figures::{describe, figures};
+use super::rule::Rule;
 use super::screen::{Marks, Screen};
 use super::style::{Paint, Style};
 use super::{Failure, Format, Output, Verdict, write_out};
@@ -40,7 +41,7 @@ pub(crate) fn run(format: Format) -> Result<Output, Failure> {
         .map_err(|e| Failure::of("the built-in schema", e))?;
     let to_regex = start.elapsed();
     let mut loaded = embedded::load().map_err(|e| Failure::of("the embedded model", e))?;
-    let compiled = Compiled::new(&Rule::Regex(regex.clone()), &loaded.tokenizer)?;
+    let compiled = Compiled::new(&Rule::Regex(regex.clone()), loaded.tokenizer.vocabulary())?;
     text.line(format!(
         "-> a regular expression of {} bytes in {to_regex:.0?} -> an automaton of {} states in {:.0?}",
         regex.len(),

@@ -2,28 +2,24 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokenmold::chat::{ChatTemplates, chatml};
-use tokenmold::constraint::Constraint;
-use tokenmold::fsm_index::{Config, Fill, Guide, Index, IndexConfig, IndexStats, Vocabulary};
 use tokenmold::generate::{
-    Explanations, Finish, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
+    Explanations, ForcedTokens, Generation, Prompt, Request, Session, TokenBudget,
 };
-use tokenmold::grammar::GrammarAutomaton;
 use tokenmold::model::LoadedModel;
 use tokenmold::response_parser::{Mode, ResponseSchema, Unrepresentable};
 use tokenmold::sampling::SamplingConfig;
-use tokenmold::schema_regex::automaton::SchemaAutomaton;
-use tokenmold::tags::TagAutomaton;
 use tokenmold::tokenizer::Tokenizer;
 use tokenmold::tools::read_response;
 
-use super::grammar::Notation;
+use super::compiled::Compiled;
+use super::figures::{describe, figures, shortfall};
 use super::model::{ModelArgs, SamplingArgs};
 use super::parse::read_schema;
-use super::schema::{Rule, SchemaOptions, read_rule};
+use super::rule::{Rule, RuleArgs};
+use super::schema::SchemaOptions;
 use super::screen::{Marks, Screen};
 use super::speech::{Form, Speech, read_tools, wrapped, write_chat_with_tools};
 use super::template::read_chat;
@@ -44,10 +40,7 @@ pub(crate) struct Args {
     raw: bool,
 
     #[command(flatten)]
-    source: Source,
-
-    #[command(flatten)]
-    notation: Notation,
+    bound: RuleArgs,
 
     #[command(flatten)]
     message: MessageArgs,
@@ -124,27 +117,6 @@ pub(super) struct Asked {
     /// for each, in order.
     #[arg(long, value_name = "FILE")]
     pub(super) batch: Option<PathBuf>,
-}
-
-/// What binds the output, if anything.
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-struct Source {
-    /// A file with a JSON Schema that the output must obey.
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
-
-    /// A regular expression that the whole output must match.
-    #[arg(long, value_name = "REGEX")]
-    regex: Option<String>,
-
-    /// An index that `tokenmold index --out` saved for the model's tokenizer.
-    #[arg(long, value_name = "FILE")]
-    index: Option<PathBuf>,
-
-    /// A file with a grammar that the whole output must obey.
-    #[arg(long, value_name = "FILE")]
-    grammar: Option<PathBuf>,
 }
 
 /// What the output is as a message. With any of these it is read and printed as a
@@ -226,17 +198,7 @@ impl Args {
 
     /// Reads the files that are named.
     pub(super) fn means(&self) -> Result<Means, Failure> {
-        let Source {
-            schema,
-            regex,
-            index,
-            grammar,
-        } = &self.source;
-        let rule = match (index, grammar) {
-            (Some(file), _) => Some(Rule::Saved(file.clone())),
-            (None, Some(file)) => Some(Rule::Grammar(self.notation.compile(file)?)),
-            (None, None) => read_rule(schema.as_deref(), regex.as_deref(), &self.options)?,
-        };
+        let rule = self.bound.rule(&self.options)?;
         let tools = match &self.message.tools {
             Some(file) => read_tools(file)?,
             None => Vec::new(),
@@ -299,10 +261,13 @@ impl Args {
             _ if self.no_mask => None,
             (Some(speech), ..) => Some(Arc::new(Compiled::of_tags(
                 |vocabulary| speech.format.compile(vocabulary),
-                &loaded.tokenizer,
+                loaded.tokenizer.vocabulary(),
             )?)),
             (None, Some(_), Some(shared)) => Some(shared.clone()),
-            (None, Some(rule), None) => Some(Arc::new(Compiled::new(rule, &loaded.tokenizer)?)),
+            (None, Some(rule), None) => Some(Arc::new(Compiled::new(
+                rule,
+                loaded.tokenizer.vocabulary(),
+            )?)),
             (None, None, _) => None,
         };
         Ok(Ready {
@@ -431,14 +396,8 @@ pub(crate) fn run(args: &Args, format: Format, notes: Notes) -> Result<Output, F
         .map_err(|e| Failure::new(e.to_string()))?;
     let schema = means.rule.as_ref().and_then(Rule::schema);
     if let Some(path) = &args.trace {
-        let mut source = match (schema, &args.source.regex) {
-            (Some(schema), _) => json!({"schema": schema}),
-            (None, Some(regex)) => json!({"regex": regex}),
-            (None, None) => match &args.source.grammar {
-                Some(path) => json!({"grammar": path}),
-                None => json!({}),
-            },
-        };
+        let rule = means.rule.as_ref();
+        let mut source = rule.map_or_else(|| json!({}), Rule::described);
         if !means.tools.is_empty() {
             source["tools"] = json!(means.tools);
         }
@@ -489,194 +448,4 @@ fn said(bytes: Vec<u8>) -> Result<String, Failure> {
         text.pop();
     }
     Ok(text)
-}
-
-/// Why an output is no whole one, and what to do.
-fn shortfall(generation: &Generation, max_tokens: usize) -> String {
-    let why = match generation.finish {
-        Finish::Length => format!(
-            "it came to {max_tokens} tokens; --max-tokens allows more, --fit makes it end in time"
-        ),
-        Finish::Context => {
-            "the model's context is full; --fit with a smaller --max-tokens makes it end in time"
-                .to_owned()
-        }
-        Finish::StopString(_) => "a stop string ended it".to_owned(),
-        _ => "it was stopped".to_owned(),
-    };
-    format!("the output is incomplete: {why}")
-}
-
-/// A constraint ready for a model's vocabulary, with what it cost.
-pub(crate) struct Compiled {
-    index: Bound,
-    pub(crate) time: Duration,
-}
-
-/// What a rule became for a vocabulary.
-enum Bound {
-    Schema(Arc<Index<SchemaAutomaton>>),
-    Regex(Arc<Index>),
-    Tags(Arc<Index<TagAutomaton>>),
-    Grammar(Arc<Index<GrammarAutomaton>>),
-}
-
-impl Compiled {
-    pub(crate) fn new(rule: &Rule, tokenizer: &Tokenizer) -> Result<Compiled, Failure> {
-        let start = Instant::now();
-        let vocabulary = tokenizer.vocabulary();
-        let lazy = IndexConfig {
-            fill: Fill::Lazy,
-            ..IndexConfig::default()
-        };
-        let fail = |e| Failure::of("the constraint", e);
-        let index = match rule {
-            Rule::Schema(automaton, _) => {
-                let automaton = SchemaAutomaton::clone(automaton);
-                let index = Index::lazy(automaton, vocabulary, &lazy);
-                Bound::Schema(Arc::new(index.map_err(fail)?))
-            }
-            Rule::Regex(regex) => {
-                let config = Config::default();
-                let index = Index::with_config(regex, vocabulary, &config, &lazy);
-                Bound::Regex(Arc::new(index.map_err(fail)?))
-            }
-            Rule::Saved(file) => {
-                let index = Index::load(file, vocabulary);
-                Bound::Regex(Arc::new(index.map_err(|e| Failure::of(file.display(), e))?))
-            }
-            Rule::Grammar(automaton) => {
-                let index = Index::lazy(automaton.clone(), vocabulary, &lazy);
-                Bound::Grammar(Arc::new(index.map_err(fail)?))
-            }
-        };
-        Ok(Compiled {
-            index,
-            time: start.elapsed(),
-        })
-    }
-
-    /// Of structural tags.
-    pub(crate) fn of_tags(
-        compile: impl FnOnce(&Vocabulary) -> Result<TagAutomaton, tokenmold::tags::Error>,
-        tokenizer: &Tokenizer,
-    ) -> Result<Compiled, Failure> {
-        let start = Instant::now();
-        let vocabulary = tokenizer.vocabulary();
-        let lazy = IndexConfig {
-            fill: Fill::Lazy,
-            ..IndexConfig::default()
-        };
-        let automaton = compile(vocabulary).map_err(|e| Failure::new(e.to_string()))?;
-        let index = Index::lazy(automaton, vocabulary, &lazy);
-        let index = index.map_err(|e| Failure::of("the constraint", e))?;
-        Ok(Compiled {
-            index: Bound::Tags(Arc::new(index)),
-            time: start.elapsed(),
-        })
-    }
-
-    /// The states of a regular expression's automaton or of a grammar's parser, the nodes of
-    /// a schema's automaton, or the parts of structural tags.
-    pub(crate) fn size(&self) -> (usize, &'static str) {
-        match &self.index {
-            Bound::Schema(index) => (index.automaton().nodes(), "nodes"),
-            Bound::Regex(index) => (index.automaton().state_count(), "states"),
-            Bound::Tags(index) => (index.automaton().parts(), "parts"),
-            Bound::Grammar(index) => (index.automaton().parser_states(), "states"),
-        }
-    }
-
-    pub(crate) fn guide(&self) -> Box<dyn Constraint> {
-        match &self.index {
-            Bound::Schema(index) => Box::new(Guide::new(index.clone())),
-            Bound::Regex(index) => Box::new(Guide::new(index.clone())),
-            Bound::Tags(index) => Box::new(Guide::new(index.clone())),
-            Bound::Grammar(index) => Box::new(Guide::new(index.clone())),
-        }
-    }
-
-    fn stats(&self) -> IndexStats {
-        match &self.index {
-            Bound::Schema(index) => index.stats(),
-            Bound::Regex(index) => index.stats(),
-            Bound::Tags(index) => index.stats(),
-            Bound::Grammar(index) => index.stats(),
-        }
-    }
-}
-
-/// How it ended and what it cost, for people.
-pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
-    let timings = &generation.timings;
-    let forced = generation.forced.iter().filter(|&&f| f).count();
-    let mut lines = vec![format!(
-        "{}: {} tokens ({forced} forced) in {:.0?}, {:.0} tokens a second; {} model steps, prompt of {} tokens in {:.0?}",
-        ending(generation),
-        generation.tokens.len(),
-        timings.total.saturating_sub(timings.prefill),
-        generation.tokens_per_second(),
-        generation.steps,
-        generation.prompt_tokens,
-        timings.prefill,
-    )];
-    if let Some(compiled) = compiled {
-        let stats = compiled.stats();
-        let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
-        let (size, unit) = compiled.size();
-        lines.push(format!(
-            "constraint: compiled in {:.1?}, {size} {unit}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
-            compiled.time, generation.masks, each, stats.rows, stats.row_bytes,
-        ));
-    }
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-pub(super) fn ending(generation: &Generation) -> &'static str {
-    match (generation.finish, generation.complete) {
-        (Finish::Length, false) => "incomplete (max_tokens reached)",
-        (Finish::Context, false) => "incomplete (the model's context is full)",
-        (_, false) => "incomplete",
-        (Finish::Length, true) => "max_tokens reached",
-        (_, true) => "complete",
-    }
-}
-
-pub(crate) fn describe(
-    generation: &Generation,
-    compiled: Option<&Compiled>,
-    steps: Vec<Value>,
-) -> Value {
-    let timings = &generation.timings;
-    let mut described = json!({
-        "text": generation.text,
-        "value": serde_json::from_str::<Value>(&generation.text).ok(),
-        "complete": generation.complete,
-        "finish": format!("{:?}", generation.finish),
-        "prompt_tokens": generation.prompt_tokens,
-        "tokens": steps,
-        "forced_tokens": generation.forced.iter().filter(|&&forced| forced).count(),
-        "model_steps": generation.steps,
-        "tokens_per_second": generation.tokens_per_second(),
-        "seconds": {
-            "prefill": timings.prefill.as_secs_f64(),
-            "forward": timings.forward.as_secs_f64(),
-            "mask": timings.mask.as_secs_f64(),
-            "advance": timings.advance.as_secs_f64(),
-            "sampling": timings.sampling.as_secs_f64(),
-            "total": timings.total.as_secs_f64(),
-        },
-    });
-    if let Some(compiled) = compiled {
-        let stats = compiled.stats();
-        described["constraint"] = json!({
-            "compile_seconds": compiled.time.as_secs_f64(),
-            compiled.size().1: compiled.size().0,
-            "masks": generation.masks,
-            "rows": stats.rows,
-            "row_bytes": stats.row_bytes,
-        });
-    }
-    described
 }

@@ -35,10 +35,11 @@ impl Notation {
         Ok((text, dialect))
     }
 
-    /// Reads a grammar and compiles it.
-    pub(crate) fn compile(&self, path: &Path) -> Result<GrammarAutomaton, Failure> {
+    /// Reads a grammar and compiles it; its text is there, too.
+    pub(crate) fn compile(&self, path: &Path) -> Result<(GrammarAutomaton, String), Failure> {
         let (text, dialect) = self.read(path)?;
-        compile(&text, &dialect).map_err(|e| Failure::of(path.display(), e))
+        let automaton = compile(&text, &dialect).map_err(|e| Failure::of(path.display(), e))?;
+        Ok((automaton, text))
     }
 }
 

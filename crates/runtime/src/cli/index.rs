@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokenmold::fsm_index::{Config, Dfa, Index, IndexConfig};
+use tokenmold::fsm_index::{BuildProgress, Config, Dfa, Index, IndexConfig};
 
 use super::model::bar;
 use super::schema::Language;
-use super::{Failure, Notes, Output, Verdict, read_vocabulary};
+use super::{Failure, Notes, Output, Verdict, read_vocabulary, say};
 
 /// Arguments of `tokenmold index`.
 #[derive(Debug, clap::Args)]
@@ -21,38 +21,55 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     tokenizer: PathBuf,
 
+    /// Say how far it has come where standard error is no terminal, too: a line for each
+    /// tenth of the rows. On a terminal there is a bar in any case.
+    #[arg(long)]
+    progress: bool,
+
     /// Where to save the index.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, notes: Notes) -> Result<Output, Failure> {
-    // How far it has come is not known, but which step it is at.
-    let bar = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
-    bar.enable_steady_tick(Duration::from_millis(100));
+    // What comes before the rows has no measure, and takes little of the time.
+    let begun = bar(String::new(), "{spinner} {msg} {elapsed}", notes);
+    begun.enable_steady_tick(Duration::from_millis(100));
     let start = Instant::now();
     let (regex, _) = args.language.read()?;
     let to_regex = start.elapsed();
-    bar.set_message("reading the vocabulary");
+    begun.set_message("reading the vocabulary");
     let (file, vocabulary) = read_vocabulary(&args.tokenizer)?;
 
-    bar.set_message("making the automaton");
+    begun.set_message("making the automaton");
     let config = Config::default();
     let start = Instant::now();
     let automaton = Dfa::with_config(&regex, &config)
         .and_then(|dfa| dfa.to_bytes(&config))
         .map_err(|e| Failure::of("the automaton", e))?;
     let to_automaton = start.elapsed();
-    bar.set_message(format!(
-        "walking {} tokens from each of {} states",
-        vocabulary.width(),
-        automaton.state_count()
-    ));
+    begun.finish_and_clear();
+    let rows = bar(
+        "building the index".to_owned(),
+        "{msg} {wide_bar} {pos}/{len} rows {elapsed}",
+        notes,
+    );
     let start = Instant::now();
-    let index = Index::build(automaton, &vocabulary, &IndexConfig::default())
-        .map_err(|e| Failure::of(file.display(), e))?;
+    let config = IndexConfig::default();
+    let tenths = args.progress && notes == Notes::Show && rows.is_hidden();
+    let index = Index::build_watched(automaton, &vocabulary, &config, &|progress| {
+        let BuildProgress { done, total, .. } = progress;
+        // Threads tell in any order.
+        rows.set_length(total as u64);
+        rows.inc(1);
+        let tenth = |rows: usize| rows * 10 / total.max(1);
+        if tenths && tenth(done) > tenth(done - 1) {
+            say(&format!("building the index: {done} of {total} rows\n"));
+        }
+    });
+    let index = index.map_err(|e| Failure::of(file.display(), e))?;
     let to_index = start.elapsed();
-    bar.finish_and_clear();
+    rows.finish_and_clear();
     let stats = index.stats();
     let bytes = stats.row_bytes + index.automaton().memory();
 

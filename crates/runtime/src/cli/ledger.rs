@@ -30,7 +30,7 @@ pub(crate) fn warnings(entries: &[Entry]) -> String {
 
 /// The entries as JSON.
 pub(crate) fn list(entries: &[Entry]) -> Vec<Value> {
-    entries.iter().map(entry).collect()
+    entries.iter().map(|entry| json!(entry)).collect()
 }
 
 /// How many keywords became what.
@@ -52,17 +52,6 @@ pub(crate) fn summary(entries: &[Entry]) -> String {
 
 fn place(entry: &Entry) -> String {
     format!("#{}", entry.pointer)
-}
-
-fn entry(entry: &Entry) -> Value {
-    let (status, reason) = parts(&entry.status);
-    json!({
-        "pointer": entry.pointer,
-        "keyword": entry.keyword,
-        "status": status,
-        "reason": reason,
-        "suggestion": entry.suggestion(),
-    })
 }
 
 fn status(status: &Status) -> String {

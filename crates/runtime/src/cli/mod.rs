@@ -5,8 +5,10 @@ mod agentscope;
 mod batch;
 mod chat;
 mod check;
+mod compiled;
 mod demo;
 mod explain;
+mod figures;
 mod fsm;
 mod generate;
 mod grammar;
@@ -17,6 +19,7 @@ mod model;
 mod pages;
 mod parse;
 mod regex;
+mod rule;
 mod schema;
 mod screen;
 mod speech;
@@ -29,6 +32,7 @@ use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::{Value, json};
@@ -314,7 +318,15 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::of(path.display(), e))
 }
 
+/// Reads standard input to its end, once: two arguments that both name it would get nothing
+/// for the second.
 pub(crate) fn read_stdin() -> Result<Vec<u8>, Failure> {
+    static IS_READ: AtomicBool = AtomicBool::new(false);
+    if IS_READ.swap(true, Ordering::Relaxed) {
+        return Err(Failure::new(
+            "standard input is wanted twice; put one of the two into a file",
+        ));
+    }
     let mut bytes = Vec::new();
     io::stdin()
         .lock()

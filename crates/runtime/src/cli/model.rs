@@ -102,12 +102,11 @@ fn penalty(text: &str) -> Result<f32, String> {
 
 impl SamplingArgs {
     pub(crate) fn config(&self) -> SamplingConfig {
-        let mut config = SamplingConfig::with_temperature(self.temperature, self.seed);
-        config.top_k = self.top_k;
-        config.top_p = self.top_p;
-        config.min_p = self.min_p;
-        config.repetition_penalty = self.repetition_penalty;
-        config
+        SamplingConfig::with_temperature(self.temperature, self.seed)
+            .with_top_k(self.top_k)
+            .with_top_p(self.top_p)
+            .with_min_p(self.min_p)
+            .with_repetition_penalty(self.repetition_penalty, 0)
     }
 }
 
@@ -168,10 +167,10 @@ fn load(path: &Path, options: LoadOptions, notes: Notes) -> Result<LoadedModel, 
 #[cfg(feature = "hub")]
 fn load_from_hub(name: &str, options: LoadOptions, notes: Notes) -> Result<LoadedModel, Failure> {
     use tokenmold::hub::{HubOptions, Progress, download_with};
-    let mut from = HubOptions::default();
-    if notes == Notes::Omit {
-        from.progress = Progress::Silent;
-    }
+    let from = HubOptions::default().with_progress(match notes {
+        Notes::Show => Progress::Bar,
+        Notes::Omit => Progress::Silent,
+    });
     let folder = download_with(name, &from).map_err(|e| Failure::of(name, e))?;
     load(&folder, options, notes).map_err(|e| Failure::of(name, e))
 }

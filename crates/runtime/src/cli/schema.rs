@@ -1,18 +1,16 @@
-//! The arguments that name a language: a schema with its options, or a regular
-//! expression.
+//! The arguments that name a language that is regular: a schema with its options, or a
+//! regular expression.
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::Value;
-use tokenmold::grammar::GrammarAutomaton;
-use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::schema_regex::{
     self, AnyValue, Caps, Escapes, Formats, OpenObjects, ParseOptions, PropertyOrder, Recursion,
     Schema, Settings, Whitespace,
 };
 
-use super::{Failure, ledger, read};
+use super::{Failure, read};
 
 /// How a schema becomes a regular expression.
 #[derive(Clone, Debug, clap::Args)]
@@ -130,7 +128,7 @@ impl SchemaOptions {
         Ok((schema, json))
     }
 
-    fn parse(&self, text: &str) -> Result<Schema, String> {
+    pub(crate) fn parse(&self, text: &str) -> Result<Schema, String> {
         let settings = match self.schema_settings {
             true => Settings::Follow,
             false => Settings::Ignore,
@@ -192,71 +190,6 @@ struct Source {
     /// A regular expression in the syntax of Rust's `regex` crate.
     #[arg(long, value_name = "REGEX")]
     regex: Option<String>,
-}
-
-/// What an output must obey.
-pub(crate) enum Rule {
-    /// A schema, compiled, and as it was written.
-    Schema(Box<SchemaAutomaton>, Value),
-    /// A regular expression for the whole.
-    Regex(String),
-    /// A saved index.
-    Saved(PathBuf),
-    /// A grammar for the whole.
-    Grammar(GrammarAutomaton),
-}
-
-impl Rule {
-    /// The schema as it was written.
-    pub(crate) fn schema(&self) -> Option<&Value> {
-        match self {
-            Rule::Schema(_, schema) => Some(schema),
-            Rule::Regex(_) | Rule::Grammar(_) | Rule::Saved(_) => None,
-        }
-    }
-
-    /// What to say of keywords that look misspelt, a line each.
-    pub(crate) fn warnings(&self) -> String {
-        match self {
-            Rule::Schema(automaton, _) => ledger::warnings(&automaton.ledger()),
-            Rule::Regex(_) | Rule::Grammar(_) | Rule::Saved(_) => String::new(),
-        }
-    }
-}
-
-/// The rule that `--schema` or `--regex` gives, if one of them is there.
-pub(crate) fn read_rule(
-    schema: Option<&Path>,
-    regex: Option<&str>,
-    options: &SchemaOptions,
-) -> Result<Option<Rule>, Failure> {
-    let Some(path) = schema else {
-        return Ok(regex.map(|regex| Rule::Regex(regex.to_owned())));
-    };
-    let (schema, json) = options.read_schema(path)?;
-    compiled(schema, options)
-        .map(|automaton| Some(Rule::Schema(Box::new(automaton), json)))
-        .map_err(|e| Failure::of(path.display(), e))
-}
-
-/// Compiles a schema. Where that fails, keywords that look misspelt may be why.
-fn compiled(schema: Schema, options: &SchemaOptions) -> Result<SchemaAutomaton, String> {
-    let (automaton, entries) = SchemaAutomaton::explain(schema, &options.options());
-    automaton.map_err(|error| {
-        let warnings = ledger::warnings(&entries);
-        let lines = std::iter::once(error.to_string());
-        let lines = lines.chain(warnings.lines().map(str::to_owned));
-        lines.collect::<Vec<_>>().join("\n")
-    })
-}
-
-/// The rule of a schema that stands in other JSON.
-pub(crate) fn rule_of(json: &Value, options: &SchemaOptions) -> Result<Rule, Failure> {
-    let schema = options.parse(&json.to_string());
-    schema
-        .and_then(|schema| compiled(schema, options))
-        .map(|automaton| Rule::Schema(Box::new(automaton), json.clone()))
-        .map_err(|e| Failure::of("the schema", e))
 }
 
 /// The regular expression that `--schema` or `--regex` gives, if one of them is

@@ -11,7 +11,8 @@ use tokenmold::schema_regex::automaton::SchemaAutomaton;
 use tokenmold::tags::{self, Content, ResponseFormat};
 
 use super::parse::template_in;
-use super::schema::{Rule, SchemaOptions};
+use super::rule::Rule;
+use super::schema::SchemaOptions;
 use super::{Failure, read_json};
 
 /// The tools of a file, wrapped as chat templates take them.
@@ -114,7 +115,7 @@ impl Speech {
                     file.display()
                 )));
             }
-            Some(Rule::Grammar(_)) => {
+            Some(Rule::Grammar(..)) => {
                 return Err(Failure::new(
                     "a grammar binds a whole text and no message: leave out --tools, --format \
                      and --response-template",

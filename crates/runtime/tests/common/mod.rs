@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub const PERSON: &str = r#"{
   "type": "object",
@@ -17,6 +17,32 @@ pub const PERSON: &str = r#"{
   "required": ["name", "age"],
   "additionalProperties": false
 }"#;
+
+/// A schema of the answers that an agent gives.
+pub const NUMBER: &str = r#"{
+  "type": "object",
+  "properties": {"number": {"type": "integer", "minimum": 0, "maximum": 99}},
+  "required": ["number"],
+  "additionalProperties": false
+}"#;
+
+/// A tool that is a command, which the embedded model calls if it is asked to convert.
+pub fn convert(command: &[&str]) -> Value {
+    json!([{
+        "name": "convert",
+        "description": "Converts.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "amount": {"type": "integer", "minimum": 1, "maximum": 99},
+                "unit": {"enum": ["metres", "miles"]}
+            },
+            "required": ["amount", "unit"],
+            "additionalProperties": false
+        },
+        "command": command
+    }])
+}
 
 pub struct Ran {
     pub code: Option<i32>,

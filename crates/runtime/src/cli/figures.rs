@@ -1,0 +1,97 @@
+//! How a generation ended and what it cost, for people and for machines.
+
+use serde_json::{Value, json};
+use tokenmold::generate::{Finish, Generation};
+
+use super::compiled::Compiled;
+
+/// How it ended and what it cost, for people.
+pub(crate) fn figures(generation: &Generation, compiled: Option<&Compiled>) -> String {
+    let timings = &generation.timings;
+    let forced = generation.forced.iter().filter(|&&f| f).count();
+    let mut lines = vec![format!(
+        "{}: {} tokens ({forced} forced) in {:.0?}, {:.0} tokens a second; {} model steps, prompt of {} tokens in {:.0?}",
+        ending(generation),
+        generation.tokens.len(),
+        timings.total.saturating_sub(timings.prefill),
+        generation.tokens_per_second(),
+        generation.steps,
+        generation.prompt_tokens,
+        timings.prefill,
+    )];
+    if let Some(compiled) = compiled {
+        let stats = compiled.stats();
+        let each = timings.mask / u32::try_from(generation.masks.max(1)).unwrap_or(u32::MAX);
+        let (size, unit) = compiled.size();
+        lines.push(format!(
+            "constraint: compiled in {:.1?}, {size} {unit}; {} masks of {:.1?} on average, {} distinct rows of {} bytes in all",
+            compiled.time, generation.masks, each, stats.rows, stats.row_bytes,
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+pub(crate) fn ending(generation: &Generation) -> &'static str {
+    match (generation.finish, generation.complete) {
+        (Finish::Length, false) => "incomplete (max_tokens reached)",
+        (Finish::Context, false) => "incomplete (the model's context is full)",
+        (_, false) => "incomplete",
+        (Finish::Length, true) => "max_tokens reached",
+        (_, true) => "complete",
+    }
+}
+
+pub(crate) fn describe(
+    generation: &Generation,
+    compiled: Option<&Compiled>,
+    steps: Vec<Value>,
+) -> Value {
+    let timings = &generation.timings;
+    let mut described = json!({
+        "text": generation.text,
+        "value": serde_json::from_str::<Value>(&generation.text).ok(),
+        "complete": generation.complete,
+        "finish": format!("{:?}", generation.finish),
+        "prompt_tokens": generation.prompt_tokens,
+        "tokens": steps,
+        "forced_tokens": generation.forced.iter().filter(|&&forced| forced).count(),
+        "model_steps": generation.steps,
+        "tokens_per_second": generation.tokens_per_second(),
+        "seconds": {
+            "prefill": timings.prefill.as_secs_f64(),
+            "forward": timings.forward.as_secs_f64(),
+            "mask": timings.mask.as_secs_f64(),
+            "advance": timings.advance.as_secs_f64(),
+            "sampling": timings.sampling.as_secs_f64(),
+            "total": timings.total.as_secs_f64(),
+        },
+    });
+    if let Some(compiled) = compiled {
+        let stats = compiled.stats();
+        described["constraint"] = json!({
+            "compile_seconds": compiled.time.as_secs_f64(),
+            compiled.size().1: compiled.size().0,
+            "masks": generation.masks,
+            "rows": stats.rows,
+            "row_bytes": stats.row_bytes,
+        });
+    }
+    described
+}
+
+/// Why an output is no whole one, and what to do.
+pub(crate) fn shortfall(generation: &Generation, max_tokens: usize) -> String {
+    let why = match generation.finish {
+        Finish::Length => format!(
+            "it came to {max_tokens} tokens; --max-tokens allows more, --fit makes it end in time"
+        ),
+        Finish::Context => {
+            "the model's context is full; --fit with a smaller --max-tokens makes it end in time"
+                .to_owned()
+        }
+        Finish::StopString(_) => "a stop string ended it".to_owned(),
+        _ => "it was stopped".to_owned(),
+    };
+    format!("the output is incomplete: {why}")
+}
