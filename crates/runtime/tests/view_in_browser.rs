@@ -245,6 +245,71 @@ fn a_trace_can_be_stepped_through() {
     );
 }
 
+/// The lines of a grammar are marked whose rules have begun.
+#[test]
+fn the_place_in_a_grammar_is_shown() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no browser is here; install Chromium, or set TOKENMOLD_BROWSER");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str| folder.path().join(name).display().to_string();
+    let grammar = "root ::= \"(\" root \")\" | word\nword ::= [a-z] [0-9] word?\n";
+    std::fs::write(put("nested.gbnf"), grammar).unwrap();
+    tokenmold(&[
+        "generate",
+        "--grammar",
+        &put("nested.gbnf"),
+        "--prompt",
+        "x",
+        "--fit",
+        "--max-tokens",
+        "12",
+        "--trace",
+        &put("trace.jsonl"),
+    ]);
+    tokenmold(&["view", &put("trace.jsonl"), "--out", &put("page.html")]);
+    let trace = std::fs::read_to_string(put("trace.jsonl")).unwrap();
+    let steps: Vec<Value> = trace
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["token"].is_number())
+        .collect();
+    let page = std::fs::read_to_string(put("page.html")).unwrap();
+    std::fs::write(put("visited.html"), page.replace("</html>", VISITOR)).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let document = open(&browser, Path::new(&put("visited.html")), profile.path());
+    let (_, result) = document
+        .split_once("<pre id=\"seen\">")
+        .expect("the scripts ran through");
+    let result = decode_base64(result.split_once("</pre>").unwrap().0);
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    assert_eq!(
+        result["constraint"].as_str().unwrap().trim(),
+        grammar.trim()
+    );
+    let clicked = &result["seen"].as_array().unwrap()[8..];
+    let mut marked = 0;
+    for (view, step) in clicked.iter().zip(&steps) {
+        let here: Vec<&str> = view["here"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().unwrap().trim())
+            .collect();
+        for (at, line) in (1..).zip(grammar.lines()) {
+            let named = format!("(line {at})");
+            let places = step["at"].as_array().unwrap();
+            let begun = places
+                .iter()
+                .any(|at| at.as_str().unwrap().contains(&named));
+            assert_eq!(here.contains(&line), begun, "{step}");
+        }
+        marked += here.len();
+    }
+    assert!(marked > 0, "no line was ever marked");
+}
+
 /// Reads the page of `tokenmold explain --html` as a person would.
 const READER: &str = r##"<script>
 const read = [...document.querySelectorAll("#schema b")].map((name) => {
