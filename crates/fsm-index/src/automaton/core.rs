@@ -233,8 +233,9 @@ pub trait ByteAutomaton: Send + Sync {
 ///
 /// let config = Config::default();
 /// let automaton = Dfa::new("a")?.to_bytes(&config)?;
-/// // A regular expression has no words for where a text stands.
-/// assert!(automaton.place(&automaton.start()).is_none());
+/// // Of a regular expression it is known in which state a text is, and no more.
+/// let place = automaton.place(&automaton.start()).unwrap();
+/// assert!(place.state.starts_with("state ") && place.locations.is_empty());
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -104,7 +104,7 @@ impl Dfa {
     ///
     /// let trace = Dfa::new("A[0-9]+")?.trace("A4x");
     /// assert!(!trace.accepted);
-    /// assert_eq!((trace.steps.len(), trace.stopped_at), (2, Some(2)));
+    /// assert_eq!((trace.steps.len(), trace.stopped_at), (3, Some(2)));
     /// # Ok::<(), fsm_index::Error>(())
     /// ```
     pub fn trace(&self, text: impl AsRef<[u8]>) -> Trace {
