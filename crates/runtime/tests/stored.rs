@@ -144,12 +144,16 @@ fn events_of_a_response_are_as_they_say_themselves() {
 
 #[test]
 fn a_ledger_says_what_became_of_keywords() {
-    let schema = json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true, "max_items": 3});
+    let schema =
+        json!({"type": "array", "items": {"type": "integer"}, "uniqueItems": true, "max_items": 3});
     let parsed = schema_regex::parse(&schema).unwrap();
     let ledger = json!(parsed.ledger(&Options::default()));
     let of = |keyword: &str| {
         let entries = ledger.as_array().unwrap();
-        let found = entries.iter().rev().find(|entry| entry["keyword"] == keyword);
+        let found = entries
+            .iter()
+            .rev()
+            .find(|entry| entry["keyword"] == keyword);
         found.unwrap().clone()
     };
     assert_eq!(
