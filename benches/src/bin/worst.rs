@@ -154,7 +154,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         PropertyOrder::Schema => schema_regex::PropertyOrder::Schema,
         PropertyOrder::Any => schema_regex::PropertyOrder::Any,
     };
-    let options = Options::default().property_order(order);
+    let options = Options::default().with_property_order(order);
     for (at, case) in cases.iter().enumerate() {
         let Some((read, build, automaton)) = compile(&case.schema, &options) else {
             continue;

@@ -59,6 +59,11 @@ impl Show for Value {
             },
             Value::String(text) => to.text(text),
             Value::Array(items) => to.list(items),
+            Value::Object(map) if to.sorts_keys() => {
+                let mut entries: Vec<_> = map.iter().collect();
+                entries.sort_unstable_by_key(|(key, _)| *key);
+                to.dict(entries);
+            }
             Value::Object(map) => to.dict(map),
         }
     }

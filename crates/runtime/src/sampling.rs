@@ -183,6 +183,12 @@ pub struct Proposal {
 
 impl Proposal {
     /// A token that was not drawn: looked up, or the most probable one.
+    ///
+    /// ```
+    /// use tokenmold::sampling::Proposal;
+    ///
+    /// assert_eq!(Proposal::certain(7).token(), 7);
+    /// ```
     pub fn certain(token: u32) -> Self {
         Proposal { token, odds: None }
     }

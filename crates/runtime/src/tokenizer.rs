@@ -248,6 +248,14 @@ impl Tokenizer {
 
     /// The text of tokens with the names of those that are structure: what a
     /// parser of responses reads. Bytes that are not UTF-8 are replaced.
+    ///
+    /// ```
+    /// let tokenizer = tokenmold::embedded::load()?.tokenizer;
+    /// let end = tokenizer.token_to_id("<|im_end|>").unwrap();
+    /// assert_eq!(tokenizer.decode(&[end]), "");
+    /// assert_eq!(tokenizer.decode_with_structure(&[end]), "<|im_end|>");
+    /// # Ok::<(), tokenmold::Error>(())
+    /// ```
     pub fn decode_with_structure(&self, tokens: &[u32]) -> String {
         let mut text = Vec::new();
         for token in tokens.iter().copied().map(TokenId::new) {

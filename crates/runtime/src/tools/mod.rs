@@ -214,6 +214,14 @@ impl Tool {
     /// {"name", "description", "parameters", "return"}}`, in the shape that
     /// the reference derives from a Python function: plain types, `nullable`,
     /// `enum`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenmold::tools::Tool;
+    ///
+    /// let ping = Tool::from_schema("ping", "Answers.", json!({"type": "object"}), |_| Ok::<_, String>(json!("pong")));
+    /// assert_eq!(ping.definition()["function"]["name"], "ping");
+    /// ```
     pub fn definition(&self) -> Value {
         let mut function = Map::new();
         function.insert("name".to_owned(), self.name.as_str().into());

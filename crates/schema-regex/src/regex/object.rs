@@ -152,7 +152,7 @@ fn declared(
         return Ok(Vec::new());
     }
     let (walk, others) = printer.normaliser.walk(conj);
-    let own: HashSet<MembersAt> = objects
+    let own_in_order: Vec<MembersAt> = objects
         .rules
         .iter()
         .filter_map(|rule| match rule {
@@ -160,23 +160,25 @@ fn declared(
             _ => None,
         })
         .collect();
+    let own: HashSet<MembersAt> = own_in_order.iter().copied().collect();
     let names = |at: &MembersAt| printer.normaliser.members(at.0, at.1).names.order();
     // Names of all that stands beside this object are looked through.
     let count: usize = walk.iter().map(|at| names(at).len()).sum();
     printer.work(2 * (count + others.len()))?;
+    // Values that are listed have locations that no walk meets.
+    let synthetic: Vec<MembersAt> = own_in_order
+        .iter()
+        .filter(|at| !walk.contains(at))
+        .copied()
+        .collect();
     let all = walk
         .iter()
         .filter(|at| own.contains(at))
+        .chain(&synthetic)
         .chain(&walk)
         .flat_map(names)
-        .chain(&others);
-    // Values that are listed have locations that no walk meets.
-    let synthetic = objects.rules.iter().filter_map(|rule| match rule {
-        MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-        _ => None,
-    });
-    let synthetic: Vec<MembersAt> = synthetic.filter(|at| !walk.contains(at)).collect();
-    let all = all.chain(synthetic.iter().flat_map(names)).chain(&wanted);
+        .chain(&others)
+        .chain(&wanted);
     let mut out = Vec::new();
     let mut taken: HashSet<&str> = HashSet::new();
     for name in all {
