@@ -1,11 +1,13 @@
 //! Leads the accepted texts of grammars' cases and measures compiles, masks and advances.
 
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use fsm_index::MaskBuffer;
+use fsm_index::{MaskBuffer, TokenId, TokenKind, Vocabulary};
+use serde_json::{Value, json};
 use tokenmold_benches::engines::{Session, Setup};
 use tokenmold_benches::grammars::{self, Case};
 use tokenmold_benches::program;
@@ -24,10 +26,22 @@ struct Arguments {
     #[arg(long)]
     cases: PathBuf,
 
-    /// An engine: tokenmold or llguidance (Lark under greedy lexing alone). May be given
-    /// several times.
+    /// An engine: tokenmold, llguidance (Lark under greedy lexing alone) or xgrammar, which
+    /// reads all Lark as its own. May be given several times.
     #[arg(long = "engine", default_value = "tokenmold")]
     engines: Vec<String>,
+
+    /// A python with the package `xgrammar`, for that engine.
+    #[arg(long, default_value = "python3")]
+    python: PathBuf,
+
+    /// Seconds that the engine xgrammar may take for a case.
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+
+    /// Prints the slowest masks of each case, so many, with the text before.
+    #[arg(long, default_value_t = 0)]
+    slowest: usize,
 
     /// Only cases with this in their names.
     #[arg(long, default_value = "")]
@@ -58,6 +72,8 @@ struct Times {
     masks: Vec<u64>,
     advances: Vec<u64>,
     failed: usize,
+    /// For each mask, the first one included: the number of its text and of its token.
+    places: Vec<(usize, usize)>,
 }
 
 impl Times {
@@ -87,16 +103,22 @@ impl Times {
 
 type Compile<'a> = Box<dyn Fn(&Case) -> Result<Box<dyn Fn() -> Box<dyn Session>>, String> + 'a>;
 
-fn engine<'a>(name: &str, setup: &'a Setup) -> Result<Compile<'a>, String> {
-    match name {
-        "tokenmold" => Ok(Box::new(|case| {
+/// Who is measured.
+enum Engine<'a> {
+    Here(Compile<'a>),
+    Worker(Box<Worker>),
+}
+
+fn engine<'a>(name: &str, setup: &'a Setup, arguments: &Arguments) -> Result<Engine<'a>, String> {
+    Ok(match name {
+        "tokenmold" => Engine::Here(Box::new(|case| {
             let compiled = grammars::Compiled::new(&case.grammar, case.dialect, &setup.vocabulary)?;
             Ok(Box::new(move || compiled.session()) as Box<dyn Fn() -> Box<dyn Session>>)
         })),
         #[cfg(feature = "peers")]
         "llguidance" => {
             let peer = tokenmold_benches::engines::llguidance::LlGuidance::new(setup)?;
-            Ok(Box::new(move |case| {
+            Engine::Here(Box::new(move |case| {
                 if case.dialect != grammar::Dialect::Lark {
                     return Err("llguidance is measured on its own dialect alone".to_owned());
                 }
@@ -104,15 +126,95 @@ fn engine<'a>(name: &str, setup: &'a Setup) -> Result<Compile<'a>, String> {
                 Ok(Box::new(sessions) as Box<dyn Fn() -> Box<dyn Session>>)
             }))
         }
-        _ => Err(format!("there is no engine {name}")),
+        "xgrammar" => Engine::Worker(Box::new(Worker::new(setup, arguments)?)),
+        _ => return Err(format!("there is no engine {name}")),
+    })
+}
+
+/// XGrammar in a Python of its own, spoken to by lines: `python/xgrammar_worker.py`.
+struct Worker {
+    child: Child,
+    answers: Lines<BufReader<ChildStdout>>,
+}
+
+impl Worker {
+    fn new(setup: &Setup, arguments: &Arguments) -> Result<Worker, String> {
+        let mut child = Command::new(&arguments.python)
+            .arg(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/python/xgrammar_worker.py"
+            ))
+            .arg(arguments.limit.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("{}: {e}", arguments.python.display()))?;
+        let answers = child.stdout.take().ok_or("the worker says nothing")?;
+        let mut worker = Worker {
+            child,
+            answers: BufReader::new(answers).lines(),
+        };
+        let vocabulary = &setup.vocabulary;
+        let ids = (0..vocabulary.width() as u32).map(TokenId::new);
+        // What is no text has no bytes.
+        let tokens: Vec<&[u8]> = ids
+            .map(|id| match vocabulary.kind(id) {
+                TokenKind::Text => vocabulary.token_bytes(id).unwrap_or_default(),
+                _ => &[],
+            })
+            .collect();
+        let stops: Vec<u32> = vocabulary.ends().iter().map(|end| end.get()).collect();
+        worker.say(&json!({ "tokens": tokens, "stops": stops }))?;
+        Ok(worker)
+    }
+
+    fn say(&mut self, value: &Value) -> Result<(), String> {
+        let input = self.child.stdin.as_mut().ok_or("the worker is gone")?;
+        writeln!(input, "{value}").map_err(|e| format!("the worker is gone: {e}"))
+    }
+
+    /// What it took, or why it refuses the grammar.
+    fn measure(&mut self, case: &Case, texts: &[Vec<u32>]) -> Result<Times, String> {
+        let dialect = case.dialect.name();
+        self.say(&json!({ "dialect": dialect, "grammar": case.grammar, "texts": texts }))?;
+        let line = self.answers.next().ok_or("the worker has ended")?;
+        let said: Value = line
+            .map_err(|e| e.to_string())
+            .and_then(|line| serde_json::from_str(&line).map_err(|e| e.to_string()))?;
+        if let Some(refused) = said["refused"].as_str() {
+            return Err(refused.to_owned());
+        }
+        let all = |key: &str| -> Vec<u64> {
+            let values = said[key].as_array().into_iter().flatten();
+            values.filter_map(Value::as_u64).collect()
+        };
+        let mut masks = all("masks");
+        let first = masks.drain(..1.min(masks.len())).collect();
+        Ok(Times {
+            compile: said["compile"].as_u64().into_iter().collect(),
+            first,
+            masks,
+            advances: all("advances"),
+            failed: said["failed"].as_u64().unwrap_or(0) as usize,
+            places: Vec::new(),
+        })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It ends with its input.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let (vocabulary, speller) = program::vocabulary_and_speller(&arguments.tokenizer)?;
     let setup = Setup::measured(vocabulary);
-    let engines = arguments.engines.iter().map(|name| engine(name, &setup));
-    let engines: Vec<Compile<'_>> = engines.collect::<Result<_, _>>()?;
+    let engines = arguments.engines.iter();
+    let engines = engines.map(|name| engine(name, &setup, arguments));
+    let mut engines: Vec<Engine<'_>> = engines.collect::<Result<_, _>>()?;
     let mut all: Vec<Times> = engines.iter().map(|_| Times::default()).collect();
     let mut cases = grammars::read(&arguments.cases)?;
     cases.retain(|case| {
@@ -123,15 +225,24 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     });
     for case in &cases {
         let texts = spelt(case, &speller, arguments.tokens);
-        let measured: Vec<Option<Times>> = engines
-            .iter()
-            .map(|compile| measure(case, compile, &texts, &setup))
-            .collect();
+        let measured = engines.iter_mut().map(|engine| match engine {
+            Engine::Here(compile) => measure(case, compile, &texts, &setup),
+            Engine::Worker(worker) => worker.measure(case, &texts),
+        });
+        let measured: Vec<Result<Times, String>> = measured.collect();
         // Only what every engine takes is compared.
-        if measured.iter().any(Option::is_none) {
+        if measured.iter().any(Result::is_err) {
+            for (said, name) in measured.iter().zip(&arguments.engines) {
+                if let (Err(error), true) = (said, arguments.each) {
+                    println!("{} {name}: refused: {error}", case.id);
+                }
+            }
             continue;
         }
         for (number, times) in measured.iter().flatten().enumerate() {
+            if arguments.slowest > 0 {
+                show_slowest(case, times, &texts, &setup.vocabulary, arguments.slowest);
+            }
             if arguments.each {
                 times.show(&format!("{} {}", case.id, arguments.engines[number]));
             }
@@ -167,23 +278,52 @@ fn spelt(case: &Case, speller: &Speller, most: usize) -> Vec<Vec<u32>> {
     out
 }
 
+/// Prints the slowest masks, each with the end of the text before it.
+fn show_slowest(
+    case: &Case,
+    times: &Times,
+    texts: &[Vec<u32>],
+    vocabulary: &Vocabulary,
+    count: usize,
+) {
+    let masks = times.first.iter().chain(&times.masks);
+    let mut masks: Vec<(u64, (usize, usize))> =
+        masks.copied().zip(times.places.iter().copied()).collect();
+    masks.sort_unstable_by_key(|mask| std::cmp::Reverse(mask.0));
+    for (took, (text, token)) in masks.into_iter().take(count) {
+        let tokens = texts[text][token.saturating_sub(12)..token].iter();
+        let bytes: Vec<u8> = tokens
+            .flat_map(|&id| vocabulary.token_bytes(TokenId::new(id)).unwrap_or_default())
+            .copied()
+            .collect();
+        let before = String::from_utf8_lossy(&bytes).into_owned();
+        println!("{}: {:.1} us at {before:?}", case.id, took as f64 / 1e3);
+    }
+}
+
 fn nanoseconds(since: Instant) -> u64 {
     let elapsed: Duration = since.elapsed();
     elapsed.as_nanos() as u64
 }
 
-fn measure(case: &Case, compile: &Compile<'_>, texts: &[Vec<u32>], setup: &Setup) -> Option<Times> {
+fn measure(
+    case: &Case,
+    compile: &Compile<'_>,
+    texts: &[Vec<u32>],
+    setup: &Setup,
+) -> Result<Times, String> {
     let mut times = Times::default();
     let begin = Instant::now();
-    let sessions = compile(case).ok()?;
+    let sessions = compile(case)?;
     times.compile.push(nanoseconds(begin));
     let mut buffer = MaskBuffer::new(setup.vocabulary.width());
-    for text in texts {
+    for (number, text) in texts.iter().enumerate() {
         let mut session = sessions();
         for at in 0..=text.len() {
             let begin = Instant::now();
             let made = session.mask(&mut buffer);
             let took = nanoseconds(begin);
+            times.places.push((number, at));
             match times.first.is_empty() {
                 true => times.first.push(took),
                 false => times.masks.push(took),
@@ -203,5 +343,5 @@ fn measure(case: &Case, compile: &Compile<'_>, texts: &[Vec<u32>], setup: &Setup
             times.advances.push(nanoseconds(begin));
         }
     }
-    Some(times)
+    Ok(times)
 }

@@ -4,8 +4,12 @@
 //! of them. A walk looks at so many levels of them; a key lists the ways down so far, those
 //! of equal states together, so that it means the same in every scratch.
 
+use fsm_index::{ByteAutomaton, Horizon, Scope};
+use schema_regex::automaton::State as JsonState;
+
+use crate::cfg::Matter;
 use crate::machine::Inner;
-use crate::run::Caches;
+use crate::run::{Caches, JSON};
 
 /// Keys of more words are not worth it.
 const MAX_KEY: usize = 600;
@@ -36,37 +40,46 @@ impl Caches {
         (self.top - self.least.min(self.top)) as usize + 1
     }
 
-    /// Whether keys can tell what masks depend on: places in JSON have no names.
+    /// Whether the topmost nodes tell of most tokens: of places in JSON they do not.
     pub(crate) fn top_tells(&self, config: u32) -> bool {
         let mut threads = self.configs.threads(config).iter();
         threads.all(|thread| self.json_of(thread.place).is_none())
     }
 
-    /// Appends a key of so many levels.
+    /// Appends a key of so many levels; of JSON, it has all levels.
     pub(crate) fn key(
         &mut self,
         config: u32,
         depth: usize,
+        horizon: Horizon<'_>,
         inner: &Inner,
         out: &mut Vec<u32>,
     ) -> bool {
-        if config == 0 || !self.top_tells(config) {
+        if config == 0 {
             return false;
         }
         let before = out.len();
         let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
         out.push(u32::from(self.is_accepting(config, inner)) + 2 * u32::from(is_steady));
-        let own = self.configs.threads(config).iter();
-        let mut threads: Vec<(&[u32], u32)> = own
-            .map(|thread| (&self.lexes[thread.place as usize].members[..], thread.front))
-            .collect();
+        let mut parts: Vec<Vec<u32>> = Vec::new();
+        let threads = self.configs.threads(config).iter();
+        let places = threads.map(|thread| (Some(thread.place), thread.front));
         // What has begun, and then what lies below: equal lists of members are told apart by
         // that alone.
-        threads.push((&[], self.configs[config].fresh));
-        let mut parts: Vec<Vec<u32>> = Vec::with_capacity(threads.len());
-        for (members, front) in threads {
-            let mut part = members.to_vec();
-            part.push(END);
+        for (place, front) in places.chain([(None, self.configs[config].fresh)]) {
+            let mut part = Vec::new();
+            match place.map(|place| (place, self.json_of(place))) {
+                None => part.push(END),
+                Some((_, Some((terminal, state)))) => {
+                    if !write_json(*terminal, state, horizon, inner, &mut part) {
+                        return false;
+                    }
+                }
+                Some((place, None)) => {
+                    part.extend_from_slice(&self.lexes[place as usize].members);
+                    part.push(END);
+                }
+            }
             let nodes = self.fronts[front as usize].nodes.to_vec();
             if !self.write_ways(nodes, depth, &mut part) {
                 return false;
@@ -115,4 +128,36 @@ impl Caches {
         let looked = std::mem::replace(&mut self.least, before);
         (looked >= self.top).then_some(next)
     }
+}
+
+/// Appends what the mask at a place in JSON depends on, behind its length; `false` if something
+/// that was said before counts, of which keys do not tell.
+fn write_json(
+    terminal: u32,
+    state: &JsonState,
+    horizon: Horizon<'_>,
+    inner: &Inner,
+    out: &mut Vec<u32>,
+) -> bool {
+    let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter else {
+        return false;
+    };
+    let mut is_told = true;
+    if let Some(overlay) = automaton.overlay() {
+        overlay.exceptions(state, &mut |_| is_told = false);
+    }
+    if !is_told {
+        return false;
+    }
+    let mut scratch = inner.json_scratch(terminal, automaton);
+    let cursor = automaton.enter(state, &mut scratch);
+    out.extend([JSON, terminal, 0]);
+    let before = out.len();
+    // One level for each array and object that is open, one for the value in the innermost,
+    // and one that tells that there are no more.
+    let depth = state.depth() + 2;
+    let language = automaton.key(cursor, Scope::Index, depth, horizon, &mut scratch, out);
+    inner.give_json_scratch(terminal, scratch);
+    out[before - 1] = (out.len() - before) as u32;
+    language.is_some()
 }

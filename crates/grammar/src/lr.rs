@@ -4,9 +4,10 @@
 //! ever put on a stack: an item counts the symbols that it has there. So the nodes of a
 //! stack have their parents at earlier places in the text, and stacks have no cycles.
 //!
-//! What is complete with one symbol held is passed by, too: behind a name stands at once what
-//! may come behind a term, a sum and an expression. So there is one node where a chain of
-//! reductions would leave one for each level of operators.
+//! Where every split counts, what is complete with one symbol held is passed by, too: behind a
+//! name stands at once what may come behind a term, a sum and an expression. So there is one
+//! node where a chain of reductions would leave one for each level of operators, at each byte
+//! of the name. Under greedy lexing a lexeme ends once: there more states cost more than that.
 
 use std::collections::{HashMap, HashSet};
 
@@ -157,7 +158,9 @@ pub(crate) fn build(
         })
         .collect();
     // Nonterminals that are reduced to at all, where more than one symbol is held.
-    let mut is_held = vec![false; cfg.rules.len()];
+    let passes_units = !cfg.is_greedy;
+    let least_held = u16::from(passes_units);
+    let mut is_held = vec![!passes_units; cfg.rules.len()];
     for production in &cfg.productions {
         is_held[production.left as usize] |= production.right.len() > 1;
     }
@@ -187,10 +190,8 @@ pub(crate) fn build(
         for item in kernel {
             let production = &cfg.productions[item.production as usize];
             let rest = &production.right[usize::from(item.dot)..];
-            if item.held != 1
-                || production.left == tables.whole
-                || !rest.iter().all(|&s| is_empty(s))
-            {
+            let is_unit = passes_units && item.held == 1 && production.left != tables.whole;
+            if !is_unit || !rest.iter().all(|&symbol| is_empty(symbol)) {
                 finishes.push(Finish {
                     rule: production.left,
                     held: item.held,
@@ -217,7 +218,7 @@ pub(crate) fn build(
             }
             if ends && production.left == tables.whole {
                 accepts = true;
-            } else if ends && item.held > 1 {
+            } else if ends && item.held > least_held {
                 reduces.push(Reduce {
                     rule: production.left,
                     held: item.held,
@@ -246,7 +247,10 @@ pub(crate) fn build(
             if symbol.split().is_err_and(|rule| !is_held[rule as usize]) {
                 continue;
             }
-            let next = units.behind(group, &steps);
+            let next = match passes_units {
+                true => units.behind(group, &steps),
+                false => group.iter().map(|step| step.1).collect(),
+            };
             work = work.saturating_add(next.len());
             let id = match ids.get(&next) {
                 Some(&id) => id,

@@ -315,13 +315,15 @@ impl ByteAutomaton for GrammarAutomaton {
         cursor: Cursor,
         scope: Scope,
         depth: usize,
-        _horizon: Horizon<'_>,
+        horizon: Horizon<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
         // States of parsers have numbers of this grammar alone.
-        let known =
-            scope == Scope::Index && scratch.caches().key(cursor.0, depth, &self.inner, out);
+        let known = scope == Scope::Index
+            && scratch
+                .caches()
+                .key(cursor.0, depth, horizon, &self.inner, out);
         known.then_some(KeyLanguage::OWN)
     }
 

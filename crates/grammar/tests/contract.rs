@@ -1,7 +1,11 @@
 //! What every byte automaton promises, for grammars of all kinds.
 
+use std::sync::Arc;
+
 use fsm_index::contract::{Effort, check};
-use fsm_index::{TokenId, Vocabulary, VocabularyBuilder};
+use fsm_index::{
+    Fill, Guide, Index, IndexConfig, MaskBuffer, TokenId, Vocabulary, VocabularyBuilder,
+};
 use grammar::{Config, Dialect, Grammar};
 
 /// All bytes, these texts, a special token, and an end.
@@ -127,6 +131,17 @@ fn automata_keep_their_promises() {
             "start: value \"1\"* | \"[\" start\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{},\"a\":{\"type\":\"integer\"}}}",
             &["{\"a", "[[{"],
         ),
+        // Names that were said, items that must differ, and values in values.
+        (
+            Dialect::Lark,
+            "start: \"x\" value \";\" start?\nvalue: %json {\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"enum\":[1,11,2]},\"uniqueItems\":true,\"maxItems\":3},\"b\":{\"$ref\":\"#\"}},\"additionalProperties\":{\"type\":\"string\",\"maxLength\":4}}",
+            &[
+                "x{\"a\": [1,",
+                "x{\"b\": {\"b\": {\"",
+                "x{\"c\": \"1\", \"",
+                "x{};x{\"b\": {}",
+            ],
+        ),
         (
             Dialect::Ebnf,
             "root ::= TagDispatch((\"<t>\", t))\nt ::= [0-9]+ \"</t>\"",
@@ -157,4 +172,31 @@ fn automata_keep_their_promises() {
             panic!("{dialect} {text}: {difference}");
         }
     }
+}
+
+#[test]
+fn places_in_json_are_remembered() {
+    let text = "start: (value \";\")*\nvalue: %json {\"type\":\"object\",\"properties\":{\"ab\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}},\"required\":[\"ab\"],\"additionalProperties\":false}";
+    let automaton = Grammar::compile(text, Dialect::Lark, &Config::default()).unwrap();
+    let vocabulary = vocabulary();
+    let config = IndexConfig {
+        fill: Fill::Lazy,
+        ..IndexConfig::default()
+    };
+    let index = Arc::new(Index::lazy(automaton, &vocabulary, &config).unwrap());
+    let lead = || {
+        let mut guide = Guide::new(Arc::clone(&index));
+        for byte in "{\"ab\": [1, 23]};".bytes() {
+            guide
+                .write_mask(&mut MaskBuffer::new(vocabulary.width()))
+                .unwrap();
+            guide.advance(TokenId::new(u32::from(byte))).unwrap();
+        }
+        index.stats().rows_computed
+    };
+    let first = lead();
+    assert!(first > 8, "{first}");
+    // Inside of a name what was said so far counts, which keys do not tell.
+    let second = lead() - first;
+    assert!(second <= 3, "{second}");
 }
