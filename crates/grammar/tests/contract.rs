@@ -184,7 +184,7 @@ fn places_in_json_are_remembered() {
         ..IndexConfig::default()
     };
     let index = Arc::new(Index::lazy(automaton, &vocabulary, &config).unwrap());
-    let mut lead = || {
+    let lead = || {
         let mut guide = Guide::new(Arc::clone(&index));
         for byte in "{\"ab\": [1, 23]};".bytes() {
             guide
