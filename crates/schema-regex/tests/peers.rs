@@ -297,6 +297,12 @@ fn keywords_are_not_dropped() {
         &["{\"a\": 2}", "{\"b\": 1}", "{\"a\": 1, \"b\": 1}"],
         &["{}", "{\"a\": 1}"],
     );
+    // The order of a listed object is its own, whatever stands beside it.
+    check(
+        json!({"enum": [{"b": 2, "a": 1}], "not": {"properties": {"a": {"const": 2}, "b": {"const": 2}}}}),
+        &["{\"b\": 2, \"a\": 1}"],
+        &["{\"b\": 2, \"a\": 1, \"c\": 3}", "{\"b\": 2}"],
+    );
     check(
         json!({"type": "array", "not": {"enum": [[1, 2], []]}}),
         &["[1]", "[2, 1]", "[1, 2, 3]", "[1, 3]"],
