@@ -284,6 +284,15 @@ fn keywords_are_not_dropped() {
         &["{}", "{\"b\": \"x\"}", "{\"a\": \"x\"}"],
     );
     check(
+        json!({"type": "object", "not": {"properties": {"a": true}, "additionalProperties": {"type": "string"}}}),
+        &[
+            "{\"a\": 1, \"b\": 2}",
+            "{\"b\": 2, \"a\": 1}",
+            "{\"a\": 1, \"c\": \"x\", \"b\": 2}",
+        ],
+        &["{}", "{\"a\": 1}", "{\"a\": 1, \"b\": \"x\"}"],
+    );
+    check(
         json!({"type": "object", "additionalProperties": {"type": "integer"}, "not": {"patternProperties": {"^x": {"minimum": 3}}}}),
         &[
             "{\"x\": 1}",

@@ -65,7 +65,8 @@ fn further_witness(
     witness: &Witness,
 ) -> Result<Option<String>, Error> {
     let few = rest.max == Some(rest.required.len() as u64);
-    let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+    let texts = |names: &BTreeSet<Name>| names.iter().map(|name| name.to_string()).collect();
+    let names: Vec<String> = texts(names);
     let is_failing = matches!(witness.scope, Scope::Failing(_));
     let found = match (few, is_failing) {
         (true, _) => None,
@@ -90,7 +91,9 @@ fn further_witness(
         let error = printer.normaliser.not_negated(at, what);
         return Err(printer.normaliser.blamed(conj, error));
     }
-    let last = match further(printer, rest, &names, None)? {
+    // Before it may stand all that the rest does not declare, also what is no witness.
+    let declared: Vec<String> = texts(&mentioned(printer, rest));
+    let last = match further(printer, rest, &declared, None)? {
         Some(any) => format!("(?:{any}{})*{found}", printer.space.comma),
         None => found.to_string(),
     };
