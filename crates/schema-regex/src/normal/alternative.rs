@@ -149,11 +149,31 @@ pub(crate) enum MemberRule {
     Unevaluated(Vec<Source>, Signed),
 }
 
+impl MemberRule {
+    /// The atom that it consists of, if it is one of a location's own.
+    pub(crate) fn members(&self) -> Option<MembersAt> {
+        match self {
+            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
+            MemberRule::Name(..) | MemberRule::Unevaluated(..) => None,
+        }
+    }
+}
+
 /// What evaluates members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     Members(NodeId, u16),
     All,
+}
+
+impl Source {
+    /// The atom that evaluates them, if not all are evaluated.
+    pub(crate) fn members(&self) -> Option<MembersAt> {
+        match self {
+            Source::Members(node, atom) => Some((*node, *atom)),
+            Source::All => None,
+        }
+    }
 }
 
 /// Some member with a name in `scope` has a value like this.

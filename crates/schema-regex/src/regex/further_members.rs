@@ -12,8 +12,6 @@ use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Source, Witnes
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::demands::Asked;
 use crate::regex::object::members_atoms;
-use crate::regex::spell;
-use crate::regex::spell::Place;
 use crate::regex::string;
 use crate::regex::string::Language;
 use crate::regex::{Printer, alternation};
@@ -79,10 +77,7 @@ fn patterns_of(
         Some(Scope::Pattern(id)) => patterns.push(*id),
         Some(Scope::Additional(node, atom)) => atoms.push((*node, *atom)),
         Some(Scope::Unevaluated(sources)) => {
-            atoms.extend(sources.iter().filter_map(|source| match source {
-                Source::Members(node, atom) => Some((*node, *atom)),
-                Source::All => None,
-            }));
+            atoms.extend(sources.iter().filter_map(Source::members));
         }
         Some(Scope::Failing(_)) | None => {}
     }
@@ -125,14 +120,9 @@ fn named(printer: &mut Printer<'_>, re: &Re, conj: ConjId) -> Result<Option<Rc<s
     let Some(value) = printer.value(conj)? else {
         return Ok(None);
     };
-    let name = quoted(printer, re);
+    let name = printer.string_of(re);
     let colon = &printer.space.colon;
     printer.checked(format!("{name}{colon}{value}")).map(Some)
-}
-
-fn quoted(printer: &Printer<'_>, re: &Re) -> String {
-    let name = spell::print(re, Place::InString(printer.options.escapes));
-    format!("\"{name}\"")
 }
 
 /// Names in classes: by which patterns they match.
@@ -220,7 +210,7 @@ fn by_classes(
             if re == Re::Never {
                 continue;
             }
-            quoted(printer, &re)
+            printer.string_of(&re)
         };
         ways.push(format!("{name}{}{value}", printer.space.colon));
     }

@@ -21,6 +21,7 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, Body, ROOT, Schema};
+use crate::language::re::Re;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
@@ -442,6 +443,12 @@ impl Printer<'_> {
         self.work(spell::cost(text))?;
         let content = spell::string_content(text, self.options.escapes);
         Ok(format!("\"{content}\""))
+    }
+
+    /// The JSON strings whose values an expression matches, quotes included.
+    pub(crate) fn string_of(&self, re: &Re) -> String {
+        let content = spell::print(re, spell::Place::InString(self.options.escapes));
+        format!("\"{content}\"")
     }
 
     /// Charges units of work where the printer is.

@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorKind};
 use crate::options::Escapes;
 use crate::regex::Printer;
 use crate::regex::spell;
-use crate::regex::spell::Place;
 use crate::regex::string::Language;
 
 #[derive(Default)]
@@ -130,10 +129,7 @@ impl Printer<'_> {
         } else {
             let limit = Limit::new(self.options.max_automaton_states, &self.normaliser.budget);
             match Language::NotIn(key.clone()).into_re(limit) {
-                Some(re) => format!(
-                    "\"{}\"",
-                    spell::print(&re, Place::InString(self.options.escapes))
-                ),
+                Some(re) => self.string_of(&re),
                 None => {
                     return Err(Error::new(
                         ErrorKind::Refused,

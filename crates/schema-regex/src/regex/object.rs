@@ -107,16 +107,12 @@ pub(super) fn members_atoms(objects: &ObjectShape) -> Vec<MembersAt> {
         }
     };
     for rule in &objects.rules {
-        match rule {
-            MemberRule::Members { node, atom, .. } => push((*node, *atom)),
-            MemberRule::Name(..) => {}
-            MemberRule::Unevaluated(sources, _) => {
-                for source in sources {
-                    if let Source::Members(node, atom) = source {
-                        push((*node, *atom));
-                    }
-                }
-            }
+        rule.members().into_iter().for_each(&mut push);
+        if let MemberRule::Unevaluated(sources, _) = rule {
+            sources
+                .iter()
+                .filter_map(Source::members)
+                .for_each(&mut push);
         }
     }
     out
@@ -155,10 +151,7 @@ fn declared(
     let own_in_order: Vec<MembersAt> = objects
         .rules
         .iter()
-        .filter_map(|rule| match rule {
-            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-            _ => None,
-        })
+        .filter_map(MemberRule::members)
         .collect();
     let own: HashSet<MembersAt> = own_in_order.iter().copied().collect();
     let names = |at: &MembersAt| printer.normaliser.members(at.0, at.1).names.order();

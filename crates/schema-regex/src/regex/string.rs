@@ -9,7 +9,6 @@ use crate::normal::alternative::{At, StringShape};
 use crate::regex::Printer;
 use crate::regex::bounded_lengths as lengths;
 use crate::regex::spell;
-use crate::regex::spell::Place;
 
 /// The decoded values of some strings.
 pub(crate) enum Language {
@@ -51,10 +50,7 @@ pub(crate) fn print(
     };
     match language {
         Language::Re(Re::Never) => Ok(None),
-        Language::Re(re) => Ok(Some(format!(
-            "\"{}\"",
-            spell::print(&re, Place::InString(printer.options.escapes))
-        ))),
+        Language::Re(re) => Ok(Some(printer.string_of(&re))),
         Language::NotIn(names) => printer
             .name_not_in(&names)
             .map(|text| Some(text.to_string())),

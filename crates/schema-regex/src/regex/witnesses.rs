@@ -125,11 +125,8 @@ fn names_of_scope(printer: &Printer<'_>, scope: &Scope) -> Vec<Name> {
     match scope {
         Scope::Additional(node, atom) => names(*node, *atom).collect(),
         Scope::Unevaluated(sources) => {
-            let sources = sources.iter().filter_map(|source| match source {
-                Source::Members(node, atom) => Some(names(*node, *atom)),
-                Source::All => None,
-            });
-            sources.flatten().collect()
+            let atoms = sources.iter().filter_map(Source::members);
+            atoms.flat_map(|(node, atom)| names(node, atom)).collect()
         }
         Scope::Pattern(_) | Scope::Failing(_) => Vec::new(),
     }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::automaton::compile::member_rules::Rules;
 use crate::ir::{Name, NodeId};
 use crate::normal::alternative::MembersAt;
-use crate::normal::alternative::{MemberRule, ObjectShape, Scope};
+use crate::normal::alternative::{ObjectShape, Scope};
 use crate::normal::normaliser::Normaliser;
 
 /// Names in the order of their bytes, and the numbers they were given.
@@ -98,10 +98,7 @@ impl Normaliser {
         names: &Declared,
     ) -> AllProperties {
         let mut all = AllProperties::default();
-        let of_rules = rules.list().iter().filter_map(|rule| match rule {
-            MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-            _ => None,
-        });
+        let of_rules = rules.list().iter().filter_map(|rule| rule.members());
         let of_witnesses = shapes.iter().flat_map(|(_, o)| &o.some);
         let of_witnesses = of_witnesses.filter_map(|witness| match &witness.scope {
             Scope::Additional(node, atom) => Some((*node, *atom)),

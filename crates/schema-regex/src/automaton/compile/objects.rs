@@ -584,10 +584,7 @@ fn ranks(
             next += 1;
         }
     };
-    let members = |r: &MemberRule| match r {
-        MemberRule::Members { node, atom, .. } => Some((*node, *atom)),
-        _ => None,
-    };
+    let members = MemberRule::members;
     let many: Option<FxHashSet<MembersAt>> =
         (o.rules.len() > FEW_RULES).then(|| o.rules.iter().filter_map(members).collect());
     let is_member = |at: &MembersAt| match &many {

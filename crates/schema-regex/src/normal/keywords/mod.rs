@@ -11,6 +11,7 @@ pub(crate) mod values;
 use crate::error::Error;
 use crate::ir::{AtomKind, Body, NodeId};
 use crate::normal::alternative::{At, Kind};
+use crate::normal::keywords::numbers::End;
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Flow, Partial, flow, node_term};
 use crate::normal::search::plain::concerns;
@@ -56,12 +57,20 @@ impl Normaliser {
                 self.work(node, 16 * listed.len())?;
                 self.none_of_values(p, at, excluded)
             }
-            AtomKind::Minimum { value, exclusive } => {
-                Ok(numbers::minimum(p, at, positive, value, *exclusive))
-            }
-            AtomKind::Maximum { value, exclusive } => {
-                Ok(numbers::maximum(p, at, positive, value, *exclusive))
-            }
+            AtomKind::Minimum { value, exclusive } => Ok(numbers::bound(
+                p,
+                at,
+                (End::Low, positive),
+                value,
+                *exclusive,
+            )),
+            AtomKind::Maximum { value, exclusive } => Ok(numbers::bound(
+                p,
+                at,
+                (End::High, positive),
+                value,
+                *exclusive,
+            )),
             AtomKind::MultipleOf(divisor) => Ok(numbers::multiple_of(p, at, positive, divisor)),
             AtomKind::MinLength(n) => Ok(strings::min_length(p, at, positive, *n)),
             AtomKind::MaxLength(n) => Ok(self.max_length(p, at, positive, *n)),

@@ -5,29 +5,19 @@ use crate::language::number_expressions::Bound;
 use crate::normal::alternative::{At, NumberShape, Shape};
 use crate::normal::search::partial::{Flow, Partial, flow};
 
-/// At least the value; the complement is below it.
-pub(super) fn minimum(
-    p: &mut Partial,
-    at: At,
-    positive: bool,
-    value: &Decimal,
-    exclusive: bool,
-) -> Flow {
-    let bound = Bound {
-        value: value.clone(),
-        exclusive: exclusive == positive,
-    };
-    bounded(p, at, |n| match positive {
-        true => raise(n, bound),
-        false => lower(n, bound),
-    })
+/// Which end of a range a keyword bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Low,
+    High,
 }
 
-/// At most the value; the complement is above it.
-pub(super) fn maximum(
+/// At least the value, or at most; the complement of the one is the other, without the value
+/// itself where that was in.
+pub(super) fn bound(
     p: &mut Partial,
     at: At,
-    positive: bool,
+    (end, positive): (End, bool),
     value: &Decimal,
     exclusive: bool,
 ) -> Flow {
@@ -35,10 +25,20 @@ pub(super) fn maximum(
         value: value.clone(),
         exclusive: exclusive == positive,
     };
-    bounded(p, at, |n| match positive {
-        true => lower(n, bound),
-        false => raise(n, bound),
-    })
+    let Shape::Number(n) = &mut p.shape else {
+        return Flow::Dead;
+    };
+    n.at = Some(at);
+    match (end == End::Low) == positive {
+        true => raise(n, bound),
+        false => lower(n, bound),
+    }
+    match (&n.low, &n.high) {
+        (Some(l), Some(h)) => {
+            flow(l.value < h.value || (l.value == h.value && !l.exclusive && !h.exclusive))
+        }
+        _ => Flow::On,
+    }
 }
 
 /// A multiple of the divisor, or none.
@@ -49,21 +49,6 @@ pub(super) fn multiple_of(p: &mut Partial, at: At, positive: bool, divisor: &Dec
         n.at = Some(at);
     }
     Flow::On
-}
-
-/// Changes a bound; dead where nothing is left between both.
-fn bounded(p: &mut Partial, at: At, change: impl FnOnce(&mut NumberShape)) -> Flow {
-    let Shape::Number(n) = &mut p.shape else {
-        return Flow::Dead;
-    };
-    n.at = Some(at);
-    change(n);
-    match (&n.low, &n.high) {
-        (Some(l), Some(h)) => {
-            flow(l.value < h.value || (l.value == h.value && !l.exclusive && !h.exclusive))
-        }
-        _ => Flow::On,
-    }
 }
 
 /// The greater one of two lower bounds.
