@@ -57,14 +57,11 @@ fn grammar() -> impl Strategy<Value = String> {
 /// All texts of up to so many letters.
 fn texts(most: usize) -> Vec<String> {
     let mut all = vec![String::new()];
-    let mut from = 0;
+    let mut longest = all.clone();
     for _ in 0..most {
-        for at in from..all.len() {
-            from = at + 1;
-            for letter in ["a", "b", "c", " "] {
-                all.push(format!("{}{letter}", all[at]));
-            }
-        }
+        let longer = |text: &String| ["a", "b", "c", " "].map(|letter| format!("{text}{letter}"));
+        longest = longest.iter().flat_map(longer).collect();
+        all.extend_from_slice(&longest);
     }
     all
 }
