@@ -42,6 +42,7 @@ impl SchemaAutomaton {
             room: DEPTH,
         };
         let mut seen: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut has_many = false;
         // Asked last, since that takes a look at the whole automaton.
         let mut patterns = Vec::new();
         let mut todo = vec![(node, goal, 0)];
@@ -101,8 +102,10 @@ impl SchemaAutomaton {
                         let member = &class.member;
                         let mut options = member.of(t).iter();
                         let offers = options.any(|c| live.fits(member, c.goal));
-                        if offers && class.count.is_none() && m.keys.is_none() {
-                            return Plainly::Endless;
+                        match class.count {
+                            None if offers => return Plainly::Endless,
+                            Some(names) => has_many |= offers && names > MAX_VALUES as u64,
+                            None => {}
                         }
                     }
                     for member in &m.declared {
@@ -118,7 +121,7 @@ impl SchemaAutomaton {
         {
             return Plainly::Endless;
         }
-        let has_many = patterns.iter().any(|(dfa, bounds)| {
+        has_many |= patterns.iter().any(|(dfa, bounds)| {
             let (min, max) = bounds.unwrap_or((0, None));
             dfa.has_more_than(MAX_VALUES as u64, min, max)
         });
@@ -245,6 +248,18 @@ mod tests {
             ),
             (
                 json!({"type": "object", "additionalProperties": false, "properties": {"a": few, "b": {"type": "string"}}}),
+                true,
+            ),
+            (
+                json!({"type": "object", "additionalProperties": false, "patternProperties": {"^a": few}}),
+                true,
+            ),
+            (
+                json!({"type": "object", "additionalProperties": false, "patternProperties": {"^a$": few}}),
+                false,
+            ),
+            (
+                json!({"type": "object", "additionalProperties": false, "patternProperties": {"^[a-z]{3}$": few}}),
                 true,
             ),
             // The member can never be there.

@@ -290,9 +290,12 @@ impl Words<'_> {
             state,
             length,
             text: String::new(),
+            last: None,
         };
         let mut heap = BinaryHeap::from([start]);
+        let mut begun = 0;
         while let Some(way) = heap.pop() {
+            heap.extend(way.beside());
             let is_begun = first.is_some() && way.text.is_empty();
             let is_end = !is_begun && (self.ends)(way.state, way.length);
             if is_end && see(&way.text) == Enough::Yes {
@@ -300,13 +303,16 @@ impl Words<'_> {
             }
             let ranges = if is_begun { first } else { None };
             self.go_on(&way, ranges, most, &mut heap);
-            if heap.len() > MAX_OPEN {
+            begun += 1;
+            if begun > MAX_BEGUN {
                 return Enough::Yes;
             }
         }
         Enough::No
     }
 
+    /// Adds the ways that a character more leads to. Each stands for all characters of its
+    /// range: those that follow come when the first was taken.
     fn go_on(
         &self,
         way: &Way,
@@ -315,34 +321,34 @@ impl Words<'_> {
         heap: &mut BinaryHeap<Way>,
     ) {
         let length = way.length.saturating_add(1);
+        let min = usize::try_from(self.min).unwrap_or(usize::MAX);
         for (to, lo, hi) in self.dfa.arrows(way.state) {
             if !(self.live)(to, length) {
                 continue;
             }
-            let within = |(from, to): (u32, u32)| (from.max(lo), to.min(hi));
-            let met: Vec<(u32, u32)> = match ranges {
-                None => vec![(lo, hi)],
-                Some(ranges) => {
-                    let met = ranges.iter().copied().map(within);
-                    met.filter(|(lo, hi)| lo <= hi).collect()
-                }
-            };
             let far = self.dfa.far(to) as usize;
-            let min = usize::try_from(self.min).unwrap_or(usize::MAX);
-            for c in chars_of(&met).take(most) {
+            let least = (length as usize).saturating_add(far).max(min);
+            for (from, until) in ranges.unwrap_or(&[(0, u32::MAX)]) {
+                let (lo, hi) = (lo.max(*from), hi.min(*until));
+                let Some(c) = (lo..=hi).find_map(char::from_u32) else {
+                    continue;
+                };
                 let mut text = String::with_capacity(way.text.len() + c.len_utf8());
                 text.push_str(&way.text);
                 text.push(c);
+                let most = u32::try_from(most).unwrap_or(u32::MAX);
                 heap.push(Way {
-                    least: (length as usize).saturating_add(far).max(min),
+                    least,
                     state: to,
                     length,
                     text,
+                    last: Some(hi.min(lo.saturating_add(most))),
                 });
             }
         }
     }
 }
+
 /// Whether more is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Enough {
@@ -368,8 +374,8 @@ const MAX_ALTERNATIVES: usize = 4_096;
 /// The longest text of which nothing but the length is asked.
 const MAX_FILLED: usize = 1 << 20;
 
-/// The most beginnings that are kept at a time.
-const MAX_OPEN: usize = 1_000_000;
+/// The most beginnings of texts that are gone on from.
+const MAX_BEGUN: usize = 1_000_000;
 
 fn chars_of(ranges: &[(u32, u32)]) -> impl Iterator<Item = char> {
     let all = ranges.iter().flat_map(|(lo, hi)| *lo..=*hi);
@@ -388,6 +394,20 @@ struct Way {
     state: u32,
     length: u32,
     text: String,
+    /// The last character that the text may have in place of the one at its end.
+    last: Option<u32>,
+}
+
+impl Way {
+    /// The same with the character that follows the one at the end of the text.
+    fn beside(&self) -> Option<Way> {
+        let c = self.text.chars().next_back()?;
+        let next = (u32::from(c) + 1..=self.last?).find_map(char::from_u32)?;
+        let mut text = String::with_capacity(self.text.len() + 1);
+        text.push_str(&self.text[..self.text.len() - c.len_utf8()]);
+        text.push(next);
+        Some(Way { text, ..*self })
+    }
 }
 
 impl Ord for Way {
