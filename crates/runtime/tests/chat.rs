@@ -1,9 +1,9 @@
-//! Chats: which template is taken, where templates are kept, chats as tokens.
+//! Chats: which template is taken, chats as tokens.
 
 #![cfg(feature = "embedded")]
 
-use serde_json::{Map, Value, json};
-use tokenmold::chat::{Chat, ChatTemplate, ChatTemplates, Ending, PaddingSide};
+use serde_json::{Value, json};
+use tokenmold::chat::{Chat, ChatTemplates, Ending, PaddingSide};
 use tokenmold::tokenizer::Surround;
 use tokenmold::{ErrorKind, embedded};
 
@@ -145,117 +145,6 @@ fn a_batch_is_padded_on_either_side() {
             .unwrap_err()
             .to_string()
             .starts_with("chat 1 of the batch: ")
-    );
-}
-
-#[test]
-fn templates_are_kept_with_a_model() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("tokenizer_config.json");
-    std::fs::write(
-        &config,
-        r#"{"model_max_length": 5, "bos_token": {"content": "<s>"}, "eos_token": null,
-            "extra_special_tokens": {"image_token": "<img>"}, "chat_template": "old"}"#,
-    )
-    .unwrap();
-    let messages = [user("x")];
-    let tools = [json!({"name": "f"})];
-    let chat = Chat::new(&messages);
-    let mut templates = ChatTemplates::from_directory(folder.path()).unwrap();
-    assert_eq!(templates.apply(&chat).unwrap().text, "old");
-    assert_eq!(templates.names(), Vec::<&str>::new());
-
-    templates.set(
-        None,
-        "{{ bos_token }}{{ image_token }}{{ eos_token is defined }}",
-    );
-    templates.set(Some("tool_use"), "{{ tools | length }}\n\n");
-    assert_eq!(templates.names(), ["default", "tool_use"]);
-    templates.save(folder.path()).unwrap();
-    let left: Value = serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
-    assert_eq!(left.get("chat_template"), None);
-    assert_eq!(left["model_max_length"], 5);
-    let additional = folder.path().join("additional_chat_templates");
-    assert!(folder.path().join("chat_template.jinja").is_file());
-    assert!(additional.join("tool_use.jinja").is_file());
-
-    let read = ChatTemplates::from_directory(folder.path()).unwrap();
-    assert_eq!(read.apply(&chat).unwrap().text, "<s><img>False");
-    let with_tools = chat.clone().with_tools(&tools);
-    assert_eq!(read.apply(&with_tools).unwrap().text, "1\n");
-    let named = chat.clone().with_template("tool_use").with_tools(&[]);
-    assert_eq!(read.apply(&named).unwrap().text, "0\n");
-
-    // A template that is gone leaves no file behind.
-    ChatTemplates::from_source("only")
-        .save(folder.path())
-        .unwrap();
-    assert!(!additional.join("tool_use.jinja").exists());
-    let read = ChatTemplates::from_directory(folder.path()).unwrap();
-    assert_eq!(read.apply(&chat).unwrap().text, "only");
-
-    let odd = ChatTemplates::from_named([("../evil", "x")]);
-    assert_eq!(
-        odd.save(folder.path()).unwrap_err().kind(),
-        ErrorKind::Config
-    );
-    let malformed = ChatTemplates::from_json(&json!(5));
-    assert_eq!(malformed.unwrap_err().kind(), ErrorKind::Config);
-}
-
-#[test]
-fn errors_name_the_line() {
-    let messages = [user("x")];
-    let chat = Chat::new(&messages);
-    let message = |source: &str| {
-        let template = ChatTemplate::new(source);
-        let error = template.and_then(|t| t.render(&chat)).unwrap_err();
-        format!("{:?} {:?}: {error}", error.kind(), error.line())
-    };
-    insta::assert_snapshot!(
-        [
-            "a\n{% if x %}",
-            "a\n\n{{ 'b }}",
-            "{% for x in y %}\n{% endif %}",
-            "a\n{{ x | nope }}",
-            "{# a\ncomment #}\n{{ messages[0].tool_calls[0].name }}",
-            "{%- for m in messages -%}\n\n  {{- m.content + 1 -}}\n{%- endfor -%}",
-            "{% macro a(x) %}\n{{ x.y.z }}\n{% endmacro %}\n\n{{ a(1) }}",
-            "\n{{ raise_exception('Roles must alternate') }}",
-            "{{ messages.append(1) }}",
-            "{{ 'x' * 99999999999 }}",
-            "{% set x = [\n1,\n2] %}\n{{ x.y.z }}",
-            "{{ undefined_function(1) }}",
-        ]
-        .map(message)
-        .join("\n")
-    );
-}
-
-#[test]
-fn a_chat_may_bring_variables_and_its_template() {
-    let messages = [
-        user("x"),
-        json!({"role": "assistant", "content": null, "reasoning": "r"}),
-    ];
-    let mut special = Map::new();
-    special.insert("bos_token".into(), "<s>".into());
-    let templates = ChatTemplates::none().with_special_tokens(special);
-    let error = templates.apply(&Chat::new(&messages)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Chat);
-    let chat = Chat::new(&messages)
-        .with_template("{# reasoning #}{{ bos_token }}{{ flag }}{{ messages[1] | tojson }}")
-        .with_variable("flag", true);
-    assert_eq!(
-        templates.apply(&chat).unwrap().text,
-        r#"<s>True{"thinking": "r", "role": "assistant", "reasoning": "r", "reasoning_content": "r"}"#
-    );
-    let chat = chat
-        .with_variable("bos_token", "!")
-        .with_ending(Ending::Continue("reasoning"));
-    assert_eq!(
-        templates.apply(&chat).unwrap().text,
-        r#"!True{"thinking": "rCONTINUE_FINAL_MESSAGE_TAG ", "role": "assistant", "reasoning": "rCONTINUE_FINAL_MESSAGE_TAG ", "reasoning_content": "r"#
     );
 }
 
