@@ -84,12 +84,15 @@ impl SchemaAutomaton {
                     if !live.array(m, t, 0, 0) {
                         continue;
                     }
-                    let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
-                    let before = todo.len();
-                    todo.extend(options.map(|c| (first.node, c.goal, depth + 1)));
-                    if todo.len() > before && m.members.len() == 1 && thread.max.is_none() {
+                    let offers = |member: &Member| {
+                        let mut options = member.of(t).iter();
+                        options.any(|c| live.fits(member, c.goal))
+                    };
+                    if thread.max.is_none() && m.members.iter().all(offers) {
                         return Plainly::Endless;
                     }
+                    let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
+                    todo.extend(options.map(|c| (first.node, c.goal, depth + 1)));
                 }
             }
             if let Some(m) = &node.object {
@@ -269,6 +272,14 @@ mod tests {
             ),
             (json!({"type": "array", "items": few}), true),
             (json!({"type": "array", "items": few, "maxItems": 2}), false),
+            (
+                json!({"type": "array", "prefixItems": [few, few], "items": few}),
+                true,
+            ),
+            (
+                json!({"type": "array", "prefixItems": [few], "items": false}),
+                false,
+            ),
             (
                 json!({"type": "array", "items": few, "uniqueItems": true}),
                 false,

@@ -10,7 +10,7 @@ use crate::automaton::machine::enough_values::{Catalog, most_items};
 use crate::automaton::machine::node::{ArrayMachine, Node};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::scratch::{Config, NO_TEXT, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Scratch, Top};
 use crate::automaton::run::ways_on::Tried;
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
@@ -25,6 +25,8 @@ const MAX_PIECES: usize = 100_000;
 pub(crate) struct Listing {
     /// Sorted, by canonical spelling.
     pub(crate) values: Vec<Arc<str>>,
+    /// At least how many there are.
+    least: u64,
     pub(crate) is_complete: bool,
 }
 
@@ -113,7 +115,7 @@ impl SchemaAutomaton {
                     continue;
                 }
                 let listing = self.values(member.node, goal, &mut x);
-                counts.push(many.max(listing.values.len() as u64));
+                counts.push(many.max(listing.least));
                 lists.push(listing.is_complete.then_some(listing.values));
             }
             listed.push(lists);
@@ -196,6 +198,41 @@ impl SchemaAutomaton {
         (is_exact && amount < u64::MAX).then_some(amount)
     }
 
+    /// Whether what comes next is one of numbers without end, or of further names without
+    /// end: each of these is in some value, and no value has them all.
+    fn begins_endless(&self, config: &Config, x: &mut Scratch) -> bool {
+        let stack = config.stack;
+        let value = match config.top {
+            Top::Value { node, set, .. } => Some((node, set)),
+            Top::Gap { gap, .. } if gap == Gap::ArrayStart => {
+                let start = x.frame(stack).frame.start;
+                match self.item(stack, start, NO_SPACE, x) {
+                    Some((Top::Value { node, set, .. }, _)) => Some((node, set)),
+                    _ => None,
+                }
+            }
+            Top::Gap { gap, .. } if gap.is_before_a_name() => {
+                let usable = self.usable(stack, x).classes;
+                let frame = x.frame(stack).frame;
+                let Some(m) = &self.node(frame.node).object else {
+                    return false;
+                };
+                let mut classes = (0..).zip(&m.classes);
+                return classes.any(|(c, class)| usable & (1 << c) != 0 && class.count.is_none());
+            }
+            _ => None,
+        };
+        let Some((node, set)) = value else {
+            return false;
+        };
+        let Some(m) = &self.node(node).number else {
+            return false;
+        };
+        let wanted = x.lists.get(set);
+        let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
+        leaves.any(|(_, dfa)| m.dfas[*dfa as usize].amount(0, "").is_none())
+    }
+
     /// The values of one goal of a node, where they are few.
     pub(crate) fn values(&self, node: u32, goal: u32, x: &mut Scratch) -> Listing {
         let set = x.add_list(&[goal]);
@@ -212,6 +249,7 @@ impl SchemaAutomaton {
         let mut todo = vec![Tried::new(first)];
         let mut pieces = 0;
         x.searching = true;
+        let mut least = 0;
         let mut is_complete = true;
         while let Some(at) = todo.pop() {
             if !at.text.is_empty() && self.ends_at(at.config, x) {
@@ -225,8 +263,12 @@ impl SchemaAutomaton {
                 }
                 continue;
             }
+            if self.begins_endless(&at.config, x) {
+                (least, is_complete) = (u64::MAX, false);
+                break;
+            }
             if self.is_endless(&at.config, x) {
-                is_complete = false;
+                (least, is_complete) = (MAX_VALUES as u64 + 1, false);
                 break;
             }
             let ways = self.ways(&at, MAX_VALUES + 1, x);
@@ -239,6 +281,7 @@ impl SchemaAutomaton {
         }
         x.searching = false;
         Listing {
+            least: least.max(values.len() as u64),
             values,
             is_complete,
         }

@@ -292,6 +292,16 @@ pub(crate) enum Gap {
     AfterItem,
 }
 
+impl Gap {
+    /// Whether a name may come next, a comma between aside.
+    pub(crate) fn is_before_a_name(self) -> bool {
+        match self {
+            Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther | Gap::AfterMember => true,
+            Gap::Colon | Gap::ArrayStart | Gap::AfterItem => false,
+        }
+    }
+}
+
 /// The inside of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Str {
