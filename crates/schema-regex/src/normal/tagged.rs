@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::ir::{AtomKind, Body, Members, Name, NodeId};
 use crate::normal::alternative::Kind;
 use crate::normal::normaliser::Normaliser;
 use crate::validate;
@@ -32,7 +32,7 @@ impl Normaliser {
         }
         let answer = self.truth_of(a, kind) == Some(false)
             || self.truth_of(b, kind) == Some(false)
-            || (kind == Kind::Object && self.tagged_apart(a, b)?);
+            || (kind == Kind::Object && (self.closed_apart(a, b)? || self.tagged_apart(a, b)?));
         self.excluding.insert(key, answer);
         Ok(answer)
     }
@@ -65,6 +65,32 @@ impl Normaliser {
                     })
                 })
         })
+    }
+
+    /// Whether one of two objects needs a member that the other forbids.
+    fn closed_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+        let (needs_a, needs_b) = (self.needs(a), self.needs(b));
+        self.work(a, STEP + NAME * (needs_a.len() + needs_b.len()))?;
+        Ok(self.forbids_one(b, &needs_a) || self.forbids_one(a, &needs_b))
+    }
+
+    /// Whether a location plainly has no value with a member of one of the names.
+    fn forbids_one(&self, node: NodeId, names: &[Name]) -> bool {
+        let is_never = |value: NodeId| matches!(self.schema.node(value).body, Body::Never);
+        let forbids = |members: &Members, name: &Name| match members.names.get(name) {
+            Some(value) => is_never(value),
+            None => members.patterns.is_empty() && is_never(members.additional),
+        };
+        !names.is_empty()
+            && self.certain(node).into_iter().any(|n| {
+                let Body::Atoms(atoms) = &self.schema.node(n).body else {
+                    return false;
+                };
+                atoms.iter().any(|atom| match &atom.kind {
+                    AtomKind::Members(members) => names.iter().any(|name| forbids(members, name)),
+                    _ => false,
+                })
+            })
     }
 
     /// Whether two objects have a member, required in one of them, of which
