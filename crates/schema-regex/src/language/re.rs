@@ -33,6 +33,9 @@ pub(crate) enum Re {
     Repeat(Box<Re>, u32, Option<u32>),
 }
 
+/// The most repetitions of a part of which texts are listed.
+const MAX_LISTED_REPEAT: usize = 16;
+
 impl Re {
     pub(crate) fn any_char() -> Re {
         Re::Class(all_chars())
@@ -53,6 +56,49 @@ impl Re {
 
     pub(crate) fn chars(ranges: &[(char, char)]) -> Re {
         Re::Class(char_set(ranges))
+    }
+
+    /// The texts of the language, where there are at most so many; one may come twice.
+    pub(crate) fn texts(&self, most: usize) -> Option<Vec<String>> {
+        let behind = |texts: Vec<String>, part: &Re| {
+            let more = part.texts(most)?;
+            let longer = texts
+                .iter()
+                .flat_map(|t| more.iter().map(move |m| format!("{t}{m}")));
+            (texts.len() * more.len() <= most).then(|| longer.collect::<Vec<String>>())
+        };
+        let nothing = || vec![String::new()];
+        match self {
+            Re::Never => Some(Vec::new()),
+            Re::Empty => Some(nothing()),
+            Re::Class(set) => {
+                let all = set.iter().flat_map(|range| range.start()..=range.end());
+                let all: Vec<String> = all.take(most + 1).map(String::from).collect();
+                (all.len() <= most).then_some(all)
+            }
+            Re::Concat(parts) => parts.iter().try_fold(nothing(), behind),
+            Re::Alt(parts) => parts.iter().try_fold(Vec::new(), |mut texts, part| {
+                texts.extend(part.texts(most)?);
+                (texts.len() <= most).then_some(texts)
+            }),
+            Re::Repeat(part, min, max) => {
+                let max = (*max)? as usize;
+                let mut all = Vec::new();
+                let mut texts = nothing();
+                for times in 0..=max.min(MAX_LISTED_REPEAT) {
+                    if times >= *min as usize {
+                        all.extend(texts.iter().cloned());
+                    }
+                    if all.len() > most {
+                        return None;
+                    }
+                    if times < max {
+                        texts = behind(texts, part)?;
+                    }
+                }
+                (max <= MAX_LISTED_REPEAT).then_some(all)
+            }
+        }
     }
 
     pub(crate) fn literal(text: &str) -> Re {
@@ -232,6 +278,42 @@ impl Re {
                 };
                 (a.saturating_mul(u64::from(*min)), hi)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::language::pattern::Pattern;
+
+    #[test]
+    fn few_texts_are_listed() {
+        let texts = |pattern: &str| {
+            let pattern = Pattern::parse(pattern).unwrap();
+            let mut texts = pattern.plain().unwrap().texts(8)?;
+            texts.sort_unstable();
+            Some(texts.join(" "))
+        };
+        let listed = [
+            ("^ALIAS$", "ALIAS"),
+            ("^(one|two)$", "one two"),
+            ("^a[0-2]b?$", "a0 a0b a1 a1b a2 a2b"),
+            ("^(ab){1,3}$", "ab abab ababab"),
+            ("^(?:)$", ""),
+        ];
+        for (pattern, expected) in listed {
+            assert_eq!(texts(pattern).as_deref(), Some(expected), "{pattern}");
+        }
+        for pattern in [
+            "^a",
+            "a$",
+            "^a*$",
+            "^.$",
+            "^[0-9]$",
+            "^[01]{4}$",
+            "^a{0,8}$",
+        ] {
+            assert_eq!(texts(pattern), None, "{pattern}");
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Body, Members, NEVER, NodeId, Schema};
+use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NEVER, NodeId, PatternId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
@@ -286,7 +286,8 @@ impl Normaliser {
         self.plain_shapes[slot]
     }
 
-    /// The values of a conjunction, where an `enum` or `const` lists them.
+    /// The values of a conjunction, where an `enum` or `const` lists them, or a pattern of
+    /// strings has few.
     pub(crate) fn candidates(&mut self, conj: ConjId) -> Option<Arc<Vec<Value>>> {
         if conj == ANY {
             return None;
@@ -304,6 +305,7 @@ impl Normaliser {
         let positive = parts.iter().filter(|s| s.positive);
         let mut todo: Vec<NodeId> = positive.map(|s| s.node).collect();
         let mut seen: Vec<NodeId> = Vec::new();
+        let (mut texts, mut are_strings) = (None, false);
         while let Some(node) = todo.pop() {
             if seen.contains(&node) || seen.len() > 64 || listed.is_some() {
                 continue;
@@ -313,12 +315,17 @@ impl Normaliser {
                 for atom in atoms {
                     match &atom.kind {
                         AtomKind::Values(values) => listed = Some(values.to_vec()),
+                        AtomKind::Pattern(id) if texts.is_none() => texts = self.texts_of(*id),
+                        AtomKind::Type { kinds, .. } => are_strings |= *kinds == Kinds::STRING,
                         AtomKind::Ref(n) => todo.push(*n),
                         AtomKind::AllOf(nodes) => todo.extend(nodes),
                         _ => {}
                     }
                 }
             }
+        }
+        if are_strings && listed.is_none() {
+            listed = texts.map(|texts| texts.into_iter().map(Value::String).collect());
         }
         let mut kept = listed.is_some().then(Vec::new);
         if let (Some(values), Some(out)) = (listed, &mut kept) {
@@ -360,13 +367,25 @@ impl Normaliser {
             Body::Atoms(atoms) => atoms.iter().any(|atom| {
                 matches!(
                     atom.kind,
-                    AtomKind::Values(_) | AtomKind::Ref(_) | AtomKind::AllOf(_)
+                    AtomKind::Values(_)
+                        | AtomKind::Pattern(_)
+                        | AtomKind::Ref(_)
+                        | AtomKind::AllOf(_)
                 )
             }),
             _ => false,
         }
     }
+
+    /// The texts of a pattern, where they are few: `^(a|b)$` is as good as an `enum`.
+    pub(crate) fn texts_of(&self, pattern: PatternId) -> Option<Vec<String>> {
+        let pattern = self.schema.pattern(pattern).pattern.as_ref().ok()?;
+        pattern.plain()?.texts(FEW_TEXTS)
+    }
 }
+
+/// The most texts of a pattern that are listed.
+const FEW_TEXTS: usize = 16;
 
 /// What only the automaton asks.
 #[cfg(feature = "automaton")]

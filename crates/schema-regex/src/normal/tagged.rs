@@ -187,7 +187,11 @@ impl Normaliser {
         self.certain(node)
             .iter()
             .any(|n| match &self.schema.node(*n).body {
-                Body::Atoms(atoms) => atoms.iter().any(|a| matches!(a.kind, AtomKind::Values(_))),
+                Body::Atoms(atoms) => atoms.iter().any(|atom| match atom.kind {
+                    AtomKind::Values(_) => true,
+                    AtomKind::Pattern(pattern) => self.texts_of(pattern).is_some(),
+                    _ => false,
+                }),
                 _ => false,
             })
     }
