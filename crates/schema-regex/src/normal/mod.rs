@@ -10,6 +10,7 @@
 //! - [`alternative`]: what is found; [`demands`]: what it says of members and items.
 
 pub(crate) mod alternative;
+mod closed;
 pub(crate) mod conjunctions;
 pub(crate) mod demands;
 pub(crate) mod in_place;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Body, Members, Name, NodeId};
+use crate::ir::{AtomKind, Body, Name, NodeId};
 use crate::normal::alternative::Kind;
 use crate::normal::normaliser::Normaliser;
 use crate::validate;
@@ -76,18 +76,13 @@ impl Normaliser {
 
     /// Whether a location plainly has no value with a member of one of the names.
     fn forbids_one(&self, node: NodeId, names: &[Name]) -> bool {
-        let is_never = |value: NodeId| matches!(self.schema.node(value).body, Body::Never);
-        let forbids = |members: &Members, name: &Name| match members.names.get(name) {
-            Some(value) => is_never(value),
-            None => members.patterns.is_empty() && is_never(members.additional),
-        };
         !names.is_empty()
             && self.certain(node).into_iter().any(|n| {
                 let Body::Atoms(atoms) = &self.schema.node(n).body else {
                     return false;
                 };
                 atoms.iter().any(|atom| match &atom.kind {
-                    AtomKind::Members(members) => names.iter().any(|name| forbids(members, name)),
+                    AtomKind::Members(members) => names.iter().any(|name| self.bars(members, name)),
                     _ => false,
                 })
             })

@@ -1,9 +1,11 @@
 //! `properties` and its like, `required`, `propertyNames`, the bounds on the number of
 //! members, and `dependentRequired`.
 
+use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Members, Name, NodeId};
 use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
+use crate::normal::closed::Left;
 use crate::normal::keywords::{Use, bound_count};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
@@ -48,7 +50,11 @@ impl Normaliser {
     }
 
     /// Some member is like this. Where any member is, there must be one.
-    pub(in crate::normal) fn some_member(&self, p: &mut Partial, witness: Witness) -> Flow {
+    pub(in crate::normal) fn some_member(
+        &self,
+        p: &mut Partial,
+        witness: Witness,
+    ) -> Result<Flow, Error> {
         let is_any_name = match &witness.scope {
             Scope::Additional(node, atom) => {
                 let members = self.members(*node, *atom);
@@ -56,13 +62,20 @@ impl Normaliser {
             }
             _ => false,
         };
-        if is_any_name && self.says(witness.value) == Some(true) {
-            return min_properties(p, true, 1);
+        let is_any_value = self.says(witness.value) == Some(true);
+        if is_any_name && is_any_value {
+            return Ok(min_properties(p, true, 1));
         }
-        object(p, |o| {
-            o.some.push(witness);
-            true
-        })
+        let Shape::Object(o) = &mut p.shape else {
+            return Ok(Flow::Dead);
+        };
+        match self.names_left(o, &witness)? {
+            Left::None => return Ok(Flow::Dead),
+            Left::One(name) if is_any_value => p.pending.push(term(What::Require(name))),
+            Left::One(name) => p.pending.push(term(What::Member(name, witness.value))),
+            Left::Many => o.some.push(witness),
+        }
+        Ok(Flow::On)
     }
 }
 

@@ -31,21 +31,29 @@ impl Normaliser {
             What::Atom(node, index, positive) => self
                 .atom_status(p, *node, *index, kind, depth)
                 .map(|b| b == *positive),
-            What::Forbid(name) => match &p.shape {
-                Shape::Object(o) if o.forbidden.contains(name) => Some(true),
-                Shape::Object(o) if o.required.contains(name) => Some(false),
-                Shape::Object(_) => None,
-                _ => Some(false),
-            },
-            What::Require(name) => match &p.shape {
-                Shape::Object(o) if o.forbidden.contains(name) => Some(false),
-                Shape::Object(o) if o.required.contains(name) => Some(true),
-                Shape::Object(_) => None,
-                _ => Some(false),
-            },
+            What::Forbid(_) | What::Require(_) if kind != Kind::Object => Some(false),
+            What::Forbid(name) => self.is_there(p, name).map(|there| !there),
+            What::Require(name) => self.is_there(p, name),
             What::Member(name, value) => self.member_status(p, name, *value),
             _ => None,
         }
+    }
+
+    /// Whether an object has a member of a name.
+    fn is_there(&self, p: &Partial, name: &Name) -> Option<bool> {
+        let Shape::Object(o) = &p.shape else {
+            return Some(false);
+        };
+        if o.forbidden.contains(name) {
+            return Some(false);
+        }
+        if o.required.contains(name) {
+            return Some(true);
+        }
+        if !self.budget.take(2 * o.rules.len()) {
+            return None;
+        }
+        self.is_barred(o, name).then_some(false)
     }
 
     fn node_status(&mut self, p: &Partial, node: NodeId, kind: Kind, depth: usize) -> Option<bool> {
@@ -163,6 +171,9 @@ impl Normaliser {
         }
         if !self.budget.take(8 + 2 * o.rules.len()) {
             return None;
+        }
+        if self.is_barred(o, name) {
+            return Some(false);
         }
         let mut parts: Vec<Signed> = Vec::new();
         for rule in &o.rules {

@@ -258,7 +258,7 @@ impl Normaliser {
                 o.rules.push(MemberRule::Name(name, value));
                 !dead
             })),
-            What::Some(witness) => Ok(self.some_member(p, witness)),
+            What::Some(witness) => self.some_member(p, witness),
             What::Item(index, value) => Ok(array(p, |a| {
                 a.single.push((index, value));
                 a.min = a.min.max(index + 1);
