@@ -247,6 +247,17 @@ struct Part {
     end: bool,
 }
 
+impl Part {
+    const EMPTY: Part = Part {
+        start: false,
+        body: Re::Empty,
+        end: false,
+    };
+}
+
+/// The most turns of a loop with anchors that is counted.
+const MAX_ANCHORED_TURNS: u32 = 8;
+
 const MAX_PARTS: usize = 200;
 const MAX_NESTING: usize = 200;
 
@@ -264,13 +275,11 @@ fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, PatternError> {
     match hir.kind() {
         HirKind::Look(Look::Start) => Ok(vec![Part {
             start: true,
-            body: Re::Empty,
-            end: false,
+            ..Part::EMPTY
         }]),
         HirKind::Look(Look::End) => Ok(vec![Part {
-            start: false,
-            body: Re::Empty,
             end: true,
+            ..Part::EMPTY
         }]),
         HirKind::Look(_) => Err(PatternError::new(
             0,
@@ -285,11 +294,7 @@ fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, PatternError> {
             Ok(out)
         }
         HirKind::Concat(subs) => {
-            let mut out = vec![Part {
-                start: false,
-                body: Re::Empty,
-                end: false,
-            }];
+            let mut out = vec![Part::EMPTY];
             for sub in subs {
                 let next = anchored_parts(sub, depth + 1)?;
                 let mut joined = Vec::new();
@@ -310,19 +315,79 @@ fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, PatternError> {
         }
         HirKind::Repetition(rep) if rep.max == Some(1) && rep.min == 0 => {
             let mut out = anchored_parts(&rep.sub, depth + 1)?;
-            out.push(Part {
-                start: false,
-                body: Re::Empty,
-                end: false,
-            });
+            out.push(Part::EMPTY);
             Ok(out)
         }
-        HirKind::Repetition(rep) if rep.max == Some(1) => anchored_parts(&rep.sub, depth + 1),
-        _ => Err(PatternError::new(
-            0,
-            "an anchor inside a repetition is not supported",
-        )),
+        HirKind::Repetition(rep) => {
+            let turn = merged(anchored_parts(&rep.sub, depth + 1)?);
+            if rep.max.unwrap_or(rep.min) > MAX_ANCHORED_TURNS {
+                return Err(PatternError::new(
+                    0,
+                    format!(
+                        "an anchor inside a repetition of more than {MAX_ANCHORED_TURNS} turns is not supported"
+                    ),
+                ));
+            }
+            let mut out = vec![Part::EMPTY];
+            for _ in 0..rep.min {
+                out = both(&out, &turn);
+            }
+            match rep.max {
+                None => out = both(&out, &any_turns(&turn)),
+                Some(max) => {
+                    let mut maybe = turn;
+                    maybe.push(Part::EMPTY);
+                    for _ in rep.min..max {
+                        out = both(&out, &maybe);
+                    }
+                }
+            }
+            Ok(out)
+        }
+        _ => Err(PatternError::new(0, "this anchor is not supported")),
     }
+}
+
+/// Any number of turns of a loop. What is tied to the start of the string is in the first
+/// turn that matches any text, and what is tied to its end in the last one: turns that
+/// match nothing demand more than going without them.
+fn any_turns(turn: &[Part]) -> Vec<Part> {
+    let free = turn.iter().filter(|part| !part.start && !part.end);
+    let loops = Part {
+        body: Re::alt(free.map(|part| part.body.clone())).repeat(0, None),
+        ..Part::EMPTY
+    };
+    let mut out = vec![loops.clone()];
+    for first in turn.iter().filter(|part| part.start) {
+        out.extend(join(first, &loops));
+    }
+    let tied_to_end = turn.iter().filter(|part| part.end && !part.start);
+    let before = out.clone();
+    for last in tied_to_end {
+        out.extend(before.iter().filter_map(|part| join(part, last)));
+    }
+    merged(out)
+}
+
+/// All of some parts before all of others.
+fn both(before: &[Part], after: &[Part]) -> Vec<Part> {
+    let joined = before
+        .iter()
+        .flat_map(|a| after.iter().filter_map(|b| join(a, b)));
+    merged(joined.collect())
+}
+
+/// The parts that are tied alike as one: four at most.
+fn merged(parts: Vec<Part>) -> Vec<Part> {
+    let mut out = Vec::new();
+    for (start, end) in [(false, false), (true, false), (false, true), (true, true)] {
+        let alike = parts.iter().filter(|p| p.start == start && p.end == end);
+        let body = Re::alt(alike.map(|part| part.body.clone()));
+        if body != Re::Never {
+            out.push(Part { start, body, end });
+        }
+    }
+    out
 }
 
 /// One part after the other: what stands before `^` or after `$` is empty.
@@ -768,6 +833,46 @@ mod tests {
         check("x?^a", &["ab"], &["xa"]);
         check("(a$)?", &["", "zzz", "a"], &[]);
         check("", &["", "x"], &[]);
+    }
+
+    #[test]
+    fn anchors_in_loops_hold_in_one_turn() {
+        check(
+            r"^(\/?((\.{2})|([a-z0-9\-]*))($|\/))*$",
+            &["", "/", "a/b", "/a/../b-1", "..", "a//"],
+            &["a b", "...", "/a/.b"],
+        );
+        let mut texts = vec![String::new()];
+        for length in 0..5 {
+            let longer = texts.iter().filter(|text| text.len() == length);
+            let longer = longer.flat_map(|text| ["a", "b"].map(|c| format!("{text}{c}")));
+            let longer: Vec<String> = longer.collect();
+            texts.extend(longer);
+        }
+        let patterns = [
+            "^(a|b$)*$",
+            "(^a|b)*c?$",
+            "^(?:^a|b|a$)+$",
+            "(?:^a|b$){2}",
+            "^(?:(?:a|$)(?:^|b)){0,3}$",
+            "(?:a$|^b|^$){1,}",
+            "^(?:b(?:a$)*)*$",
+            "^(?:(?:^|a)b)*$",
+            "a(?:$|b(?:$|a)){1,2}",
+            "(?:^(?:a|b$)*b)+$",
+        ];
+        for pattern in patterns {
+            let ours = Pattern::parse(pattern).unwrap();
+            let theirs = regex_automata::meta::Regex::new(pattern).unwrap();
+            for text in &texts {
+                let expected = theirs.is_match(text.as_str());
+                assert_eq!(
+                    matches(&ours.main, text).unwrap(),
+                    expected,
+                    "{pattern} {text:?}"
+                );
+            }
+        }
     }
 
     #[test]
