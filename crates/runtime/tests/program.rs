@@ -230,7 +230,7 @@ fn explain_shows_what_becomes_of_each_keyword() {
     );
     let bad = files.put(
         "bad.json",
-        r#"{"properties": {"a": {"type": "string", "not": {"format": "time"}}, "b": {"pattern": "(a)\\1"}}}"#,
+        r#"{"properties": {"a": {"type": "string", "not": {"format": "idn-hostname"}}, "b": {"pattern": "(a)\\1"}}}"#,
     );
     let shown = run(&["explain", "--schema", &bad], "");
     assert_eq!(shown.code, Some(1));

@@ -67,6 +67,9 @@ pub(crate) struct Check<'s> {
     target: Target,
     /// What a compilation may still cost, where one asks.
     budget: Option<&'s Budget>,
+    /// Whether texts are refused of which a narrowed format does not tell whether they are
+    /// of it, where a keyword may ask for its complement.
+    settles: bool,
     /// What locations that lead to others said of values, by the addresses of these: they
     /// stay where they are as long as this does.
     known: RefCell<HashMap<(NodeId, *const Value), bool>>,
@@ -86,7 +89,17 @@ impl<'s> Check<'s> {
             options,
             target: Target::Automaton,
             budget: None,
+            settles: false,
             known: RefCell::default(),
+        }
+    }
+
+    /// Refuses texts of which a narrowed format does not tell whether they are of it, where
+    /// a keyword may ask for its complement.
+    pub(crate) fn refusing_unsettled(self) -> Check<'s> {
+        Check {
+            settles: true,
+            ..self
         }
     }
 
@@ -119,6 +132,23 @@ impl<'s> Check<'s> {
         if let Some(budget) = self.budget {
             budget.take(text.saturating_mul(1 + expression / 4));
         }
+    }
+
+    /// Whether a text that a narrowed format leaves out may be of it, where that makes a
+    /// difference to what is complemented.
+    fn is_unsettled(&self, format: Format, text: &str) -> bool {
+        let complements = |kind: &AtomKind| {
+            matches!(
+                kind,
+                AtomKind::Not(_)
+                    | AtomKind::OneOf(_)
+                    | AtomKind::If { .. }
+                    | AtomKind::Contains { max: Some(_), .. }
+            )
+        };
+        let wider = format.wider();
+        wider.is_some_and(|wider| format_holds(wider, self.target, text))
+            && self.schema.atoms().any(|atom| complements(&atom.kind))
     }
 
     fn node(&self, id: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {
@@ -235,7 +265,13 @@ impl<'s> Check<'s> {
             AtomKind::Format(format) => match value.as_str() {
                 Some(text) => {
                     self.charge(text.len(), MANY_STATES);
-                    format_holds(*format, self.target, text)
+                    let holds = format_holds(*format, self.target, text);
+                    if !holds && self.settles && self.is_unsettled(*format, text) {
+                        return refused(
+                            "whether a listed text is of a format that is narrowed is not settled; list others, or none beside it",
+                        );
+                    }
+                    holds
                 }
                 None => true,
             },

@@ -322,7 +322,7 @@ fn refusals_have_their_place_and_are_in_the_ledger() {
             "/items/not/uniqueItems",
         ),
         (
-            json!({"anyOf": [{"type": "string", "not": {"format": "date-time"}}]}),
+            json!({"anyOf": [{"type": "string", "not": {"format": "idn-email"}}]}),
             "/anyOf/0/not/format",
         ),
         (

@@ -430,6 +430,16 @@ impl Schema {
         &self.nodes[id.0 as usize]
     }
 
+    /// The keywords of all locations.
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = &Atom> {
+        let bodies = self.nodes.iter().map(|node| &node.body);
+        let listed = bodies.filter_map(|body| match body {
+            Body::Atoms(atoms) => Some(atoms),
+            Body::Always | Body::Never => None,
+        });
+        listed.flatten()
+    }
+
     pub(crate) fn pattern(&self, id: PatternId) -> &PatternEntry {
         &self.patterns[id.0 as usize]
     }

@@ -344,7 +344,7 @@ pub fn markdown() -> String {
 /// The formats that are known.
 fn formats(out: &mut String) {
     out.push_str(
-        "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers. A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it, and it is refused under a complement (`not`, `oneOf`, `if` or the like); all others are exact there\ntoo. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
+        "\n## Formats\n\nOf strings, and those of the OpenAPI registry of numbers. A format says nothing of values of other kinds. Where one is\nnarrowed, what it admits satisfies it. Under a complement (`not`, `oneOf`, `if` or the like) the strings that such a format leaves out are\nleft out, too, for `date-time`, `time`, `email` and `hostname`; the other narrowed ones are refused there, and so is an `enum` with a string of\nwhich it is not certain. All others are exact there too. \"In the regular expression\" names what `to_regex` leaves out where that is more than the automaton does.\n\n| format | values | constrains | narrowed | in the regular expression |\n|---|---|---|---|---|\n",
     );
     for (name, format) in formats::ALL {
         let (here, there) = (format.narrowed(), format.narrowed_in_regex());

@@ -350,7 +350,10 @@ impl Normaliser {
         let check = validate::Check::new(&self.schema, &self.options)
             .of_target(self.target)
             .charged_to(&self.budget);
-        check.all(parts, value)
+        match self.as_enforced {
+            true => check.all(parts, value),
+            false => check.refusing_unsettled().all(parts, value),
+        }
     }
 
     /// Whether a name, as a string, satisfies some locations.

@@ -49,10 +49,15 @@ pub(crate) enum Format {
     Uint64,
     /// A part of `Email`: at most 64 characters before the `@`, if not quoted.
     ShortLocalPart,
+    /// All of `DateTime` and more, and so on: see [`Format::wider`].
+    WideDateTime,
+    WideTime,
+    WideEmail,
+    WideHostname,
 }
 
 /// How many formats there are.
-pub(crate) const COUNT: usize = Format::ShortLocalPart as usize + 1;
+pub(crate) const COUNT: usize = Format::WideHostname as usize + 1;
 
 pub(crate) const ALL: &[(&str, Format)] = &[
     ("date-time", Format::DateTime),
@@ -134,7 +139,11 @@ impl Format {
             Format::Boolean => "RFC 8941, section 3.3.6: `?0` or `?1`",
             Format::Int64 => "-9223372036854775808 to 9223372036854775807, in decimal",
             Format::Uint64 => "0 to 18446744073709551615, in decimal",
-            Format::ShortLocalPart => "",
+            Format::ShortLocalPart
+            | Format::WideDateTime
+            | Format::WideTime
+            | Format::WideEmail
+            | Format::WideHostname => "",
         }
     }
 
@@ -178,6 +187,18 @@ impl Format {
             Format::Regex => Some(
                 "groups nest two levels, ranges in classes start at a, A or 0, and counts have no upper end",
             ),
+            _ => None,
+        }
+    }
+
+    /// A language that has all strings of a narrowed format, and a few more. What is in
+    /// neither of the two is not of the format for certain: complements are made of it.
+    pub(crate) fn wider(self) -> Option<Format> {
+        match self {
+            Format::DateTime => Some(Format::WideDateTime),
+            Format::Time => Some(Format::WideTime),
+            Format::Email => Some(Format::WideEmail),
+            Format::Hostname => Some(Format::WideHostname),
             _ => None,
         }
     }
@@ -269,6 +290,14 @@ impl Format {
             Format::Boolean => "\\?[01]".to_owned(),
             // RFC 5321, section 4.5.3.1.1; what is quoted is bounded by itself.
             Format::ShortLocalPart => "[^\"@]{1,64}@[^]*|\"[^]*".to_owned(),
+            Format::WideTime => wide_time(),
+            Format::WideDateTime => format!("(?:{})[Tt](?:{})", date(), wide_time()),
+            Format::WideEmail => {
+                format!("(?:(?:{ATOM}|\\.)+|\"[^]*\")@(?:[0-9A-Za-z.-]+|\\[[^]*\\])")
+            }
+            Format::WideHostname => {
+                "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?(?:\\.[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?)*".to_owned()
+            }
             // Made without a pattern, above.
             Format::Int64 | Format::Uint64 => "[]".to_owned(),
         }
@@ -299,6 +328,12 @@ const LEAP_UTC: &str = "23:59:60(?:\\.[0-9]+)?(?:[Zz]|[+-]00:00)";
 /// RFC 3339, `full-time`, with these leap seconds.
 fn time(leap: &str) -> String {
     format!("{HOUR}:[0-5][0-9]:[0-5][0-9]{SECFRAC}(?:[Zz]|[+-]{HOUR}:[0-5][0-9])|{leap}")
+}
+
+/// RFC 3339, `full-time`, with a leap second wherever its grammar has one.
+fn wide_time() -> String {
+    let leap = format!("{HOUR}:[0-5][0-9]:60{SECFRAC}(?:[Zz]|[+-]{HOUR}:[0-5][0-9])");
+    time(&leap)
 }
 
 /// The second after 23:59:59 UTC (RFC 3339, section 5.7), written with every
@@ -541,6 +576,34 @@ mod tests {
             assert_ne!(format.re_in_regex(), Re::Never, "{name}");
             assert_eq!(Format::by_name(name), Some(*format));
             assert!((*format as usize) < COUNT);
+        }
+    }
+
+    #[cfg(feature = "automaton")]
+    #[test]
+    fn wider_formats_hold_all_of_the_narrowed_ones() {
+        for (name, format) in ALL {
+            let Some(wider) = format.wider() else {
+                continue;
+            };
+            assert!(format.narrowed().is_some(), "{name}");
+            let wider = wider.re();
+            for narrow in [format.re(), format.re_in_regex()] {
+                let both = crate::language::char_dfa::CharDfa::new(
+                    &[(&narrow, true), (&wider, false)],
+                    1_000_000,
+                );
+                assert!(both.unwrap().is_empty(), "{name}");
+            }
+        }
+        let left_out = [
+            (Format::Time, "12:34:60Z"),
+            (Format::DateTime, "2024-02-29t12:34:60.5+00:10"),
+            (Format::Hostname, "xn--a.b"),
+        ];
+        for (format, text) in left_out {
+            let holds = |format: Format| matches(&format.re(), text).unwrap();
+            assert!(!holds(format) && holds(format.wider().unwrap()), "{text}");
         }
     }
 

@@ -49,7 +49,8 @@ impl Normaliser {
         }))
     }
 
-    /// A text of the format, or any other.
+    /// A text of the format, or any other; of a narrowed one, any that is not of it for
+    /// certain.
     pub(super) fn format(
         &self,
         p: &mut Partial,
@@ -62,9 +63,13 @@ impl Normaliser {
         {
             return Ok(flow(positive));
         }
+        let mut format = format;
         if let (false, false, Some(what)) = (positive, self.as_enforced, self.narrowed(format)) {
-            let what = format!("a format that is narrowed ({what})");
-            return Err(self.not_negated(at, &what));
+            let Some(wider) = format.wider() else {
+                let what = format!("a format that is narrowed ({what})");
+                return Err(self.not_negated(at, &what));
+            };
+            format = wider;
         }
         Ok(string(p, |s| {
             s.formats.push((format, positive));
