@@ -1,0 +1,71 @@
+/// For each state what leads to it.
+///
+/// ```
+/// use finite_automata::Sources;
+///
+/// let sources = Sources::new(3, [(0, 1), (2, 1), (1, 2)].into_iter());
+/// assert_eq!(sources.of(1), [0, 2]);
+/// let mut marked = [false, false, true];
+/// sources.spread(&mut marked);
+/// assert_eq!(marked, [true, true, true]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Where the list of each state begins, and behind the last one where it ends.
+    begin: Vec<u32>,
+    from: Vec<u32>,
+}
+
+impl Sources {
+    /// From the arrows, `(from, to)` each, between `states` states. Time is as the arrows,
+    /// which are gone through twice.
+    ///
+    /// # Panics
+    ///
+    /// An arrow leads to a state that there is not.
+    pub fn new(states: usize, arrows: impl Iterator<Item = (u32, u32)> + Clone) -> Sources {
+        let mut begin = vec![0u32; states + 1];
+        for (_, to) in arrows.clone() {
+            begin[to as usize + 1] += 1;
+        }
+        for i in 0..states {
+            begin[i + 1] += begin[i];
+        }
+        let mut at = begin.clone();
+        let mut from = vec![0; begin[states] as usize];
+        for (source, to) in arrows {
+            let place = &mut at[to as usize];
+            from[*place as usize] = source;
+            *place += 1;
+        }
+        Sources { begin, from }
+    }
+
+    /// What leads to this state, in the order of the arrows.
+    ///
+    /// # Panics
+    ///
+    /// There is no such state.
+    #[inline]
+    pub fn of(&self, state: u32) -> &[u32] {
+        let at = state as usize;
+        &self.from[self.begin[at] as usize..self.begin[at + 1] as usize]
+    }
+
+    /// Marks all states from which a marked one is reached.
+    ///
+    /// # Panics
+    ///
+    /// There are fewer marks than states.
+    pub fn spread(&self, marked: &mut [bool]) {
+        let all = (0..).zip(marked.iter());
+        let mut todo: Vec<u32> = all.filter(|(_, m)| **m).map(|(s, _)| s).collect();
+        while let Some(state) = todo.pop() {
+            for &source in self.of(state) {
+                if !std::mem::replace(&mut marked[source as usize], true) {
+                    todo.push(source);
+                }
+            }
+        }
+    }
+}
