@@ -1,7 +1,6 @@
 use rustc_hash::FxHashMap;
 
-use crate::table::packed;
-use crate::{Meter, NONE, Ranges};
+use crate::{Meter, NONE, Ranges, packed};
 
 /// What the symbols of an automaton are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

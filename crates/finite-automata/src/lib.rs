@@ -16,7 +16,7 @@ pub use alphabet::{Alphabet, Rest, Symbols};
 pub use explore::explore;
 pub use meter::{Meter, Unlimited};
 pub use nfa::{Builder, MATCH, Nfa, NfaId, Ranges, STATE_BYTES, SetId, State, set_bytes};
-pub use pairs::Pairs;
+pub use pairs::{Pairs, packed};
 pub use product::{Keep, product};
 pub use sources::Sources;
 pub use table::Table;

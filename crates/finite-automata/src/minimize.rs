@@ -1,7 +1,7 @@
 use crate::{Meter, NONE, Sources, Table};
 
-/// What a transition takes: its tail, label, head and place among those that lead to the
-/// same state, and its place, block and marks in the partition of all.
+/// What a transition takes: its tail, head and place among those that lead to the same
+/// state, and its place, block and marks in the partition of all.
 const TRANSITION_BYTES: usize = 44;
 
 /// What a state takes in the partition of states.
@@ -55,19 +55,31 @@ impl Table<bool> {
     /// The coarsest partition of the live states that tells accepting ones apart and that
     /// classes respect.
     fn blocks(&self, live: &[bool]) -> Partition {
-        // Transitions between live states alone: tail, label, head.
-        let mut tails = Vec::new();
-        let mut labels = Vec::new();
-        let mut heads = Vec::new();
-        for (tail, row) in (0..).zip(self.rows()).filter(|row| live[row.0 as usize]) {
-            for (label, &head) in (0..).zip(row) {
-                if head != NONE && live[head as usize] {
-                    tails.push(tail);
-                    labels.push(label);
-                    heads.push(head);
-                }
+        // Transitions between live states alone, those of each class side by side.
+        let is_live = |head: &u32| *head != NONE && live[*head as usize];
+        let tails = || (0..).zip(self.rows()).filter(|row| live[row.0 as usize]);
+        let mut ends = vec![0; self.width];
+        for (_, row) in tails() {
+            for (end, head) in ends.iter_mut().zip(row) {
+                *end += usize::from(is_live(head));
             }
         }
+        let mut all = 0;
+        for end in &mut ends {
+            all += std::mem::replace(end, all);
+        }
+        let mut tail_of = vec![0u32; all];
+        let mut heads = vec![0u32; all];
+        for (tail, row) in tails() {
+            for (end, head) in ends.iter_mut().zip(row).filter(|cell| is_live(cell.1)) {
+                tail_of[*end] = tail;
+                heads[*end] = *head;
+                *end += 1;
+            }
+        }
+        let mut cords = Partition::of_runs(all, &ends);
+        let incoming = Sources::new(self.states(), (0..).zip(heads.iter().copied()));
+        drop(heads);
         let mut blocks = Partition::new(self.states());
         for (state, &live) in (0..).zip(live) {
             if !live {
@@ -83,13 +95,11 @@ impl Table<bool> {
         }
         blocks.split();
 
-        let mut cords = Partition::by_label(&labels);
-        let incoming = Sources::new(self.states(), (0..).zip(heads.iter().copied()));
         let mut splitters = 0;
         let mut cord = 0;
         while cord < cords.len() {
             for i in cords.range(cord) {
-                blocks.mark(tails[cords.elements[i] as usize]);
+                blocks.mark(tail_of[cords.elements[i] as usize]);
             }
             blocks.split();
             cord += 1;
@@ -215,29 +225,21 @@ impl Partition {
         }
     }
 
-    /// One block for each label.
-    fn by_label(labels: &[u32]) -> Self {
-        let mut partition = Partition::new(labels.len());
-        partition.elements.sort_by_key(|&e| labels[e as usize]);
+    /// One block for each run of numbers, which end there.
+    fn of_runs(n: usize, ends: &[usize]) -> Self {
+        let mut partition = Partition::new(n);
         partition.first.clear();
         partition.past.clear();
         partition.marked.clear();
-        let mut previous = None;
-        for i in 0..labels.len() {
-            let element = partition.elements[i] as usize;
-            if previous != Some(labels[element]) {
-                previous = Some(labels[element]);
-                if !partition.first.is_empty() {
-                    partition.past.push(i as u32);
-                }
-                partition.first.push(i as u32);
+        let mut first = 0;
+        for &end in ends {
+            if end > first {
+                partition.block[first..end].fill(partition.first.len() as u32);
+                partition.first.push(first as u32);
+                partition.past.push(end as u32);
                 partition.marked.push(0);
+                first = end;
             }
-            partition.block[element] = partition.first.len() as u32 - 1;
-            partition.place[element] = i as u32;
-        }
-        if !labels.is_empty() {
-            partition.past.push(labels.len() as u32);
         }
         partition
     }

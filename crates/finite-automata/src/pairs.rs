@@ -1,7 +1,5 @@
 use rustc_hash::FxHashMap;
 
-use crate::table::packed;
-
 /// Up to so many pairs that there may be have a place each.
 const MANY: usize = 1 << 16;
 
@@ -84,4 +82,13 @@ impl Pairs {
         }
         number
     }
+}
+
+/// Two small numbers as one, to be hashed at once.
+///
+/// ```
+/// assert_eq!(finite_automata::packed(1, 2), 0x2_0000_0001);
+/// ```
+pub fn packed(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }

@@ -175,8 +175,3 @@ impl Table<bool> {
         Table::new(self.width, next, labels)
     }
 }
-
-/// Two small numbers as one, to be hashed at once.
-pub(crate) fn packed(low: u32, high: u32) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
