@@ -264,6 +264,31 @@ impl Alphabet {
         (&self.starts, &self.classes)
     }
 
+    /// The alphabet of which [`Alphabet::tables`] are these; `None` if they are of none.
+    ///
+    /// ```
+    /// use finite_automata::{Alphabet, Symbols};
+    ///
+    /// let hex = Alphabet::from_tables(Symbols::Bytes, vec![0, 48, 58], vec![0, 1, 0]);
+    /// assert_eq!(hex.unwrap().class_of(50), Some(1));
+    /// assert!(Alphabet::from_tables(Symbols::Bytes, vec![7], vec![0]).is_none());
+    /// ```
+    pub fn from_tables(symbols: Symbols, starts: Vec<u32>, classes: Vec<u32>) -> Option<Alphabet> {
+        let known = classes.iter().filter(|class| **class != NONE);
+        let len = known.max().map_or(0, |last| *last as usize + 1);
+        let is_one = starts.first() == Some(&0)
+            && starts.len() == classes.len()
+            && starts.is_sorted_by(|a, b| a < b)
+            && starts.last() < Some(&symbols.end())
+            && len <= starts.len() + 1;
+        is_one.then_some(Alphabet {
+            symbols,
+            starts,
+            classes,
+            len,
+        })
+    }
+
     /// The class of a symbol; a surrogate has none. O(log of the runs).
     #[inline]
     pub fn class_of(&self, symbol: u32) -> Option<u32> {

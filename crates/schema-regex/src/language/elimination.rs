@@ -30,7 +30,7 @@ pub(crate) fn eliminate(
     // States 0..n, then a new start n and a new end n + 1.
     let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
     let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
-    for s in 0..n {
+    for (s, out) in out.iter_mut().enumerate().take(n) {
         let mut classes: HashMap<usize, CharSet> = HashMap::new();
         for (&t, set) in table.row(s as u32).iter().zip(sets) {
             if t != NONE {
@@ -43,11 +43,11 @@ pub(crate) fn eliminate(
         let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
         classes.sort_by_key(|(t, _)| *t);
         for (t, set) in classes {
-            out[s].insert(t, Re::class(set));
+            out.insert(t, Re::class(set));
             sources[t].push(s);
         }
         if table.labels()[s] {
-            out[s].insert(n + 1, Re::Empty);
+            out.insert(n + 1, Re::Empty);
             sources[n + 1].push(s);
         }
     }
