@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use finite_automata::{Builder, MATCH, NfaId, Shape, State, Syntax};
+
 use crate::patterns;
-use crate::table::{Nfa, Table, TableLimits};
+use crate::table::{Table, TableLimits};
 use crate::{Error, ErrorKind};
 
 /// A regular language.
@@ -100,89 +102,58 @@ impl Re {
             Re::And(all) => {
                 let mut tables = all.iter().map(|re| re.table(limits));
                 let first = tables.next().unwrap_or_else(|| Ok(Table::nothing()))?;
-                tables.try_fold(first, |met, table| met.product(&table?, false, limits))
+                tables.try_fold(first, |met, table| met.both(&table?, limits))
             }
             Re::Not(of) => of.table(limits)?.complement(limits),
             Re::First(of) => Ok(of.table(limits)?.first()),
             _ => {
-                let mut nfa = Nfa::default();
-                let (from, to) = (nfa.state(), nfa.state());
-                self.build(&mut nfa, from, to, limits)?;
-                nfa.determinize(from, to, limits)
+                let mut meter = limits;
+                let mut builder = Builder::new(&mut meter);
+                let start = builder.expression(&mut Parts(limits), self, MATCH)?;
+                Table::of_nfa(&builder.finish(start), limits)
             }
         }
     }
+}
 
-    fn build(&self, nfa: &mut Nfa, from: u32, to: u32, limits: TableLimits) -> Result<(), Error> {
-        if nfa.len() > limits.states.saturating_mul(8) {
-            return Err(Error::limit(
-                "max_terminal_states",
-                "states in one terminal",
-                limits.states,
-            ));
+/// How the parts of a language are read that is no single expression.
+struct Parts(TableLimits);
+
+impl Syntax<TableLimits> for Parts {
+    type Expression = Re;
+
+    fn shape<'e>(&self, of: &'e Re) -> Shape<'e, Re> {
+        match of {
+            Re::Empty => Shape::Concat(&[]),
+            Re::Seq(all) => Shape::Concat(all),
+            Re::Alt(all) if !all.is_empty() => Shape::Alternation(all),
+            Re::Repeat(of, min, max) => Shape::Repeat {
+                of,
+                min: *min,
+                max: *max,
+            },
+            _ => Shape::Leaf,
         }
-        match self {
-            Re::Empty => nfa.empty(from, to),
-            Re::Seq(all) => {
-                let mut at = from;
-                for re in &all[..] {
-                    let next = nfa.state();
-                    re.build(nfa, at, next, limits)?;
-                    at = next;
-                }
-                nfa.empty(at, to);
-            }
-            Re::Alt(all) => {
-                for re in &all[..] {
-                    re.build(nfa, from, to, limits)?;
-                }
-            }
-            Re::Repeat(of, min, max) => {
-                let mut at = from;
-                for _ in 0..*min {
-                    let next = nfa.state();
-                    of.build(nfa, at, next, limits)?;
-                    at = next;
-                }
-                match max {
-                    None => {
-                        let again = nfa.state();
-                        nfa.empty(at, again);
-                        let end = nfa.state();
-                        of.build(nfa, again, end, limits)?;
-                        nfa.empty(end, again);
-                        nfa.empty(again, to);
-                    }
-                    Some(max) => {
-                        for _ in *min..*max {
-                            nfa.empty(at, to);
-                            let next = nfa.state();
-                            of.build(nfa, at, next, limits)?;
-                            at = next;
-                        }
-                        nfa.empty(at, to);
-                    }
-                }
-            }
-            Re::Substring(chunks) => {
-                let mut at = nfa.state();
-                for chunk in &chunks[..] {
-                    nfa.empty(from, at);
-                    nfa.empty(at, to);
-                    let next = nfa.state();
-                    let literal = patterns::literal(chunk, false, patterns::Reading::Splits);
-                    nfa.embed(Table::of_pattern(&literal, limits)?, at, next);
-                    at = next;
-                }
-                nfa.empty(from, to);
-                nfa.empty(at, to);
-            }
-            _ => {
-                let table = self.table(limits)?;
-                nfa.embed(table, from, to);
-            }
+    }
+
+    fn leaf(
+        &mut self,
+        builder: &mut Builder<'_, TableLimits>,
+        leaf: &Re,
+        next: NfaId,
+    ) -> Result<NfaId, Error> {
+        let Re::Substring(chunks) = leaf else {
+            return leaf.table(self.0)?.embed(builder, next);
+        };
+        // It may begin in front of each chunk, and end behind each.
+        let (mut at, mut begin) = (next, next);
+        for chunk in chunks.iter().rev() {
+            let literal = patterns::literal(chunk, false, patterns::Reading::Splits);
+            let of_chunk = Table::of_pattern(&literal, self.0)?.embed(builder, at)?;
+            at = builder.push(State::Split(of_chunk, next))?;
+            begin = builder.push(State::Split(at, begin))?;
         }
-        Ok(())
+        Ok(begin)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Small deterministic automata over bytes, and how they are put together.
 
-use std::collections::HashMap;
-
-use foldhash::fast::FixedState;
+use finite_automata::{
+    Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, explore, product,
+};
 use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
 
 use crate::{Error, ErrorKind};
@@ -31,6 +31,35 @@ impl TableLimits {
     }
 }
 
+/// A nondeterministic automaton may have so many times the states of a deterministic one.
+const NFA_STATES: usize = 32;
+
+/// Work is that of regular expressions, which `fsm-index` counts; here states are.
+impl Meter for TableLimits {
+    type Error = Error;
+
+    fn work(&mut self, _: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn nfa_states(&mut self, states: usize) -> Result<(), Error> {
+        match states / NFA_STATES > self.states {
+            true => Err(self.over()),
+            false => Ok(()),
+        }
+    }
+
+    fn states(&mut self, states: usize) -> Result<(), Error> {
+        match states > self.states {
+            true => Err(self.over()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A table over bytes, as the kit has it.
+type Bytes = finite_automata::Table<bool>;
+
 const DEAD: [u32; 256] = [0; 256];
 
 impl Table {
@@ -41,6 +70,28 @@ impl Table {
             accepting: vec![false],
             start: 0,
         }
+    }
+
+    /// A table with the dead state in front, without what is not reached or not live.
+    fn of(bytes: &Bytes) -> Table {
+        let bytes = bytes.trimmed();
+        let mut table = Table::nothing();
+        // The number of no state becomes that of the dead one.
+        let row = |row: &[u32]| std::array::from_fn(|byte| row[byte].wrapping_add(1));
+        table.next.extend(bytes.rows().map(row));
+        table.accepting.extend(bytes.labels());
+        table.start = u32::from(bytes.states() > 0);
+        table
+    }
+
+    /// The same without the dead state; the start is the first one.
+    fn bytes(&self) -> Bytes {
+        if self.is_nothing() {
+            return Bytes::new(256, Vec::new(), Vec::new());
+        }
+        let cells = self.next[1..].as_flattened().iter();
+        let cells = cells.map(|to| to.wrapping_sub(1)).collect();
+        Bytes::new(256, cells, self.accepting[1..].to_vec())
     }
 
     pub(crate) fn is_nothing(&self) -> bool {
@@ -70,7 +121,7 @@ impl Table {
     }
 
     /// What a regular expression takes.
-    pub(crate) fn of_pattern(pattern: &str, limits: TableLimits) -> Result<Table, Error> {
+    pub(crate) fn of_pattern(pattern: &str, mut limits: TableLimits) -> Result<Table, Error> {
         // Most terminals are keywords and operators.
         if let Some(text) = literal(pattern) {
             return Table::of_text(&text, limits);
@@ -92,50 +143,29 @@ impl Table {
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
-        explore(
-            dfa.start(),
-            limits,
-            |&at: &Cursor, byte| {
-                let next = dfa.step(at, byte, &mut ());
-                (!next.is_dead()).then_some(next)
-            },
-            |at| dfa.is_accepting(at),
-        )
-    }
-
-    /// What both take, or what the first takes and the second does not.
-    pub(crate) fn product(
-        &self,
-        other: &Table,
-        minus: bool,
-        limits: TableLimits,
-    ) -> Result<Table, Error> {
-        if self.is_nothing() {
-            return Ok(Table::nothing());
-        }
-        let accepting = |at: &(u32, u32)| {
-            self.accepting[at.0 as usize] && self.accepts_in(other, at.1) != minus
+        let step = |&at: &Cursor, byte: usize| {
+            let next = dfa.step(at, byte as u8, &mut ());
+            (!next.is_dead()).then_some(next)
         };
-        let table = explore(
-            (self.start, other.start),
-            limits,
-            |at, byte| {
-                let first = self.next[at.0 as usize][usize::from(byte)];
-                let second = other.next[at.1 as usize][usize::from(byte)];
-                (first != 0 && (minus || second != 0)).then_some((first, second))
-            },
-            accepting,
-        )?;
-        Ok(table.trimmed())
+        let accepts = |at: &Cursor| dfa.is_accepting(at);
+        let bytes = explore(256, dfa.start(), step, accepts, &mut limits)?;
+        Ok(Table::of(&bytes))
     }
 
-    fn accepts_in(&self, other: &Table, state: u32) -> bool {
-        other.accepting[state as usize]
+    /// What both take.
+    pub(crate) fn both(&self, other: &Table, mut limits: TableLimits) -> Result<Table, Error> {
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b == Some(&true);
+        let (a, b) = (self.bytes(), other.bytes());
+        let both = product(&a, &b, Keep::Both, accepts, &mut limits)?;
+        Ok(Table::of(&both))
     }
 
     /// All UTF-8 text that it does not take.
-    pub(crate) fn complement(&self, limits: TableLimits) -> Result<Table, Error> {
-        Table::of_pattern("(?s:.*)", limits)?.product(self, true, limits)
+    pub(crate) fn complement(&self, mut limits: TableLimits) -> Result<Table, Error> {
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
+        let all = Table::of_pattern("(?s:.*)", limits)?.bytes();
+        let others = product(&all, &self.bytes(), Keep::First, accepts, &mut limits)?;
+        Ok(Table::of(&others))
     }
 
     /// What it takes of which it takes no beginning.
@@ -145,96 +175,60 @@ impl Table {
                 *next = DEAD;
             }
         }
-        self.trimmed()
+        Table::of(&self.bytes())
     }
 
-    /// Leaves out what is not reached or does not reach acceptance.
-    fn trimmed(self) -> Table {
-        let states = self.next.len();
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); states];
-        for (from, row) in self.next.iter().enumerate().skip(1) {
-            let mut last = 0;
-            for &to in row.iter().filter(|&&to| to != 0) {
-                if to != last {
-                    before[to as usize].push(from as u32);
-                    last = to;
+    /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
+    pub(crate) fn embed(
+        &self,
+        builder: &mut Builder<'_, TableLimits>,
+        next: NfaId,
+    ) -> Result<NfaId, Error> {
+        let bytes = self.bytes();
+        let states = 0..bytes.states() as u32;
+        let begins = states.map(|_| builder.push(State::Split(next, next)));
+        let begins = begins.collect::<Result<Vec<NfaId>, Error>>()?;
+        for (state, begin) in (0..).zip(&begins) {
+            // Where the state leads, each with its bytes; ending is one more way.
+            let mut ways: Vec<(u32, Vec<(u32, u32)>)> = Vec::new();
+            for (byte, &to) in (0..).zip(bytes.row(state)).filter(|cell| *cell.1 != NONE) {
+                match ways.iter_mut().find(|way| way.0 == to) {
+                    None => ways.push((to, vec![(byte, byte)])),
+                    Some((_, ranges)) => match ranges.last_mut() {
+                        Some(last) if last.1 + 1 == byte => last.1 = byte,
+                        _ => ranges.push((byte, byte)),
+                    },
                 }
             }
-        }
-        let mut live = self.accepting.clone();
-        live[0] = false;
-        let mut open: Vec<u32> = (1..states as u32).filter(|&s| live[s as usize]).collect();
-        while let Some(to) = open.pop() {
-            for &from in &before[to as usize] {
-                if !std::mem::replace(&mut live[from as usize], true) {
-                    open.push(from);
-                }
+            let mut all = bytes.labels()[state as usize].then_some(next);
+            for (to, ranges) in ways {
+                let way = builder.symbol(ranges, begins[to as usize])?;
+                all = Some(match all {
+                    Some(others) => builder.push(State::Split(way, others))?,
+                    None => way,
+                });
             }
+            // Every state is live, so it has a way.
+            let way = all.unwrap_or(next);
+            builder.set_state(*begin, State::Split(way, way));
         }
-        if !live[self.start as usize] {
-            return Table::nothing();
+        match begins.first() {
+            Some(first) => Ok(*first),
+            None => builder.symbol(Vec::new(), next),
         }
-        let mut table = Table::nothing();
-        let mut number = vec![0u32; states];
-        let mut order = vec![self.start];
-        number[self.start as usize] = 1;
-        let mut at = 0;
-        while at < order.len() {
-            let mut row = DEAD;
-            for (byte, &to) in self.next[order[at] as usize].iter().enumerate() {
-                if to == 0 || !live[to as usize] {
-                    continue;
-                }
-                if number[to as usize] == 0 {
-                    order.push(to);
-                    number[to as usize] = order.len() as u32;
-                }
-                row[byte] = number[to as usize];
-            }
-            table.next.push(row);
-            table.accepting.push(self.accepting[order[at] as usize]);
-            at += 1;
-        }
-        table.start = 1;
-        table
     }
 
-    /// Its smallest form: states that no text tells apart become one.
-    fn minimal(self) -> Table {
-        let states = self.next.len();
-        let mut class: Vec<u32> = self.accepting.iter().map(|&a| u32::from(a)).collect();
-        class[0] = 2;
-        let mut count = 0;
-        loop {
-            let mut ids: HashMap<(u32, Vec<u32>), u32, FixedState> = HashMap::default();
-            let mut refined = Vec::with_capacity(states);
-            for state in 0..states {
-                let row = self.next[state]
-                    .iter()
-                    .map(|&to| class[to as usize])
-                    .collect();
-                let id = ids.len() as u32;
-                refined.push(*ids.entry((class[state], row)).or_insert(id));
-            }
-            class = refined;
-            if ids.len() == count {
-                break;
-            }
-            count = ids.len();
-        }
-        let mut table = Table {
-            next: vec![DEAD; count],
-            accepting: vec![false; count],
-            start: class[self.start as usize],
-        };
-        for (state, &id) in class.iter().enumerate() {
-            table.accepting[id as usize] |= self.accepting[state];
-            for (byte, &to) in self.next[state].iter().enumerate() {
-                table.next[id as usize][byte] = class[to as usize];
-            }
-        }
-        // The dead state is met first, so it has number 0.
-        table
+    /// The smallest deterministic automaton of a nondeterministic one over bytes.
+    pub(crate) fn of_nfa(nfa: &Nfa, mut limits: TableLimits) -> Result<Table, Error> {
+        let sets = nfa.sets();
+        let (alphabet, members) = Alphabet::new(Symbols::Bytes, Rest::AsMet, sets, &mut limits)?;
+        let table = nfa.determinize(alphabet.len(), &members, &mut limits)?;
+        let table = table.minimized(&mut limits)?;
+        // Every byte has a class.
+        let classes: Vec<u32> = (0..256)
+            .filter_map(|byte| alphabet.class_of(byte))
+            .collect();
+        Ok(Table::of(&table.over(&classes)))
     }
 }
 
@@ -259,134 +253,4 @@ fn literal(pattern: &str) -> Option<String> {
         }
     }
     (!text.is_empty()).then_some(text)
-}
-
-/// The automaton of whatever steps a function takes, trimmed.
-fn explore<S: Clone + Eq + std::hash::Hash>(
-    start: S,
-    limits: TableLimits,
-    step: impl Fn(&S, u8) -> Option<S>,
-    accepting: impl Fn(&S) -> bool,
-) -> Result<Table, Error> {
-    let mut table = Table::nothing();
-    let mut ids: HashMap<S, u32, FixedState> = HashMap::from_iter([(start.clone(), 1)]);
-    let mut order = vec![start];
-    let mut at = 0;
-    while at < order.len() {
-        let state = order[at].clone();
-        let mut row = DEAD;
-        for byte in 0..=255u8 {
-            if let Some(next) = step(&state, byte) {
-                let id = *ids.entry(next.clone()).or_insert_with(|| {
-                    order.push(next);
-                    order.len() as u32
-                });
-                row[usize::from(byte)] = id;
-            }
-        }
-        table.accepting.push(accepting(&state));
-        table.next.push(row);
-        at += 1;
-        if order.len() > limits.states {
-            return Err(limits.over());
-        }
-    }
-    table.start = 1;
-    Ok(table.trimmed())
-}
-
-/// A nondeterministic automaton that others are put into.
-#[derive(Default)]
-pub(crate) struct Nfa {
-    empty: Vec<Vec<u32>>,
-    /// For each state of an embedded automaton: which, and its state.
-    of: Vec<Option<(u32, u32)>>,
-    /// The automata, each with the number of its state 1.
-    tables: Vec<(Table, u32)>,
-}
-
-impl Nfa {
-    pub(crate) fn state(&mut self) -> u32 {
-        self.empty.push(Vec::new());
-        self.of.push(None);
-        self.empty.len() as u32 - 1
-    }
-
-    pub(crate) fn empty(&mut self, from: u32, to: u32) {
-        self.empty[from as usize].push(to);
-    }
-
-    /// Puts an automaton between two states.
-    pub(crate) fn embed(&mut self, table: Table, from: u32, to: u32) {
-        if table.is_nothing() {
-            return;
-        }
-        let base = self.empty.len() as u32;
-        let number = self.tables.len() as u32;
-        for state in 1..table.next.len() as u32 {
-            let own = self.state();
-            self.of[own as usize] = Some((number, state));
-            if table.accepting[state as usize] {
-                self.empty(own, to);
-            }
-        }
-        self.empty(from, base + table.start - 1);
-        self.tables.push((table, base));
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.empty.len()
-    }
-
-    fn close(&self, set: &mut Vec<u32>) {
-        let mut open = set.clone();
-        let mut seen: std::collections::HashSet<u32> = set.iter().copied().collect();
-        while let Some(at) = open.pop() {
-            for &to in &self.empty[at as usize] {
-                if seen.insert(to) {
-                    set.push(to);
-                    open.push(to);
-                }
-            }
-        }
-        // What tells sets apart: states with steps, and the end.
-        set.retain(|&s| self.of[s as usize].is_some() || self.empty[s as usize].is_empty());
-        set.sort_unstable();
-    }
-
-    /// The smallest deterministic automaton of what leads from one state to another, which
-    /// nothing leaves.
-    pub(crate) fn determinize(
-        &self,
-        from: u32,
-        to: u32,
-        limits: TableLimits,
-    ) -> Result<Table, Error> {
-        let mut start = vec![from];
-        self.close(&mut start);
-        let step = |set: &Vec<u32>, byte: u8| {
-            let mut next: Vec<u32> = Vec::new();
-            for &state in set {
-                if let Some((table, inner)) = self.of[state as usize] {
-                    let (table, base) = &self.tables[table as usize];
-                    let to = table.next[inner as usize][usize::from(byte)];
-                    if to != 0 {
-                        next.push(base + to - 1);
-                    }
-                }
-            }
-            if next.is_empty() {
-                return None;
-            }
-            next.sort_unstable();
-            next.dedup();
-            self.close(&mut next);
-            Some(next)
-        };
-        let table = explore(start, limits, step, |set| set.binary_search(&to).is_ok())?;
-        Ok(match table.is_nothing() {
-            true => table,
-            false => table.minimal(),
-        })
-    }
 }

@@ -21,6 +21,10 @@ const ALONE: &[(&str, &[&str])] = &[
         "chat-template",
         &["minijinja", "fsm-index", "schema-regex", "response-parser"],
     ),
+    (
+        "finite-automata",
+        &["regex-syntax", "serde_json", "fsm-index", "schema-regex"],
+    ),
     ("fsm-index", &["minijinja", "schema-regex"]),
     (
         "grammar",

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use finite_automata::Meter;
+
 /// The automaton or the expression would pass its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooBig;
@@ -82,10 +84,35 @@ impl<'b> Limit<'b> {
     }
 
     /// Charges units of work.
-    pub(crate) fn work(&self, units: usize) -> Result<(), TooBig> {
+    pub(crate) fn charge(&self, units: usize) -> Result<(), TooBig> {
         match self.budget {
             Some(budget) if !budget.take(units) => Err(TooBig),
             _ => Ok(()),
+        }
+    }
+}
+
+/// How many steps of the kit of automata are a unit of work here: visits beside each other.
+const VISITS: usize = 4;
+
+/// An automaton before its determinisation may have so many times the states.
+const NFA_STATES: usize = 10;
+
+impl Meter for Limit<'_> {
+    type Error = TooBig;
+
+    fn work(&mut self, steps: usize) -> Result<(), TooBig> {
+        self.charge(steps.div_ceil(VISITS))
+    }
+
+    fn nfa_states(&mut self, states: usize) -> Result<(), TooBig> {
+        self.times(NFA_STATES).states(states)
+    }
+
+    fn states(&mut self, states: usize) -> Result<(), TooBig> {
+        match states > self.states.max(1) {
+            true => Err(TooBig),
+            false => Ok(()),
         }
     }
 }
@@ -100,10 +127,10 @@ mod tests {
         let other = budget.clone();
         let limit = Limit::new(5, &budget).times(3);
         assert_eq!(limit.states, 15);
-        assert!(other.take(STEP) && limit.work(STEP).is_ok());
+        assert!(other.take(STEP) && limit.charge(STEP).is_ok());
         assert!(!budget.is_spent());
-        assert!(limit.work(1).is_err());
+        assert!(limit.charge(1).is_err());
         assert!(budget.is_spent() && other.is_spent());
-        assert!(Limit::from(5).work(usize::MAX).is_ok());
+        assert!(Limit::from(5).charge(usize::MAX).is_ok());
     }
 }

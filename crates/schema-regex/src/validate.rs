@@ -14,7 +14,7 @@ use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
-use crate::language::dfa::Matcher;
+use crate::language::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
 use crate::options::{Formats, Options, Target};

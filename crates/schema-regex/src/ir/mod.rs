@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::decimal::Decimal;
 use crate::ir::named::Named;
 use crate::ir::pointer::Pointer;
-use crate::language::dfa::Matcher;
+use crate::language::automata::Matcher;
 use crate::language::formats::Format;
 use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;

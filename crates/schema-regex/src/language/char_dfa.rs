@@ -4,24 +4,23 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
+use finite_automata::{Alphabet, Sources, Table};
+
 use crate::budget::Limit;
 use crate::budget::TooBig;
-use crate::language::product::{CharTable, Part, Product};
+use crate::language::product::{Part, Product};
 use crate::language::re::Re;
-use crate::language::sources::Sources;
 
-pub(crate) const DEAD: u32 = u32::MAX;
+pub(crate) use finite_automata::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still
 /// accept.
 #[derive(Debug)]
 pub(crate) struct CharDfa {
-    starts: Vec<u32>,
-    symbols: Vec<u32>,
+    alphabet: Alphabet,
+    /// The class of each character of a byte.
     ascii: Box<[u32; 128]>,
-    width: usize,
-    next: Vec<u32>,
-    labels: Vec<u64>,
+    table: Table<u64>,
     /// How many texts are accepted from each state, `None` for no end, once that was asked.
     amounts: OnceLock<Box<[Option<u64>]>>,
     /// How many characters lead at least from each state to acceptance, once that was asked.
@@ -37,19 +36,27 @@ impl CharDfa {
         wanted: impl Fn(u64) -> bool,
         limit: Limit<'_>,
     ) -> Result<CharDfa, TooBig> {
-        Ok(CharDfa::of_table(product.table(wanted, limit)?))
+        let table = product.minimal(wanted, limit)?;
+        Ok(CharDfa::of(
+            product.alphabet.clone(),
+            table.labelled(u64::from),
+        ))
     }
 
     /// The texts that one expression matches.
     pub(crate) fn of_part(part: &Part) -> CharDfa {
-        CharDfa::of_table(part.table())
+        CharDfa::of(
+            part.alphabet.clone(),
+            part.table.clone().labelled(u64::from),
+        )
     }
 
     /// The texts that any of several automata accepts.
     pub(crate) fn union(all: &[&CharDfa], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
-        let part = |dfa: &&CharDfa| {
-            let accept = dfa.labels.iter().map(|l| *l != 0).collect();
-            Part::of_table(&dfa.starts, &dfa.symbols, dfa.width, &dfa.next, accept)
+        let part = |dfa: &&CharDfa| Part {
+            alphabet: dfa.alphabet.clone(),
+            table: dfa.table.clone().labelled(|label| label != 0),
+            is_any: false,
         };
         Ok(CharDfa::of_part(&Part::union(
             all.iter().map(part).collect(),
@@ -59,17 +66,9 @@ impl CharDfa {
 
     /// No text at all.
     pub(crate) fn never() -> CharDfa {
-        CharDfa {
-            starts: vec![0],
-            symbols: vec![0],
-            ascii: Box::new([0; 128]),
-            width: 1,
-            next: Vec::new(),
-            labels: Vec::new(),
-            amounts: OnceLock::new(),
-            far: OnceLock::new(),
-            dead: OnceLock::new(),
-        }
+        let (alphabet, _) = Alphabet::common(&[]);
+        let table = Table::new(alphabet.len(), Vec::new(), Vec::new());
+        CharDfa::of(alphabet, table)
     }
 
     /// The texts that all positive expressions and no negative one match.
@@ -93,22 +92,18 @@ impl CharDfa {
     /// All verdicts about several expressions; states are not trimmed.
     pub(crate) fn labelled(parts: &[&Part], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
         let product = Product::of(parts, limit)?;
-        Ok(CharDfa::of_table(product.into_labelled()))
+        Ok(CharDfa::of(product.alphabet, product.table))
     }
 
-    fn of_table(table: CharTable) -> CharDfa {
-        let mut ascii = Box::new([u32::MAX; 128]);
-        for (c, slot) in ascii.iter_mut().enumerate() {
-            let at = table.starts.partition_point(|&s| s <= c as u32) - 1;
-            *slot = table.symbols[at];
+    fn of(alphabet: Alphabet, table: Table<u64>) -> CharDfa {
+        let mut ascii = Box::new([DEAD; 128]);
+        for (first, last, class) in alphabet.runs_within(0, 127) {
+            ascii[first as usize..=last as usize].fill(class);
         }
         CharDfa {
-            starts: table.starts,
-            symbols: table.symbols,
+            alphabet,
             ascii,
-            width: table.width,
-            next: table.next,
-            labels: table.labels,
+            table,
             amounts: OnceLock::new(),
             far: OnceLock::new(),
             dead: OnceLock::new(),
@@ -116,46 +111,41 @@ impl CharDfa {
     }
 
     /// Everything that it is made of: where classes of characters start, the
-    /// symbols of the classes, where each state leads by each symbol, and labels.
+    /// classes, where each state leads by each class, and labels.
     pub(crate) fn tables(&self) -> (&[u32], &[u32], &[u32], &[u64]) {
-        (&self.starts, &self.symbols, &self.next, &self.labels)
+        let (starts, classes) = self.alphabet.tables();
+        (starts, classes, self.table.cells(), self.table.labels())
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.table.states() == 0
     }
 
     pub(crate) fn states(&self) -> usize {
-        self.labels.len()
+        self.table.states()
     }
 
     pub(crate) fn label(&self, state: u32) -> u64 {
-        self.labels[state as usize]
+        self.table.labels()[state as usize]
     }
 
     pub(crate) fn accepts(&self, state: u32) -> bool {
-        self.labels[state as usize] != 0
+        self.table.labels()[state as usize] != 0
     }
 
     pub(crate) fn step(&self, state: u32, c: u32) -> u32 {
-        let symbol = if c < 128 {
-            self.ascii[c as usize]
-        } else {
-            let at = self.starts.partition_point(|&s| s <= c) - 1;
-            self.symbols[at]
+        let class = match self.ascii.get(c as usize) {
+            Some(class) => Some(*class),
+            None => self.alphabet.class_of(c),
         };
-        if symbol == u32::MAX {
-            return DEAD;
-        }
-        self.next[state as usize * self.width + symbol as usize]
+        class.map_or(DEAD, |class| self.table.next(state, class))
     }
 
     /// The ends of a range around a code point, of which all lead to the same from each
     /// state.
     pub(crate) fn alike(&self, c: u32) -> (u32, u32) {
-        let at = self.starts.partition_point(|&s| s <= c) - 1;
-        let next = self.starts.get(at + 1);
-        (self.starts[at], next.map_or(0x10_FFFF, |next| next - 1))
+        let (first, last, _) = self.alphabet.run(self.alphabet.run_of(c));
+        (first, last)
     }
 
     pub(crate) fn run(&self, text: &str) -> u32 {
@@ -177,18 +167,10 @@ impl CharDfa {
         hi: u32,
         mut good: impl FnMut(u32) -> bool,
     ) -> bool {
-        let mut at = self.starts.partition_point(|&s| s <= lo) - 1;
-        while at < self.starts.len() && self.starts[at] <= hi {
-            let symbol = self.symbols[at];
-            if symbol != u32::MAX {
-                let to = self.next[state as usize * self.width + symbol as usize];
-                if to != DEAD && good(to) {
-                    return true;
-                }
-            }
-            at += 1;
-        }
-        false
+        self.alphabet.runs_within(lo, hi).any(|(_, _, class)| {
+            let to = self.table.next(state, class);
+            to != DEAD && good(to)
+        })
     }
 
     /// How many characters lead at least from a state to one of some others: no more than
@@ -204,8 +186,7 @@ impl CharDfa {
                 return steps;
             }
             for at in from..to {
-                let row = met[at] as usize * self.width;
-                for &next in &self.next[row..row + self.width] {
+                for &next in self.table.row(met[at]) {
                     if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
                         met.push(next);
                     }
@@ -223,19 +204,17 @@ impl CharDfa {
     /// The characters after which `state` is where it was, as ranges without
     /// surrogates.
     pub(crate) fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
-        let row = state as usize * self.width;
-        self.ranges_of(|symbol| self.next[row + symbol as usize] == state)
+        self.ranges_of(|class| self.table.next(state, class) == state)
     }
 
     /// The code points that lead from each state of `among` to another one of
     /// them.
     pub(crate) fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
         let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
-        let mut free = vec![!states.is_empty(); self.width];
-        for state in &states {
-            for (symbol, free) in free.iter_mut().enumerate() {
-                let to = self.next[*state as usize * self.width + symbol];
-                *free &= to != DEAD && among(to);
+        let mut free = vec![!states.is_empty(); self.table.width()];
+        for state in states {
+            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
+                *free &= *to != DEAD && among(*to);
             }
         }
         self.ranges_of(|symbol| free[symbol as usize])
@@ -270,7 +249,7 @@ impl CharDfa {
         follows: &impl Fn(u32) -> Follows,
     ) -> Option<Vec<(u32, u32)>> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let mut free = vec![true; self.width];
+        let mut free = vec![true; self.table.width()];
         let mut size: u64 = sizes.iter().sum();
         let mut met = vec![false; self.states()];
         met[state as usize] = true;
@@ -289,9 +268,7 @@ impl CharDfa {
             if !good(here) || states.len() > MAX_FREE {
                 return None;
             }
-            let row = here as usize * self.width;
-            let next = &self.next[row..row + self.width];
-            for (symbol, &to) in next.iter().enumerate() {
+            for (symbol, &to) in self.table.row(here).iter().enumerate() {
                 if free[symbol] && !good(to) {
                     free[symbol] = false;
                     size -= sizes[symbol];
@@ -319,13 +296,11 @@ impl CharDfa {
         follows: impl Fn(u32) -> Follows,
     ) -> Vec<(u32, u32)> {
         let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let mut class = vec![true; self.width];
-        for (symbol, is) in class.iter_mut().enumerate() {
-            *is = good(self.next[state as usize * self.width + symbol]);
-        }
+        let row = self.table.row(state).iter();
+        let mut class: Vec<bool> = row.map(|to| good(*to)).collect();
         let weights = self.weights();
         // One symbol at least is left out each time.
-        for _ in 0..=self.width {
+        for _ in 0..=self.table.width() {
             match self.first_conflict(state, steps, (&class, &weights), good) {
                 Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
                 Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
@@ -344,7 +319,7 @@ impl CharDfa {
         class: &[(u32, u32)],
         follows: impl Fn(u32) -> Follows,
     ) -> Option<(usize, Vec<(u32, u32)>)> {
-        let mut held = vec![0u64; self.width];
+        let mut held = vec![0u64; self.table.width()];
         for &(from, to) in class {
             self.each_symbol(from, to, |symbol, count| held[symbol] += count);
         }
@@ -352,11 +327,10 @@ impl CharDfa {
         let mut states = vec![state];
         for length in 0..MAX_RUN {
             let mut next: Vec<u32> = Vec::new();
-            let mut leads_on = vec![false; self.width];
+            let mut leads_on = vec![false; self.table.width()];
             for state in &states {
-                let row = *state as usize * self.width;
-                for symbol in (0..self.width).filter(|symbol| is_in[*symbol]) {
-                    let to = self.next[row + symbol];
+                let row = self.table.row(*state).iter().enumerate();
+                for (symbol, &to) in row.filter(|cell| is_in[cell.0]) {
                     leads_on[symbol] |= to != DEAD;
                     next.push(to);
                 }
@@ -386,7 +360,7 @@ impl CharDfa {
         (class, weights): (&[bool], &[usize]),
         good: impl Fn(u32) -> bool,
     ) -> Result<Option<Vec<usize>>, TooBig> {
-        let symbols = || (0..self.width).filter(|symbol| class[*symbol]);
+        let symbols = || (0..self.table.width()).filter(|symbol| class[*symbol]);
         let mut met = vec![false; self.states()];
         met[state as usize] = true;
         // Each with the symbol that led there.
@@ -396,7 +370,7 @@ impl CharDfa {
             let to = states.len();
             for at in from..to {
                 let (here, via) = states[at];
-                let next = |symbol: usize| self.next[here as usize * self.width + symbol];
+                let next = |symbol: usize| self.table.next(here, symbol as u32);
                 let refused: Vec<usize> = symbols().filter(|s| !good(next(*s))).collect();
                 if !refused.is_empty() {
                     let weight: usize = refused.iter().map(|symbol| weights[*symbol]).sum();
@@ -425,93 +399,55 @@ impl CharDfa {
 
     /// How many characters of a byte each symbol has, and one for all others.
     fn weights(&self) -> Vec<usize> {
-        let mut weights = vec![1; self.width];
-        for symbol in self.ascii.iter().filter(|symbol| **symbol != u32::MAX) {
+        let mut weights = vec![1; self.table.width()];
+        for symbol in self.ascii.iter() {
             weights[*symbol as usize] += 1;
         }
         weights
     }
 
     fn ranges_of(&self, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-        let mut out: Vec<(u32, u32)> = Vec::new();
-        for (i, &start) in self.starts.iter().enumerate() {
-            let symbol = self.symbols[i];
-            if symbol == u32::MAX || !wanted(symbol) {
-                continue;
-            }
-            let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-            match out.last_mut() {
-                Some(last) if last.1 + 1 == start => last.1 = end,
-                _ => out.push((start, end)),
-            }
-        }
-        out
+        let wanted = self.alphabet.runs().filter(|run| wanted(run.2));
+        joined(wanted.map(|(first, last, _)| (first, last)))
     }
 
     /// The code points of a class that have wanted symbols.
     fn ranges_in(&self, class: &[(u32, u32)], wanted: impl Fn(usize) -> bool) -> Vec<(u32, u32)> {
-        let mut out: Vec<(u32, u32)> = Vec::new();
-        for &(from, to) in class {
-            let mut at = self.starts.partition_point(|&start| start <= from) - 1;
-            while at < self.starts.len() && self.starts[at] <= to {
-                let end = self.starts.get(at + 1).map_or(0x10_FFFF, |next| next - 1);
-                let (lo, hi) = (self.starts[at].max(from), end.min(to));
-                let symbol = self.symbols[at];
-                at += 1;
-                if symbol == u32::MAX || !wanted(symbol as usize) {
-                    continue;
-                }
-                match out.last_mut() {
-                    Some(last) if last.1 + 1 == lo => last.1 = hi,
-                    _ => out.push((lo, hi)),
-                }
-            }
-        }
-        out
+        let within = |range: &(u32, u32)| self.alphabet.runs_within(range.0, range.1);
+        let wanted = class
+            .iter()
+            .flat_map(within)
+            .filter(|run| wanted(run.2 as usize));
+        joined(wanted.map(|(first, last, _)| (first, last)))
     }
 
     /// The code points that lead from no state to one that something `follows`, which is
     /// the same each time; and control characters, which strings do not have as they are.
     pub(crate) fn dead_class(&self, follows: impl Fn(u32) -> bool) -> &[(u32, u32)] {
         self.dead.get_or_init(|| {
-            let mut lives = vec![false; self.width];
-            for row in self.next.chunks_exact(self.width.max(1)) {
+            let mut lives = vec![false; self.table.width()];
+            for row in self.table.rows() {
                 for (lives, to) in lives.iter_mut().zip(row) {
                     *lives |= *to != DEAD && follows(*to);
                 }
             }
-            let mut out: Vec<(u32, u32)> = vec![(0, 0x1F)];
-            for (i, &start) in self.starts.iter().enumerate() {
-                let symbol = self.symbols[i];
-                let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-                let start = start.max(0x20);
-                if start > end || (symbol != u32::MAX && lives[symbol as usize]) {
-                    continue;
-                }
-                match out.last_mut() {
-                    Some(last) if last.1 + 1 == start => last.1 = end,
-                    _ => out.push((start, end)),
-                }
-            }
-            out.into()
+            let runs = (0..self.alphabet.run_count()).map(|run| self.alphabet.run(run));
+            let dead = runs.filter(|run| lives.get(run.2 as usize) != Some(&true));
+            let dead = dead.map(|(first, last, _)| (first.max(0x20), last));
+            let dead = dead.filter(|(first, last)| first <= last);
+            joined(std::iter::once((0, 0x1F)).chain(dead)).into()
         })
     }
 
     /// A code point of each symbol, a visible one where there is one.
     pub(crate) fn representatives(&self) -> Vec<u32> {
-        let mut out = vec![u32::MAX; self.width];
-        for c in (0x20..0x7F).rev() {
-            if c != 0x22 && c != 0x5C && self.ascii[c as usize] != u32::MAX {
-                out[self.ascii[c as usize] as usize] = c;
-            }
+        let mut out = vec![u32::MAX; self.table.width()];
+        for c in (0x20..0x7F).rev().filter(|c| ![0x22, 0x5C].contains(c)) {
+            out[self.ascii[c as usize] as usize] = c;
         }
-        for (i, &start) in self.starts.iter().enumerate() {
-            if self.symbols[i] != u32::MAX {
-                let slot = &mut out[self.symbols[i] as usize];
-                if *slot == u32::MAX {
-                    *slot = start;
-                }
-            }
+        for (first, _, class) in self.alphabet.runs() {
+            let slot = &mut out[class as usize];
+            *slot = if *slot == u32::MAX { first } else { *slot };
         }
         out
     }
@@ -525,10 +461,10 @@ impl CharDfa {
         // For each state one more than the last one that led to it.
         let mut met = vec![0u32; self.states()];
         all.begin.push(0);
-        for s in 0..self.states() {
-            for &to in &self.next[s * self.width..(s + 1) * self.width] {
-                if to != DEAD && met[to as usize] != s as u32 + 1 {
-                    met[to as usize] = s as u32 + 1;
+        for s in 0..self.states() as u32 {
+            for &to in self.table.row(s) {
+                if to != DEAD && met[to as usize] != s + 1 {
+                    met[to as usize] = s + 1;
                     all.to.push(to);
                 }
             }
@@ -539,33 +475,21 @@ impl CharDfa {
 
     /// How many characters each symbol has.
     pub(crate) fn symbol_sizes(&self) -> Vec<u64> {
-        let mut out = vec![0; self.width];
-        for (i, &start) in self.starts.iter().enumerate() {
-            let end = self.starts.get(i + 1).map_or(0x11_0000, |s| *s);
-            if self.symbols[i] != u32::MAX {
-                out[self.symbols[i] as usize] += u64::from(end - start);
-            }
-        }
+        let mut out = vec![0; self.table.width()];
+        self.each_symbol(0, 0x10_FFFF, |symbol, count| out[symbol] += count);
         out
     }
 
     /// Calls `each` with the symbols of a range of code points and how many each has there.
     pub(crate) fn each_symbol(&self, from: u32, to: u32, mut each: impl FnMut(usize, u64)) {
-        let mut at = self.starts.partition_point(|&start| start <= from) - 1;
-        while at < self.starts.len() && self.starts[at] <= to {
-            let end = self.starts.get(at + 1).map_or(0x10_FFFF, |next| next - 1);
-            if self.symbols[at] != u32::MAX {
-                let count = end.min(to) - self.starts[at].max(from) + 1;
-                each(self.symbols[at] as usize, u64::from(count));
-            }
-            at += 1;
+        for (first, last, class) in self.alphabet.runs_within(from, to) {
+            each(class as usize, u64::from(last - first + 1));
         }
     }
 
     /// Where a state leads by each symbol.
     pub(crate) fn targets(&self, state: u32) -> impl Iterator<Item = (usize, u32)> {
-        let row = state as usize * self.width;
-        self.next[row..row + self.width].iter().copied().enumerate()
+        self.table.row(state).iter().copied().enumerate()
     }
 
     /// Whether endlessly many texts are accepted from a state.
@@ -589,7 +513,12 @@ impl CharDfa {
                 let to = next.of(from).iter();
                 to.map(move |to| (from, *to))
             });
-            let accepts: Vec<bool> = self.labels.iter().map(|label| *label != 0).collect();
+            let accepts: Vec<bool> = self
+                .table
+                .labels()
+                .iter()
+                .map(|label| *label != 0)
+                .collect();
             distances(&accepts, arrows)
         });
         far.get(state as usize).copied().unwrap_or(u32::MAX)
@@ -597,25 +526,15 @@ impl CharDfa {
 
     /// Where a state leads, and by which range of code points.
     pub(crate) fn arrows(&self, state: u32) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
-        let row = state as usize * self.width;
-        self.starts
-            .iter()
-            .enumerate()
-            .filter_map(move |(i, &start)| {
-                let symbol = self.symbols[i];
-                if symbol == u32::MAX {
-                    return None;
-                }
-                let to = self.next[row + symbol as usize];
-                let end = self.starts.get(i + 1).map_or(0x10_FFFF, |s| s - 1);
-                (to != DEAD).then_some((to, start, end))
-            })
+        let runs = self.alphabet.runs();
+        let to = runs.map(move |(first, last, class)| (self.table.next(state, class), first, last));
+        to.filter(|arrow| arrow.0 != DEAD)
     }
 
     /// Where states lead, and by how many characters, each pair once.
     pub(crate) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
         let sizes = self.symbol_sizes();
-        let rows = (0..).zip(self.next.chunks_exact(self.width.max(1)));
+        let rows = (0..).zip(self.table.rows());
         let mut out: Vec<(u32, u32, u64)> = Vec::new();
         for (from, row) in rows {
             let first = out.len();
@@ -633,7 +552,7 @@ impl CharDfa {
     /// by counting those of one length after another. `false` is no proof of the contrary.
     pub(crate) fn has_more_than(&self, many: u64, min: u64, max: Option<u64>) -> bool {
         let longest = max.unwrap_or(LONGEST_COUNTED).min(LONGEST_COUNTED);
-        if self.is_empty() || self.next.len() > MAX_COUNTED {
+        if self.is_empty() || self.table.cells().len() > MAX_COUNTED {
             return false;
         }
         let sizes = self.symbol_sizes();
@@ -643,7 +562,7 @@ impl CharDfa {
         let mut accepted = 0u64;
         for length in 0..=longest {
             if length >= min {
-                let here = texts.iter().zip(&self.labels);
+                let here = texts.iter().zip(self.table.labels());
                 let here = here.filter(|(_, label)| **label != 0);
                 accepted = here.fold(accepted, |sum, (n, _)| sum.saturating_add(*n));
             }
@@ -651,7 +570,7 @@ impl CharDfa {
                 return true;
             }
             let mut longer = vec![0u64; self.states()];
-            for (n, row) in texts.iter().zip(self.next.chunks_exact(self.width)) {
+            for (n, row) in texts.iter().zip(self.table.rows()) {
                 for (to, size) in row
                     .iter()
                     .zip(&sizes)
@@ -684,7 +603,7 @@ impl CharDfa {
         });
         let sources = Sources::new(n, arrows);
         // Live: some good label can be reached.
-        let mut live: Vec<bool> = self.labels.iter().map(|&l| good(l)).collect();
+        let mut live: Vec<bool> = self.table.labels().iter().map(|&l| good(l)).collect();
         sources.spread(&mut live);
         // Peel from the end: what is left over lies on a way into a cycle.
         let live_targets = |s| next.of(s).iter().filter(|t| live[**t as usize]).count();
@@ -693,9 +612,8 @@ impl CharDfa {
         let mut counts: Vec<Option<u64>> = vec![None; n];
         let mut todo: Vec<u32> = (0..n as u32).filter(|s| open[*s as usize] == 0).collect();
         while let Some(s) = todo.pop() {
-            let mut count = u64::from(good(self.labels[s as usize]));
-            let row = &self.next[s as usize * self.width..(s as usize + 1) * self.width];
-            for (symbol, &t) in row.iter().enumerate() {
+            let mut count = u64::from(good(self.table.labels()[s as usize]));
+            for (symbol, &t) in self.table.row(s).iter().enumerate() {
                 if t != DEAD && live[t as usize] {
                     let below = counts[t as usize].unwrap_or(0);
                     count = count.saturating_add(below.saturating_mul(sizes[symbol]));
@@ -718,6 +636,18 @@ impl CharDfa {
         }
         counts
     }
+}
+
+/// Ranges in ascending order, those that touch as one.
+fn joined(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for (first, last) in ranges {
+        match out.last_mut() {
+            Some(before) if before.1 + 1 == first => before.1 = last,
+            _ => out.push((first, last)),
+        }
+    }
+    out
 }
 
 /// How many arrows lead at least from each state to one that is marked.

@@ -75,7 +75,7 @@ impl Lengths {
             return Ok(None);
         }
         let n = dfa.states();
-        limit.work(4 * n)?;
+        limit.charge(4 * n)?;
         let next = dfa.successors();
         let finite = dfa.counts_by(&next, |l| l != 0);
         let mut longest: Vec<Option<u64>> = vec![None; n];
@@ -115,7 +115,7 @@ impl Lengths {
             let mut now: Vec<bool> = (0..n as u32).map(|s| dfa.accepts(s)).collect();
             let mut then = vec![false; n];
             for k in 0..=max {
-                limit.work(n)?;
+                limit.charge(n)?;
                 for (to, state) in then.iter_mut().zip(0..) {
                     *to = next.of(state).iter().any(|t| now[*t as usize]);
                 }

@@ -2,13 +2,13 @@
 //! code points, automata for what must be intersected or complemented, and the
 //! spelling of both inside JSON.
 
+pub(crate) mod automata;
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;
-pub(crate) mod dfa;
+pub(crate) mod elimination;
 pub(crate) mod formats;
 #[cfg(feature = "automaton")]
 pub(crate) mod length_bounds;
-pub(crate) mod nfa;
 #[cfg(feature = "automaton")]
 pub(crate) mod number_counts;
 #[cfg(feature = "automaton")]
@@ -20,9 +20,6 @@ pub(crate) mod number_multiples;
 pub(crate) mod number_ranges;
 #[cfg(feature = "automaton")]
 pub(crate) mod number_words;
-pub(crate) mod pairs;
 pub(crate) mod pattern;
 pub(crate) mod product;
 pub(crate) mod re;
-#[cfg(feature = "automaton")]
-pub(crate) mod sources;

@@ -3,9 +3,10 @@
 
 use std::collections::BinaryHeap;
 
+use finite_automata::Sources;
+
 use crate::language::char_dfa::{DEAD, distances};
 use crate::language::number_dfa::NumberDfa;
-use crate::language::sources::Sources;
 
 /// Symbols of [`NumberDfa::tables`].
 const MINUS: usize = 10;

@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
+use finite_automata::{Keep, Table, product};
+
 use crate::budget::Limit;
 use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};
 use crate::language::number_counts::Amounts;
-use crate::language::pairs::Pairs;
-use crate::language::sources::Sources;
 
 /// Numbers as an automaton over bytes; symbol 15 is every other byte.
 #[derive(Debug)]
@@ -81,12 +81,7 @@ impl NumberDfa {
             }
         }
         let accept = (0..dfa.states() as u32).map(|s| dfa.accepts(s)).collect();
-        NumberDfa {
-            next,
-            accept,
-            common: None,
-            amounts: OnceLock::new(),
-        }
+        NumberDfa::of_rows(next, accept)
     }
 
     /// Where each state leads by each symbol, and whether it accepts; what no number
@@ -101,70 +96,26 @@ impl NumberDfa {
     }
 
     /// An automaton of which the dead states are cut off.
-    pub(crate) fn trimmed(mut next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
-        let arrows = (0..).zip(&next).flat_map(|(from, row)| {
-            let to = row.iter().filter(|to| **to != DEAD);
-            to.map(move |to| (from, *to))
-        });
-        let sources = Sources::new(next.len(), arrows);
-        let mut live = accept.clone();
-        sources.spread(&mut live);
-        if !live.first().copied().unwrap_or(false) {
-            return NumberDfa {
-                next: Vec::new(),
-                accept: Vec::new(),
-                common: None,
-                amounts: OnceLock::new(),
-            };
-        }
-        for row in &mut next {
-            for t in row.iter_mut() {
-                if *t != DEAD && !live[*t as usize] {
-                    *t = DEAD;
-                }
-            }
-        }
-        NumberDfa {
-            next,
-            accept,
-            common: None,
-            amounts: OnceLock::new(),
-        }
+    pub(crate) fn trimmed(next: Vec<[u32; 16]>, accept: Vec<bool>) -> NumberDfa {
+        NumberDfa::of_table(Table::new(16, next.into_flattened(), accept).trimmed())
+    }
+
+    fn of_table(table: Table<bool>) -> NumberDfa {
+        let (next, accept) = table.into_parts();
+        let (rows, _) = next.as_chunks::<16>();
+        NumberDfa::of_rows(rows.to_vec(), accept)
+    }
+
+    fn table(&self) -> Table<bool> {
+        Table::new(16, self.next.as_flattened().to_vec(), self.accept.clone())
     }
 
     /// The numbers that this accepts and another one does not; `None` past `limit` states.
-    pub(crate) fn without(&self, other: &NumberDfa, limit: Limit<'_>) -> Option<NumberDfa> {
-        if self.is_empty() {
-            return Some(NumberDfa::of_rows(Vec::new(), Vec::new()));
-        }
-        // The last number of the second stands for none of its states.
-        let none = other.accept.len() as u32;
-        let mut pairs = Pairs::new(self.accept.len(), other.accept.len() + 1);
-        pairs.number((0, 0));
-        let mut next: Vec<[u32; 16]> = Vec::new();
-        let mut accept = Vec::new();
-        while next.len() < pairs.len() {
-            let (a, b) = pairs.get(next.len());
-            let is_other = b != none && other.accepts(b);
-            accept.push(self.accepts(a) && !is_other);
-            let mut row = [DEAD; 16];
-            for (symbol, slot) in row.iter_mut().enumerate() {
-                let to_a = self.next[a as usize][symbol];
-                let to_b = match b == none {
-                    true => none,
-                    false => other.next[b as usize][symbol].min(none),
-                };
-                if to_a != DEAD {
-                    *slot = pairs.number((to_a, to_b));
-                }
-            }
-            next.push(row);
-            limit.work(16).ok()?;
-            if pairs.len() > limit.states {
-                return None;
-            }
-        }
-        Some(NumberDfa::trimmed(next, accept))
+    pub(crate) fn without(&self, other: &NumberDfa, mut limit: Limit<'_>) -> Option<NumberDfa> {
+        let accepts = |a: Option<&bool>, b: Option<&bool>| a == Some(&true) && b != Some(&true);
+        let (a, b) = (self.table(), other.table());
+        let both = product(&a, &b, Keep::First, accepts, &mut limit).ok()?;
+        Some(NumberDfa::of_table(both.trimmed()))
     }
 
     pub(crate) fn step(&self, state: u32, byte: u8) -> u32 {

@@ -4,10 +4,12 @@
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
 
+use finite_automata::{NONE, Table};
+
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
-use crate::language::dfa::re_of_table;
+use crate::language::elimination::eliminate;
 use crate::language::product::Product;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;
@@ -423,16 +425,16 @@ fn residues(
     modulus: usize,
     scale: usize,
     fraction: Fraction,
-    limit: Limit<'_>,
+    mut limit: Limit<'_>,
 ) -> Result<Re, TooBig> {
     let places = if matches!(fraction, Fraction::None(_)) {
         0
     } else {
         scale
     };
-    // States: dead, the start, a leading zero, then `modulus` for the integer
+    // States: the start, a leading zero, then `modulus` for the integer
     // part and for each place after the point (the last of which loops on 0).
-    let (dead, start, zero, first) = (0usize, 1usize, 2usize, 3usize);
+    let (start, zero, first) = (0usize, 1usize, 2usize);
     let point = |place: usize, r: usize| first + modulus * (place + 1) + r;
     let count = first + modulus * (places + 2);
     if count > limit.states.saturating_mul(4) {
@@ -440,9 +442,9 @@ fn residues(
     }
     // The residue once the missing places are filled with zeros.
     let filled = |r: usize, missing: usize| (0..missing).fold(r, |r, _| r * 10 % modulus);
-    limit.work(count)?;
+    limit.charge(count)?;
     let width = 11;
-    let mut next = vec![dead as u32; count * width];
+    let mut next = vec![NONE; count * width];
     let mut accept = vec![false; count];
     let mut edge = |from: usize, symbol: usize, to: usize| next[from * width + symbol] = to as u32;
     let has_point = fraction != Fraction::None(IntegerSpelling::Plain);
@@ -494,16 +496,13 @@ fn residues(
         .map(|d| char_set(&[(char::from(b'0' + d), char::from(b'0' + d))]))
         .collect();
     sets.push(char_set(&[('.', '.')]));
-    if places == 0 {
-        // The point leads nowhere in the table.
-        let whole = re_of_table(&next, &accept, start, &sets, limit)?;
-        return Ok(if has_point {
-            Re::concat([whole, zero_fraction()])
-        } else {
-            whole
-        });
-    }
-    re_of_table(&next, &accept, start, &sets, limit)
+    let least = Table::new(width, next, accept).minimized(&mut limit)?;
+    let whole = eliminate(&least, &sets, limit)?;
+    // With no places the point leads nowhere in the table.
+    Ok(match places == 0 && has_point {
+        true => Re::concat([whole, zero_fraction()]),
+        false => whole,
+    })
 }
 
 /// The most numbers that are written out one by one.

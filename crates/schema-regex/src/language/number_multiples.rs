@@ -2,13 +2,14 @@
 //! are a residue of one modulus, that of all divisors together, and are read beside a
 //! range of numbers.
 
+use finite_automata::Pairs;
+
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
 use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions::Fraction;
-use crate::language::pairs::Pairs;
 use crate::options::IntegerSpelling;
 
 /// The numbers of an automaton that are multiples of some divisors and not of the
@@ -65,7 +66,7 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
     let row = most as u64 + 1;
     let count = modulus.checked_mul(row).and_then(|n| n.checked_add(FIRST));
     let count = count.filter(|n| *n <= limit.states as u64).ok_or(TooBig)?;
-    limit.work(16 * count as usize)?;
+    limit.charge(16 * count as usize)?;
     // Up to `most` zeros are counted; the residue is that of the digits before them, or
     // behind the last one that is counted of all but those.
     let number = |residue: u64, zeros: u64| (FIRST + residue * row + zeros) as u32;
@@ -357,7 +358,7 @@ impl Residues {
                 }
             }
             next.push(row);
-            limit.work(16)?;
+            limit.charge(16)?;
             if pairs.len() > limit.states {
                 return Err(TooBig);
             }

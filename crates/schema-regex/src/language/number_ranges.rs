@@ -6,13 +6,12 @@
 
 use std::cmp::Ordering;
 
-use rustc_hash::FxHashMap;
+use finite_automata::explore;
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::decimal::Decimal;
 use crate::language::char_dfa::DEAD;
-use crate::language::dfa::minimise_within;
 use crate::language::number_dfa::NumberDfa;
 use crate::language::number_expressions::{Bound, Fraction};
 use crate::options::IntegerSpelling;
@@ -150,40 +149,19 @@ impl Range {
         columns
     }
 
-    fn automaton(&self, limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
-        const SINK: u32 = 1;
+    fn automaton(&self, mut limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         let columns = self.columns();
-        let width = columns.len();
-        let mut states = vec![Some(At::Start), None];
-        let mut known: FxHashMap<At, u32> = FxHashMap::default();
-        let mut next: Vec<u32> = Vec::new();
-        let mut accept = Vec::new();
-        known.insert(At::Start, 0);
-        while accept.len() < states.len() {
-            let at = states[accept.len()];
-            accept.push(at.is_some_and(|at| self.accepts(at)));
-            for column in &columns {
-                let to = at.and_then(|at| self.step(at, column.symbol));
-                next.push(to.map_or(SINK, |to| {
-                    *known.entry(to).or_insert_with(|| {
-                        states.push(Some(to));
-                        states.len() as u32 - 1
-                    })
-                }));
-            }
-            limit.work(width)?;
-            if states.len() > limit.states {
-                return Err(TooBig);
-            }
-        }
-        let (next, accept) = minimise_within(&next, &accept, width, limit)?;
-        let mut rows = vec![[DEAD; 16]; accept.len()];
-        for (row, next) in rows.iter_mut().zip(next.chunks_exact(width)) {
+        let step = |at: &At, column: usize| self.step(*at, columns[column].symbol);
+        let accepts = |at: &At| self.accepts(*at);
+        let all = explore(columns.len(), At::Start, step, accepts, &mut limit)?;
+        let least = all.minimized(&mut limit)?;
+        let mut rows = vec![[DEAD; 16]; least.states()];
+        for (row, next) in rows.iter_mut().zip(least.rows()) {
             for (column, to) in columns.iter().zip(next) {
                 row[column.at..][..column.count].fill(*to);
             }
         }
-        Ok(NumberDfa::of_rows(rows, accept))
+        Ok(NumberDfa::of_rows(rows, least.labels().to_vec()))
     }
 
     fn of(&self, minus: bool) -> Option<&Magnitudes> {

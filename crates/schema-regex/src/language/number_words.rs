@@ -30,7 +30,7 @@ pub(crate) fn of(
     let mut words: Vec<String> = Vec::with_capacity(list.len());
     for (number, written) in list {
         let plain = number.plain();
-        limit.work(8 + 2 * plain.len())?;
+        limit.charge(8 + 2 * plain.len())?;
         if *written && number.is_integer() {
             words.push(format!("{plain}.0"));
         }
@@ -58,7 +58,7 @@ fn smallest(words: &[String], limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         if let Some((_, last)) = path.last_mut() {
             last.1 = true;
         }
-        limit.work(word.len())?;
+        limit.charge(word.len())?;
         before = word;
     }
     settle(&mut path, 0, &mut made, &mut known, limit)?;
@@ -81,7 +81,7 @@ fn settle(
         let Some((symbol, state)) = path.pop() else {
             break;
         };
-        limit.work(8)?;
+        limit.charge(8)?;
         let fresh = made.len() as u32;
         let id = *known.entry(state).or_insert(fresh);
         if id == fresh {

@@ -785,7 +785,7 @@ impl Rewriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::language::dfa::matches;
+    use crate::language::automata::matches;
     use crate::language::pattern::Pattern;
     use crate::language::re::{CharSet, char_set, set_contains};
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::budget::Limit;
 use crate::error::{Error, ErrorKind};
 use crate::ir::PatternId;
-use crate::language::dfa::Matcher;
+use crate::language::automata::Matcher;
 use crate::language::product::Product;
 use crate::language::re::Re;
 use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Source, Witness};

@@ -111,7 +111,7 @@ pub(crate) fn language(
 ) -> Result<Language, TooTangled> {
     // Whoever set the limit says that it is spent.
     let pay = |units| {
-        limit.work(units).map_err(|_| TooTangled {
+        limit.charge(units).map_err(|_| TooTangled {
             at: None,
             reason: String::new(),
         })

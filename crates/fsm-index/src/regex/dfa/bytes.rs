@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::{Alphabet, Config, Costs, Dfa, NONE, Symbols};
+use finite_automata::{Meter, NONE};
+
+use super::{Alphabet, Config, Costs, Dfa, Symbols};
 use crate::regex::byte_dfa::{Hints, MainText};
 use crate::regex::decoder::{Decoder, MAX_ENTRIES};
 use crate::vocabulary::CharRanges;
@@ -137,13 +139,17 @@ impl Dfa {
         // Which classes a place in a spelling can lead to, and which go on from a state; the
         // cells once wide and once narrow.
         let words = width.div_ceil(64);
-        costs.hold((spellings.nodes.len() + self.accepting.len()) * words * 8)?;
-        costs.hold(self.next.len() * (4 + 2))?;
+        costs.hold((spellings.nodes.len() + self.table.states()) * words * 8)?;
+        costs.hold(self.table.cells().len() * (4 + 2))?;
         let decoder = Decoder::new(width, &spellings.first, &spellings.nodes);
         let dead = std::iter::repeat_n(0, width);
-        let next = self.next.iter().map(|&n| if n == NONE { 0 } else { n + 1 });
+        let next = self
+            .table
+            .cells()
+            .iter()
+            .map(|&n| if n == NONE { 0 } else { n + 1 });
         let mut accepting = vec![false];
-        accepting.extend_from_slice(&self.accepting);
+        accepting.extend_from_slice(self.table.labels());
         let automaton = ByteDfa::new(decoder, dead.chain(next).collect(), &accepting, 1)
             .ok_or_else(|| Error::limit("max_states", "states", config.max_states))?;
         Ok(automaton.with_hints(self.text_loops(&mut costs)?))
@@ -171,7 +177,7 @@ impl Dfa {
         let mut classes = Vec::new();
         let mut ids: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut weights: HashMap<u32, u32> = HashMap::new();
-        for row in self.next.chunks_exact(width) {
+        for row in self.table.rows() {
             weights.clear();
             for (&next, size) in row.iter().zip(&sizes) {
                 if next != NONE {

@@ -1,5 +1,7 @@
 //! What a compile costs, counted where the cost arises.
 
+use finite_automata::Meter;
+
 use super::Config;
 use crate::Error;
 
@@ -28,38 +30,6 @@ impl<'c> Costs<'c> {
         }
     }
 
-    /// Takes `steps` of time.
-    ///
-    /// # Errors
-    ///
-    /// That is more than `max_work`.
-    #[inline]
-    pub(crate) fn work(&mut self, steps: usize) -> Result<(), Error> {
-        self.work = self.work.saturating_add(steps);
-        match self.work > self.config.max_work {
-            true => Err(Error::limit("max_work", "steps", self.config.max_work)),
-            false => Ok(()),
-        }
-    }
-
-    /// Takes memory, before it is allocated.
-    ///
-    /// # Errors
-    ///
-    /// With what is held, that is more than `max_table_bytes`.
-    #[inline]
-    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), Error> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        match self.bytes > self.config.max_table_bytes {
-            true => Err(Error::limit(
-                "max_table_bytes",
-                "bytes",
-                self.config.max_table_bytes,
-            )),
-            false => Ok(()),
-        }
-    }
-
     /// Gives all memory back but so many bytes.
     pub(crate) fn keep(&mut self, bytes: usize) {
         self.bytes = bytes;
@@ -73,5 +43,47 @@ impl<'c> Costs<'c> {
     pub(crate) fn pattern(&mut self, bytes: usize) -> Result<(), Error> {
         self.work(bytes.saturating_mul(PATTERN_STEPS))?;
         self.hold(bytes.saturating_mul(PATTERN_BYTE))
+    }
+}
+
+impl Meter for Costs<'_> {
+    type Error = Error;
+
+    /// That is more than `max_work`.
+    #[inline]
+    fn work(&mut self, steps: usize) -> Result<(), Error> {
+        self.work = self.work.saturating_add(steps);
+        match self.work > self.config.max_work {
+            true => Err(Error::limit("max_work", "steps", self.config.max_work)),
+            false => Ok(()),
+        }
+    }
+
+    /// With what is held, that is more than `max_table_bytes`.
+    #[inline]
+    fn hold(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let most = self.config.max_table_bytes;
+        match self.bytes > most {
+            true => Err(Error::limit("max_table_bytes", "bytes", most)),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn nfa_states(&mut self, states: usize) -> Result<(), Error> {
+        let most = self.config.max_nfa_states;
+        match states > most {
+            true => Err(Error::limit("max_nfa_states", "states", most)),
+            false => Ok(()),
+        }
+    }
+
+    fn states(&mut self, states: usize) -> Result<(), Error> {
+        let most = self.config.max_states;
+        match states > most {
+            true => Err(Error::limit("max_states", "states", most)),
+            false => Ok(()),
+        }
     }
 }

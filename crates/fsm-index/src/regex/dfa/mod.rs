@@ -4,42 +4,19 @@
 mod alphabet;
 mod bytes;
 mod costs;
-mod determinize;
-mod minimize;
 mod show;
 
 use std::fmt;
 
+use finite_automata::{NONE, Table};
+
 pub use alphabet::Alphabet;
 pub(crate) use costs::Costs;
+pub use finite_automata::Symbols;
 pub use show::{Step, Trace};
 
 use crate::regex::nfa;
 use crate::{Error, ErrorKind};
-
-/// No transition.
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// What the symbols of an automaton are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Symbols {
-    /// Unicode scalar values. Fast for large classes; the language must be
-    /// UTF-8 text.
-    #[default]
-    Chars,
-    /// Bytes. Needed for patterns such as `(?-u:\xFF)`.
-    Bytes,
-}
-
-impl Symbols {
-    /// One more than the largest symbol.
-    pub(crate) fn end(self) -> u32 {
-        match self {
-            Symbols::Chars => 0x11_0000,
-            Symbols::Bytes => 0x100,
-        }
-    }
-}
 
 /// How patterns are compiled, and within which limits.
 ///
@@ -104,9 +81,7 @@ impl Default for Config {
 #[derive(Clone)]
 pub struct Dfa {
     alphabet: Alphabet,
-    /// `states x classes`, [`NONE`] where no text goes on.
-    next: Vec<u32>,
-    accepting: Vec<bool>,
+    table: Table<bool>,
 }
 
 impl Dfa {
@@ -128,21 +103,18 @@ impl Dfa {
     pub fn with_config(pattern: &str, config: &Config) -> Result<Dfa, Error> {
         let mut costs = Costs::new(config);
         let nfa = nfa::compile(pattern, &mut costs)?;
-        let (alphabet, members) = Alphabet::new(config.symbols, &nfa.sets, &mut costs)?;
-        let raw = determinize::determinize(&nfa, &alphabet, &members, &mut costs)?;
+        let (alphabet, members) = Alphabet::new(config.symbols, nfa.sets(), &mut costs)?;
+        let raw = nfa.determinize(alphabet.len(), &members, &mut costs)?;
         drop((nfa, members));
-        costs.keep(raw.next.len() * 4);
-        let raw = minimize::minimize(&raw, alphabet.len(), &mut costs)?.ok_or_else(|| {
-            Error::new(
+        costs.keep(raw.cells().len() * 4);
+        let table = raw.minimized(&mut costs)?;
+        if table.states() == 0 {
+            return Err(Error::new(
                 ErrorKind::EmptyLanguage,
                 "the pattern matches no text at all, so nothing could ever be generated",
-            )
-        })?;
-        Ok(Dfa {
-            alphabet,
-            next: raw.next,
-            accepting: raw.accepting,
-        })
+            ));
+        }
+        Ok(Dfa { alphabet, table })
     }
 
     /// The classes of symbols.
@@ -152,7 +124,7 @@ impl Dfa {
 
     /// How many states there are.
     pub fn state_count(&self) -> usize {
-        self.accepting.len()
+        self.table.states()
     }
 
     /// The start state.
@@ -162,7 +134,7 @@ impl Dfa {
 
     /// Whether a text may end in `state`. A state that does not exist: no.
     pub fn is_accepting(&self, state: usize) -> bool {
-        self.accepting.get(state).copied().unwrap_or(false)
+        self.table.labels().get(state).copied().unwrap_or(false)
     }
 
     /// The state after a symbol of `class` in `state`, if any text goes on so.
@@ -181,7 +153,7 @@ impl Dfa {
         if class >= width {
             return None;
         }
-        match self.next.get(state.checked_mul(width)? + class) {
+        match self.table.cells().get(state.checked_mul(width)? + class) {
             None | Some(&NONE) => None,
             Some(&next) => Some(next as usize),
         }

@@ -9,6 +9,7 @@ use crate::automaton::machine::prints::Print;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
+use finite_automata::packed;
 use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
@@ -24,7 +25,6 @@ use crate::automaton::run::scratch::{More, ObjectSummary};
 use crate::language::char_dfa::CharDfa;
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
-use crate::language::pairs::packed;
 use crate::options::Escapes;
 
 /// With what keys begin that have fingerprints in them, and no others.

@@ -7,13 +7,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use finite_automata::packed;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::object_steps::ObjectSteps;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
-use crate::language::pairs::packed;
 
 /// Things with numbers, each once.
 #[derive(Debug)]

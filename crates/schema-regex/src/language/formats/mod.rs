@@ -547,7 +547,7 @@ fn regex() -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::language::dfa::matches;
+    use crate::language::automata::matches;
     use crate::language::formats::{ALL, COUNT, Format};
     use crate::language::re::Re;
 

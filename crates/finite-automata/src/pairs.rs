@@ -1,16 +1,24 @@
-//! Pairs of states, numbered as they are met: the states of a product of two automata.
-
 use rustc_hash::FxHashMap;
 
 /// Up to so many pairs that there may be have a place each.
 const MANY: usize = 1 << 16;
 
-/// Pairs, each with its number.
-pub(crate) struct Pairs {
+/// Pairs of states, numbered as they are met: the states of a product of two automata.
+///
+/// ```
+/// use finite_automata::Pairs;
+///
+/// let mut pairs = Pairs::new(4, 4);
+/// assert_eq!([(0, 0), (3, 1), (0, 0)].map(|pair| pairs.number(pair)), [0, 1, 0]);
+/// assert_eq!((pairs.len(), pairs.get(1)), (2, (3, 1)));
+/// ```
+#[derive(Debug)]
+pub struct Pairs {
     list: Vec<(u32, u32)>,
     numbers: Numbers,
 }
 
+#[derive(Debug)]
 enum Numbers {
     /// By place one more than the number, row by row of so many.
     Placed(Vec<u32>, usize),
@@ -20,13 +28,13 @@ enum Numbers {
 
 impl Pairs {
     /// For pairs of numbers below these.
-    pub(crate) fn new(first: usize, second: usize) -> Pairs {
+    pub fn new(first: usize, second: usize) -> Pairs {
         Pairs::with_places(first, second, MANY)
     }
 
     /// The same, where up to `many` pairs that there may be have a place each: more where
     /// most of them are met.
-    pub(crate) fn with_places(first: usize, second: usize, many: usize) -> Pairs {
+    pub fn with_places(first: usize, second: usize, many: usize) -> Pairs {
         let numbers = match first.checked_mul(second) {
             Some(all) if all <= many => Numbers::Placed(vec![0; all], second),
             _ => Numbers::Hashed(FxHashMap::default()),
@@ -38,16 +46,26 @@ impl Pairs {
     }
 
     /// How many there are.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty, reason = "a product begins with a pair")]
+    pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    pub(crate) fn get(&self, number: usize) -> (u32, u32) {
+    /// The pair with this number.
+    ///
+    /// # Panics
+    ///
+    /// There are not so many.
+    pub fn get(&self, number: usize) -> (u32, u32) {
         self.list[number]
     }
 
     /// The number of a pair, the next one if it is new.
-    pub(crate) fn number(&mut self, (a, b): (u32, u32)) -> u32 {
+    ///
+    /// # Panics
+    ///
+    /// A number of the pair is not below what was said.
+    pub fn number(&mut self, (a, b): (u32, u32)) -> u32 {
         let fresh = self.list.len() as u32;
         let number = match &mut self.numbers {
             Numbers::Placed(places, width) => {
@@ -67,29 +85,10 @@ impl Pairs {
 }
 
 /// Two small numbers as one, to be hashed at once.
-pub(crate) fn packed(low: u32, high: u32) -> u64 {
+///
+/// ```
+/// assert_eq!(finite_automata::packed(1, 2), 0x2_0000_0001);
+/// ```
+pub fn packed(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::language::pairs::{MANY, Pairs};
-
-    #[test]
-    fn numbers_are_given_once() {
-        for second in [5, MANY] {
-            let mut pairs = Pairs::new(7, second);
-            let mut known: Vec<(u32, u32)> = Vec::new();
-            for i in 0..200u32 {
-                let pair = (i * i % 7, i % 5);
-                let at = known.iter().position(|p| *p == pair);
-                assert_eq!(pairs.number(pair) as usize, at.unwrap_or(known.len()));
-                if at.is_none() {
-                    known.push(pair);
-                }
-                assert_eq!(pairs.len(), known.len());
-            }
-            assert!((0..known.len()).all(|i| pairs.get(i) == known[i]));
-        }
-    }
 }

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod alphabet;
+mod explore;
+mod meter;
+mod minimize;
+mod nfa;
+mod pairs;
+mod product;
+mod sources;
+mod subsets;
+mod table;
+mod thompson;
+
+pub use alphabet::{Alphabet, Rest, Symbols};
+pub use explore::explore;
+pub use meter::{Meter, Unlimited};
+pub use nfa::{Builder, MATCH, Nfa, NfaId, Ranges, STATE_BYTES, SetId, State, set_bytes};
+pub use pairs::{Pairs, packed};
+pub use product::{Keep, product};
+pub use sources::Sources;
+pub use table::Table;
+pub use thompson::{Shape, Syntax};
+
+/// No state, and no class.
+pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,279 @@
+use rustc_hash::FxHashMap;
+
+use crate::Meter;
+
+/// Inclusive ranges of symbols, sorted and disjoint.
+pub type Ranges = Box<[(u32, u32)]>;
+
+/// The number of a set of symbols of an [`Nfa`].
+pub type SetId = u32;
+
+/// The number of a state of an [`Nfa`].
+pub type NfaId = u32;
+
+/// The state that accepts.
+pub const MATCH: NfaId = 0;
+
+/// A state of a nondeterministic automaton.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Takes a symbol of the set.
+    Symbol {
+        /// Which set.
+        set: SetId,
+        /// Where that leads.
+        next: NfaId,
+    },
+    /// Goes both ways without taking a symbol.
+    Split(NfaId, NfaId),
+    /// Passes only before the first symbol.
+    AtStart(NfaId),
+    /// Passes only after the last symbol.
+    AtEnd(NfaId),
+    /// Accepts.
+    Match,
+}
+
+/// A nondeterministic automaton over sets of symbols: a class of Unicode is one transition,
+/// so a counted repetition of it costs one state a repetition.
+#[derive(Clone, Debug)]
+pub struct Nfa {
+    pub(crate) states: Vec<State>,
+    sets: Vec<Ranges>,
+    pub(crate) start: NfaId,
+}
+
+impl Nfa {
+    /// The states by number; [`MATCH`] is the only one that accepts.
+    pub fn states(&self) -> &[State] {
+        &self.states
+    }
+
+    /// The sets by number.
+    pub fn sets(&self) -> &[Ranges] {
+        &self.sets
+    }
+
+    /// Whether the whole of a text is accepted, found by following all ways at once
+    /// (Thompson, 1968). Time is the product of both sizes.
+    ///
+    /// ```
+    /// use finite_automata::{Builder, MATCH, State, Unlimited};
+    ///
+    /// // a+
+    /// let mut meter = Unlimited;
+    /// let mut builder = Builder::new(&mut meter);
+    /// let split = builder.push(State::Split(MATCH, MATCH))?;
+    /// let a = builder.symbol(vec![(97, 97)], split)?;
+    /// builder.set_state(split, State::Split(a, MATCH));
+    /// let nfa = builder.finish(a);
+    /// assert!(nfa.accepts("aaa".bytes().map(u32::from)));
+    /// assert!(!nfa.accepts("ab".bytes().map(u32::from)) && !nfa.accepts([]));
+    /// # Ok::<(), std::convert::Infallible>(())
+    /// ```
+    pub fn accepts(&self, text: impl IntoIterator<Item = u32>) -> bool {
+        let mut closure = Closure::new(self);
+        closure.find(&[self.start], Place::Start);
+        let mut next: Vec<NfaId> = Vec::new();
+        for symbol in text {
+            let here = closure.found.iter().map(|id| self.states[*id as usize]);
+            next.extend(here.filter_map(|state| match state {
+                State::Symbol { set, next } if self.holds(set, symbol) => Some(next),
+                _ => None,
+            }));
+            if next.is_empty() {
+                return false;
+            }
+            closure.find(&next, Place::Inside);
+            next.clear();
+        }
+        closure.found.first() == Some(&MATCH)
+    }
+
+    fn holds(&self, set: SetId, symbol: u32) -> bool {
+        let set = &self.sets[set as usize];
+        let at = set.partition_point(|range| range.1 < symbol);
+        set.get(at).is_some_and(|range| range.0 <= symbol)
+    }
+}
+
+/// Makes an [`Nfa`] from its end to its start, so that nothing has to be patched but loops.
+///
+/// State [`MATCH`] is there from the beginning. [`Builder::expression`] adds whole
+/// expressions; the other methods are for what it does not know.
+pub struct Builder<'m, M> {
+    states: Vec<State>,
+    sets: Vec<Ranges>,
+    ids: FxHashMap<Ranges, SetId>,
+    meter: &'m mut M,
+}
+
+/// What a state takes: lists grow to twice their length.
+pub const STATE_BYTES: usize = 2 * size_of::<State>();
+
+/// What a set of so many ranges takes, here and in the map by which it is found.
+pub fn set_bytes(ranges: usize) -> usize {
+    2 * ranges * size_of::<(u32, u32)>() + 80
+}
+
+impl<'m, M: Meter> Builder<'m, M> {
+    /// With no state but [`MATCH`].
+    pub fn new(meter: &'m mut M) -> Builder<'m, M> {
+        Builder {
+            states: vec![State::Match],
+            sets: Vec::new(),
+            ids: FxHashMap::default(),
+            meter,
+        }
+    }
+
+    /// What counts the cost.
+    pub fn meter(&mut self) -> &mut M {
+        self.meter
+    }
+
+    /// Adds a state.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter.
+    pub fn push(&mut self, state: State) -> Result<NfaId, M::Error> {
+        self.meter.nfa_states(self.states.len() + 1)?;
+        self.meter.work(1)?;
+        self.meter.hold(STATE_BYTES)?;
+        self.states.push(state);
+        Ok(self.states.len() as NfaId - 1)
+    }
+
+    /// Adds a state that takes a symbol of some ranges, which are sorted and disjoint.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter.
+    pub fn symbol(&mut self, ranges: Vec<(u32, u32)>, next: NfaId) -> Result<NfaId, M::Error> {
+        let set = self.set(ranges)?;
+        self.push(State::Symbol { set, next })
+    }
+
+    /// The number of a set, the same for the same ranges.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter.
+    pub fn set(&mut self, ranges: Vec<(u32, u32)>) -> Result<SetId, M::Error> {
+        self.meter.work(ranges.len())?;
+        if let Some(&id) = self.ids.get(&*ranges) {
+            return Ok(id);
+        }
+        self.meter.hold(set_bytes(ranges.len()))?;
+        let ranges: Ranges = ranges.into();
+        let id = self.sets.len() as SetId;
+        self.sets.push(ranges.clone());
+        self.ids.insert(ranges, id);
+        Ok(id)
+    }
+
+    /// Changes a state: loops are closed once their bodies are there.
+    ///
+    /// # Panics
+    ///
+    /// There is no such state.
+    pub fn set_state(&mut self, id: NfaId, state: State) {
+        self.states[id as usize] = state;
+    }
+
+    /// The automaton with this start.
+    pub fn finish(self, start: NfaId) -> Nfa {
+        Nfa {
+            states: self.states,
+            sets: self.sets,
+            start,
+        }
+    }
+}
+
+/// Where in a text it is asked what can be reached.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Place {
+    Start,
+    Inside,
+}
+
+/// What is reached without taking a symbol.
+pub(crate) struct Closure<'n> {
+    nfa: &'n Nfa,
+    /// By state when it was met last.
+    seen: Vec<u32>,
+    epoch: u32,
+    open: Vec<NfaId>,
+    ends: Vec<NfaId>,
+    /// Sorted, what was found last: states that take a symbol, and before them
+    /// [`MATCH`] where the text may end.
+    pub(crate) found: Vec<NfaId>,
+}
+
+impl Closure<'_> {
+    pub(crate) fn new(nfa: &Nfa) -> Closure<'_> {
+        Closure {
+            nfa,
+            seen: vec![0; nfa.states.len()],
+            epoch: 0,
+            open: Vec::new(),
+            ends: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Finds what is reached from some states; answers how many steps that took.
+    pub(crate) fn find(&mut self, from: &[NfaId], place: Place) -> usize {
+        self.epoch += 1;
+        self.found.clear();
+        self.open.extend_from_slice(from);
+        let mut visited = 0;
+        let mut accepts = false;
+        while let Some(id) = self.open.pop() {
+            visited += 1;
+            if std::mem::replace(&mut self.seen[id as usize], self.epoch) == self.epoch {
+                continue;
+            }
+            match self.nfa.states[id as usize] {
+                State::Symbol { .. } => self.found.push(id),
+                State::Split(a, b) => self.open.extend([b, a]),
+                State::AtStart(next) if place == Place::Start => self.open.push(next),
+                State::AtStart(_) => {}
+                State::AtEnd(next) => self.ends.push(next),
+                State::Match => accepts = true,
+            }
+        }
+        if accepts {
+            self.ends.clear();
+        } else if !self.ends.is_empty() {
+            accepts = self.accepts_behind(place, &mut visited);
+        }
+        if accepts {
+            self.found.push(MATCH);
+        }
+        self.found.sort_unstable();
+        visited
+    }
+
+    /// Whether acceptance follows behind an end anchor, where nothing more can be taken.
+    fn accepts_behind(&mut self, place: Place, visited: &mut usize) -> bool {
+        self.epoch += 1;
+        let mut accepts = false;
+        while let Some(id) = self.ends.pop() {
+            if std::mem::replace(&mut self.seen[id as usize], self.epoch) == self.epoch {
+                continue;
+            }
+            *visited += 1;
+            match self.nfa.states[id as usize] {
+                State::Match => accepts = true,
+                State::Split(a, b) => self.ends.extend([b, a]),
+                State::AtEnd(next) => self.ends.push(next),
+                State::AtStart(next) if place == Place::Start => self.ends.push(next),
+                State::AtStart(_) | State::Symbol { .. } => {}
+            }
+        }
+        accepts
+    }
+}

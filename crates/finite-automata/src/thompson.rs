@@ -1,0 +1,283 @@
+use crate::{Builder, Meter, NfaId, State};
+
+/// What an expression is made of.
+#[derive(Debug)]
+pub enum Shape<'e, E> {
+    /// One that [`Syntax::leaf`] builds: a literal, a class, an anchor.
+    Leaf,
+    /// The same as this one: a group.
+    Group(&'e E),
+    /// These, one after the other; without any, the empty text.
+    Concat(&'e [E]),
+    /// One of these, of which there is one at least.
+    Alternation(&'e [E]),
+    /// So many times the same.
+    Repeat {
+        /// What is repeated.
+        of: &'e E,
+        /// How often at least.
+        min: u32,
+        /// How often at most; `None` is without end.
+        max: Option<u32>,
+    },
+}
+
+/// How expressions of some kind are read by [`Builder::expression`].
+///
+/// ```
+/// use std::convert::Infallible;
+///
+/// use finite_automata::{Builder, NfaId, Shape, Syntax, Unlimited, MATCH};
+///
+/// enum Pattern {
+///     Byte(u8),
+///     Both(Vec<Pattern>),
+///     Many(Box<Pattern>),
+/// }
+///
+/// struct Patterns;
+///
+/// impl Syntax<Unlimited> for Patterns {
+///     type Expression = Pattern;
+///
+///     fn shape<'e>(&self, of: &'e Pattern) -> Shape<'e, Pattern> {
+///         match of {
+///             Pattern::Byte(_) => Shape::Leaf,
+///             Pattern::Both(parts) => Shape::Concat(parts),
+///             Pattern::Many(of) => Shape::Repeat { of, min: 0, max: None },
+///         }
+///     }
+///
+///     fn leaf(
+///         &mut self,
+///         builder: &mut Builder<'_, Unlimited>,
+///         leaf: &Pattern,
+///         next: NfaId,
+///     ) -> Result<NfaId, Infallible> {
+///         match leaf {
+///             Pattern::Byte(byte) => builder.symbol(vec![(u32::from(*byte), u32::from(*byte))], next),
+///             _ => Ok(next),
+///         }
+///     }
+/// }
+///
+/// let many = |byte| Pattern::Many(Box::new(Pattern::Byte(byte)));
+/// let mut meter = Unlimited;
+/// let mut builder = Builder::new(&mut meter);
+/// let start = builder.expression(&mut Patterns, &Pattern::Both(vec![many(b'a'), many(b'b')]), MATCH)?;
+/// let nfa = builder.finish(start);
+/// assert!(nfa.accepts("aab".bytes().map(u32::from)));
+/// assert!(!nfa.accepts("aba".bytes().map(u32::from)));
+/// # Ok::<(), Infallible>(())
+/// ```
+pub trait Syntax<M: Meter> {
+    /// An expression.
+    type Expression;
+
+    /// What it is made of.
+    fn shape<'e>(&self, of: &'e Self::Expression) -> Shape<'e, Self::Expression>;
+
+    /// Builds one that has no parts in front of a state; answers where it begins.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter, and whatever is wrong with the leaf.
+    fn leaf(
+        &mut self,
+        builder: &mut Builder<'_, M>,
+        leaf: &Self::Expression,
+        next: NfaId,
+    ) -> Result<NfaId, M::Error>;
+}
+
+/// What is to be done with an expression when a part of it is built.
+enum Open<'e, E> {
+    /// The parts before it are built.
+    Concat(&'e [E]),
+    /// So are the alternatives before it, each of which goes on at `next`.
+    Alternation {
+        before: &'e [E],
+        next: NfaId,
+        behind: Option<NfaId>,
+    },
+    /// It was the body of a loop.
+    Loop { split: NfaId, copies: Copies<'e, E> },
+    /// It was a copy of a repetition.
+    Copies(Copies<'e, E>),
+}
+
+/// The copies of a repetition that are yet to be built, from the last to the first: those
+/// that may be left out come behind those that must be there.
+struct Copies<'e, E> {
+    of: &'e E,
+    optional: u32,
+    needed: u32,
+    /// What follows all of them.
+    next: NfaId,
+    /// What follows the next one.
+    at: NfaId,
+}
+
+/// How far an expression is.
+enum Begun<'e, E> {
+    /// This part of it is to be built, and goes on there.
+    Part(&'e E, NfaId),
+    /// It is built, and begins here.
+    Whole(NfaId),
+}
+
+impl<'e, E> Copies<'e, E> {
+    /// The next copy, if there is one.
+    fn begin(self, open: &mut Vec<Open<'e, E>>) -> Begun<'e, E> {
+        if self.optional == 0 && self.needed == 0 {
+            return Begun::Whole(self.at);
+        }
+        let part = Begun::Part(self.of, self.at);
+        open.push(Open::Copies(self));
+        part
+    }
+}
+
+impl<M: Meter> Builder<'_, M> {
+    /// Builds an expression in front of a state; answers where it begins.
+    ///
+    /// This is the construction of Ken Thompson ("Regular Expression Search Algorithm",
+    /// CACM 11(6), 1968), from the end to the start. Time and states are as the expression
+    /// with its counts written out. What is open lies in a list, so that no thread's stack
+    /// is too small for an expression that nests.
+    ///
+    /// # Errors
+    ///
+    /// Those of the meter and of [`Syntax::leaf`].
+    pub fn expression<S: Syntax<M>>(
+        &mut self,
+        syntax: &mut S,
+        expression: &S::Expression,
+        next: NfaId,
+    ) -> Result<NfaId, M::Error> {
+        let mut open: Vec<Open<'_, S::Expression>> = Vec::new();
+        let mut one = (expression, next);
+        loop {
+            let mut built = match self.begin(syntax, one.0, one.1, &mut open)? {
+                Begun::Part(part, next) => {
+                    one = (part, next);
+                    continue;
+                }
+                Begun::Whole(state) => state,
+            };
+            one = loop {
+                let Some(outer) = open.pop() else {
+                    return Ok(built);
+                };
+                match self.go_on(outer, built, &mut open)? {
+                    Begun::Part(part, next) => break (part, next),
+                    Begun::Whole(state) => built = state,
+                }
+            };
+        }
+    }
+
+    /// Builds an expression if it has no parts, and otherwise says which is built first.
+    fn begin<'e, S: Syntax<M>>(
+        &mut self,
+        syntax: &mut S,
+        expression: &'e S::Expression,
+        next: NfaId,
+        open: &mut Vec<Open<'e, S::Expression>>,
+    ) -> Result<Begun<'e, S::Expression>, M::Error> {
+        // Parts that match nothing but the empty text make no state, and take time.
+        self.meter().work(1)?;
+        match syntax.shape(expression) {
+            Shape::Leaf => Ok(Begun::Whole(syntax.leaf(self, expression, next)?)),
+            Shape::Group(of) => Ok(Begun::Part(of, next)),
+            Shape::Concat(parts) => self.go_on(Open::Concat(parts), next, open),
+            Shape::Alternation(parts) => self.alternative(parts, next, None, open),
+            Shape::Repeat { of, min, max } => {
+                let mut copies = Copies {
+                    of,
+                    optional: 0,
+                    needed: min,
+                    next,
+                    at: next,
+                };
+                let Some(max) = max else {
+                    let split = self.push(State::Split(next, next))?;
+                    copies.at = split;
+                    open.push(Open::Loop { split, copies });
+                    return Ok(Begun::Part(of, split));
+                };
+                copies.optional = max.saturating_sub(min);
+                Ok(copies.begin(open))
+            }
+        }
+    }
+
+    /// Goes on with an expression of which a part is built.
+    fn go_on<'e, E>(
+        &mut self,
+        outer: Open<'e, E>,
+        built: NfaId,
+        open: &mut Vec<Open<'e, E>>,
+    ) -> Result<Begun<'e, E>, M::Error> {
+        match outer {
+            Open::Concat(parts) => Ok(match parts.split_last() {
+                None => Begun::Whole(built),
+                Some((last, before)) => {
+                    open.push(Open::Concat(before));
+                    Begun::Part(last, built)
+                }
+            }),
+            Open::Alternation {
+                before,
+                next,
+                behind,
+            } => {
+                let state = match behind {
+                    Some(rest) => self.push(State::Split(built, rest))?,
+                    None => built,
+                };
+                self.alternative(before, next, Some(state), open)
+            }
+            Open::Loop { split, copies } => {
+                self.set_state(split, State::Split(built, copies.next));
+                Ok(copies.begin(open))
+            }
+            Open::Copies(mut copies) => {
+                // A copy that begins where it ends matches the empty text alone, however
+                // often it is repeated.
+                let empty = built == copies.at;
+                if copies.optional > 0 {
+                    copies.optional = if empty { 0 } else { copies.optional - 1 };
+                    if !empty {
+                        // Every way out goes straight to `next`, which keeps closures
+                        // small however large the count is.
+                        copies.at = self.push(State::Split(built, copies.next))?;
+                    }
+                } else {
+                    copies.needed = if empty { 0 } else { copies.needed - 1 };
+                    copies.at = built;
+                }
+                Ok(copies.begin(open))
+            }
+        }
+    }
+
+    /// The last of the alternatives `before`; those behind it begin at `behind`.
+    fn alternative<'e, E>(
+        &mut self,
+        before: &'e [E],
+        next: NfaId,
+        behind: Option<NfaId>,
+        open: &mut Vec<Open<'e, E>>,
+    ) -> Result<Begun<'e, E>, M::Error> {
+        let Some((last, before)) = before.split_last() else {
+            return Ok(Begun::Whole(behind.unwrap_or(next)));
+        };
+        open.push(Open::Alternation {
+            before,
+            next,
+            behind,
+        });
+        Ok(Begun::Part(last, next))
+    }
+}

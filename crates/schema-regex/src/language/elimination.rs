@@ -1,0 +1,121 @@
+//! From an automaton back to an expression.
+
+use std::collections::HashMap;
+
+use finite_automata::{NONE, Table};
+
+use crate::budget::Limit;
+use crate::budget::TooBig;
+use crate::language::re::{CharSet, Re};
+
+/// The largest expression that elimination may produce, in nodes.
+const MAX_RE_SIZE: usize = 60_000;
+
+/// The deepest nesting that elimination may produce, so that whatever walks an
+/// expression has a bounded stack.
+const MAX_RE_DEPTH: usize = 600;
+
+/// The texts of a table as an expression, by elimination of states (Brzozowski and
+/// McCluskey, "Signal Flow Graph Techniques for Sequential Circuit State Diagrams", 1963).
+/// Of each class its characters are given.
+pub(crate) fn eliminate(
+    table: &Table<bool>,
+    sets: &[CharSet],
+    limit: Limit<'_>,
+) -> Result<Re, TooBig> {
+    let n = table.states();
+    if n == 0 {
+        return Ok(Re::Never);
+    }
+    // States 0..n, then a new start n and a new end n + 1.
+    let mut out: Vec<HashMap<usize, Re>> = vec![HashMap::new(); n + 2];
+    let mut sources: Vec<Vec<usize>> = vec![Vec::new(); n + 2];
+    for (s, out) in out.iter_mut().enumerate().take(n) {
+        let mut classes: HashMap<usize, CharSet> = HashMap::new();
+        for (&t, set) in table.row(s as u32).iter().zip(sets) {
+            if t != NONE {
+                classes
+                    .entry(t as usize)
+                    .or_insert_with(CharSet::empty)
+                    .union(set);
+            }
+        }
+        let mut classes: Vec<(usize, CharSet)> = classes.into_iter().collect();
+        classes.sort_by_key(|(t, _)| *t);
+        for (t, set) in classes {
+            out.insert(t, Re::class(set));
+            sources[t].push(s);
+        }
+        if table.labels()[s] {
+            out.insert(n + 1, Re::Empty);
+            sources[n + 1].push(s);
+        }
+    }
+    out[n].insert(0, Re::Empty);
+    sources[0].push(n);
+    let mut left: Vec<usize> = (0..n).collect();
+    let mut sizes: Vec<HashMap<usize, usize>> = out
+        .iter()
+        .map(|edges| edges.iter().map(|(&t, re)| (t, re.size())).collect())
+        .collect();
+    while !left.is_empty() {
+        // The state whose elimination copies least goes first.
+        let mut best = (usize::MAX, 0);
+        let edges = left.iter().map(|s| 2 + sources[*s].len() + sizes[*s].len());
+        limit.charge(edges.sum())?;
+        for (i, &s) in left.iter().enumerate() {
+            let ins: Vec<usize> = sources[s].iter().copied().filter(|&p| p != s).collect();
+            let in_size: usize = ins.iter().map(|&p| sizes[p][&s]).sum();
+            let outs = sizes[s].iter().filter(|(t, _)| **t != s);
+            let (out_count, out_size) = outs.fold((0, 0), |(c, z), (_, size)| (c + 1, z + size));
+            let loop_size = sizes[s].get(&s).copied().unwrap_or(0);
+            let cost = in_size * out_count.max(1)
+                + out_size * ins.len().max(1)
+                + loop_size * out_count * ins.len();
+            if cost < best.0 {
+                best = (cost, i);
+            }
+        }
+        if best.0 > MAX_RE_SIZE * 4 {
+            return Err(TooBig);
+        }
+        let s = left.swap_remove(best.1);
+        let mut edges: Vec<(usize, Re)> = out[s].drain().collect();
+        edges.sort_by_key(|(t, _)| *t);
+        let around = match edges.iter().position(|(t, _)| *t == s) {
+            Some(i) => edges.remove(i).1.repeat(0, None),
+            None => Re::Empty,
+        };
+        let mut before = std::mem::take(&mut sources[s]);
+        before.sort_unstable();
+        before.retain(|&p| p != s);
+        for p in before {
+            let Some(head) = out[p].remove(&s) else {
+                continue;
+            };
+            sizes[p].remove(&s);
+            for (t, tail) in &edges {
+                let path = Re::concat([head.clone(), around.clone(), tail.clone()]);
+                let joined = match out[p].remove(t) {
+                    Some(old) => Re::alt([old, path]),
+                    None => {
+                        sources[*t].push(p);
+                        path
+                    }
+                };
+                let size = joined.size();
+                // The parts were copied, and copies are lists of lists.
+                limit.charge(8 * size)?;
+                if size > MAX_RE_SIZE || joined.depth() > MAX_RE_DEPTH {
+                    return Err(TooBig);
+                }
+                sizes[p].insert(*t, size);
+                out[p].insert(*t, joined);
+            }
+        }
+        for (t, _) in &edges {
+            sources[*t].retain(|&p| p != s);
+        }
+    }
+    Ok(out[n].remove(&(n + 1)).unwrap_or(Re::Never))
+}
