@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 
 use clap::Parser;
-use fsm_index::{MaskBuffer, TokenId, TokenKind, Vocabulary};
+use fsm_index::{JSON_TEXT, MaskBuffer, TokenId, TokenKind, Vocabulary};
 use serde_json::{Value, json};
 use tokenmold_benches::engines::{Session, Setup};
 use tokenmold_benches::grammars::{self, Case};
@@ -111,10 +111,15 @@ enum Engine<'a> {
 
 fn engine<'a>(name: &str, setup: &'a Setup, arguments: &Arguments) -> Result<Engine<'a>, String> {
     Ok(match name {
-        "tokenmold" => Engine::Here(Box::new(|case| {
-            let compiled = grammars::Compiled::new(&case.grammar, case.dialect, &setup.vocabulary)?;
-            Ok(Box::new(move || compiled.session()) as Box<dyn Fn() -> Box<dyn Session>>)
-        })),
+        "tokenmold" => {
+            // Once for a vocabulary, as where schemas are measured.
+            setup.vocabulary.prepare(JSON_TEXT);
+            Engine::Here(Box::new(|case| {
+                let compiled =
+                    grammars::Compiled::new(&case.grammar, case.dialect, &setup.vocabulary)?;
+                Ok(Box::new(move || compiled.session()) as Box<dyn Fn() -> Box<dyn Session>>)
+            }))
+        }
         #[cfg(feature = "peers")]
         "llguidance" => {
             let peer = tokenmold_benches::engines::llguidance::LlGuidance::new(setup)?;
