@@ -68,7 +68,8 @@ pub(crate) struct Configs {
     threads: Vec<Thread>,
     /// Those of one thread that do not stand between lexemes: most.
     of_one: HashMap<Thread, u32, FixedState>,
-    others: HashMap<(Box<[Thread]>, u32), u32, FixedState>,
+    /// The rest, with what stands between lexemes as a last thread in no place.
+    others: HashMap<Box<[Thread]>, u32, FixedState>,
     rows: Vec<Step>,
 }
 
@@ -89,23 +90,32 @@ impl Configs {
 
     /// The number of a configuration; `threads` are ascending. Bytes that it takes are added
     /// to `bytes` if it is new.
-    pub(crate) fn intern(&mut self, threads: &[Thread], fresh: u32, bytes: &mut usize) -> u32 {
+    pub(crate) fn intern(
+        &mut self,
+        mut threads: Vec<Thread>,
+        fresh: u32,
+        bytes: &mut usize,
+    ) -> u32 {
         let id = self.all.len() as u32;
-        if let (&[thread], 0) = (threads, fresh) {
+        if let (&[thread], 0) = (&*threads, fresh) {
             let known = *self.of_one.entry(thread).or_insert(id);
             if known != id {
                 return known;
             }
         } else {
-            let key = (Box::from(threads), fresh);
-            let known = *self.others.entry(key).or_insert(id);
-            if known != id {
+            threads.push(Thread {
+                place: UNKNOWN,
+                front: fresh,
+            });
+            if let Some(&known) = self.others.get(&*threads) {
                 return known;
             }
+            self.others.insert(Box::from(&*threads), id);
+            threads.pop();
         }
         *bytes += 90 + 24 * threads.len();
         let from = self.threads.len() as u32;
-        self.threads.extend_from_slice(threads);
+        self.threads.extend_from_slice(&threads);
         self.all.push(Config {
             threads: (from, threads.len() as u32),
             fresh,

@@ -22,6 +22,7 @@ impl Caches {
     pub(crate) fn begin_walk(&mut self, config: u32) {
         self.top = self.height(config);
         self.least = self.top;
+        self.level = self.top;
     }
 
     /// The height of the stacks of a configuration.
@@ -126,7 +127,7 @@ impl Caches {
         let before = std::mem::replace(&mut self.least, u32::MAX);
         let next = self.step(config, byte, inner);
         let looked = std::mem::replace(&mut self.least, before);
-        (looked >= self.top).then_some(next)
+        (looked >= self.level).then_some(next)
     }
 }
 

@@ -213,6 +213,11 @@ impl GrammarAutomaton {
         caches.expected(config, &self.inner)
     }
 
+    /// Whether the text may end at a cursor of a walk.
+    pub fn ends_at_cursor(&self, cursor: Cursor, scratch: &mut Scratch) -> bool {
+        cursor != Cursor::DEAD && scratch.caches().ends_at(cursor.0, &self.inner)
+    }
+
     /// Bytes that it takes, about: its tables, and what scratches that are not in use have
     /// learnt.
     pub fn memory(&self) -> usize {

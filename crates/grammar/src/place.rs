@@ -79,8 +79,8 @@ impl Caches {
             }
         }
         let standing = self.standing(config, inner);
-        let front = &self.fronts[standing as usize];
-        terminals.extend(front.json.iter().chain(&front.specials));
+        let front = &self.fronts[standing as usize].next;
+        terminals.extend(front.json.iter().chain(&*front.specials));
         let start = &self.lexes[front.start as usize].members;
         terminals.extend(
             start

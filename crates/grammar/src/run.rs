@@ -40,6 +40,12 @@ pub(crate) struct Lex {
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) nodes: Box<[u32]>,
+    pub(crate) next: Next,
+}
+
+/// What may come on top of some states.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Next {
     /// Whether the text may end.
     pub(crate) accepts: bool,
     /// Where the lexemes begin that may come, ignored ones included.
@@ -47,9 +53,9 @@ pub(crate) struct Front {
     /// The same without ignored ones.
     pub(crate) bare: u32,
     /// Terminals of JSON that may come.
-    pub(crate) json: Box<[u32]>,
+    pub(crate) json: Arc<[u32]>,
     /// Terminals of special tokens that may come.
-    pub(crate) specials: Box<[u32]>,
+    pub(crate) specials: Arc<[u32]>,
 }
 
 #[derive(Default)]
@@ -59,6 +65,8 @@ pub(crate) struct Caches {
     lex_ids: HashMap<Box<[u32]>, u32, FixedState>,
     pub(crate) fronts: Vec<Front>,
     front_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// What may come, by the states of topmost nodes.
+    nexts: HashMap<Box<[u32]>, Next, FixedState>,
     pub(crate) configs: Configs,
     /// Terminals that end at the same places, by number.
     end_ids: HashMap<Box<[u32]>, u32, FixedState>,
@@ -70,6 +78,8 @@ pub(crate) struct Caches {
     pub(crate) least: u32,
     /// The height of the stacks with which the walk began.
     pub(crate) top: u32,
+    /// The height of those whose topmost level is asked: of what was described last.
+    pub(crate) level: u32,
     pub(crate) json: Vec<(u32, JsonState)>,
     json_next: HashMap<(u32, u8), u32, FixedState>,
     json_starts: HashMap<u32, u32>,
@@ -119,14 +129,10 @@ impl Caches {
         self.lex_ids.insert(Box::default(), 0);
         self.fronts.push(Front {
             nodes: Box::default(),
-            accepts: false,
-            start: 0,
-            bare: 0,
-            json: Box::default(),
-            specials: Box::default(),
+            next: Next::default(),
         });
         self.front_ids.insert(Box::default(), 0);
-        self.configs.intern(&[], 0, &mut self.bytes);
+        self.configs.intern(Vec::new(), 0, &mut self.bytes);
     }
 
     pub(crate) fn lex(&mut self, mut members: Vec<u32>, inner: &Inner) -> u32 {
@@ -192,14 +198,30 @@ impl Caches {
 
     /// The stacks with these topmost nodes.
     pub(crate) fn front(&mut self, nodes: Vec<u32>, inner: &Inner) -> u32 {
-        let nodes = nodes.into_boxed_slice();
-        if let Some(&id) = self.front_ids.get(&nodes) {
+        if let Some(&id) = self.front_ids.get(&*nodes) {
             return id;
         }
+        let nodes = nodes.into_boxed_slice();
+        let mut states: Vec<u32> = nodes.iter().map(|&n| self.nodes.get(n).state).collect();
+        states.sort_unstable();
+        let next = match self.nexts.get(&*states) {
+            Some(known) => known.clone(),
+            None => self.next_of(states, inner),
+        };
+        let id = self.fronts.len() as u32;
+        self.bytes += 200 + 8 * nodes.len();
+        self.front_ids.insert(nodes.clone(), id);
+        self.fronts.push(Front { nodes, next });
+        id
+    }
+
+    /// What may come on top of some states, of which that is not known: few sets of states
+    /// are on top of many stacks.
+    fn next_of(&mut self, states: Vec<u32>, inner: &Inner) -> Next {
         let mut accepts = false;
         let mut terminals = Vec::new();
-        for &node in &nodes {
-            let state = &inner.tables.states[self.nodes.get(node).state as usize];
+        for &state in &states {
+            let state = &inner.tables.states[state as usize];
             accepts |= state.accepts;
             terminals.extend(state.shifts.iter().map(|shift| shift.0));
         }
@@ -222,18 +244,16 @@ impl Caches {
         let bare = self.lex(members.clone(), inner);
         members.extend(ignored.iter().map(|&i| inner.lexer.starts[i as usize]));
         let start = self.lex(members, inner);
-        let id = self.fronts.len() as u32;
-        self.bytes += 200 + 12 * nodes.len();
-        self.fronts.push(Front {
-            nodes: nodes.clone(),
+        let next = Next {
             accepts,
             start,
             bare,
             json: json.into(),
             specials: specials.into(),
-        });
-        self.front_ids.insert(nodes, id);
-        id
+        };
+        self.bytes += 200 + 4 * states.len();
+        self.nexts.insert(states.into(), next.clone());
+        next
     }
 
     /// The configuration before the first byte.
@@ -259,13 +279,13 @@ impl Caches {
         out: &mut Vec<Thread>,
         inner: &Inner,
     ) {
-        let own = &self.fronts[front as usize];
+        let own = &self.fronts[front as usize].next;
         let place = if skips { own.start } else { own.bare };
         if place != 0 {
             out.push(Thread { place, front });
         }
         for at in 0..own.json.len() {
-            let terminal = self.fronts[front as usize].json[at];
+            let terminal = self.fronts[front as usize].next.json[at];
             let place = match self.json_starts.get(&terminal) {
                 Some(&place) => place,
                 None => {
@@ -291,7 +311,7 @@ impl Caches {
     pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
         threads.sort_unstable();
         threads.dedup();
-        self.configs.intern(&threads, fresh, &mut self.bytes)
+        self.configs.intern(threads, fresh, &mut self.bytes)
     }
 
     pub(crate) fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
@@ -542,14 +562,27 @@ impl Caches {
     /// Whether the text may end here.
     pub(crate) fn is_accepting(&mut self, config: u32, inner: &Inner) -> bool {
         let front = self.standing(config, inner);
-        self.fronts[front as usize].accepts
+        self.fronts[front as usize].next.accepts
+    }
+
+    /// The same in a walk, which has looked at the stacks for it.
+    pub(crate) fn ends_at(&mut self, config: u32, inner: &Inner) -> bool {
+        let ends = self.is_accepting(config, inner);
+        if inner.cfg.is_greedy {
+            self.least = self.least.min(self.configs[config].ended_least);
+        }
+        ends
     }
 
     /// Behind a special token; 0 if it may not come.
     pub(crate) fn step_special(&mut self, config: u32, special: u32, inner: &Inner) -> u32 {
         let front = self.standing(config, inner);
         let named = |terminal: &&u32| matches!(inner.cfg.terminals[**terminal as usize].matter, Matter::Special(s) if s == special);
-        let terminals = self.fronts[front as usize].specials.iter().filter(named);
+        let terminals = self.fronts[front as usize]
+            .next
+            .specials
+            .iter()
+            .filter(named);
         let ends: Vec<(u32, u32)> = terminals.map(|&terminal| (front, terminal)).collect();
         if ends.is_empty() {
             return 0;

@@ -21,7 +21,8 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     all: Vec<Node>,
-    ids: HashMap<(u32, Box<[u32]>), u32, FixedState>,
+    /// By the parents and, behind them, the state.
+    ids: HashMap<Box<[u32]>, u32, FixedState>,
 }
 
 /// Where a set of stacks stands between lexemes: its topmost nodes, each with edges to its
@@ -46,20 +47,21 @@ impl Nodes {
         self.all.len()
     }
 
-    pub(crate) fn intern(&mut self, state: u32, parents: Vec<u32>) -> u32 {
-        let key = (state, parents.into_boxed_slice());
-        if let Some(&id) = self.ids.get(&key) {
+    pub(crate) fn intern(&mut self, state: u32, mut parents: Vec<u32>) -> u32 {
+        parents.push(state);
+        if let Some(&id) = self.ids.get(&*parents) {
             return id;
         }
         let id = self.all.len() as u32;
-        let heights = key.1.iter().map(|&parent| self.get(parent).height);
+        self.ids.insert(Box::from(&*parents), id);
+        parents.pop();
+        let heights = parents.iter().map(|&parent| self.get(parent).height);
         let height = heights.max().map_or(0, |height| height + 1);
         self.all.push(Node {
             state,
-            parents: key.1.clone(),
+            parents: parents.into(),
             height,
         });
-        self.ids.insert(key, id);
         id
     }
 

@@ -162,8 +162,9 @@ impl Caches {
             return saved.clone();
         }
         let standing = self.standing(config, inner);
-        let accepting = self.fronts[standing as usize].accepts;
+        let accepting = self.fronts[standing as usize].next.accepts;
         let mut specials: Vec<u32> = self.fronts[standing as usize]
+            .next
             .specials
             .iter()
             .filter_map(

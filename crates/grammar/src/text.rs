@@ -156,6 +156,8 @@ impl Caches {
         if config == 0 || !self.top_tells(config) {
             return Description::Unknown;
         }
+        // A walk begins there, if it begins anywhere.
+        self.level = self.height(config);
         // Asking is no step of a walk.
         let least = self.least;
         let reading = self.reading(config, inner);

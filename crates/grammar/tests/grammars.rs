@@ -448,6 +448,27 @@ fn limits_have_errors_of_their_own() {
     }
 }
 
+/// Ten thousand keywords that names follow: it is proved once that each name can come, so that
+/// masks do not look for ways to the end.
+#[test]
+fn many_keywords_leave_nothing_to_look_for() {
+    let digits = |i: usize| -> String {
+        let letter = |at: u32| char::from(b'a' + (i / 10_usize.pow(at) % 10) as u8);
+        (0..4).map(letter).collect()
+    };
+    let calls: Vec<String> = (0..10_000)
+        .map(|i| format!("\"k{}\" NAME \";\"", digits(i)))
+        .collect();
+    let text = format!(
+        "start: call+\ncall: {}\nNAME: /[a-z]+/\n%ignore / +/\n",
+        calls.join(" | ")
+    );
+    let automaton = Grammar::from_lark(&text).unwrap();
+    assert!(!automaton.checks_ends());
+    assert!(automaton.accepts("kabcd x;kjjjj kabcd;"));
+    assert!(!automaton.accepts("kabck x;") && !automaton.accepts("kabcd ;"));
+}
+
 /// Each took far longer, or all memory, in one peer or another.
 #[test]
 fn large_and_hostile_grammars_stay_bounded() {

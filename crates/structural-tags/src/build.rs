@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fsm_index::{
     ByteAutomaton, ByteDfa, Config, Dfa, JSON_TEXT, MAX_COMPLETION, TokenKind, Vocabulary,
 };
+use grammar::GrammarAutomaton;
 use schema_regex::automaton::SchemaAutomaton;
 
 use super::free::{Free, without};
@@ -35,6 +36,8 @@ pub(super) enum Node {
     Quiet(Quiet),
     /// JSON, spelt without these markers.
     Json(SchemaAutomaton, Vec<String>),
+    /// A text of a context-free grammar, which has no special tokens.
+    Grammar(GrammarAutomaton),
     /// A string of a schema of strings, without quotes and escapes.
     Raw(SchemaAutomaton),
     /// Any text without these markers, of at most so many characters.
@@ -275,6 +278,14 @@ impl<'v> Builder<'v> {
             Node::Json(automaton, markers) => {
                 let json = json(automaton, markers)?;
                 self.part(Body::Json(Box::new(json)), after)
+            }
+            Node::Grammar(automaton) => {
+                if !automaton.completion(&automaton.start(), MAX_COMPLETION, &mut Vec::new()) {
+                    return Err(constraint_error(format!(
+                        "the shortest text of the grammar has more than {MAX_COMPLETION} bytes"
+                    )));
+                }
+                self.part(Body::Grammar(automaton.clone()), after)
             }
             Node::Raw(automaton) => {
                 let json = raw(automaton)?;

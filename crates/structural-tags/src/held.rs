@@ -56,6 +56,7 @@ pub(super) struct Way {
 pub(super) enum Inner {
     Number(u32),
     Json(Arc<schema::State>),
+    Grammar(grammar::State),
 }
 
 /// A quick look, as that of the states of schemas.
@@ -64,6 +65,7 @@ impl PartialEq for Inner {
         match (self, other) {
             (Inner::Number(one), Inner::Number(other)) => one == other,
             (Inner::Json(one), Inner::Json(other)) => Arc::ptr_eq(one, other) || one == other,
+            (Inner::Grammar(one), Inner::Grammar(other)) => one == other,
             _ => false,
         }
     }
@@ -86,6 +88,7 @@ impl TagAutomaton {
                 stack: stack.clone(),
                 inner: match body {
                     Body::Json(json) => Inner::Json(json.start.clone()),
+                    Body::Grammar(automaton) => Inner::Grammar(automaton.start()),
                     other => Inner::Number(other.begin()),
                 },
             };
@@ -191,6 +194,7 @@ impl TagAutomaton {
     pub(super) fn may_end_held(&self, held: &Held) -> bool {
         match (&self.part(held.part).body, &held.inner) {
             (Body::Json(json), Inner::Json(state)) => held.extra == 0 && json.may_end(state),
+            (Body::Grammar(automaton), Inner::Grammar(state)) => automaton.is_accepting(state),
             (body, Inner::Number(at)) => body.may_end(*at, held.tokens),
             _ => false,
         }
@@ -214,6 +218,21 @@ impl TagAutomaton {
         let body = &self.part(held.part).body;
         let (json, state) = match (body, &held.inner) {
             (Body::Json(json), Inner::Json(state)) => (json, state),
+            (Body::Grammar(automaton), Inner::Grammar(state)) => {
+                let mut next = state.clone();
+                let scratch = x.grammars.of_part(held.part, automaton);
+                if automaton.advance(&mut next, &[byte], scratch).is_ok() {
+                    let inner = Inner::Grammar(next);
+                    self.add_held(
+                        Held {
+                            inner,
+                            ..held.clone()
+                        },
+                        out,
+                    );
+                }
+                return;
+            }
             (body, Inner::Number(at)) => {
                 if let Body::Run(run) = body {
                     let Some(step) = run.step(*at, held.extra, held.tokens, byte) else {
@@ -349,7 +368,7 @@ impl TagAutomaton {
     }
 
     /// The shortest way out of the part in which a state is nearest to the end, of those whose
-    /// way out of JSON has at most so many bytes.
+    /// way out of JSON or a grammar has at most so many bytes.
     pub(super) fn nearest(&self, state: &State, most: usize) -> Option<Way> {
         let ways = state.threads.iter().filter_map(|held| {
             let mut text = Vec::new();
@@ -359,6 +378,10 @@ impl TagAutomaton {
                 (Body::Json(json), Inner::Json(inner)) => {
                     let begun = (held.guard, Escape::unpack(held.extra));
                     let is_found = json.completion(inner, begun, most, &mut text);
+                    is_found.then_some(())?;
+                }
+                (Body::Grammar(automaton), Inner::Grammar(inner)) => {
+                    let is_found = automaton.completion(inner, most, &mut text);
                     is_found.then_some(())?;
                 }
                 (Body::Run(run), Inner::Number(at)) => {

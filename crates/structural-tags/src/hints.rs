@@ -272,7 +272,7 @@ fn wrap_free(thread: Thread, inner: FreeText) -> Option<FreeText> {
 const OTHERS: u32 = (1 << 31) - 1;
 
 /// A class of a part's own automaton; `None` where its number is too large to be told apart.
-fn class_of(part: u32, class: ClassId) -> Option<ClassId> {
+pub(super) fn class_of(part: u32, class: ClassId) -> Option<ClassId> {
     let (number, is_other) = match class.0.checked_sub(OTHERS) {
         Some(number) => (number, 1),
         None => (class.0, 0),

@@ -91,6 +91,7 @@ mod build;
 mod error;
 mod exchange;
 mod free;
+mod grammars;
 mod held;
 mod hints;
 mod loose;

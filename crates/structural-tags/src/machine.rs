@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, Horizon, JSON_TEXT,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon, JSON_TEXT,
     KeyLanguage, Lexicon, Overlay, PlainText, ReadText, Scope, Stack, TextAt, TextLoop,
 };
 
@@ -72,6 +72,8 @@ pub(super) struct Graph {
     pub(super) names_look_like_json: bool,
     /// See [`SpecialTokens::heads`].
     pub(super) special_heads: Option<ByteSet>,
+    /// Whether a part is of a grammar.
+    pub(super) has_grammars: bool,
     /// See [`Overlay::unsure_texts`].
     pub(super) unsure: Vec<Box<[u8]>>,
     /// Working memory for looking them up.
@@ -155,7 +157,7 @@ impl TagAutomaton {
     }
 
     /// Writes what leads out of a state and through the parts behind it, up to a special token
-    /// or the end, and says which; `None` where JSON on its way takes more than `most` bytes.
+    /// or the end, and says which; `None` where JSON or a grammar on its way takes more than `most` bytes.
     pub(super) fn complete(
         &self,
         state: &State,
@@ -177,6 +179,9 @@ impl TagAutomaton {
                     match &part.body {
                         Body::Json(json) => json
                             .completion(&json.start, (ROOT, None), most, out)
+                            .then_some(())?,
+                        Body::Grammar(automaton) => automaton
+                            .completion(&automaton.start(), most, out)
                             .then_some(())?,
                         body => body.completion(body.begin(), 0, out),
                     }
@@ -259,6 +264,11 @@ impl TagAutomaton {
                     let slot = x.slot((held.part, stack), json, true);
                     let scratch = &mut x.slots[slot as usize].scratch;
                     (slot, json.automaton.enter(state, scratch).0)
+                }
+                (Body::Grammar(automaton), Inner::Grammar(state)) => {
+                    let slot = x.grammars.take(held.part, automaton, true);
+                    let scratch = x.grammars.scratch(slot);
+                    (slot, automaton.enter(state, scratch).0)
                 }
                 (_, Inner::Number(at)) => (0, self.fresh(held.part, held.tokens, *at)),
                 _ => continue,
@@ -459,6 +469,18 @@ impl TagAutomaton {
                         return false;
                     }
                 }
+                Body::Grammar(automaton) => {
+                    let scratch = x.grammars.scratch(thread.slot);
+                    let inner = Cursor(thread.inner);
+                    let scope = Scope::Index;
+                    if automaton
+                        .key(inner, scope, depth, horizon, scratch, out)
+                        .is_none()
+                    {
+                        out.truncate(before);
+                        return false;
+                    }
+                }
                 _ => out.push(thread.inner),
             }
             out.push((out.len() - from) as u32);
@@ -525,12 +547,14 @@ impl ByteAutomaton for TagAutomaton {
             Body::Literal(_) => "a marker",
             Body::Dfa(_) | Body::Quiet(_) => "a text of a regular expression",
             Body::Json(_) => "JSON",
+            Body::Grammar(_) => "a text of a grammar",
             Body::Free(_) | Body::Run(_) => "free text",
             Body::Tokens(_) => "tokens",
         };
         match state.threads.as_slice() {
             [held] => match (&self.part(held.part).body, &held.inner) {
                 (Body::Json(json), Inner::Json(inner)) => json.automaton.place(inner),
+                (Body::Grammar(automaton), Inner::Grammar(inner)) => automaton.place(inner),
                 _ => Some(fsm_index::Place {
                     state: words(held).to_owned(),
                     locations: Vec::new(),
@@ -573,6 +597,9 @@ impl ByteAutomaton for TagAutomaton {
 
     fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, x: &mut Scratch) -> Description {
         if let Some(description) = self.solo_description(cursor, horizon, x) {
+            return description;
+        }
+        if let Some(description) = self.describe_grammar(cursor, horizon, x) {
             return description;
         }
         if let Some((thread, json)) = self.only_json(x.config(cursor)) {
@@ -666,6 +693,7 @@ impl PlainText<Scratch> for TagAutomaton {
         match &part.body {
             Body::Json(json) if class.0 % CLASSES == OWN_CLASS => &json.text,
             Body::Json(json) => json.automaton.class(inner_class(class)),
+            Body::Grammar(automaton) => PlainText::class(automaton, inner_class(class)),
             _ => &part.class,
         }
     }
@@ -683,6 +711,15 @@ impl PlainText<Scratch> for TagAutomaton {
         self.solo_behind(cursor, at, x)
     }
 
+    fn tells_free_text(&self) -> bool {
+        self.0.has_grammars
+    }
+
+    fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
+        self.grammar_free(cursor, x)
+            .or_else(|| self.solo_free(cursor, x))
+    }
+
     fn can_do_without(&self, chars: &[(u32, u32)]) -> bool {
         self.0
             .parts
@@ -698,7 +735,12 @@ impl Stack<Scratch> for TagAutomaton {
             Body::Json(json) => json.automaton.depth_used(&slot.scratch),
             _ => 1,
         });
-        depths.max().unwrap_or(1)
+        let grammars = x.grammars.begun();
+        let grammars = grammars.map(|(part, scratch)| match &self.part(part).body {
+            Body::Grammar(automaton) => automaton.depth_used(scratch),
+            _ => 1,
+        });
+        depths.chain(grammars).max().unwrap_or(1)
     }
 
     fn least_depth(&self, cursor: Cursor, x: &Scratch) -> usize {
@@ -706,7 +748,10 @@ impl Stack<Scratch> for TagAutomaton {
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, x: &mut Scratch) -> Option<Cursor> {
-        self.step_solo_on_top(cursor, byte, x)
+        match self.step_grammar_on_top(cursor, byte, x) {
+            Some(next) => next,
+            None => self.step_solo_on_top(cursor, byte, x),
+        }
     }
 
     fn next_bytes_on_top(&self, cursor: Cursor, x: &mut Scratch) -> ByteSet {

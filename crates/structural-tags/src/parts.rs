@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use fsm_index::{ByteAutomaton, ByteDfa, Cursor, MAX_COMPLETION, PlainText};
+use grammar::GrammarAutomaton;
 use schema_regex::automaton::{self as schema, SchemaAutomaton};
 
 use super::free::{Free, Place};
@@ -33,6 +34,8 @@ pub(super) enum Body {
     Quiet(Quiet),
     /// JSON of a schema.
     Json(Box<Json>),
+    /// A text of a context-free grammar.
+    Grammar(GrammarAutomaton),
     /// Any text but for markers.
     Free(Free),
     /// Any text up to a stop string, which triggers leave.
@@ -85,7 +88,7 @@ pub(super) struct Thread {
     pub(super) part: u32,
     /// Of JSON, the state of its markers.
     pub(super) guard: u16,
-    /// Of JSON, the scratch that `inner` is a cursor of.
+    /// Of JSON and grammars, the scratch that `inner` is a cursor of.
     pub(super) slot: u32,
     /// Of free text with a limit, its characters; of JSON, an [`Escape`] that
     /// is begun.
@@ -331,6 +334,7 @@ impl Body {
             Body::Literal(text) => text.is_empty(),
             Body::Dfa(dfa) => dfa.is_accepting(&dfa.start()),
             Body::Quiet(quiet) => quiet.accepting.first() == Some(&true),
+            Body::Grammar(automaton) => automaton.is_accepting(&automaton.start()),
             Body::Json(_) => false,
         }
     }
@@ -358,6 +362,7 @@ impl Body {
             Body::Quiet(quiet) => {
                 none_of(&|byte| quiet.next.iter().any(|row| row[usize::from(byte)] != DEAD))
             }
+            Body::Grammar(automaton) => PlainText::can_do_without(automaton, chars),
             Body::Json(json) => match json.spelling {
                 Spelling::Json => json.automaton.can_do_without(chars),
                 Spelling::Raw => json.automaton.can_do_without_unescaped(chars),
@@ -365,21 +370,25 @@ impl Body {
         }
     }
 
-    /// Where it begins; not of JSON, whose beginnings are states of their own.
+    /// Where it begins; not of JSON and grammars, whose beginnings are states of their own.
     pub(super) fn begin(&self) -> u32 {
         match self {
             Body::Free(_) => Place::START.pack(),
             Body::Dfa(dfa) => dfa.start().0,
             Body::Run(_) => At::default().pack(),
             Body::Tokens(_) => Tokens::WAITS,
-            Body::Nothing | Body::Literal(_) | Body::Quiet(_) | Body::Json(_) => 0,
+            Body::Nothing
+            | Body::Literal(_)
+            | Body::Quiet(_)
+            | Body::Json(_)
+            | Body::Grammar(_) => 0,
         }
     }
 
-    /// Where a byte leads, and the count behind it; not of JSON and runs.
+    /// Where a byte leads, and the count behind it; not of JSON, grammars and runs.
     pub(super) fn step(&self, inner: u32, extra: u32, byte: u8) -> Option<(u32, u32)> {
         match self {
-            Body::Nothing | Body::Json(_) | Body::Run(_) => None,
+            Body::Nothing | Body::Json(_) | Body::Grammar(_) | Body::Run(_) => None,
             Body::Tokens(_) => Some((Tokens::step(inner)?, 0)),
             Body::Literal(text) => {
                 (text.get(inner as usize) == Some(&byte)).then_some((inner + 1, 0))
@@ -399,7 +408,7 @@ impl Body {
         }
     }
 
-    /// Whether it may end there; not of JSON.
+    /// Whether it may end there; not of JSON and grammars.
     pub(super) fn may_end(&self, inner: u32, tokens: u32) -> bool {
         match self {
             Body::Nothing => true,
@@ -409,14 +418,14 @@ impl Body {
             Body::Dfa(dfa) => dfa.is_accepting(&Cursor(inner)),
             Body::Quiet(quiet) => quiet.accepting[inner as usize],
             Body::Free(_) => Free::may_end(Place::unpack(inner)),
-            Body::Json(_) => false,
+            Body::Json(_) | Body::Grammar(_) => false,
         }
     }
 
-    /// The shortest text to its end; not of JSON.
+    /// The shortest text to its end; not of JSON and grammars.
     pub(super) fn completion(&self, inner: u32, tokens: u32, out: &mut Vec<u8>) {
         match self {
-            Body::Nothing | Body::Json(_) => {}
+            Body::Nothing | Body::Json(_) | Body::Grammar(_) => {}
             Body::Run(run) => out.extend(run.rest(inner).0),
             Body::Tokens(count) => {
                 if tokens < count.least {

@@ -7,6 +7,7 @@ use foldhash::HashMap;
 use fsm_index::{ByteAutomaton, Cursor};
 use schema_regex::automaton as schema;
 
+use super::grammars;
 use super::held::Stack;
 use super::machine::{MAX_OPEN_RULES, TagAutomaton};
 use super::markers::ROOT;
@@ -16,7 +17,8 @@ use super::parts::{Body, Escape, Json, Part, Spelling, Thread};
 #[derive(Default)]
 pub struct Scratch {
     pub(super) slots: Vec<Slot>,
-    /// For parts of JSON, where a value begins: found once a walk.
+    pub(super) grammars: grammars::Slots,
+    /// For parts of JSON and of grammars, where a text begins: found once a walk.
     pub(super) starts: HashMap<u32, (u32, u32)>,
     /// The threads of all configs, one after another, and where each config's are.
     pool: Vec<Thread>,
@@ -171,6 +173,7 @@ impl Scratch {
         for slot in &mut self.slots {
             slot.used = false;
         }
+        self.grammars.clear();
         self.starts.clear();
         self.configs.clear();
         self.pool.clear();
@@ -229,6 +232,7 @@ impl TagAutomaton {
             }
             let (slot, inner) = match body {
                 Body::Json(json) => self.begin_json((part, stack), json, x),
+                Body::Grammar(automaton) => self.begin_grammar(part, automaton, x),
                 other => (0, other.begin()),
             };
             threads.push(Thread {
@@ -277,6 +281,10 @@ impl TagAutomaton {
                 let scratch = &mut x.slots[thread.slot as usize].scratch;
                 thread.extra == 0 && json.ends_at(Cursor(thread.inner), scratch)
             }
+            Body::Grammar(automaton) => {
+                let scratch = x.grammars.scratch(thread.slot);
+                automaton.ends_at_cursor(Cursor(thread.inner), scratch)
+            }
             other => other.may_end(thread.inner, thread.tokens),
         }
     }
@@ -304,6 +312,15 @@ impl TagAutomaton {
             }
             for &trigger in step.fires {
                 self.begin(run.fires[usize::from(trigger)], thread.stack, x, out);
+            }
+            return;
+        }
+        if let Body::Grammar(automaton) = body {
+            let scratch = x.grammars.scratch(thread.slot);
+            let next = automaton.step(Cursor(thread.inner), byte, scratch);
+            if !next.is_dead() {
+                let inner = next.0;
+                out.push(Thread { inner, ..thread });
             }
             return;
         }

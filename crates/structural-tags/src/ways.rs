@@ -82,6 +82,9 @@ impl Builder<'_> {
         let is_json_text = |c: u32| JSON_TEXT.iter().any(|&(from, to)| (from..=to).contains(&c));
         Ok(TagAutomaton(Arc::new(Graph {
             unsure: unsure_of(&parts),
+            has_grammars: parts
+                .iter()
+                .any(|part| matches!(part.body, Body::Grammar(_))),
             parts,
             junctions,
             start,
@@ -340,6 +343,10 @@ fn cost(body: &Body) -> u64 {
             // That there is one was seen when the part was made.
             json.completion(&json.start, (0, None), MAX_COMPLETION, &mut text);
         }
+        Body::Grammar(automaton) => {
+            // So was this.
+            automaton.completion(&automaton.start(), MAX_COMPLETION, &mut text);
+        }
         other => other.completion(other.begin(), 0, &mut text),
     }
     text.len() as u64
@@ -353,6 +360,13 @@ fn first_bytes(body: &Body) -> Vec<u8> {
             let cursor = json.automaton.enter(&json.start, &mut scratch);
             (0..=255u8)
                 .filter(|&byte| json.step(cursor, byte, &mut scratch).is_some())
+                .collect()
+        }
+        Body::Grammar(automaton) => {
+            let mut scratch = automaton.scratch();
+            let cursor = automaton.enter(&automaton.start(), &mut scratch);
+            (0..=255u8)
+                .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
                 .collect()
         }
         Body::Run(_) | Body::Tokens(_) => (0..=255u8).collect(),

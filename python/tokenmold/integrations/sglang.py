@@ -12,8 +12,8 @@ In a program, name the backend before the engine is made::
     engine = sglang.Engine(model_path=MODEL, grammar_backend="tokenmold")
 
 ``json_schema``, ``regex``, ``ebnf`` (GBNF, EBNF or Lark, whichever it looks like) and ``structural_tag``
-are taken, all but ``ebnf`` also behind the frame of an answer; the settings for white space that are not
-known here are refused by name. What cannot be compiled ends its request with the reason.
+are taken, also behind the frame of an answer, where ``ebnf`` is XGrammar's EBNF alone; the settings for
+white space that are not known here are refused by name. What cannot be compiled ends its request with the reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 //! What can be finished under greedy lexing, whatever was read before.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fsm_index::ByteAutomaton;
@@ -8,8 +9,15 @@ use crate::cfg::{Cfg, Matter, Symbol};
 use crate::lexer::Lexer;
 use crate::lr::Tables;
 
-/// Sets of states that the proof looks at.
-const MAX_SETS: usize = 4_000;
+/// Where the proof's sets of states lead, in classes of bytes: some ten thousand keywords have
+/// a million.
+const MAX_CELLS: usize = 4_000_000;
+
+/// Steps of states that are taken to find them.
+const MAX_STEPS: usize = 50_000_000;
+
+/// Places that the proof looks at, to see whether a lexeme may follow another there.
+const MAX_PLACES: usize = 10_000_000;
 
 /// Pairs of states that the proof looks at for lexemes that may be cut short.
 const MAX_PAIRS: usize = 200_000;
@@ -48,6 +56,9 @@ pub(crate) struct Conflict {
     pub(crate) second: u32,
 }
 
+/// By terminal: whether it perhaps cannot come where it must; and the first such place.
+type Trouble = (Vec<bool>, Option<Conflict>);
+
 /// A set of terminals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Bits(Vec<u64>);
@@ -63,6 +74,15 @@ impl Bits {
 
     fn set(&mut self, at: u32) {
         self.0[at as usize / 64] |= 1 << (at % 64);
+    }
+
+    /// Those in the set, ascending.
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.0).flat_map(|(at, &word)| {
+            let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
+            let bits = bits.take_while(|left| *left != 0);
+            bits.map(move |left| at * 64 + left.trailing_zeros())
+        })
     }
 
     /// Whether that changed anything.
@@ -170,6 +190,7 @@ impl<'a> Sets<'a> {
         let mut ids: HashMap<(Vec<u32>, bool), usize> = HashMap::from([(first.clone(), 0)]);
         let mut sets = vec![first];
         let mut next: Vec<Vec<usize>> = Vec::new();
+        let mut steps = 0usize;
         while next.len() < sets.len() {
             let at = next.len();
             let (set, json) = sets[at].clone();
@@ -191,8 +212,9 @@ impl<'a> Sets<'a> {
                     number
                 });
             }
+            steps += set.len() * width;
             next.push(row);
-            if sets.len() > MAX_SETS {
+            if sets.len() * width > MAX_CELLS || steps > MAX_STEPS {
                 return None;
             }
         }
@@ -292,7 +314,9 @@ fn prolongs_json(byte: u8) -> bool {
 /// All terminals are read side by side, so what is found holds wherever fewer may come. Any
 /// other lexeme can follow each that may come before it, wherever that has ended: with a byte
 /// that nothing which was begun takes, or with ignored text between them.
-fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option<Conflict>) {
+///
+/// `None` if that is too much.
+fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
     let count = cfg.terminals.len() as u32;
     let width = sets.width();
@@ -355,12 +379,14 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
             classes.iter().any(|&class| !takes(class))
         })
     };
+    let tests = Cell::new(0);
     // Whether a lexeme that ended in a set may go on to another end that lets one begin.
     let mut goes_on = |state: u32, set: usize, second: u32| {
         let is_lazy = sets.cuts.contains(&true);
         let mut open = vec![(state, set)];
         let mut seen: HashSet<(u32, usize)> = open.iter().copied().collect();
         while let Some((state, set)) = open.pop() {
+            tests.set(tests.get() + 1);
             if lexer.accepting[state as usize]
                 && (begins(second, set) || bridged(second, &|class| sets.takes(set, class)))
             {
@@ -382,10 +408,10 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
     let behind = |first: u32| {
         let is_ignored = cfg.ignored.contains(&Some(first));
         let follow = &follow;
-        (0..count).filter(move |&t| match is_ignored {
-            true => ignored(t) == Some(first) && t != first,
-            false => follow[first as usize].has(t),
-        })
+        let all = (0..if is_ignored { count } else { 0 })
+            .filter(move |&t| ignored(t) == Some(first) && t != first);
+        let followers = (!is_ignored).then(|| follow[first as usize].iter());
+        all.chain(followers.into_iter().flatten())
     };
     for (number, set) in sets.all.iter().enumerate().skip(1) {
         for &state in set
@@ -399,6 +425,10 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
                 continue;
             }
             for second in behind(first) {
+                tests.set(tests.get() + 1);
+                if tests.get() > MAX_PLACES {
+                    return None;
+                }
                 if !trouble[second as usize]
                     && !begins(second, number)
                     && !goes_on(state, number, second)
@@ -425,7 +455,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> (Vec<bool>, Option
             }
         }
     }
-    (trouble, conflict)
+    Some((trouble, conflict))
 }
 
 /// Proves what can be finished.
@@ -437,7 +467,9 @@ pub(crate) fn prove(cfg: &Cfg, lexer: &Lexer, tables: &Tables) -> Proof {
     let Some(firsts) = sets.firsts() else {
         return proof;
     };
-    let (trouble, conflict) = troubled(&sets, &firsts);
+    let Some((trouble, conflict)) = troubled(&sets, &firsts) else {
+        return proof;
+    };
     proof.is_whole = !trouble.contains(&true);
     proof.conflict = conflict;
     if !proof.is_whole {

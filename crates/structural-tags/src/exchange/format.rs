@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{malformed, refused};
+use super::malformed;
 use crate::Error;
 
 /// A format, with what its fields leave out filled in.
@@ -17,6 +17,10 @@ pub(super) enum Format {
     Json(JsonFormat),
     Regex {
         pattern: String,
+        at: String,
+    },
+    Grammar {
+        text: String,
         at: String,
     },
     Sequence(Vec<Format>),
@@ -493,13 +497,14 @@ impl<'v> Object<'v> {
                 }
             }
             "grammar" => {
-                if self.string("grammar")?.is_empty() {
+                let text = self.string("grammar")?;
+                if text.is_empty() {
                     return Err(self.wrong("grammar", "a string that is not empty"));
                 }
-                return Err(refused(
-                    &self.at("grammar"),
-                    "the format \"grammar\" is not supported; write a regex or a json_schema",
-                ));
+                Format::Grammar {
+                    text,
+                    at: self.at("grammar"),
+                }
             }
             "sequence" => Format::Sequence(self.elements()?),
             "or" => Format::Or(self.elements()?),
@@ -738,6 +743,7 @@ impl Format {
             Format::Const(_)
             | Format::Json(_)
             | Format::Regex { .. }
+            | Format::Grammar { .. }
             | Format::Tag(_)
             | Format::Token(_)
             | Format::ExcludeToken(_) => false,

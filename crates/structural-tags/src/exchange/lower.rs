@@ -1,6 +1,7 @@
 //! From formats to the graph of parts.
 
-use fsm_index::{TokenId, TokenKind, Vocabulary};
+use fsm_index::{ByteAutomaton, TokenId, TokenKind, Vocabulary};
+use grammar::{Grammar, GrammarAutomaton};
 
 use super::format::{End, Few, Format, Mark, TagFormat, TokenName, TokenRef};
 use super::{TagLimits, at, malformed, refused, regex, schema, xml};
@@ -95,6 +96,7 @@ impl Lowering<'_> {
                     .map_err(|what| malformed(place, format!("the regex {pattern:?}: {what}")))?;
                 Node::Dfa(dfa(&translated).map_err(|error| at(place, error))?)
             }
+            Format::Grammar { text, at } => Node::Grammar(grammar(text, at)?),
             Format::Sequence(all) => {
                 let all = all.iter().map(|one| self.node(one, around));
                 Node::Seq(all.collect::<Result<_, Error>>()?)
@@ -394,6 +396,22 @@ impl Lowering<'_> {
                      of tokens know special tokens alone; make it one when the vocabulary is built"
                 ),
             )),
+        }
+    }
+}
+
+/// The automaton of a grammar in XGrammar's EBNF. In a tag special tokens are the tag's own.
+fn grammar(text: &str, place: &str) -> Result<GrammarAutomaton, Error> {
+    let automaton = Grammar::from_ebnf(text)
+        .map_err(|error| malformed(place, format!("the grammar: {error}")))?;
+    match automaton.specials() {
+        None => Ok(automaton),
+        Some(specials) => {
+            let names = specials.names().join(", ");
+            Err(refused(
+                place,
+                format!("special tokens in a grammar ({names}): write formats of tokens beside it"),
+            ))
         }
     }
 }

@@ -108,10 +108,6 @@ fn what_cannot_be_kept_is_refused() {
     let schema = |style: &str, schema: Value| json!({"type": "json_schema", "json_schema": schema, "style": style});
     for (format, why) in [
         (
-            json!({"type": "grammar", "grammar": "root ::= \"x\""}),
-            "at \"/format/grammar\": the format \"grammar\"",
-        ),
-        (
             json!({"type": "regex", "pattern": "(?=a)"}),
             "at \"/format/pattern\"",
         ),

@@ -2,6 +2,7 @@
 
 mod cases;
 mod goldens;
+mod grammars;
 mod matcher;
 mod tokens;
 
