@@ -286,6 +286,9 @@ proptest! {
                 prop_assert!(rest == Rest::AsMet || nowhere == (class == 0));
             }
             prop_assert!(bytes || alphabet.class_of(0xD800).is_none());
+            let (starts, classes) = alphabet.tables();
+            let again = Alphabet::from_tables(symbols, starts.to_vec(), classes.to_vec());
+            prop_assert_eq!(again.as_ref(), Some(&alphabet));
             let mut met: Vec<u32> = alphabet.runs().map(|run| run.2).collect();
             met.sort_unstable();
             met.dedup();

@@ -10,7 +10,7 @@ use crate::automaton::machine::enough_values::{Catalog, most_items};
 use crate::automaton::machine::node::{ArrayMachine, Node};
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Noted, Scratch, Top};
 use crate::automaton::run::ways_on::Tried;
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
@@ -212,8 +212,9 @@ impl SchemaAutomaton {
                 }
             }
             Top::Gap { gap, .. } if gap.is_before_a_name() => {
-                let usable = self.usable(stack, x).classes;
-                let frame = x.frame(stack).frame;
+                let top = Noted::beside_masks(stack);
+                let usable = self.usable(top, x).classes;
+                let frame = x.peek(top).frame;
                 let Some(m) = &self.node(frame.node).object else {
                     return false;
                 };

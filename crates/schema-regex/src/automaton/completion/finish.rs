@@ -8,7 +8,9 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{Choice, EMPTY, NO_CLASS, ObjectMachine, StringMachine};
 use crate::automaton::machine::white_space::NO_SPACE;
-use crate::automaton::run::scratch::{Config, EMPTY_LIST, Gap, Key, Scratch, Str, Top, UNKNOWN};
+use crate::automaton::run::scratch::{
+    Config, EMPTY_LIST, Gap, Key, Noted, Scratch, Str, Top, UNKNOWN,
+};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_goals;
@@ -67,7 +69,7 @@ impl SchemaAutomaton {
         while out.len() - start <= most && x.may_compare > 0 && x.may_search > 0 {
             let length = out.len();
             if config.stack != 0 {
-                let seen = x.peek(config.stack).frame.seen;
+                let seen = x.peek(Noted::beside_masks(config.stack)).frame.seen;
                 let count = x.seen.get(seen).list.len() as u64;
                 x.may_search = x.may_search.saturating_sub(count / AS_A_STATE);
             }
@@ -425,14 +427,15 @@ impl SchemaAutomaton {
 
     /// Writes a whole name that brings the first thread forward.
     fn name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
-        let frame = x.frame(config.stack).frame;
+        let top = x.note(config.stack);
+        let frame = x.peek(top).frame;
         let m = self.node(frame.node).object.as_ref()?;
         let names = m.declared.len() as u64;
         x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
         if x.may_search == 0 {
             return None;
         }
-        let usable = self.usable(config.stack, x);
+        let usable = self.usable(top, x);
         let is_usable = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
         let threads = x.list(frame.threads);
         let first = threads.chunks_exact(2).next()?;
@@ -679,7 +682,8 @@ impl SchemaAutomaton {
         };
         let named = |c: &Config, x: &mut Scratch| {
             let ended = self.next(*c, b'"', x)?;
-            matches!(ended.top, Top::Gap { .. }).then(|| x.peek(ended.stack).frame.member)
+            matches!(ended.top, Top::Gap { .. })
+                .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
         };
         // A further name that brings the first thread forward, else any.
         let wanted = self.classes_wanted(config.stack, x);
@@ -702,7 +706,8 @@ impl SchemaAutomaton {
     /// The members, by number, that are further names and give what the first
     /// thread of an object still lacks.
     fn classes_wanted(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
-        let frame = x.frame(stack).frame;
+        let top = x.note(stack);
+        let frame = x.peek(top).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return Vec::new();
         };
@@ -711,7 +716,7 @@ impl SchemaAutomaton {
             return Vec::new();
         };
         let open = m.threads[first[0] as usize].witnesses & !first[1];
-        let usable = self.usable(stack, x).classes;
+        let usable = self.usable(top, x).classes;
         (0..m.classes.len())
             .filter(|class| usable & (1 << class) != 0)
             .filter(|class| {

@@ -3,7 +3,7 @@
 use fsm_index::Place;
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::run::scratch::{Config, Frame, Gap, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Frame, Gap, Noted, Scratch, Top};
 use crate::automaton::run::state::{Load, State};
 use crate::automaton::run::step::UNITS;
 use crate::ir::NodeId;
@@ -49,7 +49,7 @@ impl SchemaAutomaton {
 
     /// What is being read, by which node, for which of its goals.
     fn innermost(&self, config: Config, x: &Scratch) -> (&'static str, u32, Vec<u32>) {
-        let frame = (config.stack != 0).then(|| x.stacks.get(config.stack).frame);
+        let frame = (config.stack != 0).then(|| x.peek(Noted::beside_masks(config.stack)).frame);
         let goals = |set: u32| x.list(set).to_vec();
         match config.top {
             Top::Value { node, set, .. } => ("before a value", node, goals(set)),

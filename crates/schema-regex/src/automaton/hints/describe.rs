@@ -8,7 +8,9 @@ use fsm_index::{
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use crate::automaton::machine::node::{Leaf, ObjectMachine, Span, StringMachine};
-use crate::automaton::run::scratch::{Config, Gap, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::scratch::{
+    Config, Gap, Key, Noted, Scratch, Str, Top, UNKNOWN, is_kept,
+};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::language::char_dfa::DEAD;
@@ -62,8 +64,9 @@ impl SchemaAutomaton {
             Top::Key(key)
                 if key.partial == Partial::None && key.text == UNKNOWN && key.is_further() =>
             {
-                let usable = self.usable(config.stack, x);
-                let frame = x.peek(config.stack).frame;
+                let top = Noted::told_by_key(config.stack);
+                let usable = self.usable(top, x);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 if usable.classes == 0 {
                     return None;
@@ -231,8 +234,9 @@ impl SchemaAutomaton {
                 free_digits(dfa, state)
             }
             Top::Key(key) if key.partial == Partial::None && key.is_further() => {
-                let usable = self.usable(config.stack, x);
-                let frame = x.peek(config.stack).frame;
+                let top = Noted::told_by_key(config.stack);
+                let usable = self.usable(top, x);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let keys = m.keys.as_ref()?;
                 let are_few = x.seen.get(frame.seen).list.len() < MANY_NAMES;
@@ -271,8 +275,9 @@ impl SchemaAutomaton {
             Top::Key(key)
                 if key.partial == Partial::None && key.text == UNKNOWN && !key.is_further() =>
             {
-                let usable = self.usable(config.stack, x);
-                let frame = x.frame(config.stack).frame;
+                let top = x.note(config.stack);
+                let usable = self.usable(top, x);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 if usable.classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
@@ -287,8 +292,9 @@ impl SchemaAutomaton {
                 gap: Gap::BeforeKey | Gap::ObjectStart,
                 space,
             } => {
-                let usable = self.usable(config.stack, x);
-                let frame = x.frame(config.stack).frame;
+                let top = x.note(config.stack);
+                let usable = self.usable(top, x);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let open = m.keys.is_none() || self.free_names(m, 0, usable.classes).is_some();
                 if usable.classes == 0 || !open || self.space.few(space).is_none() {
@@ -330,7 +336,8 @@ impl SchemaAutomaton {
         if config.stack == 0 || is_kept(config.item) {
             return false;
         }
-        let frame = x.frame(config.stack).frame;
+        let top = x.note(config.stack);
+        let frame = x.peek(top).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return false;
         };
@@ -338,7 +345,7 @@ impl SchemaAutomaton {
             Top::Key(key) => key.state,
             _ => 0,
         };
-        let classes = self.usable(config.stack, x).classes;
+        let classes = self.usable(top, x).classes;
         let seen = &x.seen.get(frame.seen).list;
         // No spelling of a name is shorter than the name.
         let (longest, (names, used, before)) = match config.top {
@@ -423,8 +430,9 @@ impl SchemaAutomaton {
             }
             _ => return false,
         };
-        let frame = x.frame(config.stack).frame;
-        let usable = self.usable(config.stack, x);
+        let top = x.note(config.stack);
+        let frame = x.peek(top).frame;
+        let usable = self.usable(top, x);
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return false;
         };

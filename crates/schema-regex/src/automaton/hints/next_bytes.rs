@@ -4,7 +4,7 @@ use fsm_index::{ByteSet, Cursor};
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{Node, StringMachine};
-use crate::automaton::run::scratch::{Gap, Key, Scratch, Str, Top};
+use crate::automaton::run::scratch::{Gap, Key, Noted, Scratch, Str, Top};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_bytes::Partial;
 use crate::language::char_dfa::DEAD;
@@ -57,14 +57,14 @@ impl SchemaAutomaton {
         }
         // Of further names the key of the topmost level tells all.
         let top = match key.is_further() {
-            true => x.peek(stack),
-            false => x.frame(stack),
+            true => Noted::told_by_key(stack),
+            false => x.note(stack),
         };
-        let Some(m) = &self.node(top.frame.node).object else {
+        let Some(m) = &self.node(x.peek(top).frame.node).object else {
             return ByteSet::NONE;
         };
         let few = key.names.hi - key.names.lo <= FEW_NAMES;
-        let further = (m.keys.is_none() || key.state != DEAD) && self.usable(stack, x).classes != 0;
+        let further = (m.keys.is_none() || key.state != DEAD) && self.usable(top, x).classes != 0;
         if further || !few {
             return TEXT;
         }

@@ -6,7 +6,7 @@ use fsm_index::{Cursor, FreeText, Horizon, ReadText, TextAt, TextStep};
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
-use crate::automaton::run::scratch::{Config, Key, Scratch, Str, Top, UNKNOWN, is_kept};
+use crate::automaton::run::scratch::{Config, Key, Noted, Scratch, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::language::char_dfa::{CharDfa, DEAD};
@@ -45,8 +45,9 @@ impl SchemaAutomaton {
             Top::Key(key)
                 if key.partial == Partial::None && key.is_further() && key.text == UNKNOWN =>
             {
-                let classes = self.usable(config.stack, x).classes;
-                let frame = x.peek(config.stack).frame;
+                let top = Noted::told_by_key(config.stack);
+                let classes = self.usable(top, x).classes;
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;

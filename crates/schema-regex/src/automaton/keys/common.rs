@@ -20,7 +20,9 @@ use crate::automaton::machine::node::{
     NumberMachine, ObjectMachine, ObjectThread, StringMachine, Words,
 };
 use crate::automaton::machine::white_space::Space;
-use crate::automaton::run::scratch::{Config, Gap, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept};
+use crate::automaton::run::scratch::{
+    Config, Gap, Noted, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
+};
 use crate::automaton::run::scratch::{More, ObjectSummary};
 use crate::language::char_dfa::CharDfa;
 use crate::language::length_bounds::Lengths;
@@ -544,7 +546,8 @@ impl SchemaAutomaton {
             if at == 0 {
                 break;
             }
-            let frame = x.peek(at).frame;
+            let top = x.peek(Noted::beside_masks(at));
+            let frame = top.frame;
             match frame.is_object {
                 true => {
                     // Classes of names are those of one schema.
@@ -555,7 +558,7 @@ impl SchemaAutomaton {
                 false => self.put_items(at, ended, horizon, x, out)?,
             }
             ended = false;
-            at = x.peek(at).below;
+            at = top.below;
         }
         if at == 0 {
             out.push(9);
@@ -573,7 +576,7 @@ impl SchemaAutomaton {
         x: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<()> {
-        let frame = x.peek(stack).frame;
+        let frame = x.peek(Noted::beside_masks(stack)).frame;
         let m = self.node(frame.node).array.as_ref()?;
         let ([thread], [member], [0, 0]) =
             (&*m.threads, &*m.members, &**x.lists.get(frame.threads))
@@ -658,9 +661,10 @@ impl SchemaAutomaton {
                 gap: Gap::Colon,
                 space,
             } => {
-                let frame = x.peek(stack).frame;
+                let top = Noted::beside_masks(stack);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
-                let goals = self.goals_of_member(stack, frame.member, x);
+                let goals = self.goals_of_member(top, frame.member, x);
                 out.extend([6, space]);
                 return self.put_value(m.member(frame.member).node, goals, stack, horizon, x, out);
             }
@@ -696,8 +700,9 @@ impl SchemaAutomaton {
     /// What further names may come and what their values must be; how tall the
     /// tallest of the flattest values is.
     fn put_further(&self, stack: u32, x: &mut Scratch, out: &mut Vec<u32>) -> Option<u32> {
-        let usable = self.usable(stack, x);
-        let node = x.peek(stack).frame.node;
+        let top = Noted::beside_masks(stack);
+        let usable = self.usable(top, x);
+        let node = x.peek(top).frame.node;
         let m = self.node(node).object.as_ref()?;
         out.extend(self.print_of_names(node)?.words);
         let values = x.list(usable.values);

@@ -5,7 +5,7 @@ use fsm_index::{Cursor, Horizon};
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{Span, StringMachine};
 use crate::automaton::run::scratch::{
-    Config, Frame, Gap, Key, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
+    Config, Frame, Gap, Key, Noted, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::string_bytes::Partial;
 use crate::options::Escapes;
@@ -150,8 +150,9 @@ impl SchemaAutomaton {
                 out.extend([5, state]);
                 push_partial(partial, out);
                 if depth == 1 && key.is_further() {
-                    let usable = self.usable(stack, x);
-                    let node = x.peek(stack).frame.node;
+                    let top = Noted::beside_masks(stack);
+                    let usable = self.usable(top, x);
+                    let node = x.peek(top).frame.node;
                     // Without classes all further names are alike.
                     let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
                     out.push(if keys == Some(true) { node } else { u32::MAX });
@@ -164,17 +165,19 @@ impl SchemaAutomaton {
             Top::Gap { gap, space } => {
                 out.extend([6, gap as u32, space]);
                 if depth == 1 && gap == Gap::BeforeFurther {
-                    let usable = self.usable(stack, x);
-                    let node = x.peek(stack).frame.node;
+                    let top = Noted::beside_masks(stack);
+                    let usable = self.usable(top, x);
+                    let node = x.peek(top).frame.node;
                     let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
                     out.push(if keys == Some(true) { node } else { u32::MAX });
                     push_values(x, usable.values, out);
                 }
                 // Of an object whose member is open its frame may not be told.
                 if gap == Gap::Colon {
-                    let frame = x.peek(stack).frame;
+                    let top = Noted::beside_masks(stack);
+                    let frame = x.peek(top).frame;
                     if let Some(m) = &self.node(frame.node).object {
-                        let goals = self.goals_of_member(stack, frame.member, x);
+                        let goals = self.goals_of_member(top, frame.member, x);
                         out.push(self.node(m.member(frame.member).node).alias);
                         push_list(x, goals, out);
                     }
@@ -221,7 +224,7 @@ impl SchemaAutomaton {
             if at == 0 {
                 break;
             }
-            let below = x.peek(at).below;
+            let below = x.peek(Noted::beside_masks(at)).below;
             let in_names = names && at == stack;
             if (in_names || !self.push_object_summary(at, horizon, x, out))
                 && !push_frame(at, x, out)
@@ -260,7 +263,7 @@ fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
         seen,
         member,
         start: _,
-    } = x.peek(stack).frame;
+    } = x.peek(Noted::beside_masks(stack)).frame;
     out.extend([8, node, pos, count, member]);
     push_list(x, threads, out);
     push_list(x, used, out);

@@ -2,9 +2,9 @@
 //! the object may end behind it, and whether another name may follow. Tokens that end a
 //! value seldom reach further, so that most objects are alike.
 
-use crate::automaton::run::scratch::More;
 use crate::automaton::run::scratch::ObjectSummary;
 use crate::automaton::run::scratch::Told;
+use crate::automaton::run::scratch::{More, Noted};
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::SchemaAutomaton;
@@ -28,7 +28,7 @@ impl SchemaAutomaton {
         else {
             return false;
         };
-        let frame = x.peek(stack).frame;
+        let frame = x.peek(Noted::beside_masks(stack)).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return false;
         };
@@ -65,11 +65,12 @@ impl SchemaAutomaton {
     }
 
     fn fresh_object_summary(&self, stack: u32, x: &Scratch) -> Option<Told> {
-        let frame = x.peek(stack).frame;
+        let top = Noted::beside_masks(stack);
+        let frame = x.peek(top).frame;
         if !frame.is_object || x.seen.get(frame.seen).unknown {
             return None;
         }
-        let plain = self.plain(stack, x)?;
+        let plain = self.plain(top, x)?;
         let (more, classes) = plain.more(x)?;
         let (_, ends) = plain.ends(x);
         Some(Told {

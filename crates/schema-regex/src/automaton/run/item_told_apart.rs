@@ -10,7 +10,7 @@ use fsm_index::Exception;
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::run::levels::Level;
-use crate::automaton::run::scratch::{Config, Frame, Gap, Scratch, Top, UNKNOWN_ITEM};
+use crate::automaton::run::scratch::{Config, Frame, Gap, Noted, Scratch, Top, UNKNOWN_ITEM};
 use crate::automaton::run::state::{Item, Load, State};
 use crate::automaton::run::string_bytes::Partial;
 
@@ -38,7 +38,7 @@ impl SchemaAutomaton {
     pub(crate) fn is_different(&self, config: &Config, x: &mut Scratch) -> bool {
         let mut at = config.stack;
         while at != 0 {
-            let node = x.stacks.get(at);
+            let node = x.peek(Noted::beside_masks(at));
             let items = x.seen.get(node.frame.seen).list.len();
             if !node.frame.is_object && !self.only_compares(&node.frame, items) {
                 return false;
@@ -70,7 +70,7 @@ impl SchemaAutomaton {
         let mut frames: Vec<Frame> = Vec::new();
         let mut at = stack;
         while at != 0 {
-            let node = *x.stacks.get(at);
+            let node = x.peek(Noted::beside_masks(at));
             let mut frame = node.frame;
             if self.is_unique(&frame) {
                 let items = x.seen.get(frame.seen).list.len();
@@ -130,7 +130,8 @@ impl SchemaAutomaton {
             };
             let here = x.depth(next.stack);
             let inside = here > depth || (here == depth && matches!(next.top, Top::String { .. }));
-            let opened = here > x.depth(config.stack) && self.is_unique(&x.peek(next.stack).frame);
+            let opened = here > x.depth(config.stack)
+                && self.is_unique(&x.peek(Noted::beside_masks(next.stack)).frame);
             if !inside || opened {
                 return None;
             }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::automaton::run::scratch::{EMPTY_LIST, FIXED_LISTS, Frame, Scratch, Seen};
+use crate::automaton::run::scratch::{EMPTY_LIST, FIXED_LISTS, Frame, Noted, Scratch, Seen};
 
 /// Open arrays and objects, the innermost first.
 #[derive(Clone, Default)]
@@ -42,7 +42,10 @@ impl Levels {
         let (mut here, mut at) = (here, stack);
         x.path.clear();
         while at != here {
-            let (known, wanted) = (*x.stacks.get(here), *x.stacks.get(at));
+            let (known, wanted) = (
+                x.peek(Noted::beside_masks(here)),
+                x.peek(Noted::beside_masks(at)),
+            );
             if known.depth >= wanted.depth {
                 here = known.below;
                 shared = shared.0.as_ref().map_or(shared, |level| &level.below);
@@ -55,7 +58,7 @@ impl Levels {
         let path = std::mem::take(&mut x.path);
         let mut levels = shared.clone();
         for stack in path.iter().rev() {
-            levels = levels.with(x.stacks.get(*stack).frame, x);
+            levels = levels.with(x.peek(Noted::beside_masks(*stack)).frame, x);
         }
         x.path = path;
         levels

@@ -8,7 +8,7 @@ use crate::automaton::machine::node::{NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
 use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
-    EMPTY_LIST, Frame, Gap, Key, Scratch, Seen, Texts, Top, UNKNOWN, Usable,
+    EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, Seen, StackNode, Texts, Top, UNKNOWN, Usable,
 };
 use crate::automaton::run::step::Next;
 use crate::automaton::run::string_bytes as text;
@@ -33,34 +33,34 @@ impl SchemaAutomaton {
 
     /// The goals that the value of an open member may satisfy, of which the
     /// name has been read.
-    pub(crate) fn goals_of_member(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
-        match self.plain_goals(stack, x) {
+    pub(crate) fn goals_of_member(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+        match self.plain_goals(top, x) {
             Some(goals) => goals,
-            None => self.member_goals(stack, number, x),
+            None => self.member_goals(top, number, x),
         }
     }
 
     /// The same where several threads may have let the name in.
-    fn member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
-        let frame = x.peek(stack).frame;
+    fn member_goals(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+        let frame = x.peek(top).frame;
         if !are_several(x.lists.get(frame.threads)) {
-            return self.fresh_member_goals(stack, number, x);
+            return self.fresh_member_goals(top, number, x);
         }
-        if let Some(known) = x.objects.asked.get(&(stack, number)) {
+        if let Some(known) = x.objects.asked.get(&(top.stack(), number)) {
             return *known;
         }
-        let goals = self.fresh_member_goals(stack, number, x);
-        x.objects.asked.insert((stack, number), goals);
+        let goals = self.fresh_member_goals(top, number, x);
+        x.objects.asked.insert((top.stack(), number), goals);
         goals
     }
 
-    fn fresh_member_goals(&self, stack: u32, number: u32, x: &mut Scratch) -> u32 {
-        let frame = x.peek(stack).frame;
+    fn fresh_member_goals(&self, top: Noted, number: u32, x: &mut Scratch) -> u32 {
+        let frame = x.peek(top).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return EMPTY_LIST;
         };
         let member = m.member(number);
-        let live = self.live(self.room(stack, x));
+        let live = self.live(self.room(top.stack(), x));
         let threads = x.list(frame.threads);
         let used = x.list(frame.used);
         let extras = self.extras(m, frame.seen, x);
@@ -81,23 +81,23 @@ impl SchemaAutomaton {
     }
 
     /// The object after a name: the frame with the threads that can go on.
-    pub(crate) fn after_name(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Frame> {
-        let frame = x.peek(stack).frame;
+    pub(crate) fn after_name(&self, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
+        let frame = x.peek(top).frame;
         if !are_several(x.lists.get(frame.threads)) {
-            return self.fresh_after_name(stack, number, x);
+            return self.fresh_after_name(top, number, x);
         }
-        if let Some(known) = x.objects.named.get(&(stack, number)) {
+        if let Some(known) = x.objects.named.get(&(top.stack(), number)) {
             return *known;
         }
-        let after = self.fresh_after_name(stack, number, x);
-        x.objects.named.insert((stack, number), after);
+        let after = self.fresh_after_name(top, number, x);
+        x.objects.named.insert((top.stack(), number), after);
         after
     }
 
-    fn fresh_after_name(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Frame> {
-        let mut frame = x.peek(stack).frame;
+    fn fresh_after_name(&self, top: Noted, number: u32, x: &mut Scratch) -> Option<Frame> {
+        let mut frame = x.peek(top).frame;
         let m = self.node(frame.node).object.as_ref()?;
-        let naming = self.naming(m, stack, x);
+        let naming = self.naming(m, top, x);
         let next: Vec<u32> = naming.threads_after(number).flatten().collect();
         if next.is_empty() {
             return None;
@@ -117,27 +117,25 @@ impl SchemaAutomaton {
         Some(frame)
     }
 
-    fn naming<'a>(&'a self, m: &'a ObjectMachine, stack: u32, x: &Scratch) -> Naming<'a> {
-        let frame = x.peek(stack).frame;
+    fn naming<'a>(&'a self, m: &'a ObjectMachine, top: Noted, x: &Scratch) -> Naming<'a> {
+        let frame = x.peek(top).frame;
         Naming {
             m,
             frame,
             used: x.list(frame.used),
             extras: self.extras(m, frame.seen, x),
             threads: x.list(frame.threads),
-            live: self.live(self.room(stack, x)),
+            live: self.live(self.room(top.stack(), x)),
         }
     }
 
-    /// Which names may come next in the object on top of a stack. That its
-    /// frame is looked at is for the caller to note.
-    pub(crate) fn usable(&self, stack: u32, x: &mut Scratch) -> Arc<Usable> {
-        let at = stack as usize;
+    /// Which names may come next in the object on top of a stack.
+    pub(crate) fn usable(&self, top: Noted, x: &mut Scratch) -> Arc<Usable> {
+        let at = top.stack() as usize;
         if let Some(Some(known)) = x.usable.get(at) {
             return Arc::clone(known);
         }
-        let top = x.peek(stack);
-        let frame = top.frame;
+        let StackNode { frame, below, .. } = x.peek(top);
         let mut usable = Usable {
             names: Box::new([]),
             classes: 0,
@@ -145,7 +143,7 @@ impl SchemaAutomaton {
             values: EMPTY_LIST,
         };
         if let Some(m) = self.node(frame.node).object.as_ref() {
-            usable.names = self.usable_names(m, stack, x);
+            usable.names = self.usable_names(m, top, x);
             usable.some = usable.names.iter().any(|word| *word != 0);
             let extras = self.extras(m, frame.seen, x);
             let mut values: Vec<u32> = Vec::new();
@@ -157,12 +155,12 @@ impl SchemaAutomaton {
                 if spent {
                     continue;
                 }
-                let Some(after) = self.after_name(stack, number, x) else {
+                let Some(after) = self.after_name(top, number, x) else {
                     continue;
                 };
                 usable.classes |= 1 << c;
                 usable.some = true;
-                let after = x.push(after, top.below);
+                let after = top.instead(x.push(after, below));
                 let goals = self.member_goals(after, number, x);
                 let alias = self.node(m.member(number).node).alias;
                 values.extend([c as u32, alias, goals]);
@@ -178,11 +176,11 @@ impl SchemaAutomaton {
     }
 
     /// The declared names that may come next, as bits.
-    fn usable_names(&self, m: &ObjectMachine, stack: u32, x: &mut Scratch) -> Box<[u32]> {
+    fn usable_names(&self, m: &ObjectMachine, top: Noted, x: &mut Scratch) -> Box<[u32]> {
         let mut names = vec![0u32; m.declared.len().div_ceil(32)];
         let last = m.declared.len() as u32;
-        let frame = x.peek(stack).frame;
-        if let Some(plain) = self.plain(stack, x) {
+        let frame = x.peek(top).frame;
+        if let Some(plain) = self.plain(top, x) {
             let t = plain.thread();
             let (from, to) = match t.by_number {
                 true => {
@@ -199,7 +197,7 @@ impl SchemaAutomaton {
             }
             return names.into();
         }
-        let naming = self.naming(m, stack, x);
+        let naming = self.naming(m, top, x);
         if last > FEW_NAMES {
             naming.mark_usable(&mut names);
         } else {
@@ -219,13 +217,14 @@ impl SchemaAutomaton {
 
     pub(crate) fn key_step(&self, key: Key, stack: u32, byte: u8, x: &mut Scratch) -> Next {
         // Of further names the key of the topmost level tells all.
-        let top = match key.is_further() {
-            true => x.peek(stack),
-            false => x.frame(stack),
+        let noted = match key.is_further() {
+            true => Noted::told_by_key(stack),
+            false => x.note(stack),
         };
+        let top = x.peek(noted);
         let m = self.node(top.frame.node).object.as_ref()?;
         if key.partial == Partial::None && byte == b'"' {
-            let usable = self.usable(stack, x);
+            let usable = self.usable(noted, x);
             let seen = x.seen.get(top.frame.seen).clone();
             let named = key.names.ends(|i| &m.names.list[i].text);
             let number = match named {
@@ -233,7 +232,7 @@ impl SchemaAutomaton {
                     let number = m.names.list[i].listed[0];
                     let free = usable.names[number as usize / 32] & (1 << (number % 32)) != 0;
                     return free
-                        .then(|| self.after_name(stack, number, x))
+                        .then(|| self.after_name(noted, number, x))
                         .flatten()
                         .map(|frame| (self.gap(Gap::Colon), x.push(frame, top.below)));
                 }
@@ -252,7 +251,7 @@ impl SchemaAutomaton {
             if key.used.ends(|i| &seen.list[i]).is_some() {
                 return None;
             }
-            let mut frame = self.after_name(stack, number, x)?;
+            let mut frame = self.after_name(noted, number, x)?;
             let mut next = seen;
             if key.text == UNKNOWN {
                 next.unknown = true;
@@ -274,7 +273,7 @@ impl SchemaAutomaton {
             return Some((self.gap(Gap::Colon), x.push(frame, top.below)));
         }
         if x.usable.get(stack as usize).is_none_or(Option::is_none) {
-            self.usable(stack, x);
+            self.usable(noted, x);
         }
         let mut sink = KeySink {
             m,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::has_goal;
-use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Scratch};
+use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Noted, Scratch};
 
 /// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
 /// frames.
@@ -36,25 +36,25 @@ pub(crate) fn are_several(threads: &[u32]) -> bool {
 impl SchemaAutomaton {
     /// The threads of the object on top of a stack that go on behind its open member, whose
     /// value satisfies the goals `set`: a list, empty if there are none.
-    pub(crate) fn threads_behind(&self, set: u32, stack: u32, x: &mut Scratch) -> u32 {
-        let threads = x.stacks.get(stack).frame.threads;
+    pub(crate) fn threads_behind(&self, set: u32, top: Noted, x: &mut Scratch) -> u32 {
+        let threads = x.peek(top).frame.threads;
         if !are_several(x.lists.get(threads)) {
-            return self.fresh_threads_behind(set, stack, x);
+            return self.fresh_threads_behind(set, top, x);
         }
-        if let Some(known) = x.objects.closed.get(&(stack, set)) {
+        if let Some(known) = x.objects.closed.get(&(top.stack(), set)) {
             return *known;
         }
-        let behind = self.fresh_threads_behind(set, stack, x);
-        x.objects.closed.insert((stack, set), behind);
+        let behind = self.fresh_threads_behind(set, top, x);
+        x.objects.closed.insert((top.stack(), set), behind);
         behind
     }
 
-    fn fresh_threads_behind(&self, set: u32, stack: u32, x: &mut Scratch) -> u32 {
-        let frame = x.peek(stack).frame;
+    fn fresh_threads_behind(&self, set: u32, top: Noted, x: &mut Scratch) -> u32 {
+        let frame = x.peek(top).frame;
         let Some(m) = self.node(frame.node).object.as_ref() else {
             return EMPTY_LIST;
         };
-        let live = self.live(self.room(stack, x));
+        let live = self.live(self.room(top.stack(), x));
         let held = x.list(set);
         let threads = x.list(frame.threads);
         let member = m.member(frame.member);

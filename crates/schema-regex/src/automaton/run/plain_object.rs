@@ -4,7 +4,7 @@
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Member, ObjectMachine, ObjectThread};
-use crate::automaton::run::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Scratch};
+use crate::automaton::run::scratch::{FIRST, FIRST_THREAD, Frame, Gap, Key, Noted, Scratch};
 use crate::automaton::run::step::Next;
 use crate::language::char_dfa::DEAD;
 
@@ -17,17 +17,16 @@ pub(crate) struct Plain<'a> {
 }
 
 impl SchemaAutomaton {
-    /// The object on top of a stack, if it is a plain one. That its frame is looked at
-    /// is for the caller to note.
-    pub(crate) fn plain(&self, stack: u32, x: &Scratch) -> Option<Plain<'_>> {
-        let frame = x.peek(stack).frame;
+    /// The object on top of a stack, if it is a plain one.
+    pub(crate) fn plain(&self, top: Noted, x: &Scratch) -> Option<Plain<'_>> {
+        let frame = x.peek(top).frame;
         let m = self.node(frame.node).object.as_ref()?;
         match &*m.threads {
             [t] if t.simple && frame.threads == FIRST_THREAD => Some(Plain {
                 m,
                 t,
                 frame,
-                live: self.live(self.room(stack, x)),
+                live: self.live(self.room(top.stack(), x)),
             }),
             _ => None,
         }
@@ -49,18 +48,18 @@ impl SchemaAutomaton {
     }
 
     /// Whether some name may come next.
-    pub(crate) fn some_name_may_come(&self, stack: u32, x: &mut Scratch) -> bool {
-        let asked = x.usable.get(stack as usize);
+    pub(crate) fn some_name_may_come(&self, top: Noted, x: &mut Scratch) -> bool {
+        let asked = x.usable.get(top.stack() as usize);
         let known = asked.and_then(|usable| usable.as_ref().map(|usable| usable.some));
-        let known = known.or_else(|| self.plain(stack, x)?.some_name(x));
-        known.unwrap_or_else(|| self.usable(stack, x).some)
+        let known = known.or_else(|| self.plain(top, x)?.some_name(x));
+        known.unwrap_or_else(|| self.usable(top, x).some)
     }
 
     /// The object behind the end of a declared name, if it is plain: where that leads to,
     /// if it may come.
     pub(crate) fn behind_plain_name(&self, key: &Key, stack: u32, x: &mut Scratch) -> Option<Next> {
-        x.frame(stack);
-        let plain = self.plain(stack, x)?;
+        let top = x.note(stack);
+        let plain = self.plain(top, x)?;
         let at = key.names.ends(|i| &plain.m.names.list[i].text)?;
         let number = plain.m.names.list[at].listed[0];
         if !plain.may_come(number, x) {
@@ -77,13 +76,13 @@ impl SchemaAutomaton {
         frame.pos = if m.ordered { number + 1 } else { 0 };
         frame.count += u32::from(frame.count < m.cap);
         frame.member = number;
-        let stack = x.push(frame, x.peek(stack).below);
+        let stack = x.push(frame, x.peek(top).below);
         Some(Some((self.gap(Gap::Colon), stack)))
     }
 
     /// The goals of the open member of a plain object whose name was read.
-    pub(crate) fn plain_goals(&self, stack: u32, x: &mut Scratch) -> Option<u32> {
-        let plain = self.plain(stack, x)?;
+    pub(crate) fn plain_goals(&self, top: Noted, x: &mut Scratch) -> Option<u32> {
+        let plain = self.plain(top, x)?;
         let member = plain.m.member(plain.frame.member);
         match member.of(0) {
             [one] if !plain.live.fits(member, one.goal) => None,

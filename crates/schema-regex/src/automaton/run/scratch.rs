@@ -413,6 +413,37 @@ pub(crate) struct StackNode {
     pub(crate) depth: u32,
 }
 
+/// A stack of which the topmost frame may be looked at: a mask that is remembered by its
+/// key depends on nothing that was not noted or that the key tells anyway. What looks at a
+/// frame without noting it takes one of these, so that whoever calls it must have settled
+/// that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted(u32);
+
+impl Noted {
+    /// For those who look only at what the key of the topmost level tells too: which further
+    /// names may come, or the value behind a colon.
+    pub(crate) fn told_by_key(stack: u32) -> Noted {
+        Noted(stack)
+    }
+
+    /// For those on whose answer no remembered mask depends: keys themselves, which say how
+    /// deep they look; states that are saved, completions and explanations; and items
+    /// whose text is kept, which have no key.
+    pub(crate) fn beside_masks(stack: u32) -> Noted {
+        Noted(stack)
+    }
+
+    /// The same level with another frame, which was made from this one.
+    pub(crate) fn instead(self, stack: u32) -> Noted {
+        Noted(stack)
+    }
+
+    pub(crate) fn stack(self) -> u32 {
+        self.0
+    }
+}
+
 /// Which names may come in an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Usable {
@@ -438,7 +469,7 @@ pub(crate) const FIRST_THREAD: u32 = 2;
 pub struct Scratch {
     pub(crate) lists: Interner<Arc<[u32]>>,
     pub(crate) seen: Interner<Seen>,
-    pub(crate) stacks: Interner<StackNode>,
+    stacks: Interner<StackNode>,
     pub(crate) tag: Tag,
     pub(crate) configs: Configs,
     pub(crate) texts: Texts,
@@ -568,18 +599,22 @@ impl Scratch {
         })
     }
 
-    /// The frame on top of a stack that is not empty. That it was looked at is
-    /// noted: the mask depends on it.
-    pub(crate) fn frame(&mut self, stack: u32) -> StackNode {
-        let node = *self.stacks.get(stack);
-        self.least_depth = self.least_depth.min(node.depth.saturating_sub(1));
-        node
+    /// Notes that the frame on top of a stack is looked at: the mask depends on it.
+    pub(crate) fn note(&mut self, stack: u32) -> Noted {
+        let depth = self.depth(stack);
+        self.least_depth = self.least_depth.min(depth.saturating_sub(1));
+        Noted(stack)
     }
 
-    /// As [`Scratch::frame`], for those who look only at what the key of the
-    /// topmost level tells too, or who have noted that they look at it.
-    pub(crate) fn peek(&self, stack: u32) -> StackNode {
-        *self.stacks.get(stack)
+    /// The frame on top of a stack that is not empty, which is noted.
+    pub(crate) fn frame(&mut self, stack: u32) -> StackNode {
+        let top = self.note(stack);
+        self.peek(top)
+    }
+
+    /// The frame on top of a stack for which it was settled that it may be looked at.
+    pub(crate) fn peek(&self, top: Noted) -> StackNode {
+        *self.stacks.get(top.0)
     }
 
     pub(crate) fn depth(&self, stack: u32) -> u32 {
@@ -671,3 +706,25 @@ pub(crate) const MAX_COMPARED: u64 = 1 << 28;
 /// What takes as long counts as states: names that are looked through, and lists of what
 /// must differ that grow.
 pub(crate) const MAX_SEARCHED: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noting_is_what_counts_as_looking() {
+        let mut x = Scratch::new();
+        let first = x.push(Frame::first(3, FIRST_THREAD), 0);
+        let second = x.push(Frame::first(4, FIRST_THREAD), first);
+        (x.base_depth, x.least_depth) = (2, 2);
+        let node = |of: StackNode| of.frame.node;
+        assert_eq!(node(x.peek(Noted::told_by_key(second))), 4);
+        assert_eq!(node(x.peek(Noted::beside_masks(first))), 3);
+        assert_eq!(x.least_depth, 2);
+        let top = x.note(second);
+        assert_eq!(x.least_depth, 1);
+        let other = top.instead(x.push(Frame::first(5, FIRST_THREAD), first));
+        assert_eq!((node(x.peek(other)), x.least_depth), (5, 1));
+        assert_eq!((node(x.frame(first)), x.least_depth), (3, 0));
+    }
+}

@@ -9,8 +9,8 @@ use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::equality;
 use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
-    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Scratch,
-    Seen, Str, Top, UNKNOWN_ITEM, is_kept,
+    Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Noted,
+    Scratch, Seen, Str, Top, UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
@@ -66,21 +66,24 @@ impl SchemaAutomaton {
     }
 
     /// Whether what comes next is an item of the outermost array whose items must differ.
-    fn is_outermost(&self, top: Top, stack: u32, x: &Scratch) -> bool {
-        let frame = x.peek(stack).frame;
-        matches!(top, Top::Value { .. }) && frame.start == 0 && self.is_unique(&frame)
+    fn is_outermost(&self, top: Top, stack: u32, x: &mut Scratch) -> bool {
+        let Top::Value { .. } = top else {
+            return false;
+        };
+        let frame = x.frame(stack).frame;
+        frame.start == 0 && self.is_unique(&frame)
     }
 
     fn item_after(&self, stack: u32, item: u32, x: &mut Scratch) -> u32 {
         if item == NO_TEXT {
             // Outside of all such arrays only one that was just opened counts.
-            let opened = stack != 0 && self.is_unique(&x.peek(stack).frame);
+            let opened = stack != 0 && self.is_unique(&x.frame(stack).frame);
             return if opened { EMPTY_TEXT } else { NO_TEXT };
         }
         let mut at = stack;
         let mut inside = false;
         while at != 0 && !inside {
-            let node = *x.stacks.get(at);
+            let node = x.peek(Noted::beside_masks(at));
             inside = self.is_unique(&node.frame);
             at = node.below;
         }
@@ -161,7 +164,10 @@ impl SchemaAutomaton {
                     return next;
                 }
                 let key = match key.text {
-                    NAMED => self.spelt_for(byte, key, stack, x),
+                    NAMED => {
+                        let top = x.note(stack);
+                        self.spelt_for(byte, key, top, x)
+                    }
                     _ => key,
                 };
                 self.key_step(key, stack, byte, x)
@@ -344,16 +350,17 @@ impl SchemaAutomaton {
         if stack == 0 {
             return Some((Top::End, 0));
         }
-        let top = x.frame(stack);
+        let noted = x.note(stack);
+        let top = x.peek(noted);
         let mut frame = top.frame;
         let node = self.node(frame.node);
-        if frame.is_object && self.plain(stack, x).is_some() {
+        if frame.is_object && self.plain(noted, x).is_some() {
             // The name was let in by this thread alone.
             frame.member = 0;
             return Some((self.gap(Gap::AfterMember), x.push(frame, top.below)));
         }
         if frame.is_object {
-            frame.threads = self.threads_behind(set, stack, x);
+            frame.threads = self.threads_behind(set, noted, x);
             if frame.threads == EMPTY_LIST {
                 return None;
             }
@@ -430,10 +437,11 @@ impl SchemaAutomaton {
     fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
         match (gap, byte) {
             (Gap::ObjectStart | Gap::BeforeKey, b'"') => {
-                let top = x.frame(stack);
-                if !self.some_name_may_come(stack, x) {
+                let noted = x.note(stack);
+                if !self.some_name_may_come(noted, x) {
                     return None;
                 }
+                let top = x.peek(noted);
                 let m = self.node(top.frame.node).object.as_ref()?;
                 let key = Key {
                     state: 0,
@@ -454,7 +462,7 @@ impl SchemaAutomaton {
                 self.close(set, below, item, x)
             }
             (Gap::BeforeFurther, b'"') => {
-                if self.usable(stack, x).classes == 0 {
+                if self.usable(Noted::told_by_key(stack), x).classes == 0 {
                     return None;
                 }
                 let key = Key {
@@ -467,15 +475,16 @@ impl SchemaAutomaton {
                 Some((Top::Key(key), stack))
             }
             (Gap::AfterMember, b',') => {
-                x.frame(stack);
-                let some = self.some_name_may_come(stack, x);
+                let top = x.note(stack);
+                let some = self.some_name_may_come(top, x);
                 some.then(|| (self.gap(Gap::BeforeKey), stack))
             }
             (Gap::Colon, b':') => {
-                let top = x.peek(stack);
+                let noted = Noted::told_by_key(stack);
+                let top = x.peek(noted);
                 let m = self.node(top.frame.node).object.as_ref()?;
                 let member = m.member(top.frame.member);
-                let set = self.goals_of_member(stack, top.frame.member, x);
+                let set = self.goals_of_member(noted, top.frame.member, x);
                 let value = Top::Value {
                     node: member.node,
                     set,

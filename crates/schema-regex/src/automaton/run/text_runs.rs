@@ -5,7 +5,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::automaton::run::plain_object::name_lives;
 use crate::automaton::run::scratch::{
-    Config, EMPTY_TEXT, Key, NAMED, Scratch, Str, Top, UNKNOWN, is_kept,
+    Config, EMPTY_TEXT, Key, NAMED, Noted, Scratch, Str, Top, UNKNOWN, is_kept,
 };
 use crate::automaton::run::state::State;
 use crate::automaton::run::string_bytes::Partial;
@@ -74,7 +74,8 @@ impl SchemaAutomaton {
             }
             Top::Key(_) if run.is_empty() => Some(config.top),
             Top::Key(key) => {
-                let frame = x.frame(config.stack).frame;
+                let top = x.note(config.stack);
+                let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let state = match &m.keys {
                     Some(keys) => state_behind(&keys.dfa, key.state, run),
@@ -89,14 +90,14 @@ impl SchemaAutomaton {
                     used,
                     ..key
                 };
-                if !self.plainly_lives(m, &next, config.stack, x) {
+                if !self.plainly_lives(m, &next, top, x) {
                     return None;
                 }
                 let text = match (key.text, names.is_none()) {
                     (UNKNOWN, _) => UNKNOWN,
                     (_, false) => NAMED,
                     (_, true) => {
-                        let text = self.spelt(key, config.stack, x).text;
+                        let text = self.spelt(key, top, x).text;
                         run.chars()
                             .fold(text, |t, c| x.texts.append(t, u32::from(c)))
                     }
@@ -108,12 +109,15 @@ impl SchemaAutomaton {
     }
 
     /// Whether some name that may come begins like an open one, as far as that is plain.
-    fn plainly_lives(&self, m: &ObjectMachine, key: &Key, stack: u32, x: &mut Scratch) -> bool {
-        let known = x.usable.get(stack as usize).is_some_and(Option::is_some);
-        let lives = match self.plain(stack, x).filter(|_| !known) {
+    fn plainly_lives(&self, m: &ObjectMachine, key: &Key, top: Noted, x: &mut Scratch) -> bool {
+        let known = x
+            .usable
+            .get(top.stack() as usize)
+            .is_some_and(Option::is_some);
+        let lives = match self.plain(top, x).filter(|_| !known) {
             Some(plain) => plain.lives(key, x),
             None => {
-                let usable = self.usable(stack, x);
+                let usable = self.usable(top, x);
                 let declared = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
                 name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
             }
@@ -123,18 +127,18 @@ impl SchemaAutomaton {
 
     /// The inside of a name in front of a byte that is read alone: what reads it adds to
     /// the text of the name, or wants it at its end, if it is not a declared one.
-    pub(crate) fn spelt_for(&self, byte: u8, key: Key, stack: u32, x: &mut Scratch) -> Key {
+    pub(crate) fn spelt_for(&self, byte: u8, key: Key, top: Noted, x: &mut Scratch) -> Key {
         let ends = byte == b'"' && key.partial == Partial::None;
-        match self.node(x.peek(stack).frame.node).object.as_ref() {
+        match self.node(x.peek(top).frame.node).object.as_ref() {
             Some(m) if ends && key.names.ends(|i| &m.names.list[i].text).is_some() => key,
-            _ => self.spelt(key, stack, x),
+            _ => self.spelt(key, top, x),
         }
     }
 
     /// The inside of a name with its text spelt out.
-    fn spelt(&self, mut key: Key, stack: u32, x: &mut Scratch) -> Key {
+    fn spelt(&self, mut key: Key, top: Noted, x: &mut Scratch) -> Key {
         if key.text == NAMED
-            && let Some(m) = self.node(x.peek(stack).frame.node).object.as_ref()
+            && let Some(m) = self.node(x.peek(top).frame.node).object.as_ref()
         {
             let begun = key.names.begun(&m.names).chars();
             key.text = begun.fold(EMPTY_TEXT, |t, c| x.texts.append(t, u32::from(c)));

@@ -10,7 +10,7 @@ use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::run::equality::{
     Begun, Exponents, beginning_with, begun_string, canonical_beginning, spelled, word_spelled,
 };
-use crate::automaton::run::scratch::{Config, Gap, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
@@ -65,8 +65,9 @@ impl SchemaAutomaton {
     pub(crate) fn is_endless(&self, config: &Config, x: &mut Scratch) -> bool {
         match config.top {
             Top::Key(key) => {
-                let classes = self.usable(config.stack, x).classes;
-                let frame = x.stacks.get(config.stack).frame;
+                let top = Noted::beside_masks(config.stack);
+                let classes = self.usable(top, x).classes;
+                let frame = x.peek(top).frame;
                 let Some(m) = &self.node(frame.node).object else {
                     return false;
                 };
@@ -159,7 +160,7 @@ impl SchemaAutomaton {
             }
         );
         while at != 0 {
-            let node = *x.stacks.get(at);
+            let node = x.peek(Noted::beside_masks(at));
             if let Some(m) = self.unique_array(&node.frame) {
                 threat.outermost = node.depth;
                 threat.start = node.frame.start;
@@ -216,7 +217,7 @@ impl SchemaAutomaton {
             all: Vec::new(),
             critical: Arc::default(),
         };
-        let frame = x.peek(stack).frame;
+        let frame = x.peek(Noted::beside_masks(stack)).frame;
         let Some(m) = self.node(frame.node).array.as_deref() else {
             return out;
         };
@@ -258,7 +259,7 @@ impl SchemaAutomaton {
     /// Whether a scalar that is open, or any value that comes next, can be an item that
     /// is not barred: `None` where that is not plain.
     fn scalar_differs(&self, config: &Config, x: &mut Scratch) -> Option<bool> {
-        let frame = x.peek(config.stack).frame;
+        let frame = x.peek(Noted::beside_masks(config.stack)).frame;
         let m = self.unique_array(&frame)?;
         let choices = self.item_choices(config.stack, x);
         let seen = Arc::clone(&x.seen.get(frame.seen).list);

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::run::equality::canonical;
-use crate::automaton::run::scratch::{Config, Gap, Key, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
 use crate::language::char_dfa::DEAD;
@@ -88,7 +88,7 @@ impl SchemaAutomaton {
         let mut at = stack;
         let mut barred = 0;
         while at != 0 {
-            let node = x.peek(at);
+            let node = x.peek(Noted::beside_masks(at));
             if let Some(m) = self.unique_array(&node.frame) {
                 barred += x.seen.get(node.frame.seen).list.len() + m.catalog.all.len();
             }
@@ -297,11 +297,12 @@ impl SchemaAutomaton {
         x: &mut Scratch,
     ) {
         let stack = from.config.stack;
-        let frame = x.frame(stack).frame;
+        let top = x.note(stack);
+        let frame = x.peek(top).frame;
         let Some(m) = &self.node(frame.node).object else {
             return;
         };
-        let usable = self.usable(stack, x);
+        let usable = self.usable(top, x);
         let next = self.may_become(key.partial);
         let depth = x.depth(stack);
         let threads = x.list(frame.threads);
