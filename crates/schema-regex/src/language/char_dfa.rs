@@ -47,14 +47,14 @@ impl CharDfa {
 
     /// The texts that any of several automata accepts.
     pub(crate) fn union(all: &[&CharDfa], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
-        let part = |dfa: &&CharDfa| {
-            let accept = dfa.labels.iter().map(|l| *l != 0).collect();
-            Part::of_table(&dfa.starts, &dfa.symbols, dfa.width, &dfa.next, accept)
-        };
-        Ok(CharDfa::of_part(&Part::union(
-            all.iter().map(part).collect(),
-            limit,
-        )?))
+        let parts = all.iter().map(|dfa| dfa.part()).collect();
+        Ok(CharDfa::of_part(&Part::union(parts, limit)?))
+    }
+
+    /// The same, to be met with others.
+    pub(crate) fn part(&self) -> Part {
+        let accept = self.labels.iter().map(|l| *l != 0).collect();
+        Part::of_table(&self.starts, &self.symbols, self.width, &self.next, accept)
     }
 
     /// No text at all.
@@ -113,6 +113,22 @@ impl CharDfa {
             far: OnceLock::new(),
             dead: OnceLock::new(),
         }
+    }
+
+    /// As [`CharDfa::tables`] gives it, but for labels, of a smallest automaton.
+    pub(crate) fn of_tables(
+        (starts, symbols): (Vec<u32>, Vec<u32>),
+        width: usize,
+        next: Vec<u32>,
+        accepts: &[bool],
+    ) -> CharDfa {
+        CharDfa::of_table(CharTable {
+            starts,
+            symbols,
+            width,
+            next,
+            labels: accepts.iter().map(|yes| u64::from(*yes)).collect(),
+        })
     }
 
     /// Everything that it is made of: where classes of characters start, the
