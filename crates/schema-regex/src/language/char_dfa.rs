@@ -373,8 +373,9 @@ impl CharDfa {
                 let row = *state as usize * self.width;
                 for symbol in (0..self.width).filter(|symbol| is_in[*symbol]) {
                     let to = self.next[row + symbol];
-                    leads_on[symbol] |= to != DEAD;
-                    next.push(to);
+                    let is_dead = to == DEAD || follows(to) == Follows::Nothing;
+                    leads_on[symbol] |= !is_dead;
+                    next.push(if is_dead { DEAD } else { to });
                 }
             }
             next.sort_unstable();
