@@ -185,10 +185,12 @@ impl Loops {
             Some(_) if class == DIGITS => &[(0x30, 0x39)],
             Some(_) if class.0 >= FREE => {
                 let (other, at) = ((class.0 - FREE) / OTHER, (class.0 - FREE) % OTHER);
-                let first = self.free.get(at as usize).and_then(OnceLock::get);
-                let others =
-                    |first| (0..other).try_fold(first, |f: &Box<FreeClass>, _| f.other.get());
-                first.and_then(others).map_or(&[], |free| &free.ranges)
+                let mut cell = self.free.get(at as usize);
+                for _ in 0..other {
+                    cell = cell.and_then(OnceLock::get).map(|free| &free.other);
+                }
+                let free = cell.and_then(OnceLock::get);
+                free.map_or(&[], |free| &free.ranges)
             }
             Some(at) => self
                 .classes
