@@ -2,7 +2,7 @@
 //! its own engines:
 //!
 //! ```console
-//! cargo build --release --manifest-path benches/glrmask/Cargo.toml
+//! cargo build --release --locked --manifest-path benches/glrmask/Cargo.toml
 //! maskbench --engine tokenmold --engine glrmask=PROGRAM --engine glrmask-started=PROGRAM ..
 //! ```
 //!
