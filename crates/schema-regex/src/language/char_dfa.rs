@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use finite_automata::{Alphabet, Sources, Table};
+use finite_automata::{Alphabet, Sources, Symbols, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
@@ -53,15 +53,17 @@ impl CharDfa {
 
     /// The texts that any of several automata accepts.
     pub(crate) fn union(all: &[&CharDfa], limit: Limit<'_>) -> Result<CharDfa, TooBig> {
-        let part = |dfa: &&CharDfa| Part {
-            alphabet: dfa.alphabet.clone(),
-            table: dfa.table.clone().labelled(|label| label != 0),
+        let parts = all.iter().map(|dfa| dfa.part()).collect();
+        Ok(CharDfa::of_part(&Part::union(parts, limit)?))
+    }
+
+    /// The same, to be met with others.
+    pub(crate) fn part(&self) -> Part {
+        Part {
+            alphabet: self.alphabet.clone(),
+            table: self.table.clone().labelled(|label| label != 0),
             is_any: false,
-        };
-        Ok(CharDfa::of_part(&Part::union(
-            all.iter().map(part).collect(),
-            limit,
-        )?))
+        }
     }
 
     /// No text at all.
@@ -108,6 +110,20 @@ impl CharDfa {
             far: OnceLock::new(),
             dead: OnceLock::new(),
         }
+    }
+
+    /// As [`CharDfa::tables`] gives it, but for labels, of a smallest automaton; `None` if
+    /// they are of none.
+    pub(crate) fn of_tables(
+        (starts, classes): (Vec<u32>, Vec<u32>),
+        next: Vec<u32>,
+        accepts: &[bool],
+    ) -> Option<CharDfa> {
+        let alphabet = Alphabet::from_tables(Symbols::Chars, starts, classes)?;
+        let is_whole = next.len() == alphabet.len().checked_mul(accepts.len())?;
+        let labels = accepts.iter().map(|yes| u64::from(*yes)).collect();
+        let table = is_whole.then(|| Table::new(alphabet.len(), next, labels))?;
+        Some(CharDfa::of(alphabet, table))
     }
 
     /// Everything that it is made of: where classes of characters start, the
@@ -331,8 +347,9 @@ impl CharDfa {
             for state in &states {
                 let row = self.table.row(*state).iter().enumerate();
                 for (symbol, &to) in row.filter(|cell| is_in[cell.0]) {
-                    leads_on[symbol] |= to != DEAD;
-                    next.push(to);
+                    let is_dead = to == DEAD || follows(to) == Follows::Nothing;
+                    leads_on[symbol] |= !is_dead;
+                    next.push(if is_dead { DEAD } else { to });
                 }
             }
             next.sort_unstable();

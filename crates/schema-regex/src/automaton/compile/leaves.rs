@@ -220,7 +220,7 @@ impl Builder {
                 // What cannot be read is refused where it is met.
                 Err(_) => Part::new(&Re::Never, limit)?,
             },
-            Asked::Format(format) => Part::new(&format.re(), limit)?,
+            Asked::Format(format) => format_dfa(*format, None).part(),
             Asked::Texts(list) => Part::new(&Re::alt(list.iter().map(|t| Re::literal(t))), limit)?,
         };
         let made = Rc::new(made);
@@ -455,19 +455,11 @@ impl Builder {
     }
 }
 
-/// The automaton of a format, alone or with its part, made once in a process.
+/// The automaton of a format, alone or with its part, read once in a process.
 fn format_dfa(format: Format, part: Option<Format>) -> Arc<CharDfa> {
-    static MADE: [OnceLock<Arc<CharDfa>>; 2 * formats::COUNT] =
+    static READ: [OnceLock<Arc<CharDfa>>; 2 * formats::COUNT] =
         [const { OnceLock::new() }; 2 * formats::COUNT];
-    let cell = &MADE[2 * format as usize + usize::from(part.is_some())];
-    Arc::clone(cell.get_or_init(|| {
-        // The formats are constants; a test makes each of them.
-        let res: Vec<Re> = [Some(format), part]
-            .iter()
-            .flatten()
-            .map(|f| f.re())
-            .collect();
-        let parts: Vec<(&Re, bool)> = res.iter().map(|re| (re, true)).collect();
-        Arc::new(CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never()))
-    }))
+    let with_part = part.is_some();
+    let cell = &READ[2 * format as usize + usize::from(with_part)];
+    Arc::clone(cell.get_or_init(|| Arc::new(formats::written::dfa(format, with_part))))
 }

@@ -363,30 +363,39 @@ impl SchemaAutomaton {
             }
             _ => return false,
         };
-        let is_short = |text: &&[u8]| longest.is_some_and(|longest| text.len() <= longest);
+        let is_short = |text: &[u8]| longest.is_some_and(|longest| text.len() <= longest);
         let mut escapes = false;
         for before in before {
             let declared = m.names.list[names.lo as usize..names.hi as usize].iter();
             let declared = declared.map(|word| &word.text.as_bytes()[names.read as usize..]);
             let used_names = seen[used.lo as usize..used.hi as usize].iter();
             let used_names = used_names.map(|name| &name.as_bytes()[used.read as usize..]);
-            let all = declared.chain(used_names);
-            if let Some(keys) = &m.keys {
-                // Names that differ from all these go on along each of them.
-                let others = (m.names.list.len() + seen.len()) as u64;
-                let goes_on = |text: &[u8]| keys.goes_on(state, text, (classes, others));
-                if !all.clone().all(goes_on) {
-                    return false;
+            let mut texts: Vec<(&[u8], u8)> = Vec::new();
+            // Names that differ from all these go on along each of them.
+            let others = (m.names.list.len() + seen.len()) as u64;
+            for text in declared.chain(used_names) {
+                if let Some(keys) = &m.keys {
+                    let Some(length) = keys.goes_on(state, text, (classes, others)) else {
+                        return false;
+                    };
+                    // Or up to a byte behind which they may not.
+                    if let Some(byte) = text.get(length) {
+                        texts.push((&text[..length], *byte));
+                        continue;
+                    }
+                }
+                if is_short(text) {
+                    escapes |= self.may_escape(text)
+                        && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
+                    texts.push((text, b'"'));
                 }
             }
-            let mut texts: Vec<&[u8]> = all.filter(is_short).collect();
             if !names.is_none() && !used.is_none() {
                 texts.sort_unstable();
             }
-            for text in texts {
-                escapes |= self.may_escape(text)
-                    && longest.is_some_and(|longest| shortest_escaped(text) <= longest);
-                out.add(&[&before, text], b'"');
+            texts.dedup();
+            for (text, last) in texts {
+                out.add(&[&before, text], last);
             }
         }
         if escapes {

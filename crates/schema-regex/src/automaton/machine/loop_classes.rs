@@ -25,14 +25,16 @@ type Ranges = Box<[(u32, u32)]>;
 #[derive(Debug, Default)]
 pub(crate) struct Loops {
     classes: Vec<OnceLock<Ranges>>,
-    /// For each state what may come behind it, whatever comes, where what classes
-    /// of names are told apart: those that may come, as bits.
+    /// For each state what may come behind it, whatever comes.
     free: Vec<OnceLock<Box<FreeClass>>>,
 }
 
 #[derive(Debug)]
 struct FreeClass {
+    /// Where classes of names are told apart, those that may come, as bits.
     classes: u64,
+    /// The same where others may come.
+    other: OnceLock<Box<FreeClass>>,
     ranges: Ranges,
     chars: usize,
     behind: Behind,
@@ -53,6 +55,11 @@ pub(crate) const MANY_NAMES: usize = 1 << 24;
 
 /// The number of the first class of free text.
 const FREE: u32 = 1 << 31;
+
+/// Of one state no more than these are known, one for each set of classes of names. The
+/// number of a class has its place among them above that of the state.
+const MAX_OTHERS: u32 = 8;
+const OTHER: u32 = FREE / MAX_OTHERS;
 
 const DIGITS: ClassId = ClassId(FREE - 1);
 
@@ -138,12 +145,7 @@ impl Loops {
         if state == DEAD {
             return None;
         }
-        let free = self.free_from(&keys.dfa, (keys.loops, state), classes, follows)?;
-        // Names of other classes may go on.
-        Some(FreeText {
-            ends: false,
-            ..free
-        })
+        self.free_from(&keys.dfa, (keys.loops, state), classes, follows)
     }
 
     /// What text may come behind a state, where names of these classes may come.
@@ -155,59 +157,21 @@ impl Loops {
         follows: impl Fn(u32) -> Follows,
     ) -> Option<FreeText> {
         let at = base + state;
-        let free = self.free.get(at as usize)?.get_or_init(|| {
-            let limits = (LEAST_FREE, FREE_STEPS);
-            let (class, chars) = dfa.free_class_from(state, limits, &follows);
-            let mut free = FreeClass {
-                classes,
-                ranges: json_text(&class),
-                chars,
-                behind: Behind::AnyText,
-                ends: false,
-            };
-            // Where other text leads elsewhere, the class alone may do, or be larger.
-            let mut chars = FREE_STEPS;
-            while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
-                let class = json_text(&dfa.free_class_alone(state, chars, &follows));
-                if size(&class) > size(&free.ranges) {
-                    free = FreeClass {
-                        ranges: class,
-                        chars,
-                        behind: Behind::ItsClass,
-                        ..free
-                    };
-                }
-                if size(&free.ranges) >= LEAST_FREE {
-                    break;
-                }
-                chars /= 2;
+        let mut cell = self.free.get(at as usize)?;
+        for other in 0..MAX_OTHERS {
+            let free = cell.get_or_init(|| Box::new(free_class(dfa, state, classes, &follows)));
+            if free.classes == classes {
+                let is_large = size(&free.ranges) >= LEAST_FREE && at < OTHER;
+                return is_large.then_some(FreeText {
+                    class: ClassId(FREE + other * OTHER + at),
+                    chars: free.chars,
+                    behind: free.behind,
+                    ends: free.ends,
+                });
             }
-            // A class that may come so often and no oftener leaves nothing to be read.
-            if free.behind == Behind::ItsClass {
-                let class = match size(&free.ranges) >= LEAST_FREE {
-                    true => free.ranges.to_vec(),
-                    false => json_text(&dfa.free_class_alone(state, 1, &follows)).to_vec(),
-                };
-                let run = dfa.run_of(state, &class, &follows);
-                let run = run.filter(|(_, most)| size(most) >= size(&class) / 2);
-                if let Some((chars, class)) = run {
-                    free = FreeClass {
-                        ranges: class.into(),
-                        chars,
-                        ends: true,
-                        ..free
-                    };
-                }
-            }
-            Box::new(free)
-        });
-        let is_known = free.classes == classes && size(&free.ranges) >= LEAST_FREE;
-        is_known.then_some(FreeText {
-            class: ClassId(FREE + at),
-            chars: free.chars,
-            behind: free.behind,
-            ends: free.ends,
-        })
+            cell = &free.other;
+        }
+        None
     }
 
     /// How many code points a class has.
@@ -219,11 +183,15 @@ impl Loops {
         match class.0.checked_sub(1) {
             None => JSON_TEXT,
             Some(_) if class == DIGITS => &[(0x30, 0x39)],
-            Some(_) if class.0 >= FREE => self
-                .free
-                .get((class.0 - FREE) as usize)
-                .and_then(OnceLock::get)
-                .map_or(&[], |free| &free.ranges),
+            Some(_) if class.0 >= FREE => {
+                let (other, at) = ((class.0 - FREE) / OTHER, (class.0 - FREE) % OTHER);
+                let mut cell = self.free.get(at as usize);
+                for _ in 0..other {
+                    cell = cell.and_then(OnceLock::get).map(|free| &free.other);
+                }
+                let free = cell.and_then(OnceLock::get);
+                free.map_or(&[], |free| &free.ranges)
+            }
             Some(at) => self
                 .classes
                 .get(at as usize)
@@ -231,6 +199,60 @@ impl Loops {
                 .map_or(&[], |c| c),
         }
     }
+}
+
+/// What text may come behind a state, where names of these classes may come.
+fn free_class(
+    dfa: &CharDfa,
+    state: u32,
+    classes: u64,
+    follows: &impl Fn(u32) -> Follows,
+) -> FreeClass {
+    let limits = (LEAST_FREE, FREE_STEPS);
+    let (class, chars) = dfa.free_class_from(state, limits, follows);
+    let mut free = FreeClass {
+        classes,
+        other: OnceLock::new(),
+        ranges: json_text(&class),
+        chars,
+        behind: Behind::AnyText,
+        ends: false,
+    };
+    // Where other text leads elsewhere, the class alone may do, or be larger.
+    let mut chars = FREE_STEPS;
+    while size(&free.ranges) < MUCH_FREE && chars >= LEAST_STEPS {
+        let class = json_text(&dfa.free_class_alone(state, chars, follows));
+        if size(&class) > size(&free.ranges) {
+            free = FreeClass {
+                ranges: class,
+                chars,
+                behind: Behind::ItsClass,
+                ..free
+            };
+        }
+        if size(&free.ranges) >= LEAST_FREE {
+            break;
+        }
+        chars /= 2;
+    }
+    // A class that may come so often and no oftener leaves nothing to be read.
+    if free.behind == Behind::ItsClass {
+        let class = match size(&free.ranges) >= LEAST_FREE {
+            true => free.ranges.to_vec(),
+            false => json_text(&dfa.free_class_alone(state, 1, follows)).to_vec(),
+        };
+        let run = dfa.run_of(state, &class, follows);
+        let run = run.filter(|(_, most)| size(most) >= size(&class) / 2);
+        if let Some((chars, class)) = run {
+            free = FreeClass {
+                ranges: class.into(),
+                chars,
+                ends: true,
+                ..free
+            };
+        }
+    }
+    free
 }
 
 /// Any text, of so many characters in all, where there are `length` already.

@@ -392,9 +392,14 @@ pub(crate) struct KeyMachine {
 pub(crate) const NO_CLASS: u32 = u32::MAX;
 
 impl KeyMachine {
-    /// Whether all along a text that is read from a state on, and behind it, names of some
-    /// classes may come that are more than so many others.
-    pub(crate) fn goes_on(&self, from: u32, text: &[u8], (classes, others): (u64, u64)) -> bool {
+    /// How many bytes of a text, read from a state on, begin names of some classes that are
+    /// more than so many others, all along; `None` if there are no such names.
+    pub(crate) fn goes_on(
+        &self,
+        from: u32,
+        text: &[u8],
+        (classes, others): (u64, u64),
+    ) -> Option<usize> {
         let is_open = |state: u32| {
             let mut counts = self.counts.iter().enumerate();
             let is_more = |count: Option<u64>| count.is_none_or(|count| count > others);
@@ -403,12 +408,18 @@ impl KeyMachine {
                     classes & (1 << class) != 0 && is_more(counts[state as usize])
                 })
         };
+        if !is_open(from) {
+            return None;
+        }
         let text = String::from_utf8_lossy(text);
-        let step = |state: u32, c: char| {
-            let next = self.dfa.step(state, u32::from(c));
-            is_open(next).then_some(next)
-        };
-        is_open(from) && text.chars().try_fold(from, step).is_some()
+        let mut state = from;
+        for (at, c) in text.char_indices() {
+            state = self.dfa.step(state, u32::from(c));
+            if !is_open(state) {
+                return Some(at);
+            }
+        }
+        Some(text.len())
     }
 
     pub(crate) fn class_of(&self, name: &str) -> u32 {

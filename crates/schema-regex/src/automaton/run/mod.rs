@@ -1,6 +1,7 @@
 //! At a byte, or when bytes are committed.
 
 pub(crate) mod after_names;
+pub(crate) mod begun;
 pub(crate) mod equality;
 pub(crate) mod item_told_apart;
 pub(crate) mod levels;

@@ -11,6 +11,7 @@ use finite_automata::packed;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::automaton::machine::node::Span;
+use crate::automaton::run::begun::Places;
 use crate::automaton::run::object_steps::ObjectSteps;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::unique_items::ItemChoices;
@@ -484,6 +485,8 @@ pub struct Scratch {
     pub(crate) path: Vec<u32>,
     /// Whether items that must differ can still do so, where it was asked.
     pub(crate) fresh: FxHashMap<Config, bool>,
+    /// What was found of open items.
+    pub(crate) places: Places,
     /// By stack, what the item on top may be, where it must differ and that was asked.
     pub(crate) item_choices: FxHashMap<u32, Arc<ItemChoices>>,
     /// While that is found out, it is not asked.
@@ -523,6 +526,7 @@ impl Scratch {
             path: Vec::new(),
             fresh: FxHashMap::default(),
             item_choices: FxHashMap::default(),
+            places: Places::default(),
             searching: false,
             may_compare: MAX_COMPARED,
             may_search: MAX_SEARCHED,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{Leaf, Span, StringMachine};
-use crate::automaton::run::equality::{beginning_with, spelled};
+use crate::automaton::run::begun::beginning_with;
+use crate::automaton::run::equality::spelled;
 use crate::automaton::run::scratch::{Scratch, Str};
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::Live;
 use crate::automaton::machine::node::ArrayMachine;
-use crate::automaton::run::equality::{
-    Begun, Exponents, beginning_with, begun_string, canonical_beginning, spelled, word_spelled,
-};
+use crate::automaton::run::begun::{Exponents, beginning_with};
+use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
@@ -171,11 +170,9 @@ impl SchemaAutomaton {
                 };
                 let critical = critical.as_deref().unwrap_or_default();
                 if node.frame.seen != 0 || !critical.is_empty() {
-                    // The text of an item before the innermost one is longer.
-                    let text = x.open_bytes(config.item, node.frame.start);
-                    let begun = Begun::new(&text);
+                    let begun = x.begun(config.item, &node.frame);
                     let seen = &x.seen.get(node.frame.seen).list;
-                    let exists = begun.may_be_one_of(seen, exponents)
+                    let exists = begun.may_be_one_before(seen, exponents)
                         || begun.may_be_one_of(critical, exponents);
                     if exists {
                         threat.exists = true;

@@ -3,6 +3,8 @@
 pub(crate) mod bounded_numbers;
 pub(crate) mod encodings;
 pub(crate) mod international;
+#[cfg(feature = "automaton")]
+pub(crate) mod written;
 
 use std::sync::OnceLock;
 
