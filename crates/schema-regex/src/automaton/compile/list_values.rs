@@ -204,7 +204,10 @@ impl SchemaAutomaton {
         let stack = config.stack;
         let value = match config.top {
             Top::Value { node, set, .. } => Some((node, set)),
-            Top::Gap { gap, .. } if gap == Gap::ArrayStart => {
+            Top::Gap {
+                gap: Gap::ArrayStart,
+                ..
+            } => {
                 let start = x.frame(stack).frame.start;
                 match self.item(stack, start, NO_SPACE, x) {
                     Some((Top::Value { node, set, .. }, _)) => Some((node, set)),
