@@ -91,7 +91,7 @@ const FEW_STEPS: u32 = 8;
 const FEW_INSIDE: u32 = 32;
 
 /// No more rows than these, 1 KiB each, are kept.
-const MAX_ROWS: usize = 1 << 10;
+const MAX_ROWS: usize = 1 << 8;
 
 /// As many are kept for a text that takes other steps.
 const FEW_ROWS: usize = 16;
