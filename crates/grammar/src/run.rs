@@ -2,6 +2,7 @@
 //! bytes lead.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -81,6 +82,8 @@ pub(crate) struct Caches {
     /// The height of those whose topmost level is asked: of what was described last.
     pub(crate) level: u32,
     pub(crate) json: Vec<(u32, JsonState)>,
+    /// By a hash of terminal and state the last place with it.
+    json_ids: HashMap<u64, u32, FixedState>,
     json_next: HashMap<(u32, u8), u32, FixedState>,
     json_starts: HashMap<u32, u32>,
     closing: Closing,
@@ -302,10 +305,21 @@ impl Caches {
         }
     }
 
+    /// The place of a state inside of JSON: a new one where it is not plain that the state
+    /// has one.
     pub(crate) fn json_place(&mut self, terminal: u32, state: JsonState) -> u32 {
+        let hash = self.json_ids.hasher().hash_one((terminal, &state));
+        if let Some(&known) = self.json_ids.get(&hash) {
+            let (of, like) = &self.json[known as usize];
+            if *of == terminal && *like == state {
+                return JSON | known;
+            }
+        }
+        let number = self.json.len() as u32;
         self.json.push((terminal, state));
-        self.bytes += 300;
-        JSON | (self.json.len() as u32 - 1)
+        self.json_ids.insert(hash, number);
+        self.bytes += 340;
+        JSON | number
     }
 
     pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
@@ -593,5 +607,29 @@ impl Caches {
             .least
             .min(std::mem::replace(&mut self.looked, u32::MAX));
         self.between(front, inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fsm_index::ByteAutomaton as _;
+
+    use crate::{Config, Dialect, Grammar};
+
+    #[test]
+    fn texts_inside_of_json_that_go_on_alike_have_one_place() {
+        let text = r#"start: %json {"type": "array", "items": {"type": "string"}}"#;
+        let automaton = Grammar::compile(text, Dialect::Lark, &Config::default()).unwrap();
+        let mut scratch = automaton.scratch();
+        let mut state = automaton.start();
+        let mut say = |text: &str| {
+            let said = automaton.advance(&mut state, text.as_bytes(), &mut scratch);
+            assert!(said.is_ok(), "{text}");
+            scratch.caches().json.len()
+        };
+        let once = say("[\"aé日");
+        assert_eq!(say("bé日é日日a"), once);
+        let item = say("\",\"aé日");
+        assert!(say("é日\",\"b日\"]") < 2 * item);
     }
 }

@@ -192,7 +192,7 @@ impl Configs {
 }
 
 /// Tells scratches apart, also those that were emptied from what they were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tag(u64);
 
 impl Tag {

@@ -1,5 +1,6 @@
 //! What a guide remembers, and how it becomes a configuration and back.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
@@ -111,6 +112,13 @@ impl PartialEq for State {
     fn eq(&self, other: &State) -> bool {
         let is_plain = self.tag != Tag::NONE && self.more.is_none() && other.more.is_none();
         is_plain && (self.tag, self.stack, self.top) == (other.tag, other.stack, other.top)
+    }
+}
+
+/// Of what one scratch has: states that are equal have the same.
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.tag, self.stack, self.top).hash(hasher);
     }
 }
 
