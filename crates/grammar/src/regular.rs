@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use finite_automata::{Builder, MATCH, NfaId, Shape, State, Syntax};
+use fsm_tables::{Builder, MATCH, NfaId, Shape, State, Syntax};
 
 use crate::patterns;
 use crate::table::{Table, TableLimits};

@@ -1,9 +1,9 @@
 //! Small deterministic automata over bytes, and how they are put together.
 
-use finite_automata::{
+use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
+use fsm_tables::{
     Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, explore, product,
 };
-use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
 
 use crate::{Error, ErrorKind};
 
@@ -58,7 +58,7 @@ impl Meter for TableLimits {
 }
 
 /// A table over bytes, as the kit has it.
-type Bytes = finite_automata::Table<bool>;
+type Bytes = fsm_tables::Table<bool>;
 
 const DEAD: [u32; 256] = [0; 256];
 

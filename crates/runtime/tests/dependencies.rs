@@ -22,7 +22,7 @@ const ALONE: &[(&str, &[&str])] = &[
         &["minijinja", "fsm-index", "schema-regex", "response-parser"],
     ),
     (
-        "finite-automata",
+        "fsm-tables",
         &["regex-syntax", "serde_json", "fsm-index", "schema-regex"],
     ),
     ("fsm-index", &["minijinja", "schema-regex"]),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use finite_automata::Meter;
+use fsm_tables::Meter;
 
 /// The automaton or the expression would pass its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use finite_automata::{
+use fsm_tables::{
     Builder, MATCH, Meter, Nfa, NfaId, STATE_BYTES, SetId, Shape, State, Syntax, set_bytes,
 };
 use regex_syntax::ast::{self, Ast};

@@ -1,6 +1,6 @@
 //! Expressions as automata, made by the kit.
 
-use finite_automata::{Alphabet, Builder, MATCH, Meter, Nfa, NfaId, SetId, Shape, State, Syntax};
+use fsm_tables::{Alphabet, Builder, MATCH, Meter, Nfa, NfaId, SetId, Shape, State, Syntax};
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use rustc_hash::FxHashMap;
 

@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-use finite_automata::{Alphabet, Sources, Symbols, Table};
+use fsm_tables::{Alphabet, Sources, Symbols, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
 
-pub(crate) use finite_automata::NONE as DEAD;
+pub(crate) use fsm_tables::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still
 /// accept.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use finite_automata::{NONE, Table};
+use fsm_tables::{NONE, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;

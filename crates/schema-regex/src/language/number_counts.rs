@@ -3,7 +3,7 @@
 
 use std::collections::BinaryHeap;
 
-use finite_automata::Sources;
+use fsm_tables::Sources;
 
 use crate::language::char_dfa::{DEAD, distances};
 use crate::language::number_dfa::NumberDfa;

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use finite_automata::{Keep, Table, product};
+use fsm_tables::{Keep, Table, product};
 
 use crate::budget::Limit;
 use crate::language::char_dfa::{CharDfa, DEAD, MAX_MET};

@@ -4,7 +4,7 @@
 //! A range is read digit by digit: as long as the digits so far equal those of
 //! a bound the next digit is limited by it, after that anything follows.
 
-use finite_automata::{NONE, Table};
+use fsm_tables::{NONE, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;

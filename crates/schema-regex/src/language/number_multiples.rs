@@ -2,7 +2,7 @@
 //! are a residue of one modulus, that of all divisors together, and are read beside a
 //! range of numbers.
 
-use finite_automata::Pairs;
+use fsm_tables::Pairs;
 
 use crate::budget::Limit;
 use crate::budget::TooBig;

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use finite_automata::explore;
+use fsm_tables::explore;
 
 use crate::budget::Limit;
 use crate::budget::TooBig;

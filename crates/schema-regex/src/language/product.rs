@@ -2,7 +2,7 @@
 //! several of them read side by side. An expression is made into an automaton once,
 //! whatever it is then met with.
 
-use finite_automata::{Alphabet, Keep, Rest, Symbols, Table, product};
+use fsm_tables::{Alphabet, Keep, Rest, Symbols, Table, product};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;

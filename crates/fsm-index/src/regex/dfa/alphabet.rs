@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use finite_automata::{Ranges, Rest};
+use fsm_tables::{Ranges, Rest};
 
 use super::Costs;
 use crate::{Error, Symbols};
@@ -22,7 +22,7 @@ use crate::{Error, Symbols};
 /// # Ok::<(), fsm_index::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Alphabet(finite_automata::Alphabet);
+pub struct Alphabet(fsm_tables::Alphabet);
 
 impl Alphabet {
     /// The coarsest alphabet that keeps each of `sets` whole, and for each
@@ -32,8 +32,7 @@ impl Alphabet {
         sets: &[Ranges],
         costs: &mut Costs<'_>,
     ) -> Result<(Self, Vec<Vec<u32>>), Error> {
-        let (alphabet, members) =
-            finite_automata::Alphabet::new(symbols, Rest::First, sets, costs)?;
+        let (alphabet, members) = fsm_tables::Alphabet::new(symbols, Rest::First, sets, costs)?;
         Ok((Alphabet(alphabet), members))
     }
 

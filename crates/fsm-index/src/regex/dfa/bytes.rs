@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use finite_automata::{Meter, NONE};
+use fsm_tables::{Meter, NONE};
 
 use super::{Alphabet, Config, Costs, Dfa, Symbols};
 use crate::regex::byte_dfa::{Hints, MainText};

@@ -1,6 +1,6 @@
 //! What a compile costs, counted where the cost arises.
 
-use finite_automata::Meter;
+use fsm_tables::Meter;
 
 use super::Config;
 use crate::Error;

@@ -8,11 +8,11 @@ mod show;
 
 use std::fmt;
 
-use finite_automata::{NONE, Table};
+use fsm_tables::{NONE, Table};
 
 pub use alphabet::Alphabet;
 pub(crate) use costs::Costs;
-pub use finite_automata::Symbols;
+pub use fsm_tables::Symbols;
 pub use show::{Step, Trace};
 
 use crate::regex::nfa;

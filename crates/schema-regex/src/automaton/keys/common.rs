@@ -9,9 +9,9 @@ use crate::automaton::machine::prints::Print;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
-use finite_automata::packed;
 use foldhash::quality::{FoldHasher, RandomState};
 use fsm_index::{Cursor, Horizon, KeyLanguage};
+use fsm_tables::packed;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::keys::key::{clamped, push_list, push_partial, push_span, push_state};

@@ -154,7 +154,7 @@ pub(crate) struct Span {
 impl std::hash::Hash for Span {
     fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
         let read = u64::from(self.read).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hasher.write_u64(finite_automata::packed(self.lo, self.hi).wrapping_add(read));
+        hasher.write_u64(fsm_tables::packed(self.lo, self.hi).wrapping_add(read));
     }
 }
 

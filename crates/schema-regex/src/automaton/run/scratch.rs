@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use finite_automata::packed;
+use fsm_tables::packed;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::automaton::machine::node::Span;

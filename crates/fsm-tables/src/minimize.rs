@@ -22,12 +22,12 @@ impl Table<bool> {
     /// deterministic automata in linear time", 1992).
     ///
     /// ```
-    /// use finite_automata::{NONE, Table};
+    /// use fsm_tables::{NONE, Table};
     ///
     /// // States 1 and 2 are alike, and from state 3 nothing is accepted.
     /// let next = vec![1, 2, NONE, 3, NONE, NONE, 3, 3];
     /// let table = Table::new(2, next, vec![false, true, true, false]);
-    /// let least = table.minimized(&mut finite_automata::Unlimited)?;
+    /// let least = table.minimized(&mut fsm_tables::Unlimited)?;
     /// assert_eq!(least, Table::new(2, vec![1, 1, NONE, NONE], vec![false, true]));
     /// # Ok::<(), std::convert::Infallible>(())
     /// ```

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
-use finite_automata::{
+use fsm_tables::{
     Alphabet, Builder, Keep, MATCH, Meter, NONE, Nfa, NfaId, Pairs, Ranges, Rest, Shape, State,
     Symbols, Syntax, Table, Unlimited, explore, product,
 };

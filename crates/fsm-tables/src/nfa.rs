@@ -58,7 +58,7 @@ impl Nfa {
     /// (Thompson, 1968). Time is the product of both sizes.
     ///
     /// ```
-    /// use finite_automata::{Builder, MATCH, State, Unlimited};
+    /// use fsm_tables::{Builder, MATCH, State, Unlimited};
     ///
     /// // a+
     /// let mut meter = Unlimited;

@@ -10,7 +10,7 @@ use crate::{Meter, NONE, Table};
 /// Time is as the cells, a look-up each.
 ///
 /// ```
-/// use finite_automata::{Unlimited, explore};
+/// use fsm_tables::{Unlimited, explore};
 ///
 /// // Bits of numbers that 3 divides.
 /// let step = |rest: &u32, bit: usize| Some((2 * rest + bit as u32) % 3);

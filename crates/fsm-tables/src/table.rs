@@ -7,7 +7,7 @@ use crate::{NONE, Sources};
 /// whatever is to be known there.
 ///
 /// ```
-/// use finite_automata::{NONE, Table};
+/// use fsm_tables::{NONE, Table};
 ///
 /// // Texts over one class whose length is 1.
 /// let table = Table::new(1, vec![1, NONE], vec![false, true]);
@@ -135,7 +135,7 @@ impl Table<bool> {
     /// others are numbered as a breadth-first search meets them. Time is as the cells.
     ///
     /// ```
-    /// use finite_automata::{NONE, Table};
+    /// use fsm_tables::{NONE, Table};
     ///
     /// // State 1 leads nowhere, and nothing leads to state 2.
     /// let table = Table::new(2, vec![1, 0, NONE, NONE, 0, 0], vec![true, false, true]);

@@ -19,7 +19,7 @@ pub enum Keep {
 /// Time and memory are as the pairs that are met, at most the product of both sizes.
 ///
 /// ```
-/// use finite_automata::{Keep, NONE, Table, Unlimited, product};
+/// use fsm_tables::{Keep, NONE, Table, Unlimited, product};
 ///
 /// let even = Table::new(1, vec![1, 0], vec![true, false]);
 /// let short = Table::new(1, vec![1, 2, NONE], vec![true, true, true]);

@@ -1,7 +1,7 @@
 /// For each state what leads to it.
 ///
 /// ```
-/// use finite_automata::Sources;
+/// use fsm_tables::Sources;
 ///
 /// let sources = Sources::new(3, [(0, 1), (2, 1), (1, 2)].into_iter());
 /// assert_eq!(sources.of(1), [0, 2]);

@@ -38,7 +38,7 @@ pub enum Rest {
 /// none.
 ///
 /// ```
-/// use finite_automata::{Alphabet, Rest, Symbols, Unlimited};
+/// use fsm_tables::{Alphabet, Rest, Symbols, Unlimited};
 ///
 /// let digits = Box::from([(48, 57)]);
 /// let hex = Box::from([(48, 57), (97, 102)]);
@@ -176,7 +176,7 @@ impl Alphabet {
     /// these which of its classes each class is. Time is as their runs.
     ///
     /// ```
-    /// use finite_automata::{Alphabet, Rest, Symbols, Unlimited};
+    /// use fsm_tables::{Alphabet, Rest, Symbols, Unlimited};
     ///
     /// let of = |first, last| {
     ///     let sets = [Box::from([(first, last)])];
@@ -267,7 +267,7 @@ impl Alphabet {
     /// The alphabet of which [`Alphabet::tables`] are these; `None` if they are of none.
     ///
     /// ```
-    /// use finite_automata::{Alphabet, Symbols};
+    /// use fsm_tables::{Alphabet, Symbols};
     ///
     /// let hex = Alphabet::from_tables(Symbols::Bytes, vec![0, 48, 58], vec![0, 1, 0]);
     /// assert_eq!(hex.unwrap().class_of(50), Some(1));
@@ -322,7 +322,7 @@ impl Alphabet {
     /// All runs `(first, last, class)` that have a class, in ascending order.
     ///
     /// ```
-    /// use finite_automata::{Alphabet, Rest, Symbols, Unlimited};
+    /// use fsm_tables::{Alphabet, Rest, Symbols, Unlimited};
     ///
     /// let sets = [Box::from([(97, 122)])];
     /// let (alphabet, _) = Alphabet::new(Symbols::Chars, Rest::AsMet, &sets, &mut Unlimited)?;

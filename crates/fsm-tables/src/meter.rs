@@ -6,7 +6,7 @@ use std::convert::Infallible;
 /// is visited, a cell that is written.
 ///
 /// ```
-/// use finite_automata::{Builder, Meter, Symbols};
+/// use fsm_tables::{Builder, Meter, Symbols};
 ///
 /// struct AtMost(usize);
 ///

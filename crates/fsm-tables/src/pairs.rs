@@ -6,7 +6,7 @@ const MANY: usize = 1 << 16;
 /// Pairs of states, numbered as they are met: the states of a product of two automata.
 ///
 /// ```
-/// use finite_automata::Pairs;
+/// use fsm_tables::Pairs;
 ///
 /// let mut pairs = Pairs::new(4, 4);
 /// assert_eq!([(0, 0), (3, 1), (0, 0)].map(|pair| pairs.number(pair)), [0, 1, 0]);
@@ -87,7 +87,7 @@ impl Pairs {
 /// Two small numbers as one, to be hashed at once.
 ///
 /// ```
-/// assert_eq!(finite_automata::packed(1, 2), 0x2_0000_0001);
+/// assert_eq!(fsm_tables::packed(1, 2), 0x2_0000_0001);
 /// ```
 pub fn packed(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32

@@ -27,7 +27,7 @@ pub enum Shape<'e, E> {
 /// ```
 /// use std::convert::Infallible;
 ///
-/// use finite_automata::{Builder, NfaId, Shape, Syntax, Unlimited, MATCH};
+/// use fsm_tables::{Builder, NfaId, Shape, Syntax, Unlimited, MATCH};
 ///
 /// enum Pattern {
 ///     Byte(u8),
