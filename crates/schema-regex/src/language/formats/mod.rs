@@ -297,9 +297,7 @@ impl Format {
             Format::WideEmail => {
                 format!("(?:(?:{ATOM}|\\.)+|\"[^]*\")@(?:[0-9A-Za-z.-]+|\\[[^]*\\])")
             }
-            Format::WideHostname => {
-                "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?(?:\\.[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?)*".to_owned()
-            }
+            Format::WideHostname => format!("{ANY_LABEL}(?:\\.{ANY_LABEL})*"),
             // Made without a pattern, above.
             Format::Int64 | Format::Uint64 => "[]".to_owned(),
         }
@@ -369,11 +367,10 @@ const ATOM: &str = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
 /// RFC 5321, section 4.1.2, `Mailbox`; of address literals those of section
 /// 4.1.3 that are registered.
 fn email() -> String {
-    let label = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
     let quoted = r#""(?:[ !#-\[\]-~]{0,62}|(?:[ !#-\[\]-~]|\\[ -~]){0,31})""#;
     let v6 = ipv6_of_mail();
     format!(
-        "(?:{ATOM}+(?:\\.{ATOM}+)*|{quoted})@(?:{label}(?:\\.{label})*|\\[(?:{}|[Ii][Pp][Vv]6:(?:{v6}))\\])",
+        "(?:{ATOM}+(?:\\.{ATOM}+)*|{quoted})@(?:{ANY_LABEL}(?:\\.{ANY_LABEL})*|\\[(?:{}|[Ii][Pp][Vv]6:(?:{v6}))\\])",
         ipv4()
     )
 }
@@ -414,13 +411,15 @@ fn ipv6_of_mail() -> String {
 /// most 189 after it.
 fn short_email() -> String {
     let mid = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,13}[0-9A-Za-z])?";
-    let label = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
     format!(
-        "(?:{ATOM}{{1,64}}|{ATOM}{{1,15}}(?:\\.{ATOM}{{1,15}}){{1,3}})@(?:(?:{mid}\\.){{0,10}}{mid}|{label}(?:\\.{label})?)"
+        "(?:{ATOM}{{1,64}}|{ATOM}{{1,15}}(?:\\.{ATOM}{{1,15}}){{1,3}})@(?:(?:{mid}\\.){{0,10}}{mid}|{ANY_LABEL}(?:\\.{ANY_LABEL})?)"
     )
 }
 
-/// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens; without
+/// RFC 1123, section 2.1: labels of 1 to 63 letters, digits and hyphens.
+const ANY_LABEL: &str = "[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?";
+
+/// The same without
 /// those that RFC 5890, section 2.3.1, reserves by two hyphens in third and
 /// fourth place, of which only some are punycode.
 const LABEL: &str = "(?:[0-9A-Za-z](?:[0-9A-Za-z-]{0,2}[0-9A-Za-z])?|[0-9A-Za-z][0-9A-Za-z-](?:[0-9A-Za-z][0-9A-Za-z-]|-[0-9A-Za-z])[0-9A-Za-z-]{0,58}[0-9A-Za-z])";
