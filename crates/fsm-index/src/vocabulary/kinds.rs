@@ -1,90 +1,25 @@
 //! Kinds of characters, few enough for a bit each: what a class of characters
 //! surely has, and what the tokens of a subtree have at most, compare at once.
 
+use super::characters::{BEGINNINGS, CHARACTER_KINDS, CHARACTERS};
 use super::trie::{Child, NO_TOKEN, Node};
 use crate::ByteSet;
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Kinds(u64);
+pub(crate) struct Kinds(u128);
 
 /// What is of no other kind: backslashes, deletes, and bytes that are no character.
-const OTHER: u64 = 1 << 63;
-
-/// The beginning of a character of more than one byte, with which a token ends: which
-/// character it is, other tokens tell.
-const CUT: u64 = 1 << 62;
+const OTHER: u128 = 1 << 127;
 
 /// Control characters: U+0000 to U+001F.
-const CONTROL: u64 = 1 << 61;
+const CONTROL: u128 = 1 << 126;
 
 /// So many characters at least begin with the same bytes but for the last one.
 const BEGIN_ALIKE: u32 = 64;
 
-/// The code points of each kind, ascending.
-const KINDS: [(u32, u32); 61] = [
-    (0x20, 0x20),
-    (0x21, 0x21),
-    (0x22, 0x22),
-    (0x23, 0x23),
-    (0x24, 0x24),
-    (0x25, 0x25),
-    (0x26, 0x26),
-    (0x27, 0x27),
-    (0x28, 0x28),
-    (0x29, 0x29),
-    (0x2A, 0x2A),
-    (0x2B, 0x2B),
-    (0x2C, 0x2C),
-    (0x2D, 0x2D),
-    (0x2E, 0x2E),
-    (0x2F, 0x2F),
-    (0x30, 0x30),
-    (0x31, 0x39),
-    (0x3A, 0x3A),
-    (0x3B, 0x3B),
-    (0x3C, 0x3C),
-    (0x3D, 0x3D),
-    (0x3E, 0x3E),
-    (0x3F, 0x3F),
-    (0x40, 0x40),
-    (0x41, 0x46),
-    (0x47, 0x5A),
-    (0x5B, 0x5B),
-    (0x5D, 0x5D),
-    (0x5E, 0x5E),
-    (0x5F, 0x5F),
-    (0x60, 0x60),
-    (0x61, 0x66),
-    (0x67, 0x7A),
-    (0x7B, 0x7B),
-    (0x7C, 0x7C),
-    (0x7D, 0x7D),
-    (0x7E, 0x7E),
-    (0x80, 0x9F),
-    (0xA0, 0xA0),
-    (0xA1, 0xBF),
-    (0xC0, 0x24F),
-    (0x250, 0x167F),
-    (0x1680, 0x1680),
-    (0x1681, 0x1FFF),
-    (0x2000, 0x200A),
-    (0x200B, 0x2027),
-    (0x2028, 0x2029),
-    (0x202A, 0x202E),
-    (0x202F, 0x202F),
-    (0x2030, 0x205F),
-    (0x2060, 0x206F),
-    (0x2070, 0x2FFF),
-    (0x3000, 0x3000),
-    (0x3001, 0x303F),
-    (0x3040, 0xD7FF),
-    (0xE000, 0xFEFE),
-    (0xFEFF, 0xFEFF),
-    (0xFF00, 0xFFFF),
-    (0x1_0000, 0x1_FFFF),
-    (0x2_0000, 0x10_FFFF),
-];
+/// The kinds of all beginnings.
+const CUT: u128 = ((1 << BEGINNINGS.len()) - 1) << CHARACTER_KINDS;
 
 impl Kinds {
     pub(crate) const NONE: Kinds = Kinds(0);
@@ -94,20 +29,23 @@ impl Kinds {
         if c < 0x20 {
             return Kinds(CONTROL);
         }
-        let at = KINDS.partition_point(|kind| kind.1 < c);
-        match KINDS.get(at) {
-            Some(kind) if kind.0 <= c => Kinds(1 << at),
+        let at = CHARACTERS.partition_point(|range| range.1 < c);
+        match CHARACTERS.get(at) {
+            Some(range) if range.0 <= c => Kinds(1 << range.2),
             _ => Kinds(OTHER),
         }
     }
 
-    /// The kinds of which a class has all characters; `class` are ascending ranges
-    /// of code points.
+    /// Of the beginnings of characters, the first of which is this one.
+    fn of_beginning(first: u32) -> Kinds {
+        let group = BEGINNINGS.partition_point(|from| *from <= first);
+        Kinds(1 << (CHARACTER_KINDS as usize + group.saturating_sub(1)))
+    }
+
+    /// The kinds of which a class has all characters, and of beginnings those that can
+    /// each become one of the class; `class` are ascending ranges of code points.
     pub(crate) fn within(class: &[(u32, u32)]) -> Kinds {
-        match has_some_of_each(class) {
-            true => Kinds(Kinds::whole(class).0 | CUT),
-            false => Kinds::whole(class),
-        }
+        Kinds::whole(class).and(beginnings_of(class))
     }
 
     /// The kinds of which no character can come where none of a class can.
@@ -123,9 +61,9 @@ impl Kinds {
     }
 
     fn whole(class: &[(u32, u32)]) -> Kinds {
-        let whole = KINDS.iter().zip(0..);
-        Kinds(whole.fold(0, |kinds, (kind, at)| {
-            kinds | u64::from(has_all(class, *kind)) << at
+        let all = (1 << CHARACTER_KINDS) - 1;
+        Kinds(CHARACTERS.iter().fold(all, |kinds, &(from, to, kind)| {
+            kinds & !(u128::from(!has_all(class, (from, to))) << kind)
         }))
     }
 
@@ -192,23 +130,28 @@ fn has_all(class: &[(u32, u32)], (from, to): (u32, u32)) -> bool {
     next > to
 }
 
-/// Whether each beginning of a character of more than one byte can become one of a class.
-fn has_some_of_each(class: &[(u32, u32)]) -> bool {
+/// The groups of beginnings of characters of more than one byte, of which each can become
+/// one of a class.
+fn beginnings_of(class: &[(u32, u32)]) -> Kinds {
+    let mut kinds = CUT;
     let mut next = 0x80u32;
-    let mut gaps_are_short = true;
     for &(from, to) in class.iter().chain(&[(0x11_0000, 0x11_0000)]) {
         // No character is a surrogate.
         for (from, to) in [(next, from.min(0xD800)), (next.max(0xE000), from)] {
-            let block = from.next_multiple_of(BEGIN_ALIKE);
-            gaps_are_short &= block + BEGIN_ALIKE > to;
+            let first = from.next_multiple_of(BEGIN_ALIKE);
+            if first + BEGIN_ALIKE <= to {
+                // From the group of the first block that is missing to that of the last one.
+                let last = Kinds::of_beginning(to - BEGIN_ALIKE).0;
+                kinds &= !((last << 1) - Kinds::of_beginning(first).0);
+            }
         }
-        next = next.max(to + 1);
+        next = next.max(to.saturating_add(1));
     }
-    gaps_are_short
+    Kinds(kinds)
 }
 
 /// The kind of each character of a byte.
-const ASCII: [u64; 128] = {
+const ASCII: [u128; 128] = {
     let mut kinds = [OTHER; 128];
     let mut c = 0;
     while c < 0x20 {
@@ -216,10 +159,10 @@ const ASCII: [u64; 128] = {
         c += 1;
     }
     let mut at = 0;
-    while at < KINDS.len() && KINDS[at].1 < 128 {
-        let mut c = KINDS[at].0;
-        while c <= KINDS[at].1 {
-            kinds[c as usize] = 1 << at;
+    while CHARACTERS[at].1 < 128 {
+        let mut c = CHARACTERS[at].0;
+        while c <= CHARACTERS[at].1 {
+            kinds[c as usize] = 1 << CHARACTERS[at].2;
             c += 1;
         }
         at += 1;
@@ -227,17 +170,24 @@ const ASCII: [u64; 128] = {
     kinds
 };
 
+/// No character ends at a node.
+const INSIDE: u8 = u8::MAX;
+
 /// What is at and below the nodes of a trie.
 #[derive(Debug)]
 pub(crate) struct AllBelow {
     /// The kinds of the characters that end at a node or below it, by the number of a child
-    /// as in [`Siblings`](super::trie::Siblings); of one inside a character also [`OTHER`].
+    /// as in [`Siblings`](super::trie::Siblings).
     kinds: Box<[Kinds]>,
+    /// By node, the number of the kind of the character that ends there, or [`INSIDE`].
+    ends: Box<[u8]>,
     /// How many characters the longest token at a node or below it has, in the same order:
     /// see [`chars`].
     longest: Box<[u16]>,
     /// By node, how many tokens come before it.
     before: Box<[u32]>,
+    /// Of the tokens, in the order of their nodes, how many characters each has.
+    chars: Box<[u16]>,
 }
 
 impl AllBelow {
@@ -246,7 +196,8 @@ impl AllBelow {
         let mut all = vec![(Kinds::NONE, 0); nodes.len()];
         let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
         let mut before = Vec::with_capacity(nodes.len());
-        let mut tokens = 0;
+        let mut ends = Vec::with_capacity(nodes.len());
+        let mut chars_of_tokens = Vec::new();
         // The nodes on the way, and how much of their last character is open.
         let mut way: Vec<(u32, Open, u16)> = Vec::new();
         for (at, node) in (0..).zip(nodes) {
@@ -254,12 +205,20 @@ impl AllBelow {
             let (parent, open, before_it) =
                 way.last().copied().unwrap_or((u32::MAX, Open::NOTHING, 0));
             let (kind, open) = open.step(node.byte);
+            ends.push(match kind {
+                Kinds::NONE => INSIDE,
+                kind => kind.0.trailing_zeros() as u8,
+            });
             let length = before_it + chars([node.byte]) as u16;
-            let is_cut = node.token != NO_TOKEN && open != Open::NOTHING;
-            let kinds = if is_cut { Kinds(kind.0 | CUT) } else { kind };
+            let kinds = match node.token {
+                NO_TOKEN => kind,
+                _ => kind.and(open.kinds()),
+            };
             all[at as usize] = (kinds, length);
-            before.push(tokens);
-            tokens += u32::from(node.token != NO_TOKEN);
+            before.push(chars_of_tokens.len() as u32);
+            if node.token != NO_TOKEN {
+                chars_of_tokens.push(length);
+            }
             parents.push(parent);
             way.push((at, open, length));
         }
@@ -269,32 +228,40 @@ impl AllBelow {
                 *parent = (parent.0.and(kinds), parent.1.max(longest));
             }
         }
-        let kinds = |child: &Child| {
-            let at = child.node as usize;
-            match nodes[at].byte {
-                0x80..=0xBF => all[at].0.and(Kinds(OTHER)),
-                _ => all[at].0,
-            }
-        };
         AllBelow {
-            kinds: children.iter().map(kinds).collect(),
+            kinds: children.iter().map(|c| all[c.node as usize].0).collect(),
+            ends: ends.into(),
             longest: children.iter().map(|c| all[c.node as usize].1).collect(),
             before: before.into(),
+            chars: chars_of_tokens.into(),
         }
     }
 
     /// The kinds of the characters that end at a node or below it, by the number of a child,
-    /// as in [`Siblings`](super::trie::Siblings); of a node inside a character more than any
-    /// class has.
+    /// as in [`Siblings`](super::trie::Siblings).
     #[inline]
     pub(crate) fn kinds(&self) -> &[Kinds] {
         &self.kinds
+    }
+
+    /// Whether a node is inside a character, or at the end of one of these kinds.
+    #[inline]
+    pub(crate) fn leads_within(&self, node: usize, kinds: Kinds) -> bool {
+        match self.ends[node] {
+            INSIDE => true,
+            kind => kinds.0 >> kind & 1 == 1,
+        }
     }
 
     /// How many characters the longest token at a node or below it has, in the same order.
     #[inline]
     pub(crate) fn longest(&self) -> &[u16] {
         &self.longest
+    }
+
+    /// Of the tokens, in the order of their nodes, how many characters each has.
+    pub(super) fn chars(&self) -> &[u16] {
+        &self.chars
     }
 
     /// How many tokens come before a node, if there is one.
@@ -304,7 +271,9 @@ impl AllBelow {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(&*self.kinds) + size_of_val(&*self.longest) + size_of_val(&*self.before)
+        let by_child = size_of_val(&*self.kinds) + size_of_val(&*self.longest);
+        let by_node = size_of_val(&*self.ends) + size_of_val(&*self.before);
+        by_child + by_node + size_of_val(&*self.chars)
     }
 }
 
@@ -322,7 +291,7 @@ pub(crate) struct ByKinds {
 impl ByKinds {
     /// O(nodes).
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
-        let mut all: Vec<(u64, u16, u32)> = Vec::new();
+        let mut all: Vec<(u128, u16, u32)> = Vec::new();
         // Of the nodes on the way, with how much of their last character is open.
         let mut way: Vec<(Kinds, Open, u16)> = Vec::new();
         for node in nodes {
@@ -333,8 +302,7 @@ impl ByKinds {
             let length = length + chars([node.byte]) as u16;
             let kinds = Kinds(before.0 | kind.0);
             if node.token != NO_TOKEN {
-                let cut = if open == Open::NOTHING { 0 } else { CUT };
-                all.push((kinds.0 | cut, length, node.token));
+                all.push((kinds.and(open.kinds()).0, length, node.token));
             }
             way.push((kinds, open, length));
         }
@@ -395,6 +363,21 @@ impl Open {
         len: 0,
     };
 
+    /// The kind of the beginning that is open, if there is one.
+    fn kinds(self) -> Kinds {
+        let [first, second, third, _] = self.bytes.map(u32::from);
+        let rest = |byte: u32| byte & 0x3F;
+        match first {
+            0 => Kinds::NONE,
+            ..0xE0 => Kinds::of_beginning((first & 0x1F) << 6),
+            ..0xF0 => Kinds::of_beginning(((first & 0xF) << 12 | rest(second) << 6).max(0x800)),
+            _ => {
+                let first = (first & 7) << 18 | rest(second) << 12 | rest(third) << 6;
+                Kinds::of_beginning(first.max(0x1_0000))
+            }
+        }
+    }
+
     /// The kind of the character that ends with a byte, and what is then open.
     fn step(mut self, byte: u8) -> (Kinds, Open) {
         if self.len < 4 {
@@ -415,15 +398,22 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::super::trie::Trie;
     use super::*;
     use crate::TokenId;
 
     #[test]
     fn kinds_do_not_overlap_and_leave_out_what_is_no_text() {
-        for pair in KINDS.windows(2) {
+        for pair in CHARACTERS.windows(2) {
             assert!(pair[0].0 <= pair[0].1 && pair[0].1 < pair[1].0, "{pair:?}");
         }
+        let numbers: BTreeSet<u32> = CHARACTERS.iter().map(|range| range.2.into()).collect();
+        assert!(numbers.into_iter().eq(0..CHARACTER_KINDS));
+        assert!(CONTROL > CUT && CUT & ((1 << CHARACTER_KINDS) - 1) == 0);
+        let blocks = |from: &u32| from % BEGIN_ALIKE == 0;
+        assert!(BEGINNINGS.is_sorted() && BEGINNINGS.iter().all(blocks));
         for c in ['\\', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));
         }
@@ -473,7 +463,8 @@ mod tests {
             [2, 3, 5],
             "whatever their bytes"
         );
-        assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 4, 5], "not of all");
+        assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(within(&[(0x20, 0xBF)], 2), [0, 1, 4, 5], "é begins so");
         assert!(within(&[], 9).is_empty());
     }
 
@@ -493,6 +484,35 @@ mod tests {
         assert!(!becomes(&[(0x80, 0xD7FF), (0xE040, 0x10_FFFF)]));
         assert!(!becomes(&[(0x80, 0xD7FF), (0xE000, 0x10_FFBF)]));
         assert!(!becomes(&[(0x20, 0x7E)]) && !becomes(&[]));
+    }
+
+    #[test]
+    fn beginnings_are_of_the_group_of_their_first_character() {
+        for c in [
+            'é',
+            'ж',
+            'क',
+            'ส',
+            '中',
+            '한',
+            '\u{FFFD}',
+            '😀',
+            '\u{10FFFF}',
+        ] {
+            let mut bytes = [0; 4];
+            let bytes = c.encode_utf8(&mut bytes).as_bytes();
+            // Of any character that begins so, a class of all its block has the beginning.
+            for len in 1..bytes.len() {
+                let open = bytes[..len].iter();
+                let open = open.fold(Open::NOTHING, |open, byte| open.step(*byte).1);
+                let within = |class| open.kinds().are_within(Kinds::within(class));
+                assert!(within(&[(0x80, 0x10_FFFF)]) && !within(&[(0, 0x7F)]), "{c}");
+                let block = u32::from(c) / BEGIN_ALIKE * BEGIN_ALIKE;
+                let others = [(0x80, block - 1), (block + BEGIN_ALIKE, 0x10_FFFF)];
+                assert!(len + 1 < bytes.len() || !within(&others), "{c} {len}");
+            }
+        }
+        assert_eq!(Open::NOTHING.kinds(), Kinds::NONE);
     }
 
     #[test]
@@ -519,12 +539,21 @@ mod tests {
         let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
         assert_eq!(kinds(b"a"), Kinds(a));
         assert_eq!(kinds(b"ab"), Kinds::of('b'));
-        assert_eq!(kinds(b"b"), Kinds(Kinds::of('b').0 | CUT));
+        assert_eq!(kinds(b"b"), Kinds::of('b').and(Kinds::of_beginning(0xC0)));
         assert_eq!(kinds(b"c").0 & OTHER, OTHER);
         assert!(
             Kinds::of('"').are_within(kinds(b"d")) && Kinds(OTHER | CONTROL).0 & kinds(b"d").0 == 0
         );
-        let inside = "aé".as_bytes();
-        assert_eq!(kinds(inside), Kinds(Kinds::of('é').0 | OTHER));
+        assert_eq!(kinds("aé".as_bytes()), Kinds::of('é'));
+        let leads = |text: &[u8], kind| {
+            let node = trie.find(text).expect("it is there");
+            below.leads_within(node, Kinds::of(kind))
+        };
+        assert!(leads("aé".as_bytes(), 'é') && !leads("aé".as_bytes(), 'a'));
+        assert!(
+            leads("aé".as_bytes().split_at(2).0, 'b'),
+            "inside of a character"
+        );
+        assert!(leads(b"ab", 'b') && !leads(b"c\xFF", 'b'));
     }
 }

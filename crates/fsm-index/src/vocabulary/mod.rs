@@ -1,5 +1,6 @@
 //! What a tokenizer's tokens are: bytes, structure, or an end.
 
+mod characters;
 mod cut;
 mod having;
 mod kinds;

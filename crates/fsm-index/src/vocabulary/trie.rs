@@ -258,11 +258,18 @@ impl Trie {
         self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
     }
 
-    /// The tokens of a node and below it. O(1) once [`Trie::below`] is known.
-    pub(crate) fn tokens_below(&self, node: usize) -> &[u32] {
+    /// The tokens of a node and below it that have so many characters at most. O(tokens)
+    /// once [`Trie::below`] is known.
+    pub(crate) fn tokens_below(&self, node: usize, most: usize) -> impl Iterator<Item = u32> {
+        let below = self.below();
         let end = self.nodes[node].end as usize;
-        let before = |node| self.below().before(node).unwrap_or(self.order.len());
-        &self.order[before(node)..before(end)]
+        let before = |node| below.before(node).unwrap_or(self.order.len());
+        let tokens = before(node)..before(end);
+        let all = self.order[tokens.clone()]
+            .iter()
+            .zip(&below.chars()[tokens]);
+        let short = all.filter(move |(_, chars)| usize::from(**chars) <= most);
+        short.map(|(token, _)| *token)
     }
 
     /// The node that `bytes` lead to, if any token begins with them.

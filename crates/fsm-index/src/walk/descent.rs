@@ -132,8 +132,8 @@ impl<'a> Descent<'a> {
                 continue;
             }
             if pass == Pass::Take {
-                let tokens = self.trie.tokens_below(child.node as usize).iter();
-                tokens.copied().for_each(&mut *hit);
+                let tokens = self.trie.tokens_below(child.node as usize, free.longest());
+                tokens.for_each(&mut *hit);
                 continue;
             }
             if self.depth == 0 || self.visited >= self.ask_at {

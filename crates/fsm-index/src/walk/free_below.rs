@@ -7,7 +7,7 @@ use super::walker::Walker;
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::vocabulary::{Area, Kinds, NO_TOKEN};
-use crate::{ByteAutomaton, ClassId, Cursor};
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText};
 
 /// The kinds of the classes that one walk has met: few, and long to look through.
 #[derive(Default)]
@@ -47,11 +47,17 @@ impl Walker {
         } = self;
         let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
         let mut classes = ClassKinds::default();
-        let mut free_at = |cursor: Cursor, depth, scratch: &mut A::Scratch| {
+        let mut free_at = |cursor: Cursor, depth: usize, scratch: &mut A::Scratch| {
             let free = automaton.free_text(cursor, scratch)?;
             let class = |class| ground.language.kinds(automaton.text_class(class));
             let kinds = classes.kinds(free.class, class);
-            Some(Free::on_the_way(kinds, free, depth))
+            // How many characters lead here is not known: none has more than four bytes.
+            let least = depth / 4;
+            let free = FreeText {
+                ends: false,
+                ..free
+            };
+            Some(Free::on_the_way(kinds, free, least))
         };
         let children = trie.siblings().of(node);
         let first = Level::of(children).with(free_at(path[top], top, scratch));
@@ -83,7 +89,8 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let mut free = free.and_then(|free| free.behind(byte, ground.language.plain()));
+            let at = (ground.below(), child.node);
+            let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
             if free.is_none() && ground.has_much_below(child) {
                 free = free_at(cursor, depth + 1, scratch);
             }

@@ -79,8 +79,7 @@ impl Free {
     /// alone are known to come.
     pub(crate) fn at_start(kinds: Kinds, free: FreeText) -> Free {
         Free {
-            // The beginning of a character may become one of another class, which goes on.
-            kinds: if free.ends { kinds.uncut() } else { kinds },
+            kinds,
             from: match free.behind {
                 Behind::AnyText => From::AnyText,
                 Behind::ItsClass => From::ItsClass,
@@ -95,10 +94,6 @@ impl Free {
 
     /// At a node behind so many characters.
     pub(crate) fn on_the_way(kinds: Kinds, free: FreeText, before: usize) -> Free {
-        let free = FreeText {
-            ends: false,
-            ..free
-        };
         Free {
             longest: free.chars.saturating_add(before),
             pass: Pass::Take,
@@ -121,15 +116,31 @@ impl Free {
         self.kinds
     }
 
+    /// Whether this text saves more steps than another one: it is of more kinds of
+    /// characters, or of as many and tells of tokens of any length.
+    pub(crate) fn is_more_than(&self, other: &Free) -> bool {
+        let size = |free: &Free| (free.kinds.uncut().count(), free.ends);
+        size(self) > size(other)
+    }
+
     /// Tokens with more characters than this have to be stepped through.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// What is free behind one more byte; `plain` are those of plain text.
+    /// What is free behind one more byte, that of a node; `plain` are those of plain text.
     #[inline]
-    pub(crate) fn behind(self, byte: u8, plain: &ByteSet) -> Option<Free> {
-        if self.of_class && self.kinds.have(byte) {
+    pub(crate) fn behind(
+        self,
+        byte: u8,
+        plain: &ByteSet,
+        (below, node): (&AllBelow, u32),
+    ) -> Option<Free> {
+        let is_of_class = || match byte.is_ascii() {
+            true => self.kinds.have(byte),
+            false => below.leads_within(node as usize, self.kinds),
+        };
+        if self.of_class && is_of_class() {
             return Some(self);
         }
         let may_be = self.from != From::ItsClass && plain.has(byte);
@@ -155,7 +166,6 @@ impl Free {
     ) -> FreeChildren<'_> {
         let longest = match self.from {
             From::Start => is_back().then_some(self.longest),
-            From::AnyText | From::ItsClass if self.ends && self.of_class => Some(usize::MAX),
             From::AnyText | From::ItsClass => Some(self.longest),
         };
         let pass = if self.of_class { self.pass } else { Pass::Take };
@@ -165,13 +175,23 @@ impl Free {
             Pass::Take | Pass::Read => NOTHING_DEAD,
         };
         let kinds = self.kinds.and(dead.kinds);
+        // The beginning of a character may become one of another class, which goes on.
+        let of_any_length = match self.ends && self.of_class {
+            true => self.kinds.uncut().and(dead.kinds),
+            false => Kinds::NONE,
+        };
         FreeChildren {
             kinds_below: below.kinds(),
             longest_below: below.longest(),
             kinds,
-            unended: (kinds.and(dead.end), dead.least),
+            of_any_length,
+            unended: (
+                kinds.and(dead.end),
+                longest.map_or(0, |longest| longest.min(dead.least)),
+            ),
             longest: longest.unwrap_or(0),
             pass: longest.map_or(Pass::Read, |_| pass),
+            taken: self.longest,
         }
     }
 }
@@ -183,13 +203,17 @@ pub(crate) struct FreeChildren<'a> {
     /// the longest token has.
     kinds_below: &'a [Kinds],
     longest_below: &'a [u16],
+    /// Those of these kinds with no longer tokens below them than `longest`.
     kinds: Kinds,
-    /// The same of those with no longer tokens below them.
-    unended: (Kinds, usize),
-    /// Those with no longer tokens below them.
     longest: usize,
+    /// Those of these kinds, however long their tokens are.
+    of_any_length: Kinds,
+    /// As `kinds` and `longest`.
+    unended: (Kinds, usize),
     /// What is to be done with them.
     pass: Pass,
+    /// Tokens with more characters may not come.
+    taken: usize,
 }
 
 impl FreeChildren<'_> {
@@ -198,10 +222,17 @@ impl FreeChildren<'_> {
         kinds_below: &[],
         longest_below: &[],
         kinds: Kinds::NONE,
-        unended: (Kinds::NONE, 0),
         longest: 0,
+        of_any_length: Kinds::NONE,
+        unended: (Kinds::NONE, 0),
         pass: Pass::Read,
+        taken: usize::MAX,
     };
+
+    /// Of subtrees that are taken, the tokens with more characters may not come.
+    pub(crate) fn longest(&self) -> usize {
+        self.taken
+    }
 
     /// The first of some children that is not left out, and what to do with it. `lives`
     /// says whether a byte can lead on; `bytes` are those of all children.
@@ -224,9 +255,9 @@ impl FreeChildren<'_> {
         for ((&byte, (&kinds, &longest)), child) in bytes.iter().zip(below).zip(from..) {
             let longest = usize::from(longest);
             // Most children of large levels are of the kinds, and short.
-            let is_free = longest <= self.longest
-                && (kinds.are_within(self.kinds)
-                    || (longest <= self.unended.1 && kinds.are_within(self.unended.0)));
+            let is_free = (longest <= self.longest && kinds.are_within(self.kinds))
+                || kinds.are_within(self.of_any_length)
+                || (longest <= self.unended.1 && kinds.are_within(self.unended.0));
             if is_free && self.pass == Pass::LeaveOut {
                 continue;
             }

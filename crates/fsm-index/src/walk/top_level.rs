@@ -164,7 +164,8 @@ impl Walker {
                 continue;
             }
             path[depth + 1] = cursor;
-            let free = free.and_then(|free| free.behind(byte, &ground.language.plain));
+            let at = (ground.below(), child.node);
+            let free = free.and_then(|free| free.behind(byte, &ground.language.plain, at));
             let mut level = Level::of(children.clone()).with(free);
             if text.is_none() && language.quote == Some(byte) {
                 text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
@@ -182,7 +183,7 @@ impl Walker {
                 && let Some(more) = automaton.free_text(cursor, scratch)
             {
                 let kinds = classes.kinds(more.class, kinds);
-                level = level.with(Some(Free::on_the_way(kinds, more, depth + 1)));
+                level = level.with(Some(Free::on_the_way(kinds, more, descent.chars())));
             }
             let is_worth = children.len() >= WORTH_ASKING;
             next.put(depth + 1, is_worth, || {
@@ -245,14 +246,15 @@ impl Text<'_> {
                         }
                         let children = child.children();
                         if !children.is_empty() {
-                            let mut free =
-                                free.and_then(|free| free.behind(byte, &ground.language.plain));
+                            let plain = &ground.language.plain;
+                            let at = (ground.below(), child.node);
+                            let mut free = free.and_then(|free| free.behind(byte, plain, at));
                             if ground.has_much_below(child) {
-                                let count = |free: Free| free.kinds().uncut().count();
                                 let known = free.filter(|f| f.applies(|| is_back(to, readings)));
-                                let known = known.map_or(0, count);
                                 let more = self.ask(to, descent.chars(), kinds, readings);
-                                free = more.filter(|more| count(*more) > known).or(free);
+                                let is_more =
+                                    |more: &Free| known.is_none_or(|k| more.is_more_than(&k));
+                                free = more.filter(is_more).or(free);
                             }
                             break Some(Level::of(children).at(Some(to)).with(free));
                         }

@@ -236,7 +236,7 @@ fn free_class(
         chars /= 2;
     }
     // A class that may come so often and no oftener leaves nothing to be read.
-    if free.behind == Behind::ItsClass {
+    if free.behind == Behind::ItsClass || size(&free.ranges) < LEAST_FREE {
         let class = match size(&free.ranges) >= LEAST_FREE {
             true => free.ranges.to_vec(),
             false => json_text(&dfa.free_class_alone(state, 1, follows)).to_vec(),
@@ -247,6 +247,7 @@ fn free_class(
             free = FreeClass {
                 ranges: class.into(),
                 chars,
+                behind: Behind::ItsClass,
                 ends: true,
                 ..free
             };
