@@ -84,11 +84,7 @@ impl SchemaAutomaton {
                     if !live.array(m, t, 0, 0) {
                         continue;
                     }
-                    let offers = |member: &Member| {
-                        let mut options = member.of(t).iter();
-                        options.any(|c| live.fits(member, c.goal))
-                    };
-                    if thread.max.is_none() && m.members.iter().all(offers) {
+                    if thread.max.is_none() && m.members.iter().all(|m| live.offers(m, t)) {
                         return Plainly::Endless;
                     }
                     let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
@@ -102,9 +98,7 @@ impl SchemaAutomaton {
                         continue;
                     }
                     for class in &m.classes {
-                        let member = &class.member;
-                        let mut options = member.of(t).iter();
-                        let offers = options.any(|c| live.fits(member, c.goal));
+                        let offers = live.offers(&class.member, t);
                         match class.count {
                             None if offers => return Plainly::Endless,
                             Some(names) => has_many |= offers && names > MAX_VALUES as u64,
@@ -199,8 +193,7 @@ impl SchemaAutomaton {
                 let length = thread.max.unwrap_or(thread.min).min(MAX_FACTORS);
                 let mut product = 1u64;
                 for index in 0..length {
-                    let at = (index as usize).min(m.members.len() - 1);
-                    match least(&m.members[at], t) {
+                    match least(&m.members[m.place(index)], t) {
                         Some(many) => product = product.saturating_mul(many.max(1)),
                         None => break,
                     }

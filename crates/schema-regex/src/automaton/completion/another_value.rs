@@ -90,8 +90,7 @@ impl SchemaAutomaton {
         let Top::Value { node, space, .. } = config.top else {
             return None;
         };
-        let mut white = Vec::new();
-        self.space.finish(space, &mut white);
+        let white = self.space.finish(space);
         let n = self.node(node);
         let goal = choice.goal;
         let fits = |text: &[u8], x: &mut Scratch| {

@@ -65,6 +65,13 @@ pub(crate) struct StringMachine {
     pub(crate) free: Option<u32>,
 }
 
+impl StringMachine {
+    /// The length with one character more, as far as they are counted.
+    pub(crate) fn longer(&self, length: u32) -> u32 {
+        length + u32::from(length < self.cap)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Leaf {
     pub(crate) goal: u32,
@@ -297,6 +304,23 @@ pub(crate) struct ArrayMachine {
     pub(crate) unique: bool,
     /// Where items must differ, what is known of their values.
     pub(crate) catalog: Catalog,
+}
+
+impl ArrayMachine {
+    /// The place among the members of an index.
+    pub(crate) fn place(&self, index: u64) -> usize {
+        let last = self.members.len() - 1;
+        usize::try_from(index).map_or(last, |i| i.min(last))
+    }
+
+    pub(crate) fn member(&self, index: u32) -> &Member {
+        &self.members[self.place(index.into())]
+    }
+
+    /// The index behind one, as far as they are counted.
+    pub(crate) fn behind(&self, index: u32) -> u32 {
+        index + u32::from(index < self.cap)
+    }
 }
 
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::run::begun::{Exponents, beginning_with};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
@@ -219,12 +218,8 @@ impl SchemaAutomaton {
             return out;
         };
         let live = self.live(self.room(stack, x));
-        let member = &m.members[member_at(m, frame.pos)];
-        let after = if frame.pos < m.cap {
-            frame.pos + 1
-        } else {
-            frame.pos
-        };
+        let member = m.member(frame.pos);
+        let after = m.behind(frame.pos);
         let seen = &x.seen.get(frame.seen).list;
         let mut critical: Vec<Arc<str>> = Vec::new();
         for pair in x.lists.get(frame.threads).chunks_exact(2) {
@@ -264,7 +259,7 @@ impl SchemaAutomaton {
         match config.top {
             Top::Value { set, .. } => {
                 let wanted = x.list(set);
-                let at = member_at(m, frame.pos);
+                let at = m.place(frame.pos.into());
                 let mut is_plain = true;
                 for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
                     let barred = seen.len() + choice.critical.len();
@@ -331,8 +326,7 @@ impl SchemaAutomaton {
                 if begun.contains(['e', 'E']) {
                     return None;
                 }
-                let mut white = Vec::new();
-                self.space.finish(self.space.elsewhere, &mut white);
+                let white = self.space.finish(self.space.elsewhere);
                 for (goal, dfa) in &*numbers.leaves {
                     let here = match numbers.dfas.len() {
                         1 => state,
@@ -434,9 +428,4 @@ impl SchemaAutomaton {
             _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
         }
     }
-}
-
-/// The member that an index belongs to.
-pub(crate) fn member_at(m: &ArrayMachine, pos: u32) -> usize {
-    (pos as usize).min(m.members.len() - 1)
 }

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
@@ -50,8 +51,7 @@ impl SchemaAutomaton {
                 self.way(from, &UNITS[word as usize][at as usize..], &mut out, x);
             }
             Top::Value { node, set, space } => {
-                let mut white = Vec::new();
-                self.space.finish(space, &mut white);
+                let white = self.space.finish(space);
                 self.value_ways(from, &white, (node, set), most, &mut out, x);
             }
             Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
@@ -75,8 +75,7 @@ impl SchemaAutomaton {
             }
             Top::Key(key) => self.names_on(from, b"", key, most, &mut out, x),
             Top::Gap { gap, space } => {
-                let mut white = Vec::new();
-                self.space.finish(space, &mut white);
+                let white = self.space.finish(space);
                 self.gap_ways(from, gap, white, most, &mut out, x);
             }
         }
@@ -214,8 +213,7 @@ impl SchemaAutomaton {
         if from.config.stack == 0 {
             return;
         }
-        let mut white = Vec::new();
-        self.space.finish(self.space.elsewhere, &mut white);
+        let white = self.space.finish(self.space.elsewhere);
         for text in self.number_texts(&from.config, most, x) {
             for end in [b"]", b"}", b","] {
                 let piece = [text.as_bytes(), &white, end].concat();
@@ -259,7 +257,7 @@ impl SchemaAutomaton {
                 let mut before = white.clone();
                 if gap == Gap::AfterMember {
                     before.push(b',');
-                    self.space.finish(self.space.after_separator, &mut before);
+                    before.extend(self.space.finish(self.space.after_separator));
                 }
                 self.names_from(from, before, most, out, x);
             }
@@ -313,7 +311,7 @@ impl SchemaAutomaton {
         let span = key.names.lo as usize..key.names.hi as usize;
         for word in m.names.list.get(span).unwrap_or_default() {
             let name = word.listed[0];
-            let may = usable.names[name as usize / 32] & (1 << (name % 32)) != 0;
+            let may = has_bit(&usable.names, name);
             let loose = is_loose(name);
             if !may || (loose && name < from.floor(depth)) {
                 continue;
