@@ -244,8 +244,8 @@ fn says_nothing_of_members(o: &ObjectShape) -> bool {
     o.rules.is_empty() && o.required.is_empty() && is_plain(o)
 }
 
-/// The thread of a plain object, without its names.
-fn thread(o: &ObjectShape) -> ObjectThread {
+/// The thread of an object, without its names.
+pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
     ObjectThread {
         goal: 0,
         ranks: Box::default(),
@@ -260,12 +260,12 @@ fn thread(o: &ObjectShape) -> ObjectThread {
 }
 
 /// Up to where members are counted.
-fn cap(o: &ObjectShape) -> u32 {
+pub(super) fn cap(o: &ObjectShape) -> u32 {
     let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
     u32::try_from(cap).unwrap_or(u32::MAX)
 }
 
-fn word(text: &Name, number: u32) -> Word {
+pub(super) fn word(text: &Name, number: u32) -> Word {
     Word {
         text: Arc::clone(text),
         listed: Few::One(number),
