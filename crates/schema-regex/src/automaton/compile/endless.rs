@@ -66,11 +66,10 @@ impl SchemaAutomaton {
                     }
                 }
             }
-            if let Some(m) = &node.number {
-                let mut leaves = m.leaves.iter().filter(|(g, _)| *g == goal);
-                if leaves.any(|(_, dfa)| m.dfas[*dfa as usize].amount(0, "").is_none()) {
-                    return Plainly::Endless;
-                }
+            if let Some(m) = &node.number
+                && m.is_endless(|g| g == goal)
+            {
+                return Plainly::Endless;
             }
             if let Some(m) = &node.array {
                 for (t, thread) in (0..).zip(&m.threads) {
@@ -151,9 +150,8 @@ impl SchemaAutomaton {
         };
         let mut most = 0;
         if let Some(m) = &n.number {
-            for (_, dfa) in m.leaves.iter().filter(|(g, _)| *g == goal) {
-                let amount = m.dfas[*dfa as usize].amount(0, "");
-                most = most.max(amount.unwrap_or(u64::MAX));
+            for (_, dfa) in m.of(|g| g == goal) {
+                most = most.max(dfa.amount(0, "").unwrap_or(u64::MAX));
             }
         }
         if let Some(m) = &n.string {

@@ -196,18 +196,16 @@ impl Builder {
     /// schema; `None` where they are many.
     fn required_in_order(&self, node: NodeId, wanted: impl Fn(&str) -> bool) -> Option<Vec<Name>> {
         let mut out: Vec<Name> = Vec::new();
-        if let Body::Atoms(atoms) = &self.normaliser.schema.node(node).body {
-            for atom in atoms {
-                if let AtomKind::Required(names) = &atom.kind {
-                    for name in names.iter().filter(|n| wanted(n)) {
-                        if out.contains(name) {
-                            continue;
-                        }
-                        if out.len() == MAX_REQUIRED {
-                            return None;
-                        }
-                        out.push(Arc::clone(name));
+        for atom in self.normaliser.schema.atoms(node) {
+            if let AtomKind::Required(names) = &atom.kind {
+                for name in names.iter().filter(|n| wanted(n)) {
+                    if out.contains(name) {
+                        continue;
                     }
+                    if out.len() == MAX_REQUIRED {
+                        return None;
+                    }
+                    out.push(Arc::clone(name));
                 }
             }
         }

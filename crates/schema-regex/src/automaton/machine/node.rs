@@ -52,6 +52,24 @@ pub(crate) struct NumberMachine {
     pub(crate) dfas: Few<Arc<NumberDfa>>,
 }
 
+impl NumberMachine {
+    /// The automata of the goals that are wanted, each with its number.
+    pub(crate) fn of(
+        &self,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> impl Iterator<Item = (u32, &NumberDfa)> {
+        let leaves = self.leaves.iter();
+        let leaves = leaves.filter(move |(goal, _)| is_wanted(*goal));
+        leaves.map(|(_, dfa)| (*dfa, &*self.dfas[*dfa as usize]))
+    }
+
+    /// Whether one of these goals has numbers without end.
+    pub(crate) fn is_endless(&self, is_wanted: impl Fn(u32) -> bool) -> bool {
+        let mut dfas = self.of(is_wanted);
+        dfas.any(|(_, dfa)| dfa.amount(0, "").is_none())
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct StringMachine {
     pub(crate) leaves: Few<Leaf>,

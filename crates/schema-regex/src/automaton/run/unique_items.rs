@@ -8,6 +8,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::Live;
 use crate::automaton::run::begun::{Exponents, beginning_with};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
+use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
@@ -77,13 +78,10 @@ impl SchemaAutomaton {
                 };
                 let begun = self.open_number(config, x);
                 let wanted = x.lists.get(set);
-                let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
-                leaves.any(|(_, dfa)| {
-                    let here = match m.dfas.len() {
-                        1 => state,
-                        _ => x.lists.get(state)[*dfa as usize],
-                    };
-                    here != DEAD && m.dfas[*dfa as usize].amount(here, &begun).is_none()
+                let mut dfas = m.of(|goal| wanted.contains(&goal));
+                dfas.any(|(number, dfa)| {
+                    let here = number_state(m, number, state, x);
+                    here != DEAD && dfa.amount(here, &begun).is_none()
                 })
             }
             Top::String { node, set, text } => {
@@ -328,10 +326,7 @@ impl SchemaAutomaton {
                 }
                 let white = self.space.finish(self.space.elsewhere);
                 for (goal, dfa) in &*numbers.leaves {
-                    let here = match numbers.dfas.len() {
-                        1 => state,
-                        _ => x.lists.get(state)[*dfa as usize],
-                    };
+                    let here = number_state(&numbers, *dfa, state, x);
                     if !wanted.contains(goal) || here == DEAD {
                         continue;
                     }

@@ -7,6 +7,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::run::equality::canonical;
+use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
@@ -133,9 +134,8 @@ impl SchemaAutomaton {
         let mut pieces: Vec<Vec<u8>> = Vec::new();
         if let Some(m) = &n.number {
             let mut met = HashSet::new();
-            for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
-                let texts = m.dfas[*dfa as usize].texts_after(0, "", most);
-                for text in texts {
+            for (_, dfa) in m.of(|goal| wanted.contains(&goal)) {
+                for text in dfa.texts_after(0, "", most) {
                     if met.insert(canonical(text.as_bytes())) {
                         pieces.push(text.into_bytes());
                     }
@@ -191,15 +191,12 @@ impl SchemaAutomaton {
         let wanted = x.lists.get(set);
         let mut met = HashSet::new();
         let mut out = Vec::new();
-        for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
-            let here = match m.dfas.len() {
-                1 => state,
-                _ => x.lists.get(state)[*dfa as usize],
-            };
+        for (number, dfa) in m.of(|goal| wanted.contains(&goal)) {
+            let here = number_state(m, number, state, x);
             if here == DEAD {
                 continue;
             }
-            for text in m.dfas[*dfa as usize].texts_after(here, &begun, most) {
+            for text in dfa.texts_after(here, &begun, most) {
                 if met.insert(canonical((begun.clone() + &text).as_bytes())) {
                     out.push(text);
                 }

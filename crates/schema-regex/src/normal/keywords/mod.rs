@@ -9,7 +9,7 @@ pub(crate) mod strings;
 pub(crate) mod values;
 
 use crate::error::Error;
-use crate::ir::{AtomKind, Body, NodeId};
+use crate::ir::{AtomKind, NodeId};
 use crate::normal::alternative::{At, Kind};
 use crate::normal::keywords::numbers::End;
 use crate::normal::normaliser::Normaliser;
@@ -40,10 +40,9 @@ impl Normaliser {
             kind,
             ..
         } = used;
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+        let Some(atom) = self.schema.atoms(node).get(used.index as usize) else {
             return Ok(Flow::On);
         };
-        let atom = &atoms[used.index as usize];
         let at: At = (node, atom.keyword);
         self.work(node, 8)?;
         if !concerns(&atom.kind, kind) {
