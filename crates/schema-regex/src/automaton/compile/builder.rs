@@ -237,12 +237,7 @@ impl Builder {
             {
                 return Ok(Some(self.machines.number(dfa)));
             }
-            let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
-            let at = known.unwrap_or_else(|| {
-                dfas.push(dfa);
-                dfas.len() - 1
-            });
-            leaves.push((goal, at as u32));
+            leaves.push((goal, number_in(&mut dfas, dfa)));
         }
         leaves.sort_unstable();
         leaves.dedup();
@@ -306,16 +301,10 @@ impl Builder {
             if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
                 free = Some(id);
             }
-            let dfa = dfa.map(|dfa| {
-                let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
-                known.unwrap_or_else(|| {
-                    dfas.push(dfa);
-                    dfas.len() - 1
-                }) as u32
-            });
             if dfa.is_some() {
                 last = shape.at.or(last);
             }
+            let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
             leaves.push(Leaf {
                 goal,
                 listed,
@@ -534,6 +523,16 @@ fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
     shapes
         .iter()
         .flat_map(|(goal, list)| list.iter().map(|shape| (*goal, shape)))
+}
+
+/// The number of an automaton in a list, to which it is added if it is new.
+pub(super) fn number_in<T>(list: &mut Vec<Arc<T>>, one: Arc<T>) -> u32 {
+    let known = list.iter().position(|other| Arc::ptr_eq(other, &one));
+    let number = known.unwrap_or_else(|| {
+        list.push(one);
+        list.len() - 1
+    });
+    number as u32
 }
 
 /// How a leaf mentions a text.

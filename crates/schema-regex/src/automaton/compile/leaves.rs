@@ -24,7 +24,7 @@ use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
-use crate::normal::alternative::{NumberShape, StringShape};
+use crate::normal::alternative::{NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
@@ -153,12 +153,7 @@ impl Builder {
                 ..StringLeaf::default()
             }));
         }
-        let mut patterns = shape.patterns.clone();
-        patterns.sort_unstable();
-        patterns.dedup();
-        let mut formats = shape.formats.clone();
-        formats.sort_unstable();
-        formats.dedup();
+        let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
         let mut excludes = !shape.excluded.is_empty();
         let plain = patterns.is_empty() && formats.is_empty();
         let dfa = if plain {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
@@ -88,12 +88,7 @@ impl Builder {
                     }
                     None => &dfas[dfa as usize],
                 };
-                let known = out.dfas.iter().position(|d| Arc::ptr_eq(d, dfa));
-                let number = known.unwrap_or_else(|| {
-                    out.dfas.push(Arc::clone(dfa));
-                    out.dfas.len() - 1
-                });
-                leaf.dfa = Some(number as u32);
+                leaf.dfa = Some(number_in(&mut out.dfas, Arc::clone(dfa)));
             }
             out.leaves.push(leaf);
             if let Some(places) = &mut out.places {
