@@ -429,12 +429,8 @@ impl Builder {
             };
             if followed > MAX_COUNTS {
                 let c = &a.counts[0];
-                return Err(Error::at(
-                    ErrorKind::Refused,
-                    self.normaliser.pointer(c.at.0),
-                    c.at.1,
-                    format!("`{}`: the counts are too large to be followed", c.at.1),
-                ));
+                let why = "the counts are too large to be followed";
+                return Err(self.normaliser.refusal(c.at, why));
             }
             threads.push(ArrayThread {
                 goal,
@@ -466,12 +462,8 @@ impl Builder {
             .collect();
         if active.len() > 4 {
             let at = a.counts[0].at;
-            return Err(Error::at(
-                ErrorKind::Refused,
-                self.normaliser.pointer(at.0),
-                at.1,
-                format!("`{}`: more than four counts meet in one array", at.1),
-            ));
+            let why = "more than four counts meet in one array";
+            return Err(self.normaliser.refusal(at, why));
         }
         for subset in 0..1u32 << active.len() {
             let mut more: Vec<Signed> = Vec::new();

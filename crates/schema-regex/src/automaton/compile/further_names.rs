@@ -11,7 +11,7 @@ use crate::automaton::compile::member_rules::Said;
 use crate::automaton::compile::objects::Alternatives;
 use crate::automaton::machine::node::{ExtraClass, KeyMachine, NO_CLASS};
 use crate::budget::TooBig;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::PatternId;
 use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
@@ -36,15 +36,12 @@ impl Builder {
         tests: &NameTests,
     ) -> Result<(Option<KeyMachine>, Vec<ExtraClass>), Error> {
         let limit = self.options().max_automaton_states;
+        let at = (all.at, "patternProperties");
         let too_big = |normaliser: &Normaliser| {
-            Error::at(
-                ErrorKind::Refused,
-                normaliser.pointer(all.at),
-                "patternProperties",
-                format!(
-                    "`patternProperties`: what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
-                ),
-            )
+            let why = format!(
+                "what is said of names takes more than {limit} states; simplify the patterns or raise Options::max_automaton_states"
+            );
+            normaliser.refusal(at, &why)
         };
         let questions = self.questions(all, tests);
         let questions = questions.map_err(|_| too_big(&self.normaliser))?;
@@ -139,12 +136,8 @@ impl Builder {
             class_of.insert(verdict, class);
         }
         if classes.len() > MOST_CLASSES {
-            return Err(Error::at(
-                ErrorKind::Refused,
-                self.normaliser.pointer(all.at),
-                "patternProperties",
-                "`patternProperties`: the patterns tell more than 64 kinds of names apart",
-            ));
+            let why = "the patterns tell more than 64 kinds of names apart";
+            return Err(self.normaliser.refusal((all.at, "patternProperties"), why));
         }
         Ok((classes, class_of))
     }

@@ -10,7 +10,7 @@ use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
 use crate::budget::TooBig;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::formats;
@@ -134,15 +134,11 @@ impl Builder {
         if self.normaliser.budget.is_spent() {
             return self.normaliser.too_many_steps_of(node, keyword);
         }
-        Error::at(
-            ErrorKind::Refused,
-            &self.normaliser.schema.node(node).pointer,
-            keyword,
-            format!(
-                "`{keyword}`: {what} takes more than {} states; simplify it or raise Options::max_automaton_states",
-                self.normaliser.options.max_automaton_states
-            ),
-        )
+        let states = self.normaliser.options.max_automaton_states;
+        let why = format!(
+            "{what} takes more than {states} states; simplify it or raise Options::max_automaton_states"
+        );
+        self.normaliser.refusal((node, keyword), &why)
     }
 
     /// The leaf of a shape, `None` where no string satisfies it.

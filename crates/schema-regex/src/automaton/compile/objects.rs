@@ -15,7 +15,7 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{
     Choice, LOOSE, Member, ObjectMachine, ObjectThread, Word, Words, are_numbers,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{NodeId, PatternId};
 use crate::normal::alternative::{
@@ -241,14 +241,8 @@ impl Builder {
             let mut implies: Vec<(u32, Box<[u32]>)> = implies.collect();
             implies.sort_unstable();
             if o.some.len() > MOST_WITNESSES {
-                let (node, keyword) = o.some[0].at;
                 let why = "more than eight members have to be found in one object";
-                return Err(Error::at(
-                    ErrorKind::Refused,
-                    self.normaliser.pointer(node),
-                    keyword,
-                    format!("`{keyword}`: {why}"),
-                ));
+                return Err(self.normaliser.refusal(o.some[0].at, why));
             }
             let plain = thread(o);
             threads.push(ObjectThread {

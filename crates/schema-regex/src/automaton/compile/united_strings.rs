@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::NodeId;
 use crate::language::char_dfa::CharDfa;
 
@@ -96,13 +96,11 @@ impl Builder {
             }
         }
         if out.dfas.len() > MOST {
-            let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
-            return Err(Error::at(
-                ErrorKind::Refused,
-                self.normaliser.pointer(node),
-                keyword,
-                format!(
-                    "`{keyword}`: more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
+            let at = at.unwrap_or((crate::ir::ROOT, "pattern"));
+            return Err(self.normaliser.refusal(
+                at,
+                &format!(
+                    "more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
                 ),
             ));
         }
