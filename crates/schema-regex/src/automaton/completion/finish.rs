@@ -9,7 +9,7 @@ use crate::automaton::run::scratch::{Config, EMPTY_LIST, Gap, Noted, Scratch, To
 use crate::automaton::run::step::UNITS;
 
 /// So many names, or values of a list, are looked through in the time of a state.
-const AS_A_STATE: u64 = 64;
+pub(super) const AS_A_STATE: u64 = 64;
 
 /// So many steps of a completion take the time of a state that is searched.
 const STEPS_A_STATE: u64 = 4;
@@ -153,10 +153,7 @@ impl SchemaAutomaton {
         for byte in b"]}," {
             if let Some(next) = self.next(config, *byte, x) {
                 out.push(*byte);
-                if *byte == b',' {
-                    return Some(self.narrowed(next, x));
-                }
-                return Some(next);
+                return Some(self.narrowed(next, x));
             }
         }
         // It may not be this number again: a longer one, one spelling of each.

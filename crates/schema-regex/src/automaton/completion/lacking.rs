@@ -2,12 +2,10 @@
 //! nearer to its end.
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::finish::AS_A_STATE;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::Choice;
 use crate::automaton::run::scratch::{Config, Scratch, Top};
-
-/// So many names, or values of a list, are looked through in the time of a state.
-const AS_A_STATE: u64 = 64;
 
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;

@@ -123,6 +123,14 @@ impl Normaliser {
     }
 }
 
+/// At most so many, or more: that is the complement of one more at least.
+fn at_most(n: u64, positive: bool, at_least: impl FnOnce(u64, bool) -> Flow) -> Flow {
+    match n.checked_add(1) {
+        Some(n) => at_least(n, !positive),
+        None => flow(positive),
+    }
+}
+
 /// Bounds a count or a length: at least `n`, or less.
 fn bound_count(min: &mut u64, max: &mut Option<u64>, n: u64, at_least: bool) -> bool {
     if at_least {
