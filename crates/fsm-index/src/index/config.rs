@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::TextRuns;
 use crate::budget::Budget;
 
-/// When the rows of an [`Index`] are computed.
+/// When the rows of an [`Index`](crate::Index) are computed.
 ///
 /// ```
 /// use fsm_index::{Config, Fill, Index, IndexConfig, TokenId, Vocabulary};
@@ -31,7 +31,7 @@ pub enum Fill {
     Lazy,
 }
 
-/// How an [`Index`] is built, and within which limits.
+/// How an [`Index`](crate::Index) is built, and within which limits.
 ///
 /// ```
 /// use fsm_index::{Config, ErrorKind, Index, IndexConfig, TokenId, Vocabulary};
@@ -95,7 +95,7 @@ pub struct BuildProgress {
 /// Who is told how far building an index has come.
 pub(crate) type Watch<'w> = &'w (dyn Fn(BuildProgress) + Sync);
 
-/// What an [`Index`] holds.
+/// What an [`Index`](crate::Index) holds.
 ///
 /// ```
 /// use fsm_index::{Index, TokenId, Vocabulary};
