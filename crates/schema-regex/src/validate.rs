@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NodeId, ROOT, Schema};
+use crate::ir::{Atom, AtomKind, Body, Kinds, Members, Node, NodeId, ROOT, Schema};
 use crate::language::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
@@ -148,7 +148,12 @@ impl<'s> Check<'s> {
         };
         let wider = format.wider();
         wider.is_some_and(|wider| format_holds(wider, self.target, text))
-            && self.schema.atoms().any(|atom| complements(&atom.kind))
+            && self
+                .schema
+                .nodes
+                .iter()
+                .flat_map(Node::atoms)
+                .any(|atom| complements(&atom.kind))
     }
 
     fn node(&self, id: NodeId, value: &Value, depth: usize) -> Result<bool, Error> {

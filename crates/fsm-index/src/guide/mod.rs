@@ -1,24 +1,26 @@
+//! One text: the tokens that were taken, and what may come next.
+
 mod batch;
 mod forced;
 mod history;
 mod landings;
+mod masks;
+mod refusal;
 
 use std::sync::Arc;
 
 use crate::automaton::{MAX_COMPLETION, Parts, Piece, pieces};
 pub use batch::{MaskWord, mask_batch};
 use history::History;
+use masks::Shown;
+use refusal::{refused, refused_byte};
 
-use crate::budget::Budget;
 use crate::cache::Generation;
-
 use crate::index::Lent;
 use crate::plan::Work;
-use crate::rows::{RowView, Specials};
-use crate::vocabulary::Having;
+use crate::rows::Specials;
 use crate::{
-    ByteAutomaton, ByteDfa, Error, ErrorKind, Exception, Index, MaskBuffer, SpecialId, TokenId,
-    TokenKind, TokenMask,
+    ByteAutomaton, ByteDfa, Error, ErrorKind, Index, MaskBuffer, SpecialId, TokenId, TokenKind,
 };
 
 /// Leads one text through an [`Index`], token by token.
@@ -93,15 +95,6 @@ pub enum AfterEnd {
     /// They are taken and change nothing: engines that decode ahead send some. They count in
     /// [`Guide::len`] and for [`Guide::rollback`].
     Ignore,
-}
-
-/// Where the mask of a guide's state is.
-#[derive(Clone, Copy)]
-enum Shown {
-    /// The row itself is lent.
-    Row,
-    /// In [`Guide::buffer`].
-    Buffer,
 }
 
 impl<A: ByteAutomaton> Guide<A> {
@@ -194,128 +187,6 @@ impl<A: ByteAutomaton> Guide<A> {
     /// The state of the automaton.
     pub fn state(&self) -> &A::State {
         &self.state
-    }
-
-    /// Which tokens may come next. O(1) for a known row that is dense, O(its
-    /// tokens) for a packed one; a lazy index may have to compute it first.
-    ///
-    /// After an end token nothing may come. The mask is empty only then, or
-    /// where the text is complete and there is no end token.
-    ///
-    /// # Errors
-    ///
-    /// It costs more than [`IndexConfig::mask_budget`](crate::IndexConfig::mask_budget)
-    /// ([`ErrorKind::LimitExceeded`]); the guide is unchanged. An index with all its rows
-    /// computes none and has no errors here.
-    pub fn mask(&mut self) -> Result<&TokenMask, Error> {
-        self.find(None)?;
-        Ok(self.show())
-    }
-
-    /// As [`Guide::mask`], if that costs no more than `budget`.
-    ///
-    /// # Errors
-    ///
-    /// The budget is spent ([`ErrorKind::LimitExceeded`]) or the computation
-    /// was called off ([`ErrorKind::Cancelled`]). The guide is unchanged.
-    pub fn mask_within(&mut self, budget: &Budget) -> Result<&TokenMask, Error> {
-        self.find(Some(budget))?;
-        Ok(self.show())
-    }
-
-    /// Writes [`Guide::mask`] into a buffer that the caller keeps from mask to mask:
-    /// only what differs from the mask that it holds is written, where that can be
-    /// told. The quickest way to one mask after another; how many bits change is
-    /// all that it costs beside finding the row.
-    ///
-    /// # Errors
-    ///
-    /// As [`Guide::mask`]; then the buffer is unchanged, too.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    ///
-    /// use fsm_index::{Guide, Index, MaskBuffer, TokenId, Vocabulary};
-    ///
-    /// # let tokens = ["a", "b", "c"];
-    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
-    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(3)])?;
-    /// let mut guide = Guide::new(Arc::new(Index::new("a[bc]", &vocabulary)?));
-    /// let mut buffer = MaskBuffer::new(vocabulary.width());
-    /// guide.write_mask(&mut buffer)?;
-    /// assert_eq!(buffer.words(), [0b001]);
-    /// guide.advance(TokenId::new(0))?;
-    /// guide.write_mask(&mut buffer)?;
-    /// assert_eq!(buffer.words(), [0b110]);
-    /// # Ok::<(), fsm_index::Error>(())
-    /// ```
-    pub fn write_mask(&mut self, buffer: &mut MaskBuffer) -> Result<(), Error> {
-        self.find(None)?;
-        self.fill(buffer);
-        Ok(())
-    }
-
-    /// As [`Guide::write_mask`], if that costs no more than `budget`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Guide::mask_within`]; then the buffer is unchanged, too.
-    pub fn write_mask_within(
-        &mut self,
-        buffer: &mut MaskBuffer,
-        budget: &Budget,
-    ) -> Result<(), Error> {
-        self.find(Some(budget))?;
-        self.fill(buffer);
-        Ok(())
-    }
-
-    /// Writes [`Guide::mask`] into the caller's words, `u32` or `i32`, and
-    /// zeroes behind it, for padded logits. A [`MaskBuffer`] spares the copy.
-    ///
-    /// # Errors
-    ///
-    /// There are fewer words than the mask has, or as [`Guide::mask`].
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    ///
-    /// use fsm_index::{Guide, Index, TokenId, Vocabulary};
-    ///
-    /// # let tokens = ["a", "b"];
-    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
-    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
-    /// let mut guide = Guide::new(Arc::new(Index::new("b", &vocabulary)?));
-    /// let mut row = [0_i32; 1];
-    /// guide.mask_into(&mut row)?;
-    /// assert_eq!(row, [0b10]);
-    /// # Ok::<(), fsm_index::Error>(())
-    /// ```
-    pub fn mask_into<W: MaskWord>(&mut self, out: &mut [W]) -> Result<(), Error> {
-        let words = self.mask()?.words();
-        let given = out.len();
-        let Some((to, padding)) = out.split_at_mut_checked(words.len()) else {
-            return Err(Error::new(
-                ErrorKind::BufferSize,
-                format!(
-                    "a buffer of {given} words is too small for a mask of {}; give it \
-                     width / 32 words, rounded up",
-                    words.len()
-                ),
-            ));
-        };
-        W::copy(words, to);
-        padding.fill(W::ZERO);
-        Ok(())
-    }
-
-    /// The tokens that may come next, in ascending order.
-    ///
-    /// # Errors
-    ///
-    /// As [`Guide::mask`].
-    pub fn allowed_tokens(&self) -> Result<Vec<TokenId>, Error> {
-        Ok(self.clone().mask()?.iter().collect())
     }
 
     /// The bytes that may come next, in ascending order.
@@ -604,142 +475,6 @@ impl<A: ByteAutomaton> Guide<A> {
             TokenKind::Absent => Err(refused(token, 0, "is not in the vocabulary")),
         }
     }
-
-    /// Sees to it that the row of this state is lent, within a budget or else that of the
-    /// index.
-    fn find(&mut self, budget: Option<&Budget>) -> Result<(), Error> {
-        if self.has_ended() || self.row.is_some() {
-            return Ok(());
-        }
-        let budget = budget.unwrap_or(self.index.mask_budget());
-        let generation = &mut self.generation;
-        let (state, specials) = (&self.state, &mut self.specials);
-        let row = self
-            .index
-            .lend(state, specials, &mut self.work, generation, budget)?;
-        self.row = Some(row);
-        Ok(())
-    }
-
-    /// Writes the mask of the row that was found.
-    fn fill(&mut self, buffer: &mut MaskBuffer) {
-        let vocabulary = self.index.vocabulary();
-        buffer.fit(vocabulary.width());
-        let Some(row) = self.row.as_ref().filter(|_| !self.has_ended()) else {
-            buffer.clear();
-            return;
-        };
-        let kept = match row {
-            Lent::Kept(row) => Some(row),
-            Lent::Built(_) => None,
-        };
-        buffer.put(self.index.view(row), kept, vocabulary);
-        let refused = refused_tokens(&self.index, &self.state, buffer.mask(), &mut self.work);
-        refused.iter().for_each(|&token| buffer.forbid(token));
-        for (token, may_come) in self.index.try_unsure(&self.state, &mut self.work) {
-            match may_come {
-                true => buffer.allow(token),
-                false => buffer.forbid(token),
-            }
-        }
-        if let Some(ends) = &self.end_tokens {
-            vocabulary
-                .ends()
-                .iter()
-                .for_each(|end| buffer.forbid(end.get()));
-            if self.is_accepting() {
-                ends.iter().for_each(|end| buffer.allow(end.get()));
-            }
-        }
-        let specials = self.specials.here();
-        if let Some(specials) = specials {
-            specials.ends().iter().for_each(|&end| buffer.allow(end));
-        }
-        buffer.lay(specials);
-    }
-
-    /// The mask of the row that was found: the row itself, if that is it.
-    fn show(&mut self) -> &TokenMask {
-        if self.shown.is_none() {
-            self.shown = Some(match self.is_mask_a_row() {
-                true => Shown::Row,
-                false => {
-                    let mut buffer = std::mem::replace(&mut self.buffer, MaskBuffer::new(0));
-                    self.fill(&mut buffer);
-                    self.buffer = buffer;
-                    Shown::Buffer
-                }
-            });
-        }
-        match (&self.row, self.shown) {
-            (Some(row), Some(Shown::Row)) => match self.index.view(row) {
-                RowView::Dense(mask) => mask,
-                RowView::Packed(_) | RowView::Delta(_) => self.buffer.mask(),
-            },
-            _ => self.buffer.mask(),
-        }
-    }
-
-    /// Whether the row that was found is a mask of its own, without exceptions.
-    fn is_mask_a_row(&mut self) -> bool {
-        let row = self.row.as_ref().filter(|_| !self.has_ended());
-        let Some(RowView::Dense(mask)) = row.map(|row| self.index.view(row)) else {
-            return false;
-        };
-        self.end_tokens.is_none()
-            && refused_tokens(&self.index, &self.state, mask, &mut self.work).is_empty()
-            && self.index.unsure().is_empty()
-            && self.specials.here().is_none()
-    }
-}
-
-/// The tokens that a row allows and the state's exceptions do not.
-fn refused_tokens<A: ByteAutomaton>(
-    index: &Index<A>,
-    state: &A::State,
-    mask: &TokenMask,
-    work: &mut Work<A>,
-) -> Vec<u32> {
-    let vocabulary = index.vocabulary();
-    let automaton = index.automaton();
-    let mut refused = Vec::new();
-    let mut suspects: Vec<u32> = Vec::new();
-    let mut lists = 0;
-    automaton.exceptions(state, &mut |exception| {
-        let what = match exception {
-            Exception::Begins(text) => {
-                refused.extend(vocabulary.beginning(text));
-                return;
-            }
-            Exception::Contains(text) => Having::Text(text.into()),
-            Exception::InOrder(order) => Having::InOrder(order.into()),
-            Exception::Often { byte, times } => Having::Often(byte, times),
-        };
-        lists += 1;
-        let having = vocabulary.shared_rows().having(vocabulary, what);
-        suspects.extend(having.iter().filter(|&&token| {
-            let bytes = || vocabulary.token_bytes(TokenId::new(token));
-            mask.allows(TokenId::new(token))
-                && automaton.is_suspect(state, bytes().unwrap_or_default())
-        }));
-    });
-    if lists > 1 {
-        suspects.sort_unstable();
-        suspects.dedup();
-    }
-    for token in suspects {
-        let bytes = vocabulary
-            .token_bytes(TokenId::new(token))
-            .unwrap_or_default();
-        let mut after = state.clone();
-        if automaton
-            .advance(&mut after, bytes, &mut work.scratch)
-            .is_err()
-        {
-            refused.push(token);
-        }
-    }
-    refused
 }
 
 impl<A: ByteAutomaton> Clone for Guide<A> {
@@ -775,70 +510,4 @@ pub(crate) fn allowed_bytes<A: ByteAutomaton>(automaton: &A, state: &A::State) -
     (0..=255u8)
         .filter(|&byte| !automaton.step(cursor, byte, &mut scratch).is_dead())
         .collect()
-}
-
-#[cold]
-fn refused_byte<A: ByteAutomaton>(
-    automaton: &A,
-    before: &A::State,
-    token: TokenId,
-    bytes: &[u8],
-    offset: usize,
-) -> Error {
-    let mut state = before.clone();
-    let _ = automaton.advance(&mut state, &bytes[..offset], &mut automaton.scratch());
-    let expected = allowed_bytes(automaton, &state);
-    refused(
-        token,
-        offset,
-        &format!(
-            "({:?}) leaves the language at its byte {offset}, {}; expected {}",
-            String::from_utf8_lossy(bytes),
-            show_bytes(&bytes[offset..=offset]),
-            if expected.is_empty() {
-                "the end of the text".to_owned()
-            } else {
-                show_bytes(&expected)
-            }
-        ),
-    )
-}
-
-#[cold]
-fn refused(token: TokenId, offset: usize, why: &str) -> Error {
-    Error::at(
-        ErrorKind::TokenRefused,
-        offset,
-        format!("token {token} {why}"),
-    )
-}
-
-/// Bytes as people write them, runs joined: `"0"-"9", "-"`.
-pub(crate) fn show_bytes(bytes: &[u8]) -> String {
-    let one = |b: u8| match b {
-        b' '..=b'~' => format!("`{}`", b as char),
-        _ => format!("0x{b:02X}"),
-    };
-    let mut runs: Vec<(u8, u8)> = Vec::new();
-    for &byte in bytes {
-        match runs.last_mut() {
-            Some(run) if run.1.checked_add(1) == Some(byte) => run.1 = byte,
-            _ => runs.push((byte, byte)),
-        }
-    }
-    let mut parts: Vec<String> = runs
-        .iter()
-        .take(8)
-        .map(|&(a, b)| {
-            if a == b {
-                one(a)
-            } else {
-                format!("{}-{}", one(a), one(b))
-            }
-        })
-        .collect();
-    if runs.len() > parts.len() {
-        parts.push("..".to_owned());
-    }
-    parts.join(", ")
 }

@@ -1,3 +1,6 @@
+//! An automaton joined with a vocabulary.
+
+mod config;
 mod eager;
 #[cfg(feature = "file")]
 mod file;
@@ -6,10 +9,11 @@ mod tables;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::automaton::Parts;
 use crate::budget::{Budget, Meter};
+pub(crate) use config::Watch;
+pub use config::{BuildProgress, Fill, IndexConfig, IndexStats};
 pub(crate) use eager::Built;
 pub use tables::{PackedRow, Tables};
 
@@ -23,96 +27,6 @@ use crate::spelling::{Search, Spelling};
 use crate::vocabulary::Having;
 use crate::walk::Language;
 use crate::{ByteAutomaton, ByteDfa, Cursor, Error, ErrorKind, TextRuns, TokenId, Vocabulary};
-
-/// When the rows of an [`Index`] are computed.
-///
-/// ```
-/// use fsm_index::{Config, Fill, Index, IndexConfig, TokenId, Vocabulary};
-///
-/// # let tokens = ["a", "b"];
-/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
-/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
-/// let config = IndexConfig { fill: Fill::Lazy, ..IndexConfig::default() };
-/// let index = Index::with_config("[ab]{5}", &vocabulary, &Config::default(), &config)?;
-/// assert_eq!(index.stats().rows, 0);
-/// # Ok::<(), fsm_index::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Fill {
-    /// All of them when it is built, on every thread of the current rayon
-    /// pool: for a constraint that many texts will use.
-    #[default]
-    Eager,
-    /// Each when a guide first asks for it, once for all guides: for a
-    /// constraint that may be used only once.
-    Lazy,
-}
-
-/// How an [`Index`] is built, and within which limits.
-///
-/// ```
-/// use fsm_index::{Config, ErrorKind, Index, IndexConfig, TokenId, Vocabulary};
-///
-/// # let tokens = ["a", "b"];
-/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
-/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
-/// let config = IndexConfig { max_row_bytes: 1, ..IndexConfig::default() };
-/// let error = Index::with_config("a|b", &vocabulary, &Config::default(), &config).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::LimitExceeded);
-/// assert!(error.to_string().contains("max_row_bytes"));
-/// # Ok::<(), fsm_index::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct IndexConfig {
-    /// When rows are computed. Default: eagerly.
-    pub fill: Fill,
-    /// Whether rows may be put together from text runs. Default: where it pays.
-    pub text_runs: TextRuns,
-    /// Memory of all rows, in bytes. Default 1 GiB. Reaching it is an error
-    /// for an eager index; a lazy one begins to remember anew, and what guides
-    /// still lend stays until they go on.
-    pub max_row_bytes: usize,
-    /// Rows of at most so many tokens are kept packed, about 20 bytes or less
-    /// instead of a bit for each token, and laid out when a guide asks: a
-    /// nanosecond a token. Default: 2,000 for an eager index and 128 for a lazy
-    /// one, which is asked more often than built.
-    pub packed_tokens: Option<usize>,
-    /// What building may cost. Default: any time.
-    pub budget: Budget,
-    /// What one mask may cost that is computed when a guide asks for it
-    /// ([`Guide::mask`](crate::Guide::mask)). Default: 5 seconds, thousands of times what
-    /// the slowest masks of real schemas take.
-    pub mask_budget: Budget,
-}
-
-impl Default for IndexConfig {
-    fn default() -> Self {
-        IndexConfig {
-            fill: Fill::Eager,
-            text_runs: TextRuns::Auto,
-            max_row_bytes: 1 << 30,
-            packed_tokens: None,
-            budget: Budget::default(),
-            mask_budget: Budget::time(Duration::from_secs(5)),
-        }
-    }
-}
-
-/// How far building an index has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct BuildProgress {
-    /// States whose row is there.
-    pub done: usize,
-    /// All states that get a row.
-    pub total: usize,
-}
-
-/// Who is told how far building an index has come.
-pub(crate) type Watch<'w> = &'w (dyn Fn(BuildProgress) + Sync);
 
 /// An automaton joined with a vocabulary: for each state, the tokens that may
 /// come next.
@@ -170,36 +84,6 @@ pub(crate) enum Lent {
     Built(u32),
     /// A row that is remembered.
     Kept(Arc<Row>),
-}
-
-/// What an [`Index`] holds.
-///
-/// ```
-/// use fsm_index::{Index, TokenId, Vocabulary};
-///
-/// # let tokens = ["a", "b"];
-/// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
-/// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(2)])?;
-/// let stats = Index::new("(a|b){3}", &vocabulary)?.stats();
-/// assert_eq!(stats.rows, 2); // either token, or the end
-/// # Ok::<(), fsm_index::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct IndexStats {
-    /// Rows that are computed; equal ones counted once.
-    pub rows: usize,
-    /// Bytes of those rows, and of what they are found by.
-    pub row_bytes: usize,
-    /// Nodes of tries that were visited to compute rows when they were asked
-    /// for: what a lazy index has cost so far, whatever the machine.
-    pub nodes_visited: u64,
-    /// How often a row was computed when it was asked for. It may have visited
-    /// no node: a row may be put together from parts that are known.
-    pub rows_computed: u64,
-    /// How often a row was found with the vocabulary when it was asked for:
-    /// rows that many automata have are computed once for all its indexes.
-    pub rows_common: u64,
 }
 
 impl<A: ByteAutomaton> Index<A> {

@@ -1,6 +1,7 @@
 //! What each token is and stands for.
 
-use super::{TokenKind, limit};
+use super::TokenKind;
+use super::builder::limit;
 use crate::Error;
 
 /// Kinds and bytes of tokens by number.

@@ -425,19 +425,24 @@ impl AtomKind {
     }
 }
 
+impl Node {
+    /// Its keywords: none where every value is one of it, or no value is.
+    pub(crate) fn atoms(&self) -> &[Atom] {
+        match &self.body {
+            Body::Atoms(atoms) => atoms,
+            Body::Always | Body::Never => &[],
+        }
+    }
+}
+
 impl Schema {
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
-    /// The keywords of all locations.
-    pub(crate) fn atoms(&self) -> impl Iterator<Item = &Atom> {
-        let bodies = self.nodes.iter().map(|node| &node.body);
-        let listed = bodies.filter_map(|body| match body {
-            Body::Atoms(atoms) => Some(atoms),
-            Body::Always | Body::Never => None,
-        });
-        listed.flatten()
+    /// The keywords of a location, as [`Node::atoms`].
+    pub(crate) fn atoms(&self, id: NodeId) -> &[Atom] {
+        self.node(id).atoms()
     }
 
     pub(crate) fn pattern(&self, id: PatternId) -> &PatternEntry {

@@ -1,16 +1,20 @@
 //! Automata over code points: stepping, what a partial character can still
 //! become, which text is free, and how long the texts are that remain.
 
-use std::collections::VecDeque;
+mod counts;
+mod free;
+
 use std::sync::OnceLock;
 
-use fsm_tables::{Alphabet, Sources, Symbols, Table};
+use fsm_tables::{Alphabet, Symbols, Table};
 
 use crate::budget::Limit;
 use crate::budget::TooBig;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
 
+pub(crate) use counts::distances;
+pub(crate) use free::{Follows, MAX_MET};
 pub(crate) use fsm_tables::NONE as DEAD;
 
 /// A deterministic automaton over code points of which every state can still
@@ -189,238 +193,10 @@ impl CharDfa {
         })
     }
 
-    /// How many characters lead at least from a state to one of some others: no more than
-    /// can be said of the first [`MAX_MET`] states that are met.
-    pub(crate) fn way_to(&self, state: u32, ends: impl Fn(u32) -> bool) -> usize {
-        let mut is_met = vec![false; self.states()];
-        is_met[state as usize] = true;
-        let mut met = vec![state];
-        let (mut from, mut steps) = (0, 0);
-        while from < met.len() {
-            let to = met.len();
-            if met[from..to].iter().any(|state| ends(*state)) {
-                return steps;
-            }
-            for at in from..to {
-                for &next in self.table.row(met[at]) {
-                    if next != DEAD && !std::mem::replace(&mut is_met[next as usize], true) {
-                        met.push(next);
-                    }
-                }
-                if met.len() > MAX_MET {
-                    return steps + 1;
-                }
-            }
-            from = to;
-            steps += 1;
-        }
-        usize::MAX
-    }
-
     /// The characters after which `state` is where it was, as ranges without
     /// surrogates.
     pub(crate) fn loop_class(&self, state: u32) -> Vec<(u32, u32)> {
         self.ranges_of(|class| self.table.next(state, class) == state)
-    }
-
-    /// The code points that lead from each state of `among` to another one of
-    /// them.
-    pub(crate) fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
-        let states: Vec<u32> = (0..self.states() as u32).filter(|s| among(*s)).collect();
-        let mut free = vec![!states.is_empty(); self.table.width()];
-        for state in states {
-            for (free, to) in free.iter_mut().zip(self.table.row(state)) {
-                *free &= *to != DEAD && among(*to);
-            }
-        }
-        self.ranges_of(|symbol| free[symbol as usize])
-    }
-
-    /// The code points of which any text may come behind `state`, and behind what
-    /// else may come there, and how many characters of all that: of any number
-    /// where that is a class of `least` code points or more, or else of `steps`.
-    pub(crate) fn free_class_from(
-        &self,
-        state: u32,
-        (least, steps): (u32, usize),
-        follows: impl Fn(u32) -> Follows,
-    ) -> (Vec<(u32, u32)>, usize) {
-        let sizes = self.symbol_sizes();
-        let within = |steps| self.free_class_within(state, steps, (least, &sizes), &follows);
-        match within(usize::MAX) {
-            Some(class) => (class, usize::MAX),
-            None => (within(steps).unwrap_or_default(), steps),
-        }
-    }
-
-    /// The code points that lead from each state within `steps` of `state`, that
-    /// one included, to one that much can follow; none if little follows one of
-    /// those states, they are many, or the code points are fewer than `least`. States that
-    /// nothing follows do not count: no text leads there. `sizes` are those of the symbols.
-    fn free_class_within(
-        &self,
-        state: u32,
-        steps: usize,
-        (least, sizes): (u32, &[u64]),
-        follows: &impl Fn(u32) -> Follows,
-    ) -> Option<Vec<(u32, u32)>> {
-        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let mut free = vec![true; self.table.width()];
-        let mut size: u64 = sizes.iter().sum();
-        let mut met = vec![false; self.states()];
-        met[state as usize] = true;
-        let mut states = vec![state];
-        // Where the states end that are one step nearer than the last ones.
-        let mut nearer = 1;
-        let mut left = steps;
-        let mut at = 0;
-        // Most classes are soon too small, long before all states have been met.
-        while let Some(&here) = states.get(at) {
-            if at == nearer {
-                nearer = states.len();
-                left -= 1;
-            }
-            at += 1;
-            if !good(here) || states.len() > MAX_FREE {
-                return None;
-            }
-            for (symbol, &to) in self.table.row(here).iter().enumerate() {
-                if free[symbol] && !good(to) {
-                    free[symbol] = false;
-                    size -= sizes[symbol];
-                }
-                let is_new = left > 1 && to != DEAD && !met[to as usize];
-                if is_new && follows(to) != Follows::Nothing {
-                    met[to as usize] = true;
-                    states.push(to);
-                }
-            }
-            if size < u64::from(least) {
-                return None;
-            }
-        }
-        Some(self.ranges_of(|symbol| free[symbol as usize]))
-    }
-
-    /// The code points of which up to `steps` may come one after another from
-    /// `state` on, whichever they are, so that much can follow. Where some may not
-    /// come behind another one, the fewer are left out.
-    pub(crate) fn free_class_alone(
-        &self,
-        state: u32,
-        steps: usize,
-        follows: impl Fn(u32) -> Follows,
-    ) -> Vec<(u32, u32)> {
-        let good = |state: u32| state != DEAD && follows(state) == Follows::Much;
-        let row = self.table.row(state).iter();
-        let mut class: Vec<bool> = row.map(|to| good(*to)).collect();
-        let weights = self.weights();
-        // One symbol at least is left out each time.
-        for _ in 0..=self.table.width() {
-            match self.first_conflict(state, steps, (&class, &weights), good) {
-                Ok(None) => return self.ranges_of(|symbol| class[symbol as usize]),
-                Ok(Some(symbols)) => symbols.iter().for_each(|&symbol| class[symbol] = false),
-                Err(TooBig) => break,
-            }
-        }
-        Vec::new()
-    }
-
-    /// How many characters of a class may come one after another from `state` on,
-    /// whichever they are, so that much can follow, if no more of them may come then,
-    /// whichever came; and the class, without those that may come then.
-    pub(crate) fn run_of(
-        &self,
-        state: u32,
-        class: &[(u32, u32)],
-        follows: impl Fn(u32) -> Follows,
-    ) -> Option<(usize, Vec<(u32, u32)>)> {
-        let mut held = vec![0u64; self.table.width()];
-        for &(from, to) in class {
-            self.each_symbol(from, to, |symbol, count| held[symbol] += count);
-        }
-        let is_in: Vec<bool> = held.iter().map(|count| *count > 0).collect();
-        let mut states = vec![state];
-        for length in 0..MAX_RUN {
-            let mut next: Vec<u32> = Vec::new();
-            let mut leads_on = vec![false; self.table.width()];
-            for state in &states {
-                let row = self.table.row(*state).iter().enumerate();
-                for (symbol, &to) in row.filter(|cell| is_in[cell.0]) {
-                    let is_dead = to == DEAD || follows(to) == Follows::Nothing;
-                    leads_on[symbol] |= !is_dead;
-                    next.push(if is_dead { DEAD } else { to });
-                }
-            }
-            next.sort_unstable();
-            next.dedup();
-            match next[..] {
-                [] => return None,
-                [.., DEAD] if length > 0 => {
-                    return Some((length, self.ranges_in(class, |symbol| !leads_on[symbol])));
-                }
-                [.., DEAD] => return None,
-                _ if next.len() > MAX_ALONE => return None,
-                _ if next.iter().any(|to| follows(*to) != Follows::Much) => return None,
-                _ => states = next,
-            }
-        }
-        None
-    }
-
-    /// What is to be left out of a class so that it may come in one state that it
-    /// leads to.
-    fn first_conflict(
-        &self,
-        state: u32,
-        steps: usize,
-        (class, weights): (&[bool], &[usize]),
-        good: impl Fn(u32) -> bool,
-    ) -> Result<Option<Vec<usize>>, TooBig> {
-        let symbols = || (0..self.table.width()).filter(|symbol| class[*symbol]);
-        let mut met = vec![false; self.states()];
-        met[state as usize] = true;
-        // Each with the symbol that led there.
-        let mut states = vec![(state, None)];
-        let mut from = 0;
-        for _ in 0..steps {
-            let to = states.len();
-            for at in from..to {
-                let (here, via) = states[at];
-                let next = |symbol: usize| self.table.next(here, symbol as u32);
-                let refused: Vec<usize> = symbols().filter(|s| !good(next(*s))).collect();
-                if !refused.is_empty() {
-                    let weight: usize = refused.iter().map(|symbol| weights[*symbol]).sum();
-                    return Ok(Some(match via {
-                        Some(via) if weights[via] < weight => vec![via],
-                        _ => refused,
-                    }));
-                }
-                for symbol in symbols() {
-                    let next = next(symbol);
-                    if !std::mem::replace(&mut met[next as usize], true) {
-                        states.push((next, Some(symbol)));
-                    }
-                }
-            }
-            if states.len() > MAX_ALONE {
-                return Err(TooBig);
-            }
-            if states.len() == to {
-                break;
-            }
-            from = to;
-        }
-        Ok(None)
-    }
-
-    /// How many characters of a byte each symbol has, and one for all others.
-    fn weights(&self) -> Vec<usize> {
-        let mut weights = vec![1; self.table.width()];
-        for symbol in self.ascii.iter() {
-            weights[*symbol as usize] += 1;
-        }
-        weights
     }
 
     fn ranges_of(&self, wanted: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
@@ -509,149 +285,11 @@ impl CharDfa {
         self.table.row(state).iter().copied().enumerate()
     }
 
-    /// Whether endlessly many texts are accepted from a state.
-    pub(crate) fn is_endless(&self, state: u32) -> bool {
-        (state as usize) < self.states() && self.amount(state).is_none()
-    }
-
-    /// How many texts are accepted from a state; `None` is no end.
-    pub(crate) fn amount(&self, state: u32) -> Option<u64> {
-        let amounts = self
-            .amounts
-            .get_or_init(|| self.counts(|label| label != 0).into());
-        amounts.get(state as usize).copied().unwrap_or(Some(0))
-    }
-
-    /// How many characters lead at least from a state to acceptance.
-    pub(crate) fn far(&self, state: u32) -> u32 {
-        let far = self.far.get_or_init(|| {
-            let next = self.successors();
-            let arrows = (0..self.states() as u32).flat_map(|from| {
-                let to = next.of(from).iter();
-                to.map(move |to| (from, *to))
-            });
-            let accepts: Vec<bool> = self
-                .table
-                .labels()
-                .iter()
-                .map(|label| *label != 0)
-                .collect();
-            distances(&accepts, arrows)
-        });
-        far.get(state as usize).copied().unwrap_or(u32::MAX)
-    }
-
     /// Where a state leads, and by which range of code points.
     pub(crate) fn arrows(&self, state: u32) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let runs = self.alphabet.runs();
         let to = runs.map(move |(first, last, class)| (self.table.next(state, class), first, last));
         to.filter(|arrow| arrow.0 != DEAD)
-    }
-
-    /// Where states lead, and by how many characters, each pair once.
-    pub(crate) fn weighted_arrows(&self) -> Vec<(u32, u32, u64)> {
-        let sizes = self.symbol_sizes();
-        let rows = (0..).zip(self.table.rows());
-        let mut out: Vec<(u32, u32, u64)> = Vec::new();
-        for (from, row) in rows {
-            let first = out.len();
-            for (&to, &size) in row.iter().zip(&sizes).filter(|(to, _)| **to != DEAD) {
-                match out[first..].iter_mut().find(|arrow| arrow.1 == to) {
-                    Some(known) => known.2 += size,
-                    None => out.push((from, to, size)),
-                }
-            }
-        }
-        out
-    }
-
-    /// Whether more than so many texts of some lengths are accepted, as far as that is seen
-    /// by counting those of one length after another. `false` is no proof of the contrary.
-    pub(crate) fn has_more_than(&self, many: u64, min: u64, max: Option<u64>) -> bool {
-        let longest = max.unwrap_or(LONGEST_COUNTED).min(LONGEST_COUNTED);
-        if self.is_empty() || self.table.cells().len() > MAX_COUNTED {
-            return false;
-        }
-        let sizes = self.symbol_sizes();
-        // How many texts lead to each state, those of one length.
-        let mut texts = vec![0u64; self.states()];
-        texts[0] = 1;
-        let mut accepted = 0u64;
-        for length in 0..=longest {
-            if length >= min {
-                let here = texts.iter().zip(self.table.labels());
-                let here = here.filter(|(_, label)| **label != 0);
-                accepted = here.fold(accepted, |sum, (n, _)| sum.saturating_add(*n));
-            }
-            if accepted > many {
-                return true;
-            }
-            let mut longer = vec![0u64; self.states()];
-            for (n, row) in texts.iter().zip(self.table.rows()) {
-                for (to, size) in row
-                    .iter()
-                    .zip(&sizes)
-                    .filter(|(to, _)| **to != DEAD && *n > 0)
-                {
-                    let sum = &mut longer[*to as usize];
-                    *sum = sum.saturating_add(n.saturating_mul(*size));
-                }
-            }
-            texts = longer;
-        }
-        false
-    }
-
-    /// How many texts lead from each state to a label that `good` admits;
-    /// `None` where they are without end.
-    pub(crate) fn counts(&self, good: impl Fn(u64) -> bool) -> Vec<Option<u64>> {
-        self.counts_by(&self.successors(), good)
-    }
-
-    pub(crate) fn counts_by(
-        &self,
-        next: &Successors,
-        good: impl Fn(u64) -> bool,
-    ) -> Vec<Option<u64>> {
-        let n = self.states();
-        let arrows = (0..n as u32).flat_map(|from| {
-            let to = next.of(from).iter();
-            to.map(move |to| (from, *to))
-        });
-        let sources = Sources::new(n, arrows);
-        // Live: some good label can be reached.
-        let mut live: Vec<bool> = self.table.labels().iter().map(|&l| good(l)).collect();
-        sources.spread(&mut live);
-        // Peel from the end: what is left over lies on a way into a cycle.
-        let live_targets = |s| next.of(s).iter().filter(|t| live[**t as usize]).count();
-        let mut open: Vec<usize> = (0..n as u32).map(live_targets).collect();
-        let sizes = self.symbol_sizes();
-        let mut counts: Vec<Option<u64>> = vec![None; n];
-        let mut todo: Vec<u32> = (0..n as u32).filter(|s| open[*s as usize] == 0).collect();
-        while let Some(s) = todo.pop() {
-            let mut count = u64::from(good(self.table.labels()[s as usize]));
-            for (symbol, &t) in self.table.row(s).iter().enumerate() {
-                if t != DEAD && live[t as usize] {
-                    let below = counts[t as usize].unwrap_or(0);
-                    count = count.saturating_add(below.saturating_mul(sizes[symbol]));
-                }
-            }
-            counts[s as usize] = Some(count);
-            if live[s as usize] {
-                for &p in sources.of(s) {
-                    open[p as usize] -= 1;
-                    if open[p as usize] == 0 && counts[p as usize].is_none() {
-                        todo.push(p);
-                    }
-                }
-            }
-        }
-        for (s, count) in counts.iter_mut().enumerate() {
-            if !live[s] {
-                *count = Some(0);
-            }
-        }
-        counts
     }
 }
 
@@ -667,28 +305,6 @@ fn joined(ranges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     out
 }
 
-/// How many arrows lead at least from each state to one that is marked.
-pub(crate) fn distances(
-    marked: &[bool],
-    arrows: impl Iterator<Item = (u32, u32)> + Clone,
-) -> Box<[u32]> {
-    let sources = Sources::new(marked.len(), arrows);
-    let far = marked.iter().map(|is| if *is { 0 } else { u32::MAX });
-    let mut far: Box<[u32]> = far.collect();
-    let all = (0..).zip(marked);
-    let mut todo: VecDeque<u32> = all.filter(|(_, is)| **is).map(|(s, _)| s).collect();
-    while let Some(state) = todo.pop_front() {
-        let next = far[state as usize] + 1;
-        for &source in sources.of(state) {
-            if far[source as usize] == u32::MAX {
-                far[source as usize] = next;
-                todo.push_back(source);
-            }
-        }
-    }
-    far
-}
-
 /// The states that each state leads to.
 pub(crate) struct Successors {
     /// Where the list of each state begins; behind the last one where it ends.
@@ -702,32 +318,6 @@ impl Successors {
         &self.to[self.begin[at] as usize..self.begin[at + 1] as usize]
     }
 }
-
-/// How many texts can follow a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Follows {
-    Nothing,
-    Little,
-    Much,
-}
-
-/// So many states are looked through for what comes behind them.
-pub(crate) const MAX_MET: usize = 64;
-
-/// The most states of which it is asked what is free behind them.
-const MAX_FREE: usize = 2_048;
-
-/// The same of what may come alone.
-const MAX_ALONE: usize = 1_024;
-
-/// The longest texts that are counted one length after another.
-const LONGEST_COUNTED: u64 = 64;
-
-/// The most steps between states with which that is done.
-const MAX_COUNTED: usize = 1 << 14;
-
-/// Longer runs are not looked for: few tokens are longer.
-const MAX_RUN: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ pub use crate::ir::Status;
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Body, Node, Schema};
+use crate::ir::{AtomKind, Node, Schema};
 use crate::options::{AnyValue, Formats, OpenObjects, Options};
 use crate::regex::{Narrowed, Noted, to_regex_noted};
 
@@ -159,10 +159,7 @@ impl Schema {
         if options.formats == Formats::Annotate {
             return Status::Annotation;
         }
-        let Body::Atoms(atoms) = &node.body else {
-            return status;
-        };
-        for atom in atoms.iter().filter(|a| a.keyword == "format") {
+        for atom in node.atoms().iter().filter(|a| a.keyword == "format") {
             match &atom.kind {
                 AtomKind::UnknownFormat(why) if options.formats == Formats::Strict => {
                     return Status::Refused(why.clone());
@@ -231,10 +228,7 @@ impl Schema {
 
 /// Whether a location has members and says nothing of further ones.
 fn leaves_open(node: &Node) -> bool {
-    let Body::Atoms(atoms) = &node.body else {
-        return false;
-    };
-    atoms.iter().any(|a| match &a.kind {
+    node.atoms().iter().any(|a| match &a.kind {
         AtomKind::Members(m) => !(m.additional_said || m.names.is_empty() && m.patterns.is_empty()),
         _ => false,
     })

@@ -93,6 +93,14 @@ pub(crate) struct StringShape {
     pub(crate) length_at: Option<At>,
 }
 
+/// Conditions in order, each once.
+pub(crate) fn each_once<T: Clone + Ord>(conditions: &[T]) -> Vec<T> {
+    let mut all = conditions.to_vec();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ArrayShape {
     pub(crate) rules: Vec<ItemRule>,

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::ir::{AtomKind, Name, NodeId};
 use crate::normal::alternative::MembersAt;
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
@@ -19,10 +19,7 @@ impl Normaliser {
         let mut seen = vec![node];
         let mut answer = false;
         while let Some(at) = todo.pop() {
-            let Body::Atoms(atoms) = &self.schema.node(at).body else {
-                continue;
-            };
-            for atom in atoms {
+            for atom in self.schema.atoms(at) {
                 match &atom.kind {
                     AtomKind::Members(_)
                     | AtomKind::Items(_)
@@ -52,11 +49,9 @@ impl Normaliser {
             if !seen.insert(node) {
                 continue;
             }
-            if let Body::Atoms(atoms) = &self.schema.node(node).body {
-                let mut atoms = atoms.iter();
-                if atoms.any(|atom| matches!(atom.kind, AtomKind::OneOf(_))) {
-                    return Some(node);
-                }
+            let mut atoms = self.schema.atoms(node).iter();
+            if atoms.any(|atom| matches!(atom.kind, AtomKind::OneOf(_))) {
+                return Some(node);
             }
             let mut inner = self.inner(node.0 as usize);
             inner.reverse();
@@ -110,10 +105,8 @@ impl Normaliser {
     /// The locations that a location applies to the same value.
     fn inner(&self, node: usize) -> Vec<NodeId> {
         let mut inner = Vec::new();
-        if let Body::Atoms(atoms) = &self.schema.nodes[node].body {
-            for atom in atoms {
-                in_place(&atom.kind, |n| inner.push(n));
-            }
+        for atom in self.schema.nodes[node].atoms() {
+            in_place(&atom.kind, |n| inner.push(n));
         }
         inner
     }
@@ -132,10 +125,7 @@ impl Normaliser {
             if from == 0 && !seen.insert(node) {
                 continue;
             }
-            let Body::Atoms(atoms) = &self.schema.node(node).body else {
-                continue;
-            };
-            for (i, atom) in atoms.iter().enumerate().skip(from) {
+            for (i, atom) in self.schema.atoms(node).iter().enumerate().skip(from) {
                 match &atom.kind {
                     AtomKind::Members(_) => order.push((node, i as u16)),
                     AtomKind::Required(names) => later.extend(names.iter().cloned()),

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Body, Kinds, Members, NEVER, NodeId, PatternId, Schema};
+use crate::ir::{AtomKind, Kinds, Members, NEVER, NodeId, PatternId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
@@ -203,15 +203,10 @@ impl Normaliser {
     }
 
     pub(crate) fn members(&self, node: NodeId, atom: u16) -> &Members {
-        if let Body::Atoms(atoms) = &self.schema.node(node).body
-            && let Some(Atom {
-                kind: AtomKind::Members(members),
-                ..
-            }) = atoms.get(atom as usize)
-        {
-            return members;
+        match &self.schema.atoms(node)[atom as usize].kind {
+            AtomKind::Members(members) => members,
+            _ => unreachable!("a rule names the members of a location"),
         }
-        unreachable!("a rule names the members of a location")
     }
 
     /// The alternatives of a conjunction for one kind, computed once.
@@ -311,16 +306,14 @@ impl Normaliser {
                 continue;
             }
             seen.push(node);
-            if let Body::Atoms(atoms) = &self.schema.node(node).body {
-                for atom in atoms {
-                    match &atom.kind {
-                        AtomKind::Values(values) => listed = Some(values.to_vec()),
-                        AtomKind::Pattern(id) if texts.is_none() => texts = self.texts_of(*id),
-                        AtomKind::Type { kinds, .. } => are_strings |= *kinds == Kinds::STRING,
-                        AtomKind::Ref(n) => todo.push(*n),
-                        AtomKind::AllOf(nodes) => todo.extend(nodes),
-                        _ => {}
-                    }
+            for atom in self.schema.atoms(node) {
+                match &atom.kind {
+                    AtomKind::Values(values) => listed = Some(values.to_vec()),
+                    AtomKind::Pattern(id) if texts.is_none() => texts = self.texts_of(*id),
+                    AtomKind::Type { kinds, .. } => are_strings |= *kinds == Kinds::STRING,
+                    AtomKind::Ref(n) => todo.push(*n),
+                    AtomKind::AllOf(nodes) => todo.extend(nodes),
+                    _ => {}
                 }
             }
         }
@@ -366,18 +359,12 @@ impl Normaliser {
 
     /// Whether a location lists values, or leads in place to one that may.
     fn may_list(&self, node: NodeId) -> bool {
-        match &self.schema.node(node).body {
-            Body::Atoms(atoms) => atoms.iter().any(|atom| {
-                matches!(
-                    atom.kind,
-                    AtomKind::Values(_)
-                        | AtomKind::Pattern(_)
-                        | AtomKind::Ref(_)
-                        | AtomKind::AllOf(_)
-                )
-            }),
-            _ => false,
-        }
+        self.schema.atoms(node).iter().any(|atom| {
+            matches!(
+                atom.kind,
+                AtomKind::Values(_) | AtomKind::Pattern(_) | AtomKind::Ref(_) | AtomKind::AllOf(_)
+            )
+        })
     }
 
     /// The texts of a pattern, where they are few: `^(a|b)$` is as good as an `enum`.

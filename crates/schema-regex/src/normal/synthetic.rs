@@ -70,10 +70,7 @@ impl Normaliser {
         else {
             return None;
         };
-        let Body::Atoms(atoms) = &self.schema.node(*node).body else {
-            return None;
-        };
-        match &atoms[..] {
+        match self.schema.atoms(*node) {
             [
                 Atom {
                     kind: AtomKind::Values(values),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::ir::{Atom, AtomKind, Members, Name, NodeId};
 use crate::normal::alternative::Kind;
 use crate::normal::normaliser::Normaliser;
 use crate::validate;
@@ -32,7 +32,7 @@ impl Normaliser {
         }
         let answer = self.truth_of(a, kind) == Some(false)
             || self.truth_of(b, kind) == Some(false)
-            || (kind == Kind::Object && (self.closed_apart(a, b)? || self.tagged_apart(a, b)?));
+            || (kind == Kind::Object && self.objects_apart(a, b)?);
         self.excluding.insert(key, answer);
         Ok(answer)
     }
@@ -67,36 +67,37 @@ impl Normaliser {
         })
     }
 
-    /// Whether one of two objects needs a member that the other forbids.
-    fn closed_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+    /// Whether one of two objects needs a member that the other forbids, or a member of
+    /// which both list the values and share none.
+    fn objects_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
         let (needs_a, needs_b) = (self.needs(a), self.needs(b));
         self.work(a, STEP + NAME * (needs_a.len() + needs_b.len()))?;
-        Ok(self.forbids_one(b, &needs_a) || self.forbids_one(a, &needs_b))
+        if self.forbids_one(b, &needs_a) || self.forbids_one(a, &needs_b) {
+            return Ok(true);
+        }
+        self.tagged_apart((a, &needs_a), (b, &needs_b))
     }
 
     /// Whether a location plainly has no value with a member of one of the names.
     fn forbids_one(&self, node: NodeId, names: &[Name]) -> bool {
         !names.is_empty()
-            && self.certain(node).into_iter().any(|n| {
-                let Body::Atoms(atoms) = &self.schema.node(n).body else {
-                    return false;
-                };
-                atoms.iter().any(|atom| match &atom.kind {
-                    AtomKind::Members(members) => names.iter().any(|name| self.bars(members, name)),
-                    _ => false,
-                })
-            })
+            && self
+                .members_said(node)
+                .any(|members| names.iter().any(|name| self.bars(members, name)))
     }
 
     /// Whether two objects have a member, required in one of them, of which
     /// both list the values and share none.
-    fn tagged_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
+    fn tagged_apart(
+        &mut self,
+        (a, needs_a): (NodeId, &[Name]),
+        (b, needs_b): (NodeId, &[Name]),
+    ) -> Result<bool, Error> {
         self.work(a, NAME * (self.declares(a) + self.declares(b)))?;
         let (tags_a, tags_b) = (self.tags(a), self.tags(b));
         if tags_a.is_empty() || tags_b.is_empty() {
             return Ok(false);
         }
-        let (needs_a, needs_b) = (self.needs(a), self.needs(b));
         let names = needs_a.len() + needs_b.len() + tags_b.len();
         self.work(a, STEP + 2 * tags_a.len() * (1 + names))?;
         for (name, node_a) in &tags_a {
@@ -120,88 +121,69 @@ impl Normaliser {
         Ok(false)
     }
 
-    /// The locations that hold wherever this one does.
-    fn certain(&self, node: NodeId) -> Vec<NodeId> {
+    /// The keywords that hold wherever this location does.
+    fn certain(&self, node: NodeId) -> impl Iterator<Item = &Atom> {
         let mut out = vec![node];
         let mut i = 0;
         while i < out.len() && out.len() < 64 {
-            if let Body::Atoms(atoms) = &self.schema.node(out[i]).body {
-                let mut more: Vec<NodeId> = Vec::new();
-                for atom in atoms {
-                    match &atom.kind {
-                        AtomKind::Ref(n) => more.push(*n),
-                        AtomKind::AllOf(nodes) => more.extend(nodes),
-                        _ => {}
-                    }
-                }
+            for atom in self.schema.atoms(out[i]) {
+                let more = match &atom.kind {
+                    AtomKind::Ref(node) => std::slice::from_ref(node),
+                    AtomKind::AllOf(nodes) => nodes,
+                    _ => &[],
+                };
                 for n in more {
-                    if !out.contains(&n) {
-                        out.push(n);
+                    if !out.contains(n) {
+                        out.push(*n);
                     }
                 }
             }
             i += 1;
         }
-        out
+        out.into_iter().flat_map(|node| self.schema.atoms(node))
     }
 
+    /// What it says of members.
+    fn members_said(&self, node: NodeId) -> impl Iterator<Item = &Members> {
+        self.certain(node).filter_map(|atom| match &atom.kind {
+            AtomKind::Members(members) => Some(members),
+            _ => None,
+        })
+    }
+
+    /// The members that list their values.
     fn tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
         let mut out = Vec::new();
-        for n in self.certain(node) {
-            if let Body::Atoms(atoms) = &self.schema.node(n).body {
-                for atom in atoms {
-                    if let AtomKind::Members(m) = &atom.kind {
-                        for at in m.names.sorted() {
-                            let (name, value) = &m.names.list()[*at as usize];
-                            if self.lists(*value) {
-                                out.push((name.clone(), *value));
-                            }
-                        }
-                    }
+        for members in self.members_said(node) {
+            for at in members.names.sorted() {
+                let (name, value) = &members.names.list()[*at as usize];
+                if self.lists(*value) {
+                    out.push((name.clone(), *value));
                 }
             }
         }
         out
     }
 
-    /// How many members those locations declare.
+    /// How many members are declared.
     fn declares(&self, node: NodeId) -> usize {
-        let certain = self.certain(node).into_iter();
-        let atoms = certain.filter_map(|n| match &self.schema.node(n).body {
-            Body::Atoms(atoms) => Some(atoms),
-            _ => None,
-        });
-        let members = atoms.flatten().map(|atom| match &atom.kind {
-            AtomKind::Members(m) => m.names.list().len(),
-            _ => 0,
-        });
-        members.sum()
+        let members = self.members_said(node);
+        members.map(|members| members.names.list().len()).sum()
     }
 
     fn lists(&self, node: NodeId) -> bool {
-        self.certain(node)
-            .iter()
-            .any(|n| match &self.schema.node(*n).body {
-                Body::Atoms(atoms) => atoms.iter().any(|atom| match atom.kind {
-                    AtomKind::Values(_) => true,
-                    AtomKind::Pattern(pattern) => self.texts_of(pattern).is_some(),
-                    _ => false,
-                }),
-                _ => false,
-            })
+        self.certain(node).any(|atom| match atom.kind {
+            AtomKind::Values(_) => true,
+            AtomKind::Pattern(pattern) => self.texts_of(pattern).is_some(),
+            _ => false,
+        })
     }
 
     fn needs(&self, node: NodeId) -> Vec<Name> {
-        let mut out = Vec::new();
-        for n in self.certain(node) {
-            if let Body::Atoms(atoms) = &self.schema.node(n).body {
-                for atom in atoms {
-                    if let AtomKind::Required(names) = &atom.kind {
-                        out.extend(names.iter().cloned());
-                    }
-                }
-            }
-        }
-        out
+        let names = self.certain(node).filter_map(|atom| match &atom.kind {
+            AtomKind::Required(names) => Some(names),
+            _ => None,
+        });
+        names.flatten().cloned().collect()
     }
 }

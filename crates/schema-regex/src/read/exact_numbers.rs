@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::decimal::Decimal;
 use crate::options::Rounded;
+use crate::read::here::name_of;
 use crate::read::json_text::Digits;
-use crate::read::schema::name_of;
 
 /// How the numbers of a document are read.
 pub(crate) struct Numbers {

@@ -1,33 +1,25 @@
 //! Reads a JSON Schema into its intermediate form.
 
-use rustc_hash::FxHashMap;
-
-use crate::options::Draft;
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Map, Value};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
 
-use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
-use crate::ir::Status;
-use crate::ir::named::Named;
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Items, Kinds, Members, Name, Node, NodeId, PatternEntry,
-    PatternId, Schema,
+    ALWAYS, Atom, AtomKind, Body, Kinds, Node, NodeId, PatternEntry, PatternId, Schema, Status,
 };
-use crate::language::formats::bounded_numbers::NumberFormat;
-use crate::language::formats::{Format, HINTS};
 use crate::ledger;
-use crate::options::{ParseOptions, Rounded, Settings};
-use crate::read::exact_numbers::{Numbers, Role};
+use crate::options::{Draft, ParseOptions, Rounded, Settings};
+use crate::read::exact_numbers::Numbers;
+use crate::read::here::{Here, Notes, is_schema, name_of, no_schema};
 use crate::read::json_text as text;
 use crate::read::json_text::Digits;
 use crate::read::references::{Place, Resolver, ScopeId, lookup};
+use crate::read::scalars::{bound, format, multiple, types};
 use crate::read::survey;
-use crate::settings;
-use crate::settings::Overrides;
+use crate::settings::{self, Overrides};
 
 /// Reads a schema with the default [`ParseOptions`].
 ///
@@ -176,11 +168,8 @@ fn builtin(body: Body) -> Node {
     }
 }
 
-/// What each keyword of a location became.
-type Notes = Vec<(Cow<'static, str>, Status)>;
-
-struct Reader<'a> {
-    draft: Draft,
+pub(super) struct Reader<'a> {
+    pub(super) draft: Draft,
     resolver: Resolver<'a>,
     /// A dynamic reference was met and dynamic scopes are not followed.
     needs_scopes: bool,
@@ -190,58 +179,11 @@ struct Reader<'a> {
     /// The nodes by these, once a reference was met: without one no place is met twice.
     known: Option<FxHashMap<(*const Value, ScopeId), NodeId>>,
     todo: VecDeque<(NodeId, Place<'a>)>,
-    patterns: Vec<PatternEntry>,
+    pub(super) patterns: Vec<PatternEntry>,
     pattern_ids: HashMap<String, PatternId>,
     max_nodes: usize,
     settings: Settings,
-    numbers: &'a Numbers,
-}
-
-/// The keywords of one object while they are read.
-struct Here<'a, 'p> {
-    place: &'p Place<'a>,
-    map: &'a Map<String, Value>,
-    atoms: Vec<Atom>,
-    notes: Notes,
-    members_read: bool,
-    items_read: bool,
-}
-
-impl Here<'_, '_> {
-    fn push(&mut self, keyword: &'static str, kind: AtomKind) {
-        self.atoms.push(Atom { keyword, kind });
-    }
-
-    fn invalid(&self, keyword: &str, message: &str) -> Error {
-        Error::at(
-            ErrorKind::Invalid,
-            &self.place.pointer,
-            keyword,
-            format!("`{keyword}` {message}"),
-        )
-    }
-
-    fn refused(&self, keyword: &str, message: &str) -> Error {
-        Error::at(
-            ErrorKind::Refused,
-            &self.place.pointer,
-            keyword,
-            format!("`{keyword}` {message}"),
-        )
-    }
-
-    fn note(&mut self, keyword: &str, status: Status) {
-        self.notes.push((name_of_keyword(keyword), status));
-    }
-
-    fn get(&self, keyword: &str) -> Option<&Value> {
-        lookup(self.map, keyword)
-    }
-
-    fn refuse(&mut self, keyword: &'static str, kinds: Kinds, reason: String) {
-        self.note(keyword, Status::Refused(reason.clone()));
-        self.push(keyword, AtomKind::Refused { kinds, reason });
-    }
+    pub(super) numbers: &'a Numbers,
 }
 
 impl<'a> Reader<'a> {
@@ -277,7 +219,7 @@ impl<'a> Reader<'a> {
         Ok(id)
     }
 
-    fn child(
+    pub(super) fn child(
         &mut self,
         here: &Here<'a, '_>,
         value: &'a Value,
@@ -288,29 +230,20 @@ impl<'a> Reader<'a> {
             Value::Bool(true) => return Ok(ALWAYS),
             Value::Object(map) if map.is_empty() => return Ok(ALWAYS),
             Value::Bool(false) | Value::Object(_) => {}
-            _ => {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    &here.place.pointer.below(keyword, last),
-                    format!("a schema is an object or a boolean, not {}", name_of(value)),
-                ));
-            }
+            _ => return Err(no_schema(&here.place.pointer.below(keyword, last), value)),
         }
         let place = self.resolver.child(here.place, value, keyword, last);
         self.node(place)
     }
 
-    fn children(
+    pub(super) fn children(
         &mut self,
         here: &Here<'a, '_>,
         keyword: &'static str,
         value: &'a Value,
     ) -> Result<Vec<NodeId>, Error> {
         let Some(items) = value.as_array() else {
-            return Err(here.invalid(
-                keyword,
-                &format!("must be an array of schemas, not {}", name_of(value)),
-            ));
+            return Err(here.must_be(keyword, "an array of schemas", value));
         };
         if items.is_empty() && keyword != "items" && keyword != "prefixItems" {
             return Err(here.invalid(keyword, "must have at least one schema"));
@@ -322,7 +255,7 @@ impl<'a> Reader<'a> {
             .collect()
     }
 
-    fn pattern(&mut self, source: &str) -> PatternId {
+    pub(super) fn pattern(&mut self, source: &str) -> PatternId {
         if let Some(&id) = self.pattern_ids.get(source) {
             return id;
         }
@@ -337,13 +270,7 @@ impl<'a> Reader<'a> {
             Value::Bool(true) => return Ok((Body::Always, Vec::new())),
             Value::Bool(false) => return Ok((Body::Never, Vec::new())),
             Value::Object(map) => map,
-            other => {
-                return Err(Error::new(
-                    ErrorKind::Invalid,
-                    &place.pointer,
-                    format!("a schema is an object or a boolean, not {}", name_of(other)),
-                ));
-            }
+            other => return Err(no_schema(&place.pointer, other)),
         };
         let mut here = Here {
             place,
@@ -382,93 +309,38 @@ impl<'a> Reader<'a> {
         value: &'a Value,
     ) -> Result<(), Error> {
         let before = here.notes.len();
+        let nowhere = Last::Nothing;
         match key {
-            "type" => here_type(here, value)?,
-            "enum" | "const" if nests_deeply(value) => {
-                return Err(Error::at(
-                    ErrorKind::TooDeep,
-                    &here.place.pointer,
-                    key,
-                    format!("`{key}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
-                ));
-            }
-            "enum" => match value {
-                Value::Array(values) => self.values(here, "enum", values)?,
-                other => {
-                    return Err(
-                        here.invalid(key, &format!("must be an array, not {}", name_of(other)))
-                    );
-                }
-            },
-            "const" => self.values(here, "const", std::slice::from_ref(value))?,
+            "type" => types(here, value)?,
+            "enum" => self.values(here, "enum", value)?,
+            "const" => self.values(here, "const", value)?,
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
                 bound(here, key, value, self.numbers)?;
             }
-            "multipleOf" => {
-                let divisor = decimal(here, key, value, self.numbers, Role::Divisor)?;
-                if divisor.is_negative() || divisor.is_zero() {
-                    return Err(here.invalid(key, "must be greater than 0"));
-                }
-                if divisor.is_multiple_of(&divisor).is_some() {
-                    here.push("multipleOf", AtomKind::MultipleOf(divisor));
-                } else {
-                    here.refuse(
-                        "multipleOf",
-                        Kinds::NUMBER,
-                        "the divisor has too many digits".to_owned(),
-                    );
-                }
-            }
-            "minLength" => {
-                let n = count(here, key, value)?;
-                here.push("minLength", AtomKind::MinLength(n));
-            }
-            "maxLength" => {
-                let n = count(here, key, value)?;
-                here.push("maxLength", AtomKind::MaxLength(n));
-            }
+            "multipleOf" => multiple(here, value, self.numbers)?,
+            "minLength" => counted(here, "minLength", value, AtomKind::MinLength)?,
+            "maxLength" => counted(here, "maxLength", value, AtomKind::MaxLength)?,
             "pattern" => {
-                let source = string(here, key, value)?;
+                let source = here.string(key, value)?;
                 let id = self.pattern(source);
                 here.push("pattern", AtomKind::Pattern(id));
                 if let Err(e) = &self.patterns[id.0 as usize].pattern {
-                    here.note(
-                        key,
-                        Status::Refused(format!("{} (byte {})", e.reason, e.offset)),
-                    );
+                    let reason = format!("{} (byte {})", e.reason, e.offset);
+                    here.note(key, Status::Refused(reason));
                 }
             }
-            "format" => format(here, key, value)?,
+            "format" => format(here, value)?,
             "items" | "prefixItems" | "additionalItems" | "unevaluatedItems" => {
                 self.items(here, key, value)?;
             }
-            "minItems" => {
-                let n = count(here, key, value)?;
-                here.push("minItems", AtomKind::MinItems(n));
-            }
-            "maxItems" => {
-                let n = count(here, key, value)?;
-                here.push("maxItems", AtomKind::MaxItems(n));
-            }
+            "minItems" => counted(here, "minItems", value, AtomKind::MinItems)?,
+            "maxItems" => counted(here, "maxItems", value, AtomKind::MaxItems)?,
             "uniqueItems" => match value {
                 Value::Bool(true) => here.push("uniqueItems", AtomKind::UniqueItems),
                 Value::Bool(false) => {}
-                other => {
-                    return Err(
-                        here.invalid(key, &format!("must be a boolean, not {}", name_of(other)))
-                    );
-                }
+                other => return Err(here.must_be(key, "a boolean", other)),
             },
-            "contains" => {
-                let node = self.child(here, value, "contains", Last::Nothing)?;
-                let limit = |name: &str| match here.get(name) {
-                    Some(v) if self.draft >= Draft::Draft201909 => count(here, name, v).map(Some),
-                    _ => Ok(None),
-                };
-                let min = limit("minContains")?.unwrap_or(1);
-                let max = limit("maxContains")?;
-                here.push("contains", AtomKind::Contains { node, min, max });
-            }
+            "contains" => self.contains(here, value)?,
             "properties"
             | "patternProperties"
             | "additionalProperties"
@@ -476,19 +348,13 @@ impl<'a> Reader<'a> {
                 self.members(here, key, value)?;
             }
             "required" => {
-                let names = strings(here, key, value)?;
+                let names = here.strings(key, value)?;
                 here.push("required", AtomKind::Required(names));
             }
-            "minProperties" => {
-                let n = count(here, key, value)?;
-                here.push("minProperties", AtomKind::MinProperties(n));
-            }
-            "maxProperties" => {
-                let n = count(here, key, value)?;
-                here.push("maxProperties", AtomKind::MaxProperties(n));
-            }
+            "minProperties" => counted(here, "minProperties", value, AtomKind::MinProperties)?,
+            "maxProperties" => counted(here, "maxProperties", value, AtomKind::MaxProperties)?,
             "propertyNames" => {
-                let node = self.child(here, value, "propertyNames", Last::Nothing)?;
+                let node = self.child(here, value, "propertyNames", nowhere)?;
                 here.push("propertyNames", AtomKind::PropertyNames(node));
             }
             "dependentRequired" | "dependentSchemas" | "dependencies" => {
@@ -507,26 +373,19 @@ impl<'a> Reader<'a> {
                 here.push("oneOf", AtomKind::OneOf(nodes));
             }
             "not" => {
-                let node = self.child(here, value, "not", Last::Nothing)?;
+                let node = self.child(here, value, "not", nowhere)?;
                 here.push("not", AtomKind::Not(node));
             }
             "if" => self.conditional(here)?,
             "then" | "else" => {
                 if !here.map.contains_key("if") {
-                    must_be_schema(here, key, value)?;
+                    here.must_be_schema(key, value)?;
                     here.note(key, Status::Annotation);
                 }
             }
-            "$ref" => self.reference(here, key, value)?,
-            "$dynamicRef" | "$recursiveRef" => {
-                let keyword = if key == "$dynamicRef" {
-                    "$dynamicRef"
-                } else {
-                    "$recursiveRef"
-                };
-                let text = string(here, key, value)?;
-                self.reference_to(here, keyword, text)?;
-            }
+            "$ref" => self.reference(here, "$ref", value)?,
+            "$dynamicRef" => self.reference(here, "$dynamicRef", value)?,
+            "$recursiveRef" => self.reference(here, "$recursiveRef", value)?,
             "minContains" | "maxContains"
                 if here.map.contains_key("contains") && self.draft >= Draft::Draft201909 => {}
             settings::NAME if self.settings == Settings::Follow => {
@@ -534,17 +393,14 @@ impl<'a> Reader<'a> {
                     return Err(here.invalid(key, "is read at the root of the schema alone"));
                 }
             }
-            "description" | "title" | "$schema" | "$id" | "$comment" => {
-                self.other(here, key, value)?;
-                here.note(key, Status::Annotation);
-            }
             "default" => here.note(key, Status::Annotation),
-            "examples" | "definitions" | "$defs" => {
-                self.other(here, key, value)?;
+            "description" | "title" | "$schema" | "$id" | "$comment" | "examples"
+            | "definitions" | "$defs" => {
+                self.annotation(here, key, value)?;
                 here.note(key, Status::Annotation);
             }
             _ => {
-                self.other(here, key, value)?;
+                self.annotation(here, key, value)?;
                 here.note(key, ledger::status_of_other(key));
             }
         }
@@ -554,60 +410,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The values of `enum` or `const`. A number with more digits than a value keeps is
-    /// the range from it to it.
-    fn values(
-        &mut self,
-        here: &mut Here<'a, '_>,
-        keyword: &'static str,
-        values: &'a [Value],
-    ) -> Result<(), Error> {
-        let mut listed = Vec::with_capacity(values.len());
-        let mut beyond: Vec<Decimal> = Vec::new();
-        for value in values {
-            let is_beyond = self.numbers.digits.contains_key(&std::ptr::from_ref(value));
-            if is_beyond {
-                let exact = self.numbers.exact(value, Role::Value);
-                beyond.push(exact.map_err(|reason| here.refused(keyword, &reason))?);
-                continue;
-            }
-            let inside = self.numbers.inside(value);
-            inside.map_err(|reason| here.refused(keyword, &reason))?;
-            listed.push(value.clone());
-        }
-        if beyond.is_empty() {
-            here.push(keyword, AtomKind::Values(listed.into()));
-            return Ok(());
-        }
-        let mut ways = Vec::with_capacity(beyond.len() + 1);
-        if !listed.is_empty() {
-            ways.push(vec![AtomKind::Values(listed.into())]);
-        }
-        ways.extend(beyond.into_iter().map(|value| {
-            let exclusive = false;
-            vec![
-                AtomKind::Type {
-                    kinds: Kinds::NUMBER,
-                    integer: false,
-                },
-                AtomKind::Minimum {
-                    value: value.clone(),
-                    exclusive,
-                },
-                AtomKind::Maximum { value, exclusive },
-            ]
-        }));
-        let nodes = ways.into_iter().map(|kinds| {
-            let atoms = kinds.into_iter().map(|kind| Atom { keyword, kind });
-            self.synthetic(here, atoms.collect())
-        });
-        let nodes = nodes.collect();
-        here.push(keyword, AtomKind::AnyOf(nodes));
-        Ok(())
-    }
-
     /// A location that the schema implies without writing it, at the pointer of another.
-    fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
+    pub(super) fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         self.places.push((std::ptr::null(), here.place.scope));
         self.nodes.push(Node {
@@ -621,19 +425,10 @@ impl<'a> Reader<'a> {
     fn reference(
         &mut self,
         here: &mut Here<'a, '_>,
-        key: &str,
-        value: &'a Value,
-    ) -> Result<(), Error> {
-        let text = string(here, key, value)?;
-        self.reference_to(here, "$ref", text)
-    }
-
-    fn reference_to(
-        &mut self,
-        here: &mut Here<'a, '_>,
         keyword: &'static str,
-        text: &str,
+        value: &Value,
     ) -> Result<(), Error> {
+        let text = here.string(keyword, value)?;
         let target = if keyword != "$ref" && self.resolver.has_dynamic_anchors() {
             self.needs_scopes |= !self.resolver.follows_scopes();
             self.resolver
@@ -643,7 +438,7 @@ impl<'a> Reader<'a> {
         };
         match target {
             Ok(target) => {
-                if !matches!(target.value, Value::Object(_) | Value::Bool(_)) {
+                if !is_schema(target.value) {
                     return Err(here.invalid(
                         keyword,
                         &format!("leads to {}, which is not a schema", name_of(target.value)),
@@ -674,558 +469,25 @@ impl<'a> Reader<'a> {
             }
         }
         let [condition, then, otherwise] = parts;
-        here.push(
-            "if",
-            AtomKind::If {
-                condition,
-                then,
-                otherwise,
-            },
-        );
-        Ok(())
-    }
-
-    /// `items` in both forms, with what goes with it.
-    fn items(&mut self, here: &mut Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        if key == "additionalItems" && self.draft < Draft::Draft202012 {
-            must_be_schema(here, key, value)?;
-        }
-        // `true` constrains nothing, and evaluates all items: as `items` does.
-        if key == "unevaluatedItems"
-            && value != &Value::Bool(true)
-            && evaluates_elsewhere(here.map, ITEM_APPLICATORS)
-        {
-            let node = self.child(here, value, "unevaluatedItems", Last::Nothing)?;
-            here.push("unevaluatedItems", AtomKind::UnevaluatedItems(node));
-            return Ok(());
-        }
-        if here.items_read {
-            return Ok(());
-        }
-        here.items_read = true;
-        let mut prefix = Vec::new();
-        let mut rest = ALWAYS;
-        let mut said = false;
-        if let Some(list) = lookup(here.map, "prefixItems") {
-            prefix = self.children(here, "prefixItems", list)?;
-        }
-        match lookup(here.map, "items") {
-            Some(list @ Value::Array(_)) => {
-                prefix = self.children(here, "items", list)?;
-                if let Some(more) = lookup(here.map, "additionalItems") {
-                    rest = self.child(here, more, "additionalItems", Last::Nothing)?;
-                    said = true;
-                }
-            }
-            Some(one) => {
-                rest = self.child(here, one, "items", Last::Nothing)?;
-                said = true;
-            }
-            None => {}
-        }
-        if !said
-            && let Some(more) = lookup(here.map, "unevaluatedItems")
-            && (more == &Value::Bool(true) || !evaluates_elsewhere(here.map, ITEM_APPLICATORS))
-        {
-            rest = self.child(here, more, "unevaluatedItems", Last::Nothing)?;
-            said = true;
-        }
-        let keyword = if here.get("items").is_some() {
-            "items"
-        } else {
-            "prefixItems"
+        let kind = AtomKind::If {
+            condition,
+            then,
+            otherwise,
         };
-        if !prefix.is_empty() || said {
-            here.push(
-                keyword,
-                AtomKind::Items(Items {
-                    prefix,
-                    rest,
-                    rest_said: said,
-                }),
-            );
-        }
-        Ok(())
-    }
-
-    /// The type of a keyword that constrains nothing here, where the draft has it.
-    fn other(&self, here: &Here<'a, '_>, key: &str, value: &'a Value) -> Result<(), Error> {
-        use crate::options::Draft::{Draft6, Draft7, Draft201909, Draft202012};
-        let wrong = |what: &str| {
-            let found = name_of(value);
-            Err(here.invalid(key, &format!("must be {what}, not {found}")))
-        };
-        let since = |draft: Draft| self.draft >= draft;
-        match key {
-            "$schema" | "title" | "description" if !value.is_string() => wrong("a string"),
-            "$id" if since(Draft6) && !value.is_string() => wrong("a string"),
-            "id" if self.draft == Draft::Draft4 && !value.is_string() => wrong("a string"),
-            "$anchor" if since(Draft201909) && !value.is_string() => wrong("a string"),
-            "$dynamicAnchor" if since(Draft202012) && !value.is_string() => wrong("a string"),
-            "$comment" | "contentEncoding" | "contentMediaType"
-                if since(Draft7) && !value.is_string() =>
-            {
-                wrong("a string")
-            }
-            "$recursiveAnchor" if self.draft == Draft201909 && !value.is_boolean() => {
-                wrong("a boolean")
-            }
-            "readOnly" | "writeOnly" if since(Draft7) && !value.is_boolean() => wrong("a boolean"),
-            "deprecated" if since(Draft201909) && !value.is_boolean() => wrong("a boolean"),
-            "examples" if since(Draft6) && !value.is_array() => wrong("an array"),
-            "contentSchema" if since(Draft201909) => must_be_schema(here, key, value),
-            "minContains" | "maxContains" if since(Draft201909) => {
-                count(here, key, value).map(|_| ())
-            }
-            "$vocabulary" if since(Draft201909) => match value {
-                Value::Object(map) if map.values().all(Value::is_boolean) => Ok(()),
-                Value::Object(_) => Err(here.invalid(key, "must have booleans as its values")),
-                _ => wrong("an object of booleans"),
-            },
-            "definitions" | "$defs" if key == "definitions" || since(Draft201909) => match value {
-                Value::Object(map) => match map.iter().find(|(_, v)| !is_schema(v)) {
-                    Some((name, found)) => Err(Error::new(
-                        ErrorKind::Invalid,
-                        here.place
-                            .pointer
-                            .below("", Last::Name(key.into()))
-                            .below("", Last::Name(name.as_str().into()))
-                            .to_string(),
-                        format!("a schema is an object or a boolean, not {}", name_of(found)),
-                    )),
-                    None => Ok(()),
-                },
-                _ => wrong("an object of schemas"),
-            },
-            _ => Ok(()),
-        }
-    }
-
-    fn members(
-        &mut self,
-        here: &mut Here<'a, '_>,
-        key: &str,
-        value: &'a Value,
-    ) -> Result<(), Error> {
-        // `true` constrains nothing, and evaluates all members: as
-        // `additionalProperties` does.
-        if key == "unevaluatedProperties"
-            && value != &Value::Bool(true)
-            && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
-        {
-            let node = self.child(here, value, "unevaluatedProperties", Last::Nothing)?;
-            here.push(
-                "unevaluatedProperties",
-                AtomKind::UnevaluatedProperties(node),
-            );
-            return Ok(());
-        }
-        if here.members_read {
-            return Ok(());
-        }
-        here.members_read = true;
-        let mut members = Members {
-            names: Named::default(),
-            patterns: Vec::new(),
-            additional: ALWAYS,
-            additional_said: false,
-        };
-        if let Some(list) = lookup(here.map, "properties") {
-            let Some(map) = list.as_object() else {
-                return Err(here.invalid(
-                    "properties",
-                    &format!("must be an object, not {}", name_of(list)),
-                ));
-            };
-            let mut names = Vec::with_capacity(map.len());
-            for (name, schema) in map {
-                let name = Name::from(name.as_str());
-                let last = Last::Name(Name::clone(&name));
-                let node = self.child(here, schema, "properties", last)?;
-                names.push((name, node));
-            }
-            members.names = Named::new(names);
-        }
-        if let Some(list) = lookup(here.map, "patternProperties") {
-            let Some(map) = list.as_object() else {
-                return Err(here.invalid(
-                    "patternProperties",
-                    &format!("must be an object, not {}", name_of(list)),
-                ));
-            };
-            for (source, schema) in map {
-                let last = Last::Name(source.as_str().into());
-                let node = self.child(here, schema, "patternProperties", last)?;
-                let id = self.pattern(source);
-                if let Err(e) = &self.patterns[id.0 as usize].pattern {
-                    let reason = format!("the pattern at byte {}: {}", e.offset, e.reason);
-                    here.refuse("patternProperties", Kinds::OBJECT, reason);
-                    continue;
-                }
-                members.patterns.push((id, node));
-            }
-        }
-        for name in ["additionalProperties", "unevaluatedProperties"] {
-            if let Some(schema) = lookup(here.map, name) {
-                if name == "unevaluatedProperties"
-                    && schema != &Value::Bool(true)
-                    && evaluates_elsewhere(here.map, MEMBER_APPLICATORS)
-                {
-                    break;
-                }
-                members.additional_said = true;
-                members.additional = self.child(here, schema, name, Last::Nothing)?;
-                break;
-            }
-        }
-        let keyword = if here.get("properties").is_some() {
-            "properties"
-        } else if here.get("patternProperties").is_some() {
-            "patternProperties"
-        } else {
-            "additionalProperties"
-        };
-        here.push(keyword, AtomKind::Members(members));
-        Ok(())
-    }
-
-    fn dependent(
-        &mut self,
-        here: &mut Here<'a, '_>,
-        key: &str,
-        value: &'a Value,
-    ) -> Result<(), Error> {
-        let keyword = match key {
-            "dependentRequired" => "dependentRequired",
-            "dependentSchemas" => "dependentSchemas",
-            _ => "dependencies",
-        };
-        let Some(map) = value.as_object() else {
-            return Err(here.invalid(key, &format!("must be an object, not {}", name_of(value))));
-        };
-        let mut lists = Vec::new();
-        let mut schemas = Vec::new();
-        for (name, item) in map {
-            match item {
-                Value::Array(_) if key != "dependentSchemas" => {
-                    lists.push((name.as_str().into(), strings(here, key, item)?));
-                }
-                // Draft 3 had a single name.
-                Value::String(one) if key == "dependencies" => {
-                    lists.push((name.as_str().into(), vec![one.as_str().into()]));
-                }
-                _ if key != "dependentRequired" => {
-                    let name = Name::from(name.as_str());
-                    let last = Last::Name(Name::clone(&name));
-                    schemas.push((name, self.child(here, item, keyword, last)?));
-                }
-                _ => return Err(here.invalid(key, "must have arrays of names as its values")),
-            }
-        }
-        if !lists.is_empty() {
-            here.push(keyword, AtomKind::DependentRequired(lists));
-        }
-        if !schemas.is_empty() {
-            here.push(keyword, AtomKind::DependentSchemas(schemas));
-        }
+        here.push("if", kind);
         Ok(())
     }
 }
-
-/// The name of a keyword; the usual ones are not copied.
-fn name_of_keyword(keyword: &str) -> Cow<'static, str> {
-    macro_rules! usual {
-        ($($name:literal)*) => {
-            match keyword {
-                $($name => $name.into(),)*
-                other => other.to_owned().into(),
-            }
-        };
-    }
-    usual! {
-        "type" "description" "properties" "required" "title" "items" "additionalProperties"
-        "enum" "const" "$ref" "default" "examples" "format" "pattern" "minLength" "maxLength"
-        "minimum" "maximum" "exclusiveMinimum" "exclusiveMaximum" "multipleOf" "minItems"
-        "maxItems" "uniqueItems" "anyOf" "oneOf" "allOf" "not" "if" "then" "else"
-        "patternProperties" "propertyNames" "minProperties" "maxProperties" "dependencies"
-        "contains" "prefixItems" "additionalItems" "$schema" "$id" "id" "$comment" "definitions"
-        "$defs" "nullable" "example" "readOnly" "writeOnly" "deprecated"
-    }
-}
-
-const ITEM_APPLICATORS: &[&str] = &["contains"];
-const MEMBER_APPLICATORS: &[&str] = &["dependentSchemas", "dependencies"];
-
-/// Whether keywords stand beside that apply schemas in place, so that these
-/// may evaluate members or items.
-fn evaluates_elsewhere(map: &Map<String, Value>, more: &[&str]) -> bool {
-    [
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "if",
-        "not",
-    ]
-    .iter()
-    .chain(more)
-    .any(|k| lookup(map, k).is_some())
-}
-
-fn is_schema(value: &Value) -> bool {
-    matches!(value, Value::Object(_) | Value::Bool(_))
-}
-
-/// For a keyword whose schema is not read.
-fn must_be_schema(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
-    match is_schema(value) {
-        true => Ok(()),
-        false => Err(here.invalid(
-            key,
-            &format!(
-                "must be a schema, an object or a boolean, not {}",
-                name_of(value)
-            ),
-        )),
-    }
-}
-
-fn here_type(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
-    let mut kinds = Kinds::NONE;
-    let mut integer = false;
-    let names: &[Value] = match value {
-        Value::Array(names) if !names.is_empty() => names,
-        Value::String(_) => std::slice::from_ref(value),
-        other => {
-            return Err(here.invalid(
-                "type",
-                &format!("must be a name or a list of names, not {}", name_of(other)),
-            ));
-        }
-    };
-    for name in names {
-        match name.as_str() {
-            Some("null") => kinds = kinds.or(Kinds::NULL),
-            Some("boolean") => kinds = kinds.or(Kinds::TRUE).or(Kinds::FALSE),
-            Some("number") => kinds = kinds.or(Kinds::NUMBER),
-            Some("integer") => integer = true,
-            Some("string") => kinds = kinds.or(Kinds::STRING),
-            Some("array") => kinds = kinds.or(Kinds::ARRAY),
-            Some("object") => kinds = kinds.or(Kinds::OBJECT),
-            _ => {
-                return Err(here.invalid("type", &format!("has the unknown name {name}; the names are null, boolean, integer, number, string, array, object")));
-            }
-        }
-    }
-    here.push(
-        "type",
-        AtomKind::Type {
-            kinds,
-            integer: integer && !kinds.has(Kinds::NUMBER),
-        },
-    );
-    Ok(())
-}
-
-fn bound(
+/// A keyword whose value is a count.
+fn counted(
     here: &mut Here<'_, '_>,
-    key: &str,
+    keyword: &'static str,
     value: &Value,
-    numbers: &Numbers,
+    kind: impl FnOnce(u64) -> AtomKind,
 ) -> Result<(), Error> {
-    let map = here.map;
-    let flag = |name: &str| map.get(name) == Some(&Value::Bool(true));
-    match (key, value) {
-        // Draft 4: a flag beside the bound, read with it.
-        ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
-        ("minimum", _) => {
-            let value = decimal(here, key, value, numbers, Role::Value)?;
-            here.push(
-                "minimum",
-                AtomKind::Minimum {
-                    value,
-                    exclusive: flag("exclusiveMinimum"),
-                },
-            );
-        }
-        ("maximum", _) => {
-            let value = decimal(here, key, value, numbers, Role::Value)?;
-            here.push(
-                "maximum",
-                AtomKind::Maximum {
-                    value,
-                    exclusive: flag("exclusiveMaximum"),
-                },
-            );
-        }
-        ("exclusiveMinimum", _) => {
-            let value = decimal(here, key, value, numbers, Role::Value)?;
-            here.push(
-                "exclusiveMinimum",
-                AtomKind::Minimum {
-                    value,
-                    exclusive: true,
-                },
-            );
-        }
-        _ => {
-            let value = decimal(here, key, value, numbers, Role::Value)?;
-            here.push(
-                "exclusiveMaximum",
-                AtomKind::Maximum {
-                    value,
-                    exclusive: true,
-                },
-            );
-        }
-    }
+    let count = here.count(keyword, value)?;
+    here.push(keyword, kind(count));
     Ok(())
-}
-
-/// All that a format says is said by atoms of the keyword `format`: in place
-/// they hold together, and their complement is that one of them fails.
-fn format(here: &mut Here<'_, '_>, key: &str, value: &Value) -> Result<(), Error> {
-    let name = string(here, key, value)?;
-    let (text, number) = (Format::by_name(name), NumberFormat::by_name(name));
-    if let Some(format) = text {
-        if let Some(reason) = format.narrowed() {
-            here.note(key, Status::Narrowed(reason.to_owned()));
-        }
-        here.push("format", AtomKind::Format(format));
-        if let Some(part) = format.part() {
-            here.push("format", AtomKind::Format(part));
-        }
-        if let Some(max) = format.max_length() {
-            here.push("format", AtomKind::MaxLength(max));
-        }
-    }
-    if let Some(format) = number {
-        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
-        let (low, high) = (exact(format.low), exact(format.high));
-        here.push(
-            "format",
-            match format.step {
-                Some(step) => AtomKind::MultipleOf(exact(step)),
-                None => AtomKind::Type {
-                    kinds: Kinds::ALL.without(Kinds::NUMBER),
-                    integer: true,
-                },
-            },
-        );
-        here.push(
-            "format",
-            AtomKind::Minimum {
-                value: low,
-                exclusive: false,
-            },
-        );
-        here.push(
-            "format",
-            AtomKind::Maximum {
-                value: high,
-                exclusive: false,
-            },
-        );
-    }
-    if text.is_none() && number.is_none() {
-        here.note(key, Status::Annotation);
-        if !HINTS.contains(&name) {
-            here.push(
-                "format",
-                AtomKind::UnknownFormat(format!("the format `{name}` is unknown")),
-            );
-        }
-    }
-    Ok(())
-}
-
-fn decimal(
-    here: &Here<'_, '_>,
-    key: &str,
-    value: &Value,
-    numbers: &Numbers,
-    role: Role,
-) -> Result<Decimal, Error> {
-    let exact = numbers.exact(value, role);
-    exact.map_err(|reason| match value {
-        Value::Number(_) => here.refused(key, &reason),
-        _ => here.invalid(key, &reason),
-    })
-}
-
-/// A number that is not negative and whole; `3.0` is one.
-fn count(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<u64, Error> {
-    let whole = value.as_u64().or_else(|| {
-        value
-            .as_f64()
-            .filter(|f| f.fract() == 0.0 && *f >= 0.0 && *f < 1e15)
-            .map(|f| f as u64)
-    });
-    whole.ok_or_else(|| {
-        here.invalid(
-            key,
-            &format!("must be a whole number, 0 or more, not {}", shown(value)),
-        )
-    })
-}
-
-fn string<'v>(here: &Here<'_, '_>, key: &str, value: &'v Value) -> Result<&'v str, Error> {
-    value
-        .as_str()
-        .ok_or_else(|| here.invalid(key, &format!("must be a string, not {}", name_of(value))))
-}
-
-fn strings(here: &Here<'_, '_>, key: &str, value: &Value) -> Result<Vec<Name>, Error> {
-    let bad = || {
-        here.invalid(
-            key,
-            &format!("must be an array of strings, not {}", name_of(value)),
-        )
-    };
-    let list = value.as_array().ok_or_else(bad)?;
-    let mut names = Vec::with_capacity(list.len());
-    for name in list {
-        names.push(name.as_str().ok_or_else(bad)?.into());
-    }
-    Ok(names)
-}
-
-/// The deepest nesting of a listed value.
-const MAX_VALUE_DEPTH: usize = 200;
-
-fn nests_deeply(value: &Value) -> bool {
-    let mut todo = vec![(value, 0)];
-    while let Some((value, depth)) = todo.pop() {
-        if depth > MAX_VALUE_DEPTH {
-            return true;
-        }
-        match value {
-            Value::Array(items) => todo.extend(items.iter().map(|v| (v, depth + 1))),
-            Value::Object(map) => todo.extend(map.values().map(|v| (v, depth + 1))),
-            _ => {}
-        }
-    }
-    false
-}
-
-pub(crate) fn name_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Number(n) => n.to_string(),
-        other => name_of(other).to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -1234,7 +496,8 @@ mod tests {
 
     use crate::ir::Status;
     use crate::ledger::{KEYWORDS, status_of_other};
-    use crate::read::schema::{name_of_keyword, parse};
+    use crate::read::here::name_of_keyword;
+    use crate::read::schema::parse;
 
     #[test]
     fn keywords_keep_their_names() {

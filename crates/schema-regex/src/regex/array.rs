@@ -207,22 +207,14 @@ fn contains(
             return Ok(None);
         }
         let rest = printer.value(items.rest)?;
-        return Ok(Some(wrap(
-            &sequence(&[], rest.as_deref(), arrays.min, max, &comma),
-            &inside,
-        )));
+        let body = sequence(&[], rest.as_deref(), arrays.min, max, &comma);
+        return Ok(Some(wrap(&body, &inside)));
     };
     // Fewest and most items in all must follow from the count of items that
     // meet the condition.
-    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let any = printer.value(items.rest)?.unwrap_or_default();
     if most.is_none() && arrays.min <= min && max.is_none() {
-        let mut out = format!("(?:{any}{comma})*{yes}");
-        if min > 1 {
-            out.push_str(&format!("(?:{comma}(?:{any}{comma})*{yes})"));
-            push_count(&mut out, count(min - 1), Some(count(min - 1)));
-        }
-        out.push_str(&format!("(?:{comma}{any})*"));
+        let out = at_least(min, (&yes, &any), &comma);
         return Ok(Some(format!("\\[{inside}{out}{inside}\\]")));
     }
     if let Some(total) = max
@@ -230,60 +222,21 @@ fn contains(
         && min == 1
         && total <= 8
     {
-        // Few items: the place of the one that counts is written out.
-        let mut ways = Vec::new();
-        for place in 0..total {
-            let after_min = arrays.min.saturating_sub(place + 1);
-            let mut out = String::new();
-            if place > 0 {
-                out.push_str(&format!("(?:{any}{comma})"));
-                push_count(&mut out, count(place), Some(count(place)));
-            }
-            out.push_str(&yes);
-            if total > place + 1 {
-                out.push_str(&format!("(?:{comma}{any})"));
-                push_count(&mut out, count(after_min), Some(count(total - place - 1)));
-            }
-            ways.push(out);
-        }
-        return Ok(alternation(ways).map(|t| format!("\\[{inside}{t}{inside}\\]")));
+        let out = one_of_few((arrays.min, total), (&yes, &any), &comma);
+        return Ok(out.map(|t| format!("\\[{inside}{t}{inside}\\]")));
     }
     if let Some(most) = most
         && arrays.min <= min
         && max.is_none()
         && most >= min
     {
-        let Some(no) = with(printer, item.flipped())? else {
+        let body = match with(printer, item.flipped())? {
             // Every item meets the condition: it counts all.
-            let body = sequence(&[], Some(&yes), min.max(arrays.min), Some(most), &comma);
-            return Ok(Some(wrap(&body, &inside)));
-        };
-        // no* (yes no*){min,most}, with commas between all.
-        let nos = format!("(?:{comma}{no})*");
-        let mut more = format!("(?:{comma}{yes}{nos})");
-        let mut ways = Vec::new();
-        // Starting with an item that counts, or with one that does not.
-        if most > 0 {
-            let mut first = format!("{yes}{nos}{more}");
-            push_count(
-                &mut first,
-                count(min.saturating_sub(1)),
-                Some(count(most - 1)),
-            );
-            if most == 1 {
-                first = format!("{yes}{nos}");
-            }
-            ways.push(first);
-        }
-        if most > 0 {
-            push_count(&mut more, count(min), Some(count(most)));
-        } else {
-            more = String::new();
-        }
-        ways.push(format!("{no}{nos}{more}"));
-        let body = Body {
-            empty: min == 0,
-            some: alternation(ways),
+            None => sequence(&[], Some(&yes), min.max(arrays.min), Some(most), &comma),
+            Some(no) => Body {
+                empty: min == 0,
+                some: alternation(between((min, most), (&yes, &no), &comma)),
+            },
         };
         return Ok(Some(wrap(&body, &inside)));
     }
@@ -291,6 +244,60 @@ fn contains(
         printer,
         "with these bounds on the number of items it is not expressed",
     )
+}
+
+fn count(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// So many items that count or more, among any.
+fn at_least(min: u64, (yes, any): (&str, &str), comma: &str) -> String {
+    let mut out = format!("(?:{any}{comma})*{yes}");
+    if min > 1 {
+        out.push_str(&format!("(?:{comma}(?:{any}{comma})*{yes})"));
+        push_count(&mut out, count(min - 1), Some(count(min - 1)));
+    }
+    out.push_str(&format!("(?:{comma}{any})*"));
+    out
+}
+
+/// Few items, one of which counts: its place is written out.
+fn one_of_few((min, total): (u64, u64), (yes, any): (&str, &str), comma: &str) -> Option<String> {
+    let mut ways = Vec::new();
+    for place in 0..total {
+        let after_min = min.saturating_sub(place + 1);
+        let mut out = String::new();
+        if place > 0 {
+            out.push_str(&format!("(?:{any}{comma})"));
+            push_count(&mut out, count(place), Some(count(place)));
+        }
+        out.push_str(yes);
+        if total > place + 1 {
+            out.push_str(&format!("(?:{comma}{any})"));
+            push_count(&mut out, count(after_min), Some(count(total - place - 1)));
+        }
+        ways.push(out);
+    }
+    alternation(ways)
+}
+
+/// From `min` to `most` items that count among others: no* (yes no*){min,most}, with commas
+/// between all.
+fn between((min, most): (u64, u64), (yes, no): (&str, &str), comma: &str) -> Vec<String> {
+    let nos = format!("(?:{comma}{no})*");
+    if most == 0 {
+        return vec![format!("{no}{nos}")];
+    }
+    let mut more = format!("(?:{comma}{yes}{nos})");
+    // Starting with an item that counts, or with one that does not.
+    let mut first = format!("{yes}{nos}");
+    if most > 1 {
+        first.push_str(&more);
+        let least = count(min.saturating_sub(1));
+        push_count(&mut first, least, Some(count(most - 1)));
+    }
+    push_count(&mut more, count(min), Some(count(most)));
+    vec![first, format!("{no}{nos}{more}")]
 }
 
 /// Arrays of different items, where there are few: every order is written out.

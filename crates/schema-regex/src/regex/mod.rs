@@ -20,7 +20,7 @@ use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Body, ROOT, Schema};
+use crate::ir::{AtomKind, ROOT, Schema};
 use crate::language::re::Re;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
@@ -278,9 +278,8 @@ impl Printer<'_> {
         for open in self.open[from..].iter().rev() {
             for part in self.normaliser.conj(*open) {
                 let node = self.normaliser.schema.node(part.node);
-                if let Body::Atoms(atoms) = &node.body
-                    && let Some(atom) = atoms.iter().find(|a| matches!(a.kind, AtomKind::Ref(_)))
-                {
+                let mut atoms = node.atoms().iter();
+                if let Some(atom) = atoms.find(|a| matches!(a.kind, AtomKind::Ref(_))) {
                     return Error::at(
                         ErrorKind::Recursive,
                         &node.pointer,

@@ -1,11 +1,12 @@
 //! Strings: one language for all that is said of a string.
 
-use crate::budget::Limit;
+use crate::budget::{Limit, TooBig};
 use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
+use crate::language::pattern::Pattern;
 use crate::language::product::Product;
 use crate::language::re::Re;
-use crate::normal::alternative::{At, StringShape};
+use crate::normal::alternative::{At, StringShape, each_once};
 use crate::regex::Printer;
 use crate::regex::bounded_lengths as lengths;
 use crate::regex::spell;
@@ -124,76 +125,30 @@ pub(crate) fn language(
     }
     // Each pattern is copied, and looked through more than once.
     pay(PATTERN * (s.formats.len() + s.patterns.len()))?;
-    // Each condition on the whole string, and whether it holds or must not.
-    let mut parts: Vec<(Re, bool)> = Vec::new();
-    let mut at: Option<At> = None;
-    let mut named: Vec<&str> = Vec::new();
-    let mut exclusions: Vec<Re> = Vec::new();
-    let mut formats = s.formats.clone();
-    formats.sort_unstable();
-    formats.dedup();
-    let mut patterns = s.patterns.clone();
-    patterns.sort_unstable();
-    patterns.dedup();
-    for (format, positive) in &formats {
-        parts.push((format.re_in_regex(), *positive));
-        at = s.at;
-        named.push("format");
-    }
-    for (id, positive) in &patterns {
-        let Ok(pattern) = &schema.pattern(*id).pattern else {
-            continue;
-        };
-        at = s.at;
-        named.push("pattern");
-        match (pattern.plain(), positive) {
-            (Some(re), _) => parts.push((re.clone(), *positive)),
-            (None, true) => {
-                parts.push((pattern.main.clone(), true));
-                parts.extend(pattern.looks.iter().cloned());
-            }
-            (None, false) => {
-                // Not all of several conditions: one automaton says it.
-                let mut all: Vec<&Re> = vec![&pattern.main];
-                all.extend(pattern.looks.iter().map(|(re, _)| re));
-                let wanted = pattern
-                    .looks
-                    .iter()
-                    .enumerate()
-                    .fold(1u64, |w, (i, (_, yes))| w | u64::from(*yes) << (i + 1));
-                let re = Product::new(&all, limit).and_then(|p| p.to_re(|v| v != wanted, limit)).map_err(|_| TooTangled {
-                    at,
-                    reason: "`pattern`: its complement needs too large an automaton; raise Options::max_automaton_states or rewrite it".to_owned(),
-                })?;
-                exclusions.push(re);
-            }
-        }
-    }
-    parts.extend(exclusions.into_iter().map(|re| (re, true)));
+    let mut all = Conditions::of(schema, s, limit)?;
     let bounded = s.min > 0 || s.max.is_some();
-    if parts.is_empty() && s.excluded.is_empty() {
+    if all.parts.is_empty() && s.excluded.is_empty() {
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        return Ok(Language::Re(
-            Re::any_char().repeat(count(s.min), s.max.map(count)),
-        ));
+        let re = Re::any_char().repeat(count(s.min), s.max.map(count));
+        return Ok(Language::Re(re));
     }
-    if parts.is_empty() && !bounded {
+    if all.parts.is_empty() && !bounded {
         let excluded = s.excluded.iter().map(|text| text.to_string());
         return Ok(Language::NotIn(excluded.collect()));
     }
     if bounded {
-        at = s.length_at.or(at);
-        named.push(if s.max.is_some() {
-            "maxLength"
-        } else {
-            "minLength"
+        all.at = s.length_at.or(all.at);
+        all.named.push(match s.max {
+            Some(_) => "maxLength",
+            None => "minLength",
         });
     }
     if !s.excluded.is_empty() {
-        named.push("excluded values");
-        parts.push((Re::alt(s.excluded.iter().map(|t| Re::literal(t))), false));
+        all.named.push("excluded values");
+        let excluded = Re::alt(s.excluded.iter().map(|t| Re::literal(t)));
+        all.parts.push((excluded, false));
     }
-    if let [(re, true)] = parts.as_slice() {
+    if let [(re, true)] = all.parts.as_slice() {
         if !bounded {
             return Ok(Language::Re(re.clone()));
         }
@@ -201,69 +156,135 @@ pub(crate) fn language(
             return Ok(Language::Re(re));
         }
     }
-    // Where a part by itself keeps the bounds, they need no automaton.
-    let implied = parts.iter().any(|(re, positive)| {
-        let (lo, hi) = re.length_range();
-        *positive && lo >= s.min && s.max.is_none_or(|m| hi.is_some_and(|h| h <= m))
-    });
-    // A part whose texts keep the bounds once they are worked into it carries
-    // them for the others.
-    let mut carried = implied || !bounded;
-    if !carried {
-        for (re, positive) in &mut parts {
-            if *positive && let Some(better) = lengths::bound(re, s.min, s.max) {
-                *re = better;
-                carried = true;
-                break;
-            }
-        }
-    }
-    if !carried {
-        let (Ok(min), Ok(max)) = (u32::try_from(s.min), s.max.map(u32::try_from).transpose())
-        else {
-            return Err(too_tangled(at, &named));
-        };
-        parts.push((Re::any_char().repeat(min, max), true));
-    }
-    let all: Vec<&Re> = parts.iter().map(|(re, _)| re).collect();
-    let wanted = parts
-        .iter()
-        .enumerate()
-        .fold(0u64, |w, (i, (_, yes))| w | u64::from(*yes) << i);
-    if all.len() > 60 {
-        return Err(too_tangled(at, &named));
-    }
-    let product = Product::new(&all, limit).map_err(|_| too_tangled(at, &named))?;
-    // A condition that follows from another changes nothing: the one that is
-    // left is printed as it was written, not as an automaton.
-    for (i, (re, positive)) in parts.iter().enumerate() {
-        if *positive
-            && product
-                .verdicts()
-                .iter()
-                .all(|v| (v & (1 << i) != 0) == (*v == wanted))
-        {
-            return Ok(Language::Re(if product.verdicts().contains(&wanted) {
-                re.clone()
-            } else {
-                Re::Never
-            }));
-        }
-    }
-    product
-        .to_re(|v| v == wanted, limit)
-        .map(Language::Re)
-        .map_err(|_| too_tangled(at, &named))
+    all.bound(s)?;
+    all.met(limit).map(Language::Re)
 }
 
-fn too_tangled(at: Option<At>, named: &[&str]) -> TooTangled {
-    let mut names: Vec<String> = named.iter().map(|n| format!("`{n}`")).collect();
-    names.dedup();
-    TooTangled {
-        at,
-        reason: format!(
-            "{} together need too large an automaton; say both in one pattern, or raise Options::max_automaton_states",
-            names.join(" and ")
-        ),
+/// Conditions on a whole string, and the keywords that say them.
+struct Conditions {
+    /// Each, and whether it holds or must not.
+    parts: Vec<(Re, bool)>,
+    at: Option<At>,
+    named: Vec<&'static str>,
+}
+
+impl Conditions {
+    /// What formats and patterns say.
+    fn of(schema: &Schema, s: &StringShape, limit: Limit<'_>) -> Result<Conditions, TooTangled> {
+        let mut all = Conditions {
+            parts: Vec::new(),
+            at: None,
+            named: Vec::new(),
+        };
+        for (format, positive) in &each_once(&s.formats) {
+            all.parts.push((format.re_in_regex(), *positive));
+            all.at = s.at;
+            all.named.push("format");
+        }
+        let mut exclusions: Vec<Re> = Vec::new();
+        for (id, positive) in &each_once(&s.patterns) {
+            let Ok(pattern) = &schema.pattern(*id).pattern else {
+                continue;
+            };
+            all.at = s.at;
+            all.named.push("pattern");
+            match (pattern.plain(), positive) {
+                (Some(re), _) => all.parts.push((re.clone(), *positive)),
+                (None, true) => {
+                    all.parts.push((pattern.main.clone(), true));
+                    all.parts.extend(pattern.looks.iter().cloned());
+                }
+                (None, false) => exclusions.push(complement(pattern, limit).map_err(|_| {
+                    TooTangled {
+                        at: all.at,
+                        reason: "`pattern`: its complement needs too large an automaton; raise Options::max_automaton_states or rewrite it".to_owned(),
+                    }
+                })?),
+            }
+        }
+        all.parts
+            .extend(exclusions.into_iter().map(|re| (re, true)));
+        Ok(all)
     }
+
+    /// Has the bounds on lengths hold.
+    fn bound(&mut self, s: &StringShape) -> Result<(), TooTangled> {
+        if s.min == 0 && s.max.is_none() {
+            return Ok(());
+        }
+        // Where a part by itself keeps the bounds, they need no automaton.
+        let is_implied = self.parts.iter().any(|(re, positive)| {
+            let (lo, hi) = re.length_range();
+            *positive && lo >= s.min && s.max.is_none_or(|m| hi.is_some_and(|h| h <= m))
+        });
+        if is_implied {
+            return Ok(());
+        }
+        // A part whose texts keep the bounds once they are worked into it carries
+        // them for the others.
+        for (re, positive) in &mut self.parts {
+            if *positive && let Some(better) = lengths::bound(re, s.min, s.max) {
+                *re = better;
+                return Ok(());
+            }
+        }
+        let (Ok(min), Ok(max)) = (u32::try_from(s.min), s.max.map(u32::try_from).transpose())
+        else {
+            return Err(self.too_tangled());
+        };
+        self.parts.push((Re::any_char().repeat(min, max), true));
+        Ok(())
+    }
+
+    /// The strings that meet all of them.
+    fn met(&self, limit: Limit<'_>) -> Result<Re, TooTangled> {
+        let all: Vec<&Re> = self.parts.iter().map(|(re, _)| re).collect();
+        if all.len() > 60 {
+            return Err(self.too_tangled());
+        }
+        let wanted = verdict(self.parts.iter().map(|(_, yes)| *yes));
+        let product = Product::new(&all, limit).map_err(|_| self.too_tangled())?;
+        let verdicts = product.verdicts();
+        // A condition that follows from another changes nothing: the one that is
+        // left is printed as it was written, not as an automaton.
+        for (i, (re, positive)) in self.parts.iter().enumerate() {
+            let decides = |v: &u64| (v & (1 << i) != 0) == (*v == wanted);
+            if *positive && verdicts.iter().all(decides) {
+                return Ok(match verdicts.contains(&wanted) {
+                    true => re.clone(),
+                    false => Re::Never,
+                });
+            }
+        }
+        let met = product.to_re(|v| v == wanted, limit);
+        met.map_err(|_| self.too_tangled())
+    }
+
+    fn too_tangled(&self) -> TooTangled {
+        let mut names: Vec<String> = self.named.iter().map(|n| format!("`{n}`")).collect();
+        names.dedup();
+        TooTangled {
+            at: self.at,
+            reason: format!(
+                "{} together need too large an automaton; say both in one pattern, or raise Options::max_automaton_states",
+                names.join(" and ")
+            ),
+        }
+    }
+}
+
+/// The strings of which not all conditions of a pattern hold: one automaton says it.
+fn complement(pattern: &Pattern, limit: Limit<'_>) -> Result<Re, TooBig> {
+    let looks = pattern.looks.iter();
+    let all: Vec<&Re> = std::iter::once(&pattern.main)
+        .chain(looks.clone().map(|(re, _)| re))
+        .collect();
+    let wanted = verdict(std::iter::once(true).chain(looks.map(|(_, yes)| *yes)));
+    Product::new(&all, limit)?.to_re(|v| v != wanted, limit)
+}
+
+/// The verdict of conditions that are each as they should be.
+fn verdict(wanted: impl Iterator<Item = bool>) -> u64 {
+    let bits = wanted.enumerate();
+    bits.fold(0, |all, (i, yes)| all | u64::from(yes) << i)
 }

@@ -237,12 +237,7 @@ impl Builder {
             {
                 return Ok(Some(self.machines.number(dfa)));
             }
-            let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
-            let at = known.unwrap_or_else(|| {
-                dfas.push(dfa);
-                dfas.len() - 1
-            });
-            leaves.push((goal, at as u32));
+            leaves.push((goal, number_in(&mut dfas, dfa)));
         }
         leaves.sort_unstable();
         leaves.dedup();
@@ -306,16 +301,10 @@ impl Builder {
             if !listed && dfa.is_none() && min == 0 && max.is_none() && !excludes {
                 free = Some(id);
             }
-            let dfa = dfa.map(|dfa| {
-                let known = dfas.iter().position(|d| Arc::ptr_eq(d, &dfa));
-                known.unwrap_or_else(|| {
-                    dfas.push(dfa);
-                    dfas.len() - 1
-                }) as u32
-            });
             if dfa.is_some() {
                 last = shape.at.or(last);
             }
+            let dfa = dfa.map(|dfa| number_in(&mut dfas, dfa));
             leaves.push(Leaf {
                 goal,
                 listed,
@@ -440,12 +429,8 @@ impl Builder {
             };
             if followed > MAX_COUNTS {
                 let c = &a.counts[0];
-                return Err(Error::at(
-                    ErrorKind::Refused,
-                    self.normaliser.pointer(c.at.0),
-                    c.at.1,
-                    format!("`{}`: the counts are too large to be followed", c.at.1),
-                ));
+                let why = "the counts are too large to be followed";
+                return Err(self.normaliser.refusal(c.at, why));
             }
             threads.push(ArrayThread {
                 goal,
@@ -477,12 +462,8 @@ impl Builder {
             .collect();
         if active.len() > 4 {
             let at = a.counts[0].at;
-            return Err(Error::at(
-                ErrorKind::Refused,
-                self.normaliser.pointer(at.0),
-                at.1,
-                format!("`{}`: more than four counts meet in one array", at.1),
-            ));
+            let why = "more than four counts meet in one array";
+            return Err(self.normaliser.refusal(at, why));
         }
         for subset in 0..1u32 << active.len() {
             let mut more: Vec<Signed> = Vec::new();
@@ -534,6 +515,16 @@ fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
     shapes
         .iter()
         .flat_map(|(goal, list)| list.iter().map(|shape| (*goal, shape)))
+}
+
+/// The number of an automaton in a list, to which it is added if it is new.
+pub(super) fn number_in<T>(list: &mut Vec<Arc<T>>, one: Arc<T>) -> u32 {
+    let known = list.iter().position(|other| Arc::ptr_eq(other, &one));
+    let number = known.unwrap_or_else(|| {
+        list.push(one);
+        list.len() - 1
+    });
+    number as u32
 }
 
 /// How a leaf mentions a text.

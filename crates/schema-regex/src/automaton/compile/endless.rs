@@ -66,11 +66,10 @@ impl SchemaAutomaton {
                     }
                 }
             }
-            if let Some(m) = &node.number {
-                let mut leaves = m.leaves.iter().filter(|(g, _)| *g == goal);
-                if leaves.any(|(_, dfa)| m.dfas[*dfa as usize].amount(0, "").is_none()) {
-                    return Plainly::Endless;
-                }
+            if let Some(m) = &node.number
+                && m.is_endless(|g| g == goal)
+            {
+                return Plainly::Endless;
             }
             if let Some(m) = &node.array {
                 for (t, thread) in (0..).zip(&m.threads) {
@@ -84,11 +83,7 @@ impl SchemaAutomaton {
                     if !live.array(m, t, 0, 0) {
                         continue;
                     }
-                    let offers = |member: &Member| {
-                        let mut options = member.of(t).iter();
-                        options.any(|c| live.fits(member, c.goal))
-                    };
-                    if thread.max.is_none() && m.members.iter().all(offers) {
+                    if thread.max.is_none() && m.members.iter().all(|m| live.offers(m, t)) {
                         return Plainly::Endless;
                     }
                     let options = first.of(t).iter().filter(|c| live.fits(first, c.goal));
@@ -102,9 +97,7 @@ impl SchemaAutomaton {
                         continue;
                     }
                     for class in &m.classes {
-                        let member = &class.member;
-                        let mut options = member.of(t).iter();
-                        let offers = options.any(|c| live.fits(member, c.goal));
+                        let offers = live.offers(&class.member, t);
                         match class.count {
                             None if offers => return Plainly::Endless,
                             Some(names) => has_many |= offers && names > MAX_VALUES as u64,
@@ -157,9 +150,8 @@ impl SchemaAutomaton {
         };
         let mut most = 0;
         if let Some(m) = &n.number {
-            for (_, dfa) in m.leaves.iter().filter(|(g, _)| *g == goal) {
-                let amount = m.dfas[*dfa as usize].amount(0, "");
-                most = most.max(amount.unwrap_or(u64::MAX));
+            for (_, dfa) in m.of(|g| g == goal) {
+                most = most.max(dfa.amount(0, "").unwrap_or(u64::MAX));
             }
         }
         if let Some(m) = &n.string {
@@ -199,8 +191,7 @@ impl SchemaAutomaton {
                 let length = thread.max.unwrap_or(thread.min).min(MAX_FACTORS);
                 let mut product = 1u64;
                 for index in 0..length {
-                    let at = (index as usize).min(m.members.len() - 1);
-                    match least(&m.members[at], t) {
+                    match least(&m.members[m.place(index)], t) {
                         Some(many) => product = product.saturating_mul(many.max(1)),
                         None => break,
                     }

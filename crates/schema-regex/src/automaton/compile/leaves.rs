@@ -10,7 +10,7 @@ use crate::automaton::compile::builder::Builder;
 use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
 use crate::budget::TooBig;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::{Name, NodeId, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::formats;
@@ -24,7 +24,7 @@ use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
-use crate::normal::alternative::{NumberShape, StringShape};
+use crate::normal::alternative::{NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
@@ -134,15 +134,11 @@ impl Builder {
         if self.normaliser.budget.is_spent() {
             return self.normaliser.too_many_steps_of(node, keyword);
         }
-        Error::at(
-            ErrorKind::Refused,
-            &self.normaliser.schema.node(node).pointer,
-            keyword,
-            format!(
-                "`{keyword}`: {what} takes more than {} states; simplify it or raise Options::max_automaton_states",
-                self.normaliser.options.max_automaton_states
-            ),
-        )
+        let states = self.normaliser.options.max_automaton_states;
+        let why = format!(
+            "{what} takes more than {states} states; simplify it or raise Options::max_automaton_states"
+        );
+        self.normaliser.refusal((node, keyword), &why)
     }
 
     /// The leaf of a shape, `None` where no string satisfies it.
@@ -153,12 +149,7 @@ impl Builder {
                 ..StringLeaf::default()
             }));
         }
-        let mut patterns = shape.patterns.clone();
-        patterns.sort_unstable();
-        patterns.dedup();
-        let mut formats = shape.formats.clone();
-        formats.sort_unstable();
-        formats.dedup();
+        let (patterns, formats) = (each_once(&shape.patterns), each_once(&shape.formats));
         let mut excludes = !shape.excluded.is_empty();
         let plain = patterns.is_empty() && formats.is_empty();
         let dfa = if plain {

@@ -229,12 +229,11 @@ impl SchemaAutomaton {
         let Some((node, set)) = value else {
             return false;
         };
-        let Some(m) = &self.node(node).number else {
-            return false;
-        };
+        let number = &self.node(node).number;
         let wanted = x.lists.get(set);
-        let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
-        leaves.any(|(_, dfa)| m.dfas[*dfa as usize].amount(0, "").is_none())
+        number
+            .as_ref()
+            .is_some_and(|m| m.is_endless(|goal| wanted.contains(&goal)))
     }
 
     /// The values of one goal of a node, where they are few.

@@ -196,18 +196,16 @@ impl Builder {
     /// schema; `None` where they are many.
     fn required_in_order(&self, node: NodeId, wanted: impl Fn(&str) -> bool) -> Option<Vec<Name>> {
         let mut out: Vec<Name> = Vec::new();
-        if let Body::Atoms(atoms) = &self.normaliser.schema.node(node).body {
-            for atom in atoms {
-                if let AtomKind::Required(names) = &atom.kind {
-                    for name in names.iter().filter(|n| wanted(n)) {
-                        if out.contains(name) {
-                            continue;
-                        }
-                        if out.len() == MAX_REQUIRED {
-                            return None;
-                        }
-                        out.push(Arc::clone(name));
+        for atom in self.normaliser.schema.atoms(node) {
+            if let AtomKind::Required(names) = &atom.kind {
+                for name in names.iter().filter(|n| wanted(n)) {
+                    if out.contains(name) {
+                        continue;
                     }
+                    if out.len() == MAX_REQUIRED {
+                        return None;
+                    }
+                    out.push(Arc::clone(name));
                 }
             }
         }
@@ -244,8 +242,8 @@ fn says_nothing_of_members(o: &ObjectShape) -> bool {
     o.rules.is_empty() && o.required.is_empty() && is_plain(o)
 }
 
-/// The thread of a plain object, without its names.
-fn thread(o: &ObjectShape) -> ObjectThread {
+/// The thread of an object, without its names.
+pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
     ObjectThread {
         goal: 0,
         ranks: Box::default(),
@@ -260,12 +258,12 @@ fn thread(o: &ObjectShape) -> ObjectThread {
 }
 
 /// Up to where members are counted.
-fn cap(o: &ObjectShape) -> u32 {
+pub(super) fn cap(o: &ObjectShape) -> u32 {
     let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
     u32::try_from(cap).unwrap_or(u32::MAX)
 }
 
-fn word(text: &Name, number: u32) -> Word {
+pub(super) fn word(text: &Name, number: u32) -> Word {
     Word {
         text: Arc::clone(text),
         listed: Few::One(number),

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::automaton::compile::builder::Builder;
+use crate::automaton::compile::builder::{Builder, number_in};
 use crate::automaton::machine::node::Leaf;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::ir::NodeId;
 use crate::language::char_dfa::CharDfa;
 
@@ -88,12 +88,7 @@ impl Builder {
                     }
                     None => &dfas[dfa as usize],
                 };
-                let known = out.dfas.iter().position(|d| Arc::ptr_eq(d, dfa));
-                let number = known.unwrap_or_else(|| {
-                    out.dfas.push(Arc::clone(dfa));
-                    out.dfas.len() - 1
-                });
-                leaf.dfa = Some(number as u32);
+                leaf.dfa = Some(number_in(&mut out.dfas, Arc::clone(dfa)));
             }
             out.leaves.push(leaf);
             if let Some(places) = &mut out.places {
@@ -101,13 +96,11 @@ impl Builder {
             }
         }
         if out.dfas.len() > MOST {
-            let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
-            return Err(Error::at(
-                ErrorKind::Refused,
-                self.normaliser.pointer(node),
-                keyword,
-                format!(
-                    "`{keyword}`: more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
+            let at = at.unwrap_or((crate::ir::ROOT, "pattern"));
+            return Err(self.normaliser.refusal(
+                at,
+                &format!(
+                    "more than {MOST} expressions are read side by side, and together they take too many states; use fewer alternatives or raise Options::max_automaton_states"
                 ),
             ));
         }

@@ -90,8 +90,7 @@ impl SchemaAutomaton {
         let Top::Value { node, space, .. } = config.top else {
             return None;
         };
-        let mut white = Vec::new();
-        self.space.finish(space, &mut white);
+        let white = self.space.finish(space);
         let n = self.node(node);
         let goal = choice.goal;
         let fits = |text: &[u8], x: &mut Scratch| {
@@ -116,8 +115,8 @@ impl SchemaAutomaton {
                 return Some(text);
             }
             let most = seen.len() + choice.critical.len() + 1;
-            for (_, dfa) in m.leaves.iter().filter(|(g, _)| *g == goal) {
-                for text in m.dfas[*dfa as usize].texts_after(0, "", most) {
+            for (_, dfa) in m.of(|g| g == goal) {
+                for text in dfa.texts_after(0, "", most) {
                     if !choice.bars(&word_spelled(&text), seen)
                         && let Some(text) = fits(text.as_bytes(), x)
                     {

@@ -117,14 +117,12 @@ fn alike(schema: &Schema, other: &Schema, patterns: &[PatternId]) -> Vec<Option<
     // Above which locations each one stands.
     let mut above: Vec<Vec<u32>> = vec![Vec::new(); other.nodes.len()];
     for (i, node) in other.nodes.iter().enumerate() {
-        if let Body::Atoms(atoms) = &node.body {
-            for atom in atoms {
-                let note = |n: NodeId| {
-                    above[n.0 as usize].push(i as u32);
-                    n
-                };
-                atom.kind.clone().rename(note, |p| p);
-            }
+        for atom in node.atoms() {
+            let note = |n: NodeId| {
+                above[n.0 as usize].push(i as u32);
+                n
+            };
+            atom.kind.clone().rename(note, |p| p);
         }
     }
     let mut todo: Vec<u32> = (2..other.nodes.len() as u32).collect();

@@ -6,6 +6,7 @@ use fsm_index::{
 };
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::loop_classes::{ANY_TEXT, MANY_NAMES, free_digits, text_up_to};
 use crate::automaton::machine::node::{Leaf, ObjectMachine, Span, StringMachine};
 use crate::automaton::run::scratch::{
@@ -127,11 +128,7 @@ impl SchemaAutomaton {
             .filter(|l| wanted.contains(&l.goal) && !l.listed)
             .collect();
         let with_dfa = leaves.iter().filter(|l| l.dfa.is_some()).count();
-        let length = if text.length < m.cap {
-            text.length + 1
-        } else {
-            text.length
-        };
+        let length = m.longer(text.length);
         let next = Str { length, ..text };
         if !string_live(m, set, &next, x) {
             return None;
@@ -453,7 +450,7 @@ impl SchemaAutomaton {
         for before in before {
             for word in &m.names.list[span.lo as usize..hi as usize] {
                 let n = word.listed[0];
-                if usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
+                if has_bit(&usable.names, n) {
                     let tail = &word.text.as_bytes()[span.read as usize..];
                     escapes |= self.may_escape(tail);
                     // Behind what must be an escape it goes on in other spellings alone.

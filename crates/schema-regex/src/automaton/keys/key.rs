@@ -75,11 +75,45 @@ impl SchemaAutomaton {
         if is_kept(item) {
             return false;
         }
-        let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
         // Where an item differs, what it opens is not compared.
         if item == UNKNOWN_ITEM {
             out.push(IN_ITEM);
         }
+        if !self.push_top(top, stack, (depth, horizon), x, out) {
+            return false;
+        }
+        // What begins at the topmost level may open more.
+        let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
+        if !self.bounded && opens {
+            out.push(self.room_told(stack, self.tallest, horizon, x));
+        }
+        // Between names they are told apart from their first bytes on.
+        let names = matches!(
+            top,
+            Top::Key(_)
+                | Top::Gap {
+                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
+                    ..
+                }
+        );
+        if self.key_of_stack((stack, names), depth, horizon, x, out)
+            && out.len() - before <= MAX_KEY
+        {
+            return true;
+        }
+        out.truncate(before);
+        false
+    }
+
+    /// Appends what a mask can depend on of the topmost level, if that can be told.
+    fn push_top(
+        &self,
+        top: Top,
+        stack: u32,
+        (depth, horizon): (usize, Horizon<'_>),
+        x: &mut Scratch,
+        out: &mut Vec<u32>,
+    ) -> bool {
         match top {
             Top::Value { node, set, space } => {
                 out.extend([1, self.node(node).alias, space]);
@@ -101,12 +135,8 @@ impl SchemaAutomaton {
             Top::Number { node, set, state } => {
                 out.extend([3, self.node(node).alias]);
                 push_list(x, set, out);
-                let several = self
-                    .node(node)
-                    .number
-                    .as_ref()
-                    .is_some_and(|m| m.dfas.len() > 1);
-                push_state(x, state, several, out);
+                let number = self.node(node).number.as_ref();
+                push_state(x, state, number.is_some_and(|m| m.dfas.len() > 1), out);
             }
             Top::String { node, set, text } => {
                 let Some(m) = self.node(node).string.as_ref() else {
@@ -118,6 +148,7 @@ impl SchemaAutomaton {
                     length,
                     partial,
                 } = text;
+                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
                 if depth == 1 && m.free.is_some() {
                     // Before its end, one free string is like the other.
                     out.push(0);
@@ -150,13 +181,7 @@ impl SchemaAutomaton {
                 out.extend([5, state]);
                 push_partial(partial, out);
                 if depth == 1 && key.is_further() {
-                    let top = Noted::beside_masks(stack);
-                    let usable = self.usable(top, x);
-                    let node = x.peek(top).frame.node;
-                    // Without classes all further names are alike.
-                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
-                    out.push(if keys == Some(true) { node } else { u32::MAX });
-                    push_values(x, usable.values, out);
+                    self.push_further(stack, x, out);
                 } else {
                     push_span(names, out);
                     push_span(used, out);
@@ -165,12 +190,7 @@ impl SchemaAutomaton {
             Top::Gap { gap, space } => {
                 out.extend([6, gap as u32, space]);
                 if depth == 1 && gap == Gap::BeforeFurther {
-                    let top = Noted::beside_masks(stack);
-                    let usable = self.usable(top, x);
-                    let node = x.peek(top).frame.node;
-                    let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
-                    out.push(if keys == Some(true) { node } else { u32::MAX });
-                    push_values(x, usable.values, out);
+                    self.push_further(stack, x, out);
                 }
                 // Of an object whose member is open its frame may not be told.
                 if gap == Gap::Colon {
@@ -185,27 +205,18 @@ impl SchemaAutomaton {
             }
             Top::End => out.push(7),
         }
-        // What begins at the topmost level may open more.
-        let opens = depth > 1 || !matches!(top, Top::Number { .. } | Top::String { .. });
-        if !self.bounded && opens {
-            out.push(self.room_told(stack, self.tallest, horizon, x));
-        }
-        // Between names they are told apart from their first bytes on.
-        let names = matches!(
-            top,
-            Top::Key(_)
-                | Top::Gap {
-                    gap: Gap::ObjectStart | Gap::BeforeKey | Gap::BeforeFurther,
-                    ..
-                }
-        );
-        if self.key_of_stack((stack, names), depth, horizon, x, out)
-            && out.len() - before <= MAX_KEY
-        {
-            return true;
-        }
-        out.truncate(before);
-        false
+        true
+    }
+
+    /// Appends what tells the further names of an object apart: without classes all are
+    /// alike.
+    fn push_further(&self, stack: u32, x: &mut Scratch, out: &mut Vec<u32>) {
+        let top = Noted::beside_masks(stack);
+        let usable = self.usable(top, x);
+        let node = x.peek(top).frame.node;
+        let keys = self.node(node).object.as_ref().map(|m| m.keys.is_some());
+        out.push(if keys == Some(true) { node } else { u32::MAX });
+        push_values(x, usable.values, out);
     }
 
     /// Appends what a mask can depend on below the topmost level, which may be before a

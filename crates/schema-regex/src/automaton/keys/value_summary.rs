@@ -6,8 +6,8 @@ use crate::automaton::machine::prints::ValueSummary;
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::keys::common::{MAX_NODES, Printer};
 use crate::automaton::keys::key::much_room;
+use crate::automaton::keys::printer::{MAX_NODES, Printer};
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::{EMPTY, Leaf, StringMachine};
 use crate::automaton::machine::prints::Print;

@@ -199,9 +199,8 @@ impl Catalog {
 
     /// The choices, by place and number, that a value may be.
     fn kind_of(&self, m: &ArrayMachine, thread: u32, index: u32, value: u32) -> Vec<u32> {
-        let last = m.members.len() - 1;
         let mut out = Vec::new();
-        for at in (index as usize).min(last)..=last {
+        for at in m.place(index.into())..m.members.len() {
             for (c, choice) in (0..).zip(m.members[at].of(thread)) {
                 let list = self.list(at, choice.goal).unwrap_or_default();
                 if list.binary_search(&value).is_ok() {
@@ -220,7 +219,7 @@ impl Catalog {
         let mut out: Vec<Places> = Vec::new();
         let mut i = u64::from(index);
         while i < t.min {
-            let at = usize::try_from(i).map_or(last, |i| i.min(last));
+            let at = m.place(i);
             let count = if at == last { t.min - i } else { 1 };
             i += count;
             let choices = m.members[at].of(thread);
@@ -517,11 +516,10 @@ impl Board {
         (from, end): (u64, u64),
         taken: &[bool],
     ) -> Board {
-        let last = m.members.len() - 1;
         let mut listed: Vec<(bool, Vec<usize>)> = vec![(false, Vec::new()); catalog.all.len()];
         let mut own: Vec<(bool, Vec<usize>)> = Vec::new();
         for (place, index) in (from..end).enumerate() {
-            let at = usize::try_from(index).map_or(last, |i| i.min(last));
+            let at = m.place(index);
             for choice in m.members[at].of(thread) {
                 match catalog.list(at, choice.goal) {
                     None => own.push((choice.take != 0, vec![place])),

@@ -305,7 +305,7 @@ impl Live<'_> {
     pub(crate) fn array(&self, m: &ArrayMachine, thread: u32, ext: u32, index: u32) -> bool {
         let t = &m.threads[thread as usize];
         let last = m.members.len() - 1;
-        let member = |i: u64| &m.members[usize::try_from(i).map_or(last, |i| i.min(last))];
+        let member = |i: u64| &m.members[m.place(i)];
         let n = u64::from(index);
         if t.max.is_some_and(|x| n > x) {
             return false;

@@ -52,6 +52,24 @@ pub(crate) struct NumberMachine {
     pub(crate) dfas: Few<Arc<NumberDfa>>,
 }
 
+impl NumberMachine {
+    /// The automata of the goals that are wanted, each with its number.
+    pub(crate) fn of(
+        &self,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> impl Iterator<Item = (u32, &NumberDfa)> {
+        let leaves = self.leaves.iter();
+        let leaves = leaves.filter(move |(goal, _)| is_wanted(*goal));
+        leaves.map(|(_, dfa)| (*dfa, &*self.dfas[*dfa as usize]))
+    }
+
+    /// Whether one of these goals has numbers without end.
+    pub(crate) fn is_endless(&self, is_wanted: impl Fn(u32) -> bool) -> bool {
+        let mut dfas = self.of(is_wanted);
+        dfas.any(|(_, dfa)| dfa.amount(0, "").is_none())
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct StringMachine {
     pub(crate) leaves: Few<Leaf>,
@@ -63,6 +81,13 @@ pub(crate) struct StringMachine {
     pub(crate) cap: u32,
     /// A leaf without any demand: every string satisfies its goal.
     pub(crate) free: Option<u32>,
+}
+
+impl StringMachine {
+    /// The length with one character more, as far as they are counted.
+    pub(crate) fn longer(&self, length: u32) -> u32 {
+        length + u32::from(length < self.cap)
+    }
 }
 
 #[derive(Debug)]
@@ -297,6 +322,23 @@ pub(crate) struct ArrayMachine {
     pub(crate) unique: bool,
     /// Where items must differ, what is known of their values.
     pub(crate) catalog: Catalog,
+}
+
+impl ArrayMachine {
+    /// The place among the members of an index.
+    pub(crate) fn place(&self, index: u64) -> usize {
+        let last = self.members.len() - 1;
+        usize::try_from(index).map_or(last, |i| i.min(last))
+    }
+
+    pub(crate) fn member(&self, index: u32) -> &Member {
+        &self.members[self.place(index.into())]
+    }
+
+    /// The index behind one, as far as they are counted.
+    pub(crate) fn behind(&self, index: u32) -> u32 {
+        index + u32::from(index < self.cap)
+    }
 }
 
 #[derive(Debug)]

@@ -138,9 +138,8 @@ impl Space {
         Some(out)
     }
 
-    /// Whether nothing but more whitespace may ever follow is never so: every
-    /// state can end. A shortest way to an end, for completions.
-    pub(crate) fn finish(&self, state: u32, out: &mut Vec<u8>) {
+    /// A shortest way to an end, which every state has; for completions.
+    pub(crate) fn finish(&self, state: u32) -> Vec<u8> {
         let mut from: Vec<Option<(u32, u8)>> = vec![None; self.next.len()];
         let mut queue = std::collections::VecDeque::from([state]);
         let mut seen = vec![false; self.next.len()];
@@ -154,8 +153,7 @@ impl Space {
                     at = before;
                 }
                 text.reverse();
-                out.extend(text);
-                return;
+                return text;
             }
             for (slot, byte) in b" \t\n\r".iter().enumerate() {
                 let to = self.next[s as usize][slot];
@@ -166,6 +164,7 @@ impl Space {
                 }
             }
         }
+        Vec::new()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::machine::live::{Live, ObjectAt};
+use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::{NO_CLASS, ObjectMachine, Span};
 use crate::automaton::run::after_names::AfterNames;
 use crate::automaton::run::object_steps::are_several;
@@ -230,7 +230,7 @@ impl SchemaAutomaton {
             let number = match named {
                 Some(i) => {
                     let number = m.names.list[i].listed[0];
-                    let free = usable.names[number as usize / 32] & (1 << (number % 32)) != 0;
+                    let free = has_bit(&usable.names, number);
                     return free
                         .then(|| self.after_name(noted, number, x))
                         .flatten()
@@ -314,8 +314,7 @@ impl Naming<'_> {
     /// The name, if a frame remembers that it was used.
     fn tracked(&self, number: u32) -> Option<u32> {
         let declared = (number as usize) < self.m.declared.len();
-        (declared && self.m.tracked[number as usize / 32] & (1 << (number % 32)) != 0)
-            .then_some(number)
+        (declared && has_bit(&self.m.tracked, number)).then_some(number)
     }
 
     /// Sets the bits of the declared names that may come: what `threads_after` says of each,
@@ -405,7 +404,7 @@ impl KeySink<'_> {
         }
         for word in &m.names.list[names.lo as usize..names.hi as usize] {
             let n = word.listed[0];
-            if self.usable.names[n as usize / 32] & (1 << (n % 32)) != 0 {
+            if has_bit(&self.usable.names, n) {
                 return true;
             }
         }

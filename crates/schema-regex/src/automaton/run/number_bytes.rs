@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::NumberMachine;
 use crate::automaton::run::scratch::{EMPTY_LIST, FIRST, Scratch};
 use crate::language::char_dfa::DEAD;
 
@@ -64,5 +65,13 @@ impl SchemaAutomaton {
         held.sort_unstable();
         held.dedup();
         x.add_list(&held)
+    }
+}
+
+/// The state of one automaton of a machine that is in `state`.
+pub(crate) fn number_state(m: &NumberMachine, dfa: u32, state: u32, x: &Scratch) -> u32 {
+    match m.dfas.len() {
+        1 => state,
+        _ => x.lists.get(state)[dfa as usize],
     }
 }

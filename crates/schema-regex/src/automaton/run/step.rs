@@ -373,8 +373,7 @@ impl SchemaAutomaton {
         let threads = x.list(frame.threads);
         let mut next: Vec<(u32, u32)> = Vec::new();
         let m = node.array.as_ref()?;
-        let last = m.members.len() - 1;
-        let member = &m.members[(frame.pos as usize).min(last)];
+        let member = m.member(frame.pos);
         let mut doubled = false;
         if m.unique && item != UNKNOWN_ITEM {
             let text = self.item_text(item, frame.start, x);
@@ -391,11 +390,7 @@ impl SchemaAutomaton {
                 }
             }
         }
-        let pos = if frame.pos < m.cap {
-            frame.pos + 1
-        } else {
-            frame.pos
-        };
+        let pos = m.behind(frame.pos);
         frame.pos = pos;
         for pair in threads.chunks_exact(2) {
             if doubled && m.threads[pair[0] as usize].unique {
@@ -557,13 +552,8 @@ impl SchemaAutomaton {
         let m = self.node(frame.node).array.as_ref()?;
         let room = self.room(stack, x);
         let live = self.live(room);
-        let last = m.members.len() - 1;
-        let member = &m.members[(frame.pos as usize).min(last)];
-        let pos = if frame.pos < m.cap {
-            frame.pos + 1
-        } else {
-            frame.pos
-        };
+        let member = m.member(frame.pos);
+        let pos = m.behind(frame.pos);
         let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
         for pair in threads.chunks_exact(2) {

@@ -142,11 +142,7 @@ impl StringSink<'_> {
         Str {
             state,
             words: text.words.step(c, |i| &m.words.list[i].text),
-            length: if text.length < m.cap {
-                text.length + 1
-            } else {
-                text.length
-            },
+            length: m.longer(text.length),
             partial: Partial::None,
         }
     }
@@ -171,11 +167,7 @@ impl Sink for StringSink<'_> {
         if m.free.is_some() {
             return true;
         }
-        let length = if text.length < m.cap {
-            text.length + 1
-        } else {
-            text.length
-        };
+        let length = m.longer(text.length);
         let wanted = self.x.list(self.set);
         for (i, leaf) in m.leaves.iter().enumerate() {
             if !has_goal(&wanted, leaf.goal) {

@@ -2,6 +2,7 @@
 //! guide commits. Walks go byte by byte, because they ask where each one leads.
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::automaton::run::plain_object::name_lives;
 use crate::automaton::run::scratch::{
@@ -118,7 +119,7 @@ impl SchemaAutomaton {
             Some(plain) => plain.lives(key, x),
             None => {
                 let usable = self.usable(top, x);
-                let declared = |n: u32| usable.names[n as usize / 32] & (1 << (n % 32)) != 0;
+                let declared = |n: u32| has_bit(&usable.names, n);
                 name_lives(m, key, declared, |c| Some(usable.classes & (1 << c) != 0))
             }
         };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::Live;
-use crate::automaton::machine::node::ArrayMachine;
 use crate::automaton::run::begun::{Exponents, beginning_with};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
+use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
@@ -78,13 +78,10 @@ impl SchemaAutomaton {
                 };
                 let begun = self.open_number(config, x);
                 let wanted = x.lists.get(set);
-                let mut leaves = m.leaves.iter().filter(|(goal, _)| wanted.contains(goal));
-                leaves.any(|(_, dfa)| {
-                    let here = match m.dfas.len() {
-                        1 => state,
-                        _ => x.lists.get(state)[*dfa as usize],
-                    };
-                    here != DEAD && m.dfas[*dfa as usize].amount(here, &begun).is_none()
+                let mut dfas = m.of(|goal| wanted.contains(&goal));
+                dfas.any(|(number, dfa)| {
+                    let here = number_state(m, number, state, x);
+                    here != DEAD && dfa.amount(here, &begun).is_none()
                 })
             }
             Top::String { node, set, text } => {
@@ -219,12 +216,8 @@ impl SchemaAutomaton {
             return out;
         };
         let live = self.live(self.room(stack, x));
-        let member = &m.members[member_at(m, frame.pos)];
-        let after = if frame.pos < m.cap {
-            frame.pos + 1
-        } else {
-            frame.pos
-        };
+        let member = m.member(frame.pos);
+        let after = m.behind(frame.pos);
         let seen = &x.seen.get(frame.seen).list;
         let mut critical: Vec<Arc<str>> = Vec::new();
         for pair in x.lists.get(frame.threads).chunks_exact(2) {
@@ -264,7 +257,7 @@ impl SchemaAutomaton {
         match config.top {
             Top::Value { set, .. } => {
                 let wanted = x.list(set);
-                let at = member_at(m, frame.pos);
+                let at = m.place(frame.pos.into());
                 let mut is_plain = true;
                 for choice in choices.all.iter().filter(|c| wanted.contains(&c.goal)) {
                     let barred = seen.len() + choice.critical.len();
@@ -331,13 +324,9 @@ impl SchemaAutomaton {
                 if begun.contains(['e', 'E']) {
                     return None;
                 }
-                let mut white = Vec::new();
-                self.space.finish(self.space.elsewhere, &mut white);
+                let white = self.space.finish(self.space.elsewhere);
                 for (goal, dfa) in &*numbers.leaves {
-                    let here = match numbers.dfas.len() {
-                        1 => state,
-                        _ => x.lists.get(state)[*dfa as usize],
-                    };
+                    let here = number_state(&numbers, *dfa, state, x);
                     if !wanted.contains(goal) || here == DEAD {
                         continue;
                     }
@@ -434,9 +423,4 @@ impl SchemaAutomaton {
             _ => b"]}\",:tfn0123456789.-+eE[{ \t\n\r".to_vec(),
         }
     }
-}
-
-/// The member that an index belongs to.
-pub(crate) fn member_at(m: &ArrayMachine, pos: u32) -> usize {
-    (pos as usize).min(m.members.len() - 1)
 }

@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::run::equality::canonical;
+use crate::automaton::run::number_bytes::number_state;
 use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
@@ -50,8 +52,7 @@ impl SchemaAutomaton {
                 self.way(from, &UNITS[word as usize][at as usize..], &mut out, x);
             }
             Top::Value { node, set, space } => {
-                let mut white = Vec::new();
-                self.space.finish(space, &mut white);
+                let white = self.space.finish(space);
                 self.value_ways(from, &white, (node, set), most, &mut out, x);
             }
             Top::Number { .. } => self.numbers_on(from, most, &mut out, x),
@@ -75,8 +76,7 @@ impl SchemaAutomaton {
             }
             Top::Key(key) => self.names_on(from, b"", key, most, &mut out, x),
             Top::Gap { gap, space } => {
-                let mut white = Vec::new();
-                self.space.finish(space, &mut white);
+                let white = self.space.finish(space);
                 self.gap_ways(from, gap, white, most, &mut out, x);
             }
         }
@@ -134,9 +134,8 @@ impl SchemaAutomaton {
         let mut pieces: Vec<Vec<u8>> = Vec::new();
         if let Some(m) = &n.number {
             let mut met = HashSet::new();
-            for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
-                let texts = m.dfas[*dfa as usize].texts_after(0, "", most);
-                for text in texts {
+            for (_, dfa) in m.of(|goal| wanted.contains(&goal)) {
+                for text in dfa.texts_after(0, "", most) {
                     if met.insert(canonical(text.as_bytes())) {
                         pieces.push(text.into_bytes());
                     }
@@ -192,15 +191,12 @@ impl SchemaAutomaton {
         let wanted = x.lists.get(set);
         let mut met = HashSet::new();
         let mut out = Vec::new();
-        for (_, dfa) in m.leaves.iter().filter(|(goal, _)| wanted.contains(goal)) {
-            let here = match m.dfas.len() {
-                1 => state,
-                _ => x.lists.get(state)[*dfa as usize],
-            };
+        for (number, dfa) in m.of(|goal| wanted.contains(&goal)) {
+            let here = number_state(m, number, state, x);
             if here == DEAD {
                 continue;
             }
-            for text in m.dfas[*dfa as usize].texts_after(here, &begun, most) {
+            for text in dfa.texts_after(here, &begun, most) {
                 if met.insert(canonical((begun.clone() + &text).as_bytes())) {
                     out.push(text);
                 }
@@ -214,8 +210,7 @@ impl SchemaAutomaton {
         if from.config.stack == 0 {
             return;
         }
-        let mut white = Vec::new();
-        self.space.finish(self.space.elsewhere, &mut white);
+        let white = self.space.finish(self.space.elsewhere);
         for text in self.number_texts(&from.config, most, x) {
             for end in [b"]", b"}", b","] {
                 let piece = [text.as_bytes(), &white, end].concat();
@@ -259,7 +254,7 @@ impl SchemaAutomaton {
                 let mut before = white.clone();
                 if gap == Gap::AfterMember {
                     before.push(b',');
-                    self.space.finish(self.space.after_separator, &mut before);
+                    before.extend(self.space.finish(self.space.after_separator));
                 }
                 self.names_from(from, before, most, out, x);
             }
@@ -313,7 +308,7 @@ impl SchemaAutomaton {
         let span = key.names.lo as usize..key.names.hi as usize;
         for word in m.names.list.get(span).unwrap_or_default() {
             let name = word.listed[0];
-            let may = usable.names[name as usize / 32] & (1 << (name % 32)) != 0;
+            let may = has_bit(&usable.names, name);
             let loose = is_loose(name);
             if !may || (loose && name < from.floor(depth)) {
                 continue;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Items, NodeId};
 use crate::normal::alternative::{ArrayShape, At, Count, ItemRule, Shape};
-use crate::normal::keywords::{Use, bound_count};
+use crate::normal::keywords::{Use, at_most, bound_count};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
 use crate::normal::search::unevaluated::collect;
@@ -17,10 +17,7 @@ pub(super) fn min_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
 
 /// At most so many items, or more.
 pub(super) fn max_items(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    match n.checked_add(1) {
-        Some(n) => min_items(p, !positive, n),
-        None => flow(positive),
-    }
+    at_most(n, positive, |n, positive| min_items(p, positive, n))
 }
 
 impl Normaliser {

@@ -9,7 +9,7 @@ pub(crate) mod strings;
 pub(crate) mod values;
 
 use crate::error::Error;
-use crate::ir::{AtomKind, Body, NodeId};
+use crate::ir::{AtomKind, NodeId};
 use crate::normal::alternative::{At, Kind};
 use crate::normal::keywords::numbers::End;
 use crate::normal::normaliser::Normaliser;
@@ -40,10 +40,9 @@ impl Normaliser {
             kind,
             ..
         } = used;
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
+        let Some(atom) = self.schema.atoms(node).get(used.index as usize) else {
             return Ok(Flow::On);
         };
-        let atom = &atoms[used.index as usize];
         let at: At = (node, atom.keyword);
         self.work(node, 8)?;
         if !concerns(&atom.kind, kind) {
@@ -121,6 +120,14 @@ impl Normaliser {
             AtomKind::UnevaluatedItems(_) | AtomKind::UnevaluatedProperties(_) => Ok(Flow::On),
             AtomKind::Refused { reason, .. } => Err(self.refusal(at, reason)),
         }
+    }
+}
+
+/// At most so many, or more: that is the complement of one more at least.
+fn at_most(n: u64, positive: bool, at_least: impl FnOnce(u64, bool) -> Flow) -> Flow {
+    match n.checked_add(1) {
+        Some(n) => at_least(n, !positive),
+        None => flow(positive),
     }
 }
 

@@ -1,8 +1,10 @@
 //! `minimum`, `maximum`, their exclusive ones, and `multipleOf`.
 
+use std::cmp::Ordering;
+
 use crate::decimal::Decimal;
 use crate::language::number_expressions::Bound;
-use crate::normal::alternative::{At, NumberShape, Shape};
+use crate::normal::alternative::{At, Shape};
 use crate::normal::search::partial::{Flow, Partial, flow};
 
 /// Which end of a range a keyword bounds.
@@ -30,8 +32,8 @@ pub(super) fn bound(
     };
     n.at = Some(at);
     match (end == End::Low) == positive {
-        true => raise(n, bound),
-        false => lower(n, bound),
+        true => tighten(&mut n.low, bound, Ordering::Greater),
+        false => tighten(&mut n.high, bound, Ordering::Less),
     }
     match (&n.low, &n.high) {
         (Some(l), Some(h)) => {
@@ -51,24 +53,15 @@ pub(super) fn multiple_of(p: &mut Partial, at: At, positive: bool, divisor: &Dec
     Flow::On
 }
 
-/// The greater one of two lower bounds.
-fn raise(n: &mut NumberShape, bound: Bound) {
-    let tighter = n
-        .low
+/// Sets a bound where none was, or one that was less tight: tighter is what is so to it.
+fn tighten(known: &mut Option<Bound>, bound: Bound, tighter: Ordering) {
+    let is_tighter = known
         .as_ref()
-        .is_none_or(|l| bound.value > l.value || (bound.value == l.value && bound.exclusive));
-    if tighter {
-        n.low = Some(bound);
-    }
-}
-
-/// The lesser one of two upper bounds.
-fn lower(n: &mut NumberShape, bound: Bound) {
-    let tighter = n
-        .high
-        .as_ref()
-        .is_none_or(|h| bound.value < h.value || (bound.value == h.value && bound.exclusive));
-    if tighter {
-        n.high = Some(bound);
+        .is_none_or(|k| match bound.value.cmp(&k.value) {
+            Ordering::Equal => bound.exclusive,
+            other => other == tighter,
+        });
+    if is_tighter {
+        *known = Some(bound);
     }
 }

@@ -6,7 +6,7 @@ use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Members, Name, NodeId};
 use crate::normal::alternative::{At, MemberRule, ObjectShape, Scope, Shape, Source, Witness};
 use crate::normal::closed::Left;
-use crate::normal::keywords::{Use, bound_count};
+use crate::normal::keywords::{Use, at_most, bound_count};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Branch, Flow, Partial, What, flow, split, term};
 use crate::normal::search::unevaluated::collect;
@@ -99,10 +99,7 @@ pub(super) fn min_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
 
 /// At most so many members, or more.
 pub(super) fn max_properties(p: &mut Partial, positive: bool, n: u64) -> Flow {
-    match n.checked_add(1) {
-        Some(n) => min_properties(p, !positive, n),
-        None => flow(positive),
-    }
+    at_most(n, positive, |n, positive| min_properties(p, positive, n))
 }
 
 /// All names satisfy a location; the complement is that one of them does not.

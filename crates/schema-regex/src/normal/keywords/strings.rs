@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::ir::PatternId;
 use crate::language::formats::Format;
 use crate::normal::alternative::{At, Shape, StringShape};
-use crate::normal::keywords::bound_count;
+use crate::normal::keywords::{at_most, bound_count};
 use crate::normal::normaliser::Normaliser;
 use crate::normal::search::partial::{Flow, Partial, flow};
 use crate::options::{Formats, Target};
@@ -25,10 +25,7 @@ impl Normaliser {
             // The expressions of formats are short by their form.
             return flow(positive);
         }
-        match n.checked_add(1) {
-            Some(n) => min_length(p, at, !positive, n),
-            None => flow(positive),
-        }
+        at_most(n, positive, |n, positive| min_length(p, at, positive, n))
     }
 
     /// A text that has a match for the pattern, or none.

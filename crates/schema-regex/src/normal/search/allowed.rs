@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Body, Name, NodeId};
+use crate::ir::{AtomKind, Name, NodeId};
 use crate::normal::alternative::{Kind, Shape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::keywords::values::decimal_of;
@@ -111,11 +111,8 @@ impl Normaliser {
     /// One of the values, by its place.
     pub(in crate::normal) fn allowed_value(&self, allowed: &Allowed, place: u32) -> &Value {
         static NULL: Value = Value::Null;
-        match &self.schema.node(allowed.node).body {
-            Body::Atoms(atoms) => match &atoms[allowed.atom as usize].kind {
-                AtomKind::Values(values) => &values[place as usize],
-                _ => &NULL,
-            },
+        match &self.schema.atoms(allowed.node)[allowed.atom as usize].kind {
+            AtomKind::Values(values) => &values[place as usize],
             _ => &NULL,
         }
     }

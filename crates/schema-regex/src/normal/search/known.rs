@@ -65,15 +65,22 @@ impl Normaliser {
         if !self.budget.take(2 * count) {
             return None;
         }
-        let mut all = true;
-        for i in 0..count {
-            match self.atom_status(p, node, i as u16, kind, depth) {
-                Some(false) => return Some(false),
-                Some(true) => {}
-                None => all = false,
-            }
-        }
-        all.then_some(true)
+        all_hold((0..count).map(|i| self.atom_status(p, node, i as u16, kind, depth)))
+    }
+
+    /// Whether all of some locations hold, each or its complement.
+    fn all_status(
+        &mut self,
+        p: &Partial,
+        parts: Vec<Signed>,
+        kind: Kind,
+        depth: usize,
+    ) -> Option<bool> {
+        self.budget.take(4 * parts.len());
+        all_hold(parts.into_iter().map(|part| {
+            let status = self.node_status(p, part.node, kind, depth + 1);
+            status.map(|holds| holds == part.positive)
+        }))
     }
 
     fn atom_status(
@@ -84,10 +91,7 @@ impl Normaliser {
         kind: Kind,
         depth: usize,
     ) -> Option<bool> {
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
-            return None;
-        };
-        let atom = &atoms[index as usize];
+        let atom = self.schema.atoms(node).get(index as usize)?;
         if !concerns(&atom.kind, kind) {
             return Some(true);
         }
@@ -128,30 +132,13 @@ impl Normaliser {
                 None
             }
             AtomKind::AllOf(nodes) => {
-                self.budget.take(4 * nodes.len());
-                let nodes = nodes.clone();
-                let mut all = true;
-                for n in nodes {
-                    match self.node_status(p, n, kind, depth + 1) {
-                        Some(false) => return Some(false),
-                        Some(true) => {}
-                        None => all = false,
-                    }
-                }
-                all.then_some(true)
+                let parts = nodes.iter().map(|n| Signed::yes(*n)).collect();
+                self.all_status(p, parts, kind, depth)
             }
             AtomKind::AnyOf(nodes) => {
-                self.budget.take(4 * nodes.len());
-                let nodes = nodes.clone();
-                let mut none = true;
-                for n in nodes {
-                    match self.node_status(p, n, kind, depth + 1) {
-                        Some(true) => return Some(true),
-                        Some(false) => {}
-                        None => none = false,
-                    }
-                }
-                none.then_some(false)
+                // One of them holds unless all complements do.
+                let parts = nodes.iter().map(|n| Signed::no(*n)).collect();
+                self.all_status(p, parts, kind, depth).map(|none| !none)
             }
             AtomKind::Not(n) => {
                 let n = *n;
@@ -206,4 +193,17 @@ impl Normaliser {
             None
         }
     }
+}
+
+/// Whether all of some conditions hold, as far as that is known: one that fails settles it.
+fn all_hold(conditions: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut is_known = true;
+    for condition in conditions {
+        match condition {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => is_known = false,
+        }
+    }
+    is_known.then_some(true)
 }

@@ -321,10 +321,7 @@ impl Normaliser {
     /// Whether an atom, but for the unevaluated ones, says anything of a kind; `None`
     /// behind the last one.
     fn atom_concerns(&self, node: NodeId, index: usize, kind: Kind) -> Option<bool> {
-        let Body::Atoms(atoms) = &self.schema.node(node).body else {
-            return None;
-        };
-        let atom = &atoms.get(index)?.kind;
+        let atom = &self.schema.atoms(node).get(index)?.kind;
         Some(concerns(atom, kind) && !is_unevaluated(atom))
     }
 

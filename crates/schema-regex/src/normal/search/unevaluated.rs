@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, AtomKind, Body, NodeId, ROOT};
+use crate::ir::{ALWAYS, AtomKind, NodeId, ROOT};
 use crate::normal::alternative::{
     Count, ItemRule, Kind, MemberRule, Scope, Shape, Source, Witness,
 };
@@ -87,11 +87,8 @@ impl Normaliser {
             })
             .map(|j| &all[j])
             .collect();
-        let Body::Atoms(atoms) = &self.schema.node(c.node).body else {
-            return Ok(true);
-        };
         let mut rule = None;
-        for atom in atoms {
+        for atom in self.schema.atoms(c.node) {
             match (&atom.kind, kind) {
                 (AtomKind::UnevaluatedItems(n), Kind::Array)
                 | (AtomKind::UnevaluatedProperties(n), Kind::Object) => {

@@ -1,0 +1,260 @@
+//! Puts a vocabulary together, token by token.
+
+use std::sync::{Arc, OnceLock};
+
+use super::having::MARKS;
+use super::tokens::Tokens;
+use super::trie::{NO_TOKEN, Trie};
+use super::{Data, TokenId, TokenKind, Vocabulary};
+use crate::cache::SharedRows;
+use crate::{Error, ErrorKind};
+
+/// The longest token that a vocabulary may have, in bytes.
+pub const MAX_TOKEN_BYTES: usize = 60_000;
+
+/// The largest token number that a vocabulary may use, plus one.
+pub const MAX_WIDTH: usize = 1 << 24;
+
+/// Collects tokens for a [`Vocabulary`], when some of them are structure.
+///
+/// ```
+/// use fsm_index::{TokenId, TokenKind, VocabularyBuilder};
+///
+/// let mut builder = VocabularyBuilder::new();
+/// builder.text(TokenId::new(0), "a")?.special(TokenId::new(1), "<tool_call>")?.end(TokenId::new(2))?;
+/// let vocabulary = builder.build()?;
+/// assert_eq!(vocabulary.kind(TokenId::new(1)), TokenKind::Special);
+/// assert_eq!(vocabulary.ends(), [TokenId::new(2)]);
+/// # Ok::<(), fsm_index::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct VocabularyBuilder {
+    tokens: Vec<Box<[u8]>>,
+    kinds: Vec<TokenKind>,
+}
+
+impl VocabularyBuilder {
+    /// No tokens yet.
+    pub fn new() -> Self {
+        VocabularyBuilder::default()
+    }
+
+    /// Adds a token that stands for its bytes.
+    ///
+    /// # Errors
+    ///
+    /// The number is taken, or a limit is exceeded.
+    pub fn text(&mut self, id: TokenId, bytes: impl AsRef<[u8]>) -> Result<&mut Self, Error> {
+        self.add(id, bytes.as_ref(), TokenKind::Text)
+    }
+
+    /// Adds a token that is structure, with its name.
+    ///
+    /// # Errors
+    ///
+    /// The number is taken, or a limit is exceeded.
+    pub fn special(&mut self, id: TokenId, name: &str) -> Result<&mut Self, Error> {
+        self.add(id, name.as_bytes(), TokenKind::Special)
+    }
+
+    /// Makes a token an end token; it need not have been added before.
+    ///
+    /// # Errors
+    ///
+    /// A limit is exceeded.
+    pub fn end(&mut self, id: TokenId) -> Result<&mut Self, Error> {
+        self.reserve(id)?;
+        self.kinds[id.index()] = TokenKind::End;
+        Ok(self)
+    }
+
+    /// The vocabulary. O(n log n) in the number of tokens.
+    ///
+    /// # Errors
+    ///
+    /// The tokens have more than 4 GiB of bytes.
+    pub fn build(self) -> Result<Vocabulary, Error> {
+        let tokens = self.kinds.iter().zip(&self.tokens);
+        let tokens = Tokens::new(tokens.map(|(kind, bytes)| (*kind, bytes.as_ref())))?;
+        let mut single_bytes = [false; 256];
+        let mut fingerprint = Fnv128::default();
+        for (token, &kind) in self.tokens.iter().zip(&self.kinds) {
+            if let ([byte], TokenKind::Text) = (token.as_ref(), kind) {
+                single_bytes[*byte as usize] = true;
+            }
+            fingerprint.write(&[kind as u8]);
+            fingerprint.write(&(token.len() as u32).to_le_bytes());
+            fingerprint.write(token);
+        }
+        let text = |(t, kind): (usize, &TokenKind)| {
+            (*kind == TokenKind::Text).then(|| (TokenId::new(t as u32), self.tokens[t].as_ref()))
+        };
+        let trie = Trie::new(self.kinds.iter().enumerate().filter_map(text));
+        let mut marked: [Vec<u32>; MARKS.len()] = Default::default();
+        let texts = (0u32..).zip(self.tokens.iter().zip(&self.kinds));
+        for (token, (bytes, _)) in texts.filter(|(_, (_, kind))| **kind == TokenKind::Text) {
+            for byte in bytes.iter().filter(|byte| byte.is_ascii_punctuation()) {
+                if let Ok(at) = MARKS.binary_search(byte)
+                    && marked[at].last() != Some(&token)
+                {
+                    marked[at].push(token);
+                }
+            }
+        }
+        let mut ranks = vec![NO_TOKEN; self.kinds.len()];
+        for (&token, rank) in trie.order().iter().zip(0..) {
+            ranks[token as usize] = rank;
+        }
+        let ends = (0..self.kinds.len())
+            .filter(|&t| self.kinds[t] == TokenKind::End)
+            .map(|t| TokenId::new(t as u32))
+            .collect();
+        let data = Data {
+            tokens,
+            ends,
+            trie,
+            single_bytes,
+            fingerprint: fingerprint.0,
+            ranks: ranks.into(),
+            marked: marked.map(Vec::into),
+            chars: OnceLock::new(),
+            spellable: OnceLock::new(),
+            specials: OnceLock::new(),
+        };
+        Ok(Vocabulary {
+            data: Arc::new(data),
+            shared: SharedRows::default(),
+        })
+    }
+
+    fn reserve(&mut self, id: TokenId) -> Result<(), Error> {
+        if id.index() >= MAX_WIDTH {
+            return Err(limit(&format!("{MAX_WIDTH} token numbers")));
+        }
+        if id.index() >= self.kinds.len() {
+            self.kinds.resize(id.index() + 1, TokenKind::Absent);
+            self.tokens.resize(id.index() + 1, Box::default());
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, id: TokenId, bytes: &[u8], kind: TokenKind) -> Result<&mut Self, Error> {
+        if bytes.len() > MAX_TOKEN_BYTES {
+            return Err(limit(&format!("{MAX_TOKEN_BYTES} bytes in token {id}")));
+        }
+        self.reserve(id)?;
+        if self.kinds[id.index()] != TokenKind::Absent {
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!(
+                    "token {id} occurs twice: as {:?} and as {:?}",
+                    String::from_utf8_lossy(&self.tokens[id.index()]),
+                    String::from_utf8_lossy(bytes)
+                ),
+            ));
+        }
+        self.kinds[id.index()] = kind;
+        self.tokens[id.index()] = bytes.into();
+        Ok(self)
+    }
+}
+
+impl Vocabulary {
+    /// The same vocabulary with other end tokens. Tokens that no longer end
+    /// a text become structure.
+    ///
+    /// # Errors
+    ///
+    /// A number is outside the vocabulary's width.
+    pub fn with_ends(&self, ends: impl IntoIterator<Item = TokenId>) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        for kind in &mut builder.kinds {
+            if *kind == TokenKind::End {
+                *kind = TokenKind::Special;
+            }
+        }
+        for id in ends {
+            if id.index() >= self.width() {
+                return Err(Error::new(
+                    ErrorKind::Vocabulary,
+                    format!(
+                        "end token {id} is outside the vocabulary of {} tokens",
+                        self.width()
+                    ),
+                ));
+            }
+            builder.kinds[id.index()] = TokenKind::End;
+        }
+        builder.build()
+    }
+
+    /// The same vocabulary for logits of `width` entries. The entries beyond
+    /// the vocabulary are padding and never allowed.
+    ///
+    /// # Errors
+    ///
+    /// `width` is smaller than the vocabulary: logits without a token's entry
+    /// could never produce it.
+    ///
+    /// ```
+    /// use fsm_index::{TokenId, TokenKind, Vocabulary};
+    ///
+    /// # let tokens = ["a"];
+    /// # let tokens = tokens.iter().zip(0..).map(|(s, id)| (s.as_bytes(), TokenId::new(id)));
+    /// # let vocabulary = Vocabulary::new(tokens, [TokenId::new(1)])?;
+    /// // Models pad their logits.
+    /// let padded = vocabulary.with_width(128)?;
+    /// assert_eq!((padded.width(), padded.kind(TokenId::new(100))), (128, TokenKind::Absent));
+    /// # Ok::<(), fsm_index::Error>(())
+    /// ```
+    pub fn with_width(&self, width: usize) -> Result<Vocabulary, Error> {
+        let mut builder = self.to_builder();
+        if width < self.width() || width > MAX_WIDTH {
+            return Err(Error::new(
+                ErrorKind::Vocabulary,
+                format!(
+                    "logits of width {width} do not fit a vocabulary of {} tokens (at most {MAX_WIDTH})",
+                    self.width()
+                ),
+            ));
+        }
+        builder.kinds.resize(width, TokenKind::Absent);
+        builder.tokens.resize(width, Box::default());
+        builder.build()
+    }
+
+    fn to_builder(&self) -> VocabularyBuilder {
+        VocabularyBuilder {
+            tokens: (0..self.width()).map(|t| self.data.raw(t).into()).collect(),
+            kinds: (0..self.width())
+                .map(|t| self.data.tokens.kind(t))
+                .collect(),
+        }
+    }
+}
+
+#[cold]
+pub(super) fn limit(what: &str) -> Error {
+    Error::new(
+        ErrorKind::LimitExceeded,
+        format!("the vocabulary exceeds the limit of {what}"),
+    )
+}
+
+/// FNV-1a with 128 bits.
+struct Fnv128(u128);
+
+impl Default for Fnv128 {
+    fn default() -> Self {
+        Fnv128(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+}
+
+impl Fnv128 {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 =
+                (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013B);
+        }
+    }
+}

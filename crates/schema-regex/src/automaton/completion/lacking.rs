@@ -1,0 +1,206 @@
+//! What the first thread of a container still lacks, and the item or member that brings it
+//! nearer to its end.
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::completion::finish::AS_A_STATE;
+use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
+use crate::automaton::machine::node::Choice;
+use crate::automaton::run::scratch::{Config, Scratch, Top};
+
+/// Behind fewer further names than this, another one is searched for.
+const FEW_NAMES: usize = 16;
+
+impl SchemaAutomaton {
+    /// Before a value: with the one goal that brings a thread of the container
+    /// forward.
+    pub(super) fn narrowed(&self, config: Config, x: &mut Scratch) -> Config {
+        let Top::Value { node, set, space } = config.top else {
+            return config;
+        };
+        if config.stack == 0 {
+            return config;
+        }
+        let frame = x.frame(config.stack).frame;
+        let choice = if frame.is_object {
+            self.member_choice(config.stack, frame.member, x)
+        } else {
+            self.item_choice(config.stack, x)
+        };
+        let Some(choice) = choice else {
+            return config;
+        };
+        let wanted = x.list(set);
+        if !wanted.contains(&choice.goal) {
+            return config;
+        }
+        let set = x.add_list(&[choice.goal]);
+        Config {
+            top: Top::Value { node, set, space },
+            ..config
+        }
+    }
+
+    /// Of the choices that keep a thread alive the one that brings most.
+    pub(super) fn item_choice(&self, stack: u32, x: &mut Scratch) -> Option<Choice> {
+        let frame = x.frame(stack).frame;
+        let m = self.node(frame.node).array.as_ref()?;
+        let live = self.live(self.room(stack, x));
+        let member = m.member(frame.pos);
+        let pos = m.behind(frame.pos);
+        let threads = x.list(frame.threads);
+        let heights = &self.nodes.get(member.node as usize)?.heights;
+        // What lacks least, so that each item brings it nearer; of equal ones
+        // the flattest, and counts are raised only where they must be.
+        let lack = |thread: u32, ext: u32| {
+            let mut rest = ext;
+            let mut lack = 0;
+            for count in &m.threads[thread as usize].counts {
+                lack += count.min.saturating_sub(rest % count.radix());
+                rest /= count.radix();
+            }
+            lack
+        };
+        let nearest = threads
+            .chunks_exact(2)
+            .min_by_key(|pair| lack(pair[0], pair[1]))?;
+        let choices = member.of(nearest[0]).iter().filter_map(|c| {
+            let ext = Live::raise(m, nearest[0], nearest[1], c.take)?;
+            (live.fits(member, c.goal) && live.array(m, nearest[0], ext, pos)).then_some((
+                lack(nearest[0], ext),
+                heights[c.goal as usize],
+                ext != nearest[1],
+                c,
+            ))
+        });
+        let best = choices.min_by_key(|(lack, height, raised, _)| (*lack, *height, *raised));
+        best.map(|(_, _, _, choice)| *choice)
+    }
+
+    fn member_choice(&self, stack: u32, number: u32, x: &mut Scratch) -> Option<Choice> {
+        let frame = x.frame(stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let live = self.live(self.room(stack, x));
+        let threads = x.list(frame.threads);
+        let first = threads.chunks_exact(2).next()?;
+        let used = x.list(frame.used);
+        let at = ObjectAt::of(&frame, &used, &[]);
+        let member = m.member(number);
+        let heights = &self.nodes.get(member.node as usize)?.heights;
+        member
+            .of(first[0])
+            .iter()
+            .filter(|c| {
+                live.fits(member, c.goal) && live.object(m, first[0], first[1] | c.take, &at)
+            })
+            .max_by_key(|c| {
+                let gain = (c.take & !first[1]).count_ones();
+                (gain, u32::MAX - heights[c.goal as usize])
+            })
+            .copied()
+    }
+
+    /// Writes a whole name that brings the first thread forward.
+    pub(super) fn name(
+        &self,
+        config: Config,
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
+        let top = x.note(config.stack);
+        let frame = x.peek(top).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let names = m.declared.len() as u64;
+        x.may_search = x.may_search.saturating_sub(names / AS_A_STATE);
+        if x.may_search == 0 {
+            return None;
+        }
+        let usable = self.usable(top, x);
+        let is_usable = |n: u32| has_bit(&usable.names, n);
+        let threads = x.list(frame.threads);
+        let first = threads.chunks_exact(2).next()?;
+        let t = &m.threads[first[0] as usize];
+        let used = x.list(frame.used);
+        let is_used = |n: u32| has_bit(&used, n);
+        let offers = |n: u32| !m.declared[n as usize].of(first[0]).is_empty();
+        let mut wanted: Option<u32> = None;
+        for (_, n) in &t.required {
+            if is_usable(*n) && !is_used(*n) {
+                wanted = Some(*n);
+                break;
+            }
+        }
+        let open = t.witnesses & !first[1];
+        let gives = |n: u32| {
+            m.declared[n as usize]
+                .of(first[0])
+                .iter()
+                .any(|c| c.take & open != 0)
+        };
+        if wanted.is_none() && open != 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && gives(*n));
+        }
+        if wanted.is_none() {
+            let implied = t
+                .implies
+                .iter()
+                .filter(|(n, _)| is_used(*n) || t.required.iter().any(|(_, r)| r == n));
+            wanted = implied
+                .flat_map(|(_, list)| list.iter().copied())
+                .find(|n| is_usable(*n) && !is_used(*n));
+        }
+        let more = u64::from(frame.count) < t.min;
+        if wanted.is_none() && more && open == 0 {
+            wanted = (0..m.declared.len() as u32).find(|n| is_usable(*n) && offers(*n));
+        }
+        if let Some(n) = wanted {
+            let word = m.names.list.iter().find(|w| w.listed[0] == n)?;
+            let mut text = serde_json::to_vec(&*word.text).ok()?;
+            text.pop();
+            text.push(b'"');
+            return self.feed(config, &text, x, out);
+        }
+        self.another_name(config, x, out)
+            .or_else(|| self.feed(config, b"\"", x, out))
+    }
+
+    /// Behind many further names of any kind the first one from their count on that is none
+    /// of them: the search for one takes as many states as there are.
+    fn another_name(&self, config: Config, x: &mut Scratch, out: &mut Vec<u8>) -> Option<Config> {
+        let frame = x.frame(config.stack).frame;
+        let m = self.node(frame.node).object.as_ref()?;
+        let count = x.seen.get(frame.seen).list.len();
+        if m.keys.is_some() || count < FEW_NAMES {
+            return None;
+        }
+        let length = out.len();
+        (count..count + FEW_NAMES).find_map(|number| {
+            out.truncate(length);
+            let next = self.feed(config, format!("\"{number}\"").as_bytes(), x, out)?;
+            matches!(next.top, Top::Gap { .. }).then_some(next)
+        })
+    }
+
+    /// The members, by number, that are further names and give what the first
+    /// thread of an object still lacks.
+    pub(super) fn classes_wanted(&self, stack: u32, x: &mut Scratch) -> Vec<u32> {
+        let top = x.note(stack);
+        let frame = x.peek(top).frame;
+        let Some(m) = self.node(frame.node).object.as_ref() else {
+            return Vec::new();
+        };
+        let threads = x.list(frame.threads);
+        let Some(first) = threads.chunks_exact(2).next() else {
+            return Vec::new();
+        };
+        let open = m.threads[first[0] as usize].witnesses & !first[1];
+        let usable = self.usable(top, x).classes;
+        (0..m.classes.len())
+            .filter(|class| usable & (1 << class) != 0)
+            .filter(|class| {
+                let choices = m.classes[*class].member.of(first[0]);
+                choices.iter().any(|choice| choice.take & open != 0)
+            })
+            .map(|class| (m.declared.len() + class) as u32)
+            .collect()
+    }
+}

@@ -1,0 +1,335 @@
+//! The shortest numbers, strings and names, searched for breadth first.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::machine::node::{ObjectMachine, StringMachine};
+use crate::automaton::run::scratch::{Config, EMPTY_LIST, Key, Noted, Scratch, Str, Top, UNKNOWN};
+use crate::automaton::run::string_bytes::Partial;
+use crate::automaton::run::string_leaves::string_goals;
+use crate::language::char_dfa::CharDfa;
+
+/// The most states that are looked at for one string or number.
+const MAX_SEARCH: usize = 200_000;
+
+/// The most states that are looked at for a name that is wanted, before any
+/// other one is taken.
+const MAX_WANTED: usize = 5_000;
+
+/// Of a string that lacks more characters than this, most are written one like the other,
+/// and only the last ones are searched for.
+const MANY_CHARS: u64 = 256;
+
+/// So many characters are searched for.
+const LAST_CHARS: u64 = 64;
+
+/// So many characters are tried, each in one alternative, in the time of a state.
+const TRIED_AS_A_STATE: u64 = 1_024;
+
+/// So many characters are tried in a name in the time of a state: each is read by itself.
+const HEADS_AS_A_STATE: u64 = 32;
+
+impl SchemaAutomaton {
+    pub(super) fn shortest_number(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+        let Top::Number { node, set, state } = config.top else {
+            return None;
+        };
+        let m = self.node(node).number.as_ref()?;
+        let step = |state: u32, byte: u8, x: &mut Scratch| -> Option<u32> {
+            match self
+                .next(
+                    Config {
+                        top: Top::Number { node, set, state },
+                        stack: 0,
+                        item: 0,
+                    },
+                    byte,
+                    x,
+                )?
+                .top
+            {
+                Top::Number { state, .. } => Some(state),
+                _ => None,
+            }
+        };
+        debug_assert!(!m.dfas.is_empty());
+        search(
+            state,
+            x,
+            MAX_SEARCH,
+            &mut |s, x| self.number_goals(node, set, *s, x) != EMPTY_LIST,
+            &mut |s, x| {
+                b"0123456789.-eE+"
+                    .iter()
+                    .filter_map(|b| step(*s, *b, x).map(|to| (vec![*b], to)))
+                    .collect()
+            },
+        )
+    }
+
+    pub(super) fn shortest_string(&self, config: Config, x: &mut Scratch) -> Option<Vec<u8>> {
+        let Top::String { node, set, .. } = config.top else {
+            return None;
+        };
+        let m = self.node(node).string.as_ref()?;
+        let mut others: Vec<char> = m.dfas.iter().flat_map(|d| representatives(d)).collect();
+        others.sort_unstable();
+        others.dedup();
+        let heads = |text: &Str| -> Vec<char> {
+            let words = &m.words.list[text.words.lo as usize..text.words.hi as usize];
+            let read = text.words.read as usize;
+            let mut out: Vec<char> = words
+                .iter()
+                .filter_map(|w| w.text[read..].chars().next())
+                .collect();
+            out.dedup();
+            out.extend(&others);
+            // One that no word goes on with.
+            let free = ('a'..=char::MAX).find(|c| !out.contains(c));
+            out.extend(free);
+            out
+        };
+        let mut filled = Vec::new();
+        let mut config = config;
+        while let Top::String { text, .. } = config.top {
+            let missing = missing_chars(m, set, &text, x);
+            if missing > x.may_write as u64 {
+                // Nothing that is written would fit.
+                x.may_write = 0;
+                return None;
+            }
+            if missing <= MANY_CHARS || text.partial != Partial::None {
+                break;
+            }
+            let many = usize::try_from(missing - LAST_CHARS).unwrap_or(usize::MAX);
+            let Some(next) = self.filled(config, many, &heads(&text), x, &mut filled) else {
+                break;
+            };
+            config = next;
+        }
+        let rest = search(
+            config,
+            x,
+            MAX_SEARCH,
+            &mut |c, x| match &c.top {
+                Top::String { text, .. } => {
+                    text.partial == Partial::None
+                        && string_goals(m, set, text, x) != EMPTY_LIST
+                        && self.next(*c, b'"', x).is_some()
+                }
+                _ => false,
+            },
+            &mut |c, x| {
+                let Top::String { text, .. } = c.top else {
+                    return Vec::new();
+                };
+                let heads = heads(&text);
+                let tried = heads.len() as u64 * m.leaves.len() as u64;
+                x.may_search = x.may_search.saturating_sub(tried / TRIED_AS_A_STATE);
+                self.characters(*c, text.partial, &heads, x)
+            },
+        )?;
+        filled.extend(rest);
+        filled.push(b'"');
+        Some(filled)
+    }
+
+    /// Where as many equal characters of one byte as may come lead to, up to a number;
+    /// `None` if none may come.
+    fn filled(
+        &self,
+        config: Config,
+        many: usize,
+        heads: &[char],
+        x: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Config> {
+        let plain = |c: &char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+        heads.iter().filter(|c| plain(c)).find_map(|c| {
+            let (mut at, mut done) = (config, 0);
+            // Twice as many each time: what soon stops costs little.
+            let mut more = 1;
+            while done < many {
+                let text = vec![*c as u8; more.min(many - done)];
+                match self.read_on(at, &text, x) {
+                    Ok(next) => (at, done) = (next, done + text.len()),
+                    Err(0) => break,
+                    Err(read) => {
+                        at = self.read_on(at, &text[..read], x).ok()?;
+                        done += read;
+                        break;
+                    }
+                }
+                more *= 2;
+            }
+            out.extend(std::iter::repeat_n(*c as u8, done));
+            (done > 0).then_some(at)
+        })
+    }
+
+    pub(super) fn shortest_name(
+        &self,
+        config: Config,
+        key: Key,
+        x: &mut Scratch,
+    ) -> Option<Vec<u8>> {
+        // What was read so far makes no difference.
+        let text = UNKNOWN;
+        let config = Config {
+            top: Top::Key(Key { text, ..key }),
+            ..config
+        };
+        let frame = x.frame(config.stack).frame;
+        let m: &ObjectMachine = self.node(frame.node).object.as_ref()?;
+        let seen = x.seen.get(frame.seen).clone();
+        let mut ways = |c: &Config, x: &mut Scratch| {
+            let Top::Key(key) = c.top else {
+                return Vec::new();
+            };
+            let mut heads: Vec<char> = Vec::new();
+            for i in key.names.lo as usize..key.names.hi as usize {
+                heads.extend(
+                    m.names.list[i].text[key.names.read as usize..]
+                        .chars()
+                        .next(),
+                );
+            }
+            for i in key.used.lo as usize..key.used.hi as usize {
+                heads.extend(seen.list[i][key.used.read as usize..].chars().next());
+            }
+            heads.sort_unstable();
+            heads.dedup();
+            heads.truncate(64);
+            if let Some(keys) = &m.keys {
+                heads.extend(representatives(&keys.dfa));
+            }
+            heads.extend('a'..='z');
+            heads.extend('0'..='9');
+            let tried = heads.len() as u64;
+            x.may_search = x.may_search.saturating_sub(tried / HEADS_AS_A_STATE);
+            self.characters(*c, key.partial, &heads, x)
+        };
+        let named = |c: &Config, x: &mut Scratch| {
+            let ended = self.next(*c, b'"', x)?;
+            matches!(ended.top, Top::Gap { .. })
+                .then(|| x.peek(Noted::beside_masks(ended.stack)).frame.member)
+        };
+        // A further name that brings the first thread forward, else any.
+        let wanted = self.classes_wanted(config.stack, x);
+        let mut brings = |c: &Config, x: &mut Scratch| {
+            named(c, x).is_some_and(|number| wanted.contains(&number))
+        };
+        let found = match wanted.is_empty() {
+            true => None,
+            false => search(config, x, MAX_WANTED, &mut brings, &mut ways),
+        };
+        let mut ends = |c: &Config, x: &mut Scratch| named(c, x).is_some();
+        let mut text = match found {
+            Some(text) => text,
+            None => search(config, x, MAX_SEARCH, &mut ends, &mut ways)?,
+        };
+        text.push(b'"');
+        Some(text)
+    }
+
+    /// The ways on by one character, or by the rest of a partial one.
+    fn characters(
+        &self,
+        config: Config,
+        partial: Partial,
+        heads: &[char],
+        x: &mut Scratch,
+    ) -> Vec<(Vec<u8>, Config)> {
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        match partial {
+            Partial::None => {
+                for c in heads {
+                    let mut text = serde_json::to_vec(&c.to_string()).unwrap_or_default();
+                    text.pop();
+                    texts.push(text.split_off(1.min(text.len())));
+                }
+            }
+            Partial::Utf8 { .. } => texts.extend((0x80..=0xBF).map(|b| vec![b])),
+            Partial::Escape => texts.extend(b"\"\\/bfnrtu".iter().map(|b| vec![*b])),
+            Partial::Hex { .. } => texts.extend(b"0123456789abcdef".iter().map(|b| vec![*b])),
+            Partial::HighEscape { .. } => texts.push(vec![b'\\']),
+            Partial::HighU { .. } => texts.push(vec![b'u']),
+        }
+        // What begins a character can be ended: the first way will do.
+        let most = if partial == Partial::None {
+            texts.len()
+        } else {
+            1
+        };
+        texts
+            .into_iter()
+            .filter_map(|text| {
+                let mut at = config;
+                for byte in &text {
+                    at = self.next(at, *byte, x)?;
+                }
+                Some((text, at))
+            })
+            .take(most)
+            .collect()
+    }
+}
+
+/// How many characters a string lacks at least, by the lengths that are asked of it alone.
+fn missing_chars(m: &StringMachine, set: u32, text: &Str, x: &mut Scratch) -> u64 {
+    let wanted = x.list(set);
+    let leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+    let least = leaves
+        .map(|leaf| if leaf.listed { 0 } else { leaf.min })
+        .min();
+    least.unwrap_or(0).saturating_sub(u64::from(text.length))
+}
+
+/// A character for each symbol of an automaton, visible ones first.
+fn representatives(dfa: &CharDfa) -> Vec<char> {
+    dfa.representatives()
+        .into_iter()
+        .filter_map(char::from_u32)
+        .collect()
+}
+
+/// The ways on from a state: a text, and where it leads.
+type Ways<'w, S> = dyn FnMut(&S, &mut Scratch) -> Vec<(Vec<u8>, S)> + 'w;
+
+/// Breadth first: the text to the nearest state that is an end.
+fn search<S: Copy + Eq + std::hash::Hash>(
+    start: S,
+    x: &mut Scratch,
+    most: usize,
+    is_end: &mut dyn FnMut(&S, &mut Scratch) -> bool,
+    next: &mut Ways<'_, S>,
+) -> Option<Vec<u8>> {
+    let mut from: HashMap<S, Option<(S, Vec<u8>)>> = HashMap::from([(start, None)]);
+    let mut queue = VecDeque::from([start]);
+    while let Some(state) = queue.pop_front() {
+        if is_end(&state, x) {
+            let mut parts: Vec<Vec<u8>> = Vec::new();
+            let mut at = state;
+            while let Some(Some((before, text))) = from.get(&at) {
+                parts.push(text.clone());
+                at = *before;
+            }
+            parts.reverse();
+            return Some(parts.concat());
+        }
+        // A search for an item that differs, as walks make them, has limits of
+        // its own.
+        let is_spent = x.may_compare == 0 || x.may_search == 0;
+        if from.len() > most || (is_spent && !x.searching) {
+            return None;
+        }
+        x.may_search = x.may_search.saturating_sub(1);
+        for (text, to) in next(&state, x) {
+            from.entry(to).or_insert_with(|| {
+                queue.push_back(to);
+                Some((state, text))
+            });
+        }
+    }
+    None
+}

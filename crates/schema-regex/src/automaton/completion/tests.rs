@@ -1,0 +1,137 @@
+//! Completions end, and cost no more than they may.
+
+use fsm_index::ByteAutomaton as _;
+use serde_json::{Value, json};
+
+use crate::automaton::SchemaAutomaton;
+use crate::automaton::run::scratch::MAX_SEARCHED;
+use crate::options::Options;
+
+/// The completion from the start that compares at most so many bytes, whether
+/// it is finished, and how many it compared.
+fn completion(schema: &Value, may_compare: u64) -> (String, bool, u64) {
+    completion_within(schema, may_compare, MAX_SEARCHED)
+}
+
+/// The same within so many states.
+fn completion_within(schema: &Value, may_compare: u64, may_search: u64) -> (String, bool, u64) {
+    let automaton = SchemaAutomaton::new(schema, &Options::default()).unwrap();
+    let mut x = automaton.scratch();
+    (x.may_compare, x.may_search) = (may_compare, may_search);
+    let mut out = Vec::new();
+    let is_finished = automaton.finish(automaton.first(), 1 << 20, &mut x, &mut out);
+    assert_eq!(is_finished, automaton.is_match(&out));
+    let compared = may_compare - x.may_compare;
+    (String::from_utf8(out).unwrap(), is_finished, compared)
+}
+
+#[test]
+fn completions_compare_no_more_than_they_may() {
+    let schema = json!({"type": "array", "uniqueItems": true, "minItems": 12});
+    let (_, is_finished, compared) = completion(&schema, 1 << 28);
+    assert!(is_finished);
+    let (_, is_finished, _) = completion(&schema, compared / 2);
+    assert!(!is_finished);
+}
+
+/// A string of a million characters was searched for one by one, and one of more than
+/// four million ended in its middle.
+#[test]
+fn long_strings_are_written_at_once_or_refused_at_once() {
+    for schema in [
+        json!({"minLength": 900_000, "type": "string"}),
+        json!({"minLength": 900_000, "type": "string", "pattern": "^x(a|é)*z$"}),
+        json!({"anyOf": [{"minLength": 900_000, "type": "string"}, {"const": {"a": 1}}]}),
+    ] {
+        let (text, is_finished, _) = completion(&schema, 1 << 20);
+        assert!(is_finished && text.len() > 10, "{}", text.len());
+    }
+    let schema = json!({"minLength": 2_000_000, "type": "string"});
+    let (_, is_finished, _) = completion(&schema, 1 << 20);
+    assert!(!is_finished);
+}
+
+/// They took half a minute, or all memory.
+#[test]
+fn completions_search_no_more_than_they_may() {
+    let (_, is_finished, _) =
+        completion(&json!({"minProperties": 1_000, "type": "object"}), 1 << 28);
+    assert!(is_finished);
+    let (_, is_finished, _) =
+        completion(&json!({"type": "object", "minProperties": 50_000}), 1 << 28);
+    assert!(!is_finished);
+    let many = json!({"type": "array", "uniqueItems": true, "minItems": 50_000});
+    let (_, is_finished, _) = completion(&many, 1 << 28);
+    assert!(!is_finished);
+}
+
+/// A million items that count took more than a second before they were refused, and a
+/// name of three million characters before it was written.
+#[test]
+fn steps_and_known_texts_are_charged() {
+    let items =
+        |n: u32| json!({"type": "array", "contains": {"type": "integer"}, "minContains": n});
+    assert!(completion_within(&items(500), 1 << 20, 1_000).1);
+    assert!(!completion_within(&items(5_000), 1 << 20, 1_000).1);
+    let name = |n: usize| json!({"type": "object", "required": ["k".repeat(n)]});
+    assert!(completion_within(&name(900_000), 1 << 20, 20_000).1);
+    assert!(!completion_within(&name(900_000), 1 << 20, 1_000).1);
+}
+
+#[test]
+fn detours_go_on_from_where_the_last_one_was() {
+    // The plain way of each item but the first leads to the first again.
+    let object = |a: Value| {
+        json!({
+            "type": "object",
+            "properties": {"a": a},
+            "required": ["a"],
+            "additionalProperties": false,
+        })
+    };
+    let (one, text) = (json!({"const": 1}), json!({"type": "string"}));
+    let item = json!({"anyOf": [object(one), object(text)]});
+    let schema = json!({"type": "array", "items": item, "uniqueItems": true, "minItems": 20});
+    let (text, is_finished, compared) = completion(&schema, 1 << 28);
+    assert!(is_finished, "{text}");
+    // Each time from the start it would be half as much again.
+    assert!(compared < 500_000, "{compared}");
+}
+
+#[test]
+fn a_number_is_made_another_one_by_digits() {
+    let schema = json!({"type": "array", "uniqueItems": true, "minItems": 12});
+    let (text, _, compared) = completion(&schema, 1 << 28);
+    assert!(compared < 1_000_000, "{text}: {compared}");
+}
+
+#[test]
+fn numbers_that_must_differ_are_counted() {
+    let schema = |least: u32, item: Value| json!({"type": "array", "uniqueItems": true, "minItems": least, "items": item});
+    let (text, is_finished, compared) = completion(&schema(40, json!({})), 1 << 28);
+    assert!(is_finished && compared < 100_000, "{text}: {compared}");
+    for (item, wanted) in [
+        (
+            json!({"type": "integer", "maximum": 2, "minimum": -1}),
+            "[0,1,2,-1]",
+        ),
+        (json!({"enum": [7, 3, 4, "a"]}), "[3,4,7,\"a\"]"),
+    ] {
+        let (text, is_finished, _) = completion(&schema(4, item), 1 << 20);
+        assert!(is_finished);
+        assert_eq!(text, wanted);
+    }
+}
+
+#[test]
+fn a_value_begins_with_what_leads_to_another_item() {
+    let schema = json!({
+        "type": "array",
+        "contains": {"type": "integer"},
+        "minContains": 3,
+        "uniqueItems": true,
+    });
+    let (text, is_finished, _) = completion(&schema, 1 << 20);
+    assert!(is_finished);
+    assert_eq!(text, "[0,1,2]");
+}

@@ -1,0 +1,215 @@
+//! Anchors, resolved by position: a search becomes parts that are tied to the ends of the
+//! string or not.
+
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use super::PatternError;
+use crate::language::re::Re;
+
+/// A part of a search: what it matches, and whether it is tied to the ends of
+/// the string.
+#[derive(Clone)]
+pub(super) struct Part {
+    pub(super) start: bool,
+    pub(super) body: Re,
+    pub(super) end: bool,
+}
+
+impl Part {
+    const EMPTY: Part = Part {
+        start: false,
+        body: Re::Empty,
+        end: false,
+    };
+}
+
+/// The most turns of a loop with anchors that is counted.
+const MAX_ANCHORED_TURNS: u32 = 8;
+
+/// The most parts of a pattern.
+const MAX_PARTS: usize = 200;
+
+/// The deepest nesting of a pattern.
+const MAX_NESTING: usize = 200;
+
+/// The parts of an expression; those within `depth` others.
+pub(super) fn anchored_parts(hir: &Hir, depth: usize) -> Result<Vec<Part>, PatternError> {
+    if depth > MAX_NESTING {
+        return Err(PatternError::new(0, "the pattern is nested too deeply"));
+    }
+    if hir.properties().look_set().is_empty() {
+        return Ok(vec![Part {
+            start: false,
+            body: convert(hir, depth)?,
+            end: false,
+        }]);
+    }
+    match hir.kind() {
+        HirKind::Look(Look::Start) => Ok(vec![Part {
+            start: true,
+            ..Part::EMPTY
+        }]),
+        HirKind::Look(Look::End) => Ok(vec![Part {
+            end: true,
+            ..Part::EMPTY
+        }]),
+        HirKind::Look(_) => Err(PatternError::new(
+            0,
+            "this kind of boundary is not supported",
+        )),
+        HirKind::Capture(capture) => anchored_parts(&capture.sub, depth + 1),
+        HirKind::Alternation(subs) => {
+            let mut out = Vec::new();
+            for sub in subs {
+                out.extend(anchored_parts(sub, depth + 1)?);
+            }
+            Ok(out)
+        }
+        HirKind::Concat(subs) => {
+            let mut out = vec![Part::EMPTY];
+            for sub in subs {
+                let next = anchored_parts(sub, depth + 1)?;
+                let mut joined = Vec::new();
+                for a in &out {
+                    for b in &next {
+                        joined.extend(join(a, b));
+                    }
+                }
+                if joined.len() > MAX_PARTS {
+                    return Err(PatternError::new(
+                        0,
+                        "the pattern has too many combinations of anchors",
+                    ));
+                }
+                out = joined;
+            }
+            Ok(out)
+        }
+        HirKind::Repetition(rep) if rep.max == Some(1) && rep.min == 0 => {
+            let mut out = anchored_parts(&rep.sub, depth + 1)?;
+            out.push(Part::EMPTY);
+            Ok(out)
+        }
+        HirKind::Repetition(rep) => {
+            let turn = merged(anchored_parts(&rep.sub, depth + 1)?);
+            if rep.max.unwrap_or(rep.min) > MAX_ANCHORED_TURNS {
+                return Err(PatternError::new(
+                    0,
+                    format!(
+                        "an anchor inside a repetition of more than {MAX_ANCHORED_TURNS} turns is not supported"
+                    ),
+                ));
+            }
+            let mut out = vec![Part::EMPTY];
+            for _ in 0..rep.min {
+                out = both(&out, &turn);
+            }
+            match rep.max {
+                None => out = both(&out, &any_turns(&turn)),
+                Some(max) => {
+                    let mut maybe = turn;
+                    maybe.push(Part::EMPTY);
+                    for _ in rep.min..max {
+                        out = both(&out, &maybe);
+                    }
+                }
+            }
+            Ok(out)
+        }
+        _ => Err(PatternError::new(0, "this anchor is not supported")),
+    }
+}
+
+/// Any number of turns of a loop. What is tied to the start of the string is in the first
+/// turn that matches any text, and what is tied to its end in the last one: turns that
+/// match nothing demand more than going without them.
+fn any_turns(turn: &[Part]) -> Vec<Part> {
+    let free = turn.iter().filter(|part| !part.start && !part.end);
+    let loops = Part {
+        body: Re::alt(free.map(|part| part.body.clone())).repeat(0, None),
+        ..Part::EMPTY
+    };
+    let mut out = vec![loops.clone()];
+    for first in turn.iter().filter(|part| part.start) {
+        out.extend(join(first, &loops));
+    }
+    let tied_to_end = turn.iter().filter(|part| part.end && !part.start);
+    let before = out.clone();
+    for last in tied_to_end {
+        out.extend(before.iter().filter_map(|part| join(part, last)));
+    }
+    merged(out)
+}
+
+/// All of some parts before all of others.
+fn both(before: &[Part], after: &[Part]) -> Vec<Part> {
+    let joined = before
+        .iter()
+        .flat_map(|a| after.iter().filter_map(|b| join(a, b)));
+    merged(joined.collect())
+}
+
+/// The parts that are tied alike as one: four at most.
+fn merged(parts: Vec<Part>) -> Vec<Part> {
+    let mut out = Vec::new();
+    for (start, end) in [(false, false), (true, false), (false, true), (true, true)] {
+        let alike = parts.iter().filter(|p| p.start == start && p.end == end);
+        let body = Re::alt(alike.map(|part| part.body.clone()));
+        if body != Re::Never {
+            out.push(Part { start, body, end });
+        }
+    }
+    out
+}
+
+/// One part after the other: what stands before `^` or after `$` is empty.
+fn join(a: &Part, b: &Part) -> Option<Part> {
+    let mut first = a.body.clone();
+    let mut second = b.body.clone();
+    if b.start {
+        if !first.nullable() {
+            return None;
+        }
+        first = Re::Empty;
+    }
+    if a.end {
+        if !second.nullable() {
+            return None;
+        }
+        second = Re::Empty;
+    }
+    Some(Part {
+        start: a.start || b.start,
+        body: Re::concat([first, second]),
+        end: a.end || b.end,
+    })
+}
+
+fn convert(hir: &Hir, depth: usize) -> Result<Re, PatternError> {
+    if depth > MAX_NESTING {
+        return Err(PatternError::new(0, "the pattern is nested too deeply"));
+    }
+    Ok(match hir.kind() {
+        HirKind::Empty => Re::Empty,
+        HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
+            Ok(text) => Re::literal(text),
+            Err(_) => return Err(PatternError::new(0, "the pattern is not over characters")),
+        },
+        HirKind::Class(Class::Unicode(class)) => Re::class(class.clone()),
+        HirKind::Class(Class::Bytes(class)) => match class.to_unicode_class() {
+            Some(class) => Re::class(class),
+            None => return Err(PatternError::new(0, "the pattern is not over characters")),
+        },
+        HirKind::Look(_) => return Err(PatternError::new(0, "this anchor is not supported here")),
+        HirKind::Repetition(rep) => convert(&rep.sub, depth + 1)?.repeat(rep.min, rep.max),
+        HirKind::Capture(capture) => convert(&capture.sub, depth + 1)?,
+        HirKind::Concat(subs) => {
+            let parts: Result<Vec<Re>, _> = subs.iter().map(|s| convert(s, depth + 1)).collect();
+            Re::concat(parts?)
+        }
+        HirKind::Alternation(subs) => {
+            let parts: Result<Vec<Re>, _> = subs.iter().map(|s| convert(s, depth + 1)).collect();
+            Re::alt(parts?)
+        }
+    })
+}

@@ -1,0 +1,62 @@
+//! Keywords that constrain nothing: only their types are looked at.
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::ir::pointer::Last;
+use crate::options::Draft::{self, Draft4, Draft6, Draft7, Draft201909, Draft202012};
+use crate::read::here::{Here, is_schema, no_schema};
+use crate::read::schema::Reader;
+
+impl<'a> Reader<'a> {
+    /// The type of a keyword that constrains nothing here, where the draft has it.
+    /// The type of a keyword that constrains nothing here, where the draft has it.
+    pub(super) fn annotation(
+        &self,
+        here: &Here<'a, '_>,
+        key: &str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
+        let since = |draft: Draft| self.draft >= draft;
+        let wanted = match key {
+            "$schema" | "title" | "description" if !value.is_string() => "a string",
+            "$id" if since(Draft6) && !value.is_string() => "a string",
+            "id" if self.draft == Draft4 && !value.is_string() => "a string",
+            "$anchor" if since(Draft201909) && !value.is_string() => "a string",
+            "$dynamicAnchor" if since(Draft202012) && !value.is_string() => "a string",
+            "$comment" | "contentEncoding" | "contentMediaType"
+                if since(Draft7) && !value.is_string() =>
+            {
+                "a string"
+            }
+            "$recursiveAnchor" if self.draft == Draft201909 && !value.is_boolean() => "a boolean",
+            "readOnly" | "writeOnly" if since(Draft7) && !value.is_boolean() => "a boolean",
+            "deprecated" if since(Draft201909) && !value.is_boolean() => "a boolean",
+            "examples" if since(Draft6) && !value.is_array() => "an array",
+            "contentSchema" if since(Draft201909) => return here.must_be_schema(key, value),
+            "minContains" | "maxContains" if since(Draft201909) => {
+                return here.count(key, value).map(|_| ());
+            }
+            "$vocabulary" if since(Draft201909) => match value {
+                Value::Object(map) if map.values().all(Value::is_boolean) => return Ok(()),
+                Value::Object(_) => {
+                    return Err(here.invalid(key, "must have booleans as its values"));
+                }
+                _ => "an object of booleans",
+            },
+            "definitions" | "$defs" if key == "definitions" || since(Draft201909) => match value {
+                Value::Object(map) => {
+                    let Some((name, found)) = map.iter().find(|(_, v)| !is_schema(v)) else {
+                        return Ok(());
+                    };
+                    let definitions = here.place.pointer.below("", Last::Name(key.into()));
+                    let at = definitions.below("", Last::Name(name.as_str().into()));
+                    return Err(no_schema(&at, found));
+                }
+                _ => "an object of schemas",
+            },
+            _ => return Ok(()),
+        };
+        Err(here.must_be(key, wanted, value))
+    }
+}

@@ -1,0 +1,217 @@
+//! Reads the keywords of scalars: types, listed values, bounds, formats.
+
+use serde_json::Value;
+
+use crate::decimal::Decimal;
+use crate::error::{Error, ErrorKind};
+use crate::ir::{Atom, AtomKind, Kinds, Status};
+use crate::language::formats::bounded_numbers::NumberFormat;
+use crate::language::formats::{Format, HINTS};
+use crate::read::exact_numbers::{Numbers, Role};
+use crate::read::here::Here;
+use crate::read::schema::Reader;
+
+/// The deepest nesting of a listed value.
+const MAX_VALUE_DEPTH: usize = 200;
+
+impl<'a> Reader<'a> {
+    /// The values of `enum` or `const`. A number with more digits than a value keeps is
+    /// the range from it to it.
+    pub(super) fn values(
+        &mut self,
+        here: &mut Here<'a, '_>,
+        keyword: &'static str,
+        value: &'a Value,
+    ) -> Result<(), Error> {
+        if nests_deeply(value) {
+            return Err(Error::at(
+                ErrorKind::TooDeep,
+                &here.place.pointer,
+                keyword,
+                format!("`{keyword}` has a value nested more than {MAX_VALUE_DEPTH} deep"),
+            ));
+        }
+        let values = match value {
+            one if keyword == "const" => std::slice::from_ref(one),
+            Value::Array(values) => values,
+            other => return Err(here.must_be(keyword, "an array", other)),
+        };
+        let mut listed = Vec::with_capacity(values.len());
+        let mut beyond: Vec<Decimal> = Vec::new();
+        for value in values {
+            let is_beyond = self.numbers.digits.contains_key(&std::ptr::from_ref(value));
+            if is_beyond {
+                let exact = self.numbers.exact(value, Role::Value);
+                beyond.push(exact.map_err(|reason| here.refused(keyword, &reason))?);
+                continue;
+            }
+            let inside = self.numbers.inside(value);
+            inside.map_err(|reason| here.refused(keyword, &reason))?;
+            listed.push(value.clone());
+        }
+        if beyond.is_empty() {
+            here.push(keyword, AtomKind::Values(listed.into()));
+            return Ok(());
+        }
+        let mut ways = Vec::with_capacity(beyond.len() + 1);
+        if !listed.is_empty() {
+            ways.push(vec![AtomKind::Values(listed.into())]);
+        }
+        ways.extend(beyond.into_iter().map(|value| {
+            let (kinds, integer) = (Kinds::NUMBER, false);
+            let (least, exclusive) = (value.clone(), false);
+            vec![
+                AtomKind::Type { kinds, integer },
+                AtomKind::Minimum {
+                    value: least,
+                    exclusive,
+                },
+                AtomKind::Maximum { value, exclusive },
+            ]
+        }));
+        let nodes = ways.into_iter().map(|kinds| {
+            let atoms = kinds.into_iter().map(|kind| Atom { keyword, kind });
+            self.synthetic(here, atoms.collect())
+        });
+        let nodes = nodes.collect();
+        here.push(keyword, AtomKind::AnyOf(nodes));
+        Ok(())
+    }
+}
+
+pub(super) fn types(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
+    let mut kinds = Kinds::NONE;
+    let mut integer = false;
+    let names: &[Value] = match value {
+        Value::Array(names) if !names.is_empty() => names,
+        Value::String(_) => std::slice::from_ref(value),
+        other => return Err(here.must_be("type", "a name or a list of names", other)),
+    };
+    for name in names {
+        match name.as_str() {
+            Some("null") => kinds = kinds.or(Kinds::NULL),
+            Some("boolean") => kinds = kinds.or(Kinds::TRUE).or(Kinds::FALSE),
+            Some("number") => kinds = kinds.or(Kinds::NUMBER),
+            Some("integer") => integer = true,
+            Some("string") => kinds = kinds.or(Kinds::STRING),
+            Some("array") => kinds = kinds.or(Kinds::ARRAY),
+            Some("object") => kinds = kinds.or(Kinds::OBJECT),
+            _ => {
+                return Err(here.invalid("type", &format!("has the unknown name {name}; the names are null, boolean, integer, number, string, array, object")));
+            }
+        }
+    }
+    let integer = integer && !kinds.has(Kinds::NUMBER);
+    here.push("type", AtomKind::Type { kinds, integer });
+    Ok(())
+}
+
+pub(super) fn bound(
+    here: &mut Here<'_, '_>,
+    key: &str,
+    value: &Value,
+    numbers: &Numbers,
+) -> Result<(), Error> {
+    if key.starts_with("exclusive") && value.is_boolean() {
+        // Draft 4: a flag beside the bound, read with it.
+        return Ok(());
+    }
+    let map = here.map;
+    let flag = |name: &str| map.get(name) == Some(&Value::Bool(true));
+    let value = here.decimal(key, value, numbers, Role::Value)?;
+    match key {
+        "minimum" => {
+            let exclusive = flag("exclusiveMinimum");
+            here.push("minimum", AtomKind::Minimum { value, exclusive });
+        }
+        "maximum" => {
+            let exclusive = flag("exclusiveMaximum");
+            here.push("maximum", AtomKind::Maximum { value, exclusive });
+        }
+        "exclusiveMinimum" => {
+            let exclusive = true;
+            here.push("exclusiveMinimum", AtomKind::Minimum { value, exclusive });
+        }
+        _ => {
+            let exclusive = true;
+            here.push("exclusiveMaximum", AtomKind::Maximum { value, exclusive });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn multiple(
+    here: &mut Here<'_, '_>,
+    value: &Value,
+    numbers: &Numbers,
+) -> Result<(), Error> {
+    let divisor = here.decimal("multipleOf", value, numbers, Role::Divisor)?;
+    if divisor.is_negative() || divisor.is_zero() {
+        return Err(here.invalid("multipleOf", "must be greater than 0"));
+    }
+    if divisor.is_multiple_of(&divisor).is_some() {
+        here.push("multipleOf", AtomKind::MultipleOf(divisor));
+    } else {
+        let reason = "the divisor has too many digits".to_owned();
+        here.refuse("multipleOf", Kinds::NUMBER, reason);
+    }
+    Ok(())
+}
+
+/// All that a format says is said by atoms of the keyword `format`: in place
+/// they hold together, and their complement is that one of them fails.
+pub(super) fn format(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error> {
+    let name = here.string("format", value)?;
+    let (text, number) = (Format::by_name(name), NumberFormat::by_name(name));
+    if let Some(format) = text {
+        if let Some(reason) = format.narrowed() {
+            here.note("format", Status::Narrowed(reason.to_owned()));
+        }
+        here.push("format", AtomKind::Format(format));
+        if let Some(part) = format.part() {
+            here.push("format", AtomKind::Format(part));
+        }
+        if let Some(max) = format.max_length() {
+            here.push("format", AtomKind::MaxLength(max));
+        }
+    }
+    if let Some(format) = number {
+        let exact = |text: &str| Decimal::parse(text).unwrap_or_else(Decimal::zero);
+        let step = match format.step {
+            Some(step) => AtomKind::MultipleOf(exact(step)),
+            None => AtomKind::Type {
+                kinds: Kinds::ALL.without(Kinds::NUMBER),
+                integer: true,
+            },
+        };
+        here.push("format", step);
+        let (value, exclusive) = (exact(format.low), false);
+        here.push("format", AtomKind::Minimum { value, exclusive });
+        let value = exact(format.high);
+        here.push("format", AtomKind::Maximum { value, exclusive });
+    }
+    if text.is_none() && number.is_none() {
+        here.note("format", Status::Annotation);
+        if !HINTS.contains(&name) {
+            let reason = format!("the format `{name}` is unknown");
+            here.push("format", AtomKind::UnknownFormat(reason));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value that is listed nests too deeply.
+fn nests_deeply(value: &Value) -> bool {
+    let mut todo = vec![(value, 0)];
+    while let Some((value, depth)) = todo.pop() {
+        if depth > MAX_VALUE_DEPTH {
+            return true;
+        }
+        match value {
+            Value::Array(items) => todo.extend(items.iter().map(|v| (v, depth + 1))),
+            Value::Object(map) => todo.extend(map.values().map(|v| (v, depth + 1))),
+            _ => {}
+        }
+    }
+    false
+}
