@@ -2,7 +2,6 @@
 //! bytes lead.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -10,15 +9,13 @@ use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
 use crate::cfg::Matter;
-use crate::configs::{Configs, Step, UNKNOWN};
-pub(crate) use crate::configs::{Life, Thread};
+use crate::configs::{Configs, Step, UNKNOWN, WALK};
+pub(crate) use crate::configs::{JSON, Life, Thread};
+use crate::json_walk::JsonWalk;
 use crate::machine::Inner;
 use crate::stack::{Closing, Nodes};
 use crate::state::NodeRef;
 use crate::text::Reading;
-
-/// Marks the number of a place in JSON.
-pub(crate) const JSON: u32 = 1 << 31;
 
 /// A set of states of terminals that have read the same text.
 #[derive(Debug)]
@@ -83,9 +80,10 @@ pub(crate) struct Caches {
     pub(crate) level: u32,
     pub(crate) json: Vec<(u32, JsonState)>,
     /// By a hash of terminal and state the last place with it.
-    json_ids: HashMap<u64, u32, FixedState>,
-    json_next: HashMap<(u32, u8), u32, FixedState>,
-    json_starts: HashMap<u32, u32>,
+    pub(crate) json_ids: HashMap<u64, u32, FixedState>,
+    pub(crate) json_next: HashMap<(u32, u8), u32, FixedState>,
+    pub(crate) json_starts: HashMap<u32, u32>,
+    pub(crate) walk: JsonWalk,
     closing: Closing,
     /// What is known of texts, by configuration.
     pub(crate) readings: HashMap<u32, Reading, FixedState>,
@@ -265,14 +263,14 @@ impl Caches {
         let front = self.front(vec![bottom], inner);
         let mut threads = Vec::new();
         self.begin_lexemes(front, inner.cfg.initial_skip, &mut threads, inner);
-        self.intern(threads, front)
+        self.intern(threads, front, inner)
     }
 
     /// The configuration between two lexemes.
     pub(crate) fn between(&mut self, front: u32, inner: &Inner) -> u32 {
         let mut threads = Vec::new();
         self.begin_lexemes(front, true, &mut threads, inner);
-        self.intern(threads, front)
+        self.intern(threads, front, inner)
     }
 
     pub(crate) fn begin_lexemes(
@@ -305,63 +303,31 @@ impl Caches {
         }
     }
 
-    /// The place of a state inside of JSON: a new one where it is not plain that the state
-    /// has one.
-    pub(crate) fn json_place(&mut self, terminal: u32, state: JsonState) -> u32 {
-        let hash = self.json_ids.hasher().hash_one((terminal, &state));
-        if let Some(&known) = self.json_ids.get(&hash) {
-            let (of, like) = &self.json[known as usize];
-            if *of == terminal && *like == state {
-                return JSON | known;
-            }
-        }
-        let number = self.json.len() as u32;
-        self.json.push((terminal, state));
-        self.json_ids.insert(hash, number);
-        self.bytes += 340;
-        JSON | number
-    }
-
-    pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
+    pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, inner: &Inner) -> u32 {
+        self.enter_json(&mut threads, inner);
         threads.sort_unstable();
         threads.dedup();
         self.configs.intern(threads, fresh, &mut self.bytes)
     }
 
-    pub(crate) fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
-        if let Some(&next) = self.json_next.get(&(place, byte)) {
-            return next;
+    /// Where some bytes lead that are committed, or which of them may not come.
+    pub(crate) fn advance(
+        &mut self,
+        config: u32,
+        bytes: &[u8],
+        inner: &Inner,
+    ) -> Result<u32, usize> {
+        if let Some(next) = self.advance_json(config, bytes, inner) {
+            return Ok(next);
         }
-        let (terminal, state) = &self.json[(place & !JSON) as usize];
-        let terminal = *terminal;
-        let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter else {
-            return 0;
-        };
-        let mut next = state.clone();
-        let mut scratch = inner.json_scratch(terminal, automaton);
-        let is_alive = automaton.advance(&mut next, &[byte], &mut scratch).is_ok();
-        inner.give_json_scratch(terminal, scratch);
-        let next = match is_alive {
-            false => 0,
-            true if *state == next => place,
-            true => self.json_place(terminal, next),
-        };
-        self.bytes += 40;
-        self.json_next.insert((place, byte), next);
-        next
-    }
-
-    pub(crate) fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
-        let (terminal, state) = &self.json[(place & !JSON) as usize];
-        match &inner.cfg.terminals[*terminal as usize].matter {
-            Matter::Json(automaton) if automaton.is_accepting(state) => Some(*terminal),
-            _ => None,
+        let mut at = config;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            at = self.step(at, byte, inner);
+            if at == 0 {
+                return Err(offset);
+            }
         }
-    }
-
-    /// The JSON state that a thread stands in, if in one.
-    pub(crate) fn json_of(&self, place: u32) -> Option<&(u32, JsonState)> {
-        (place & JSON != 0).then(|| &self.json[(place & !JSON) as usize])
+        Ok(at)
     }
 
     /// Where a byte leads: to number 0 if no text goes on so.
@@ -377,6 +343,7 @@ impl Caches {
     /// Where a byte leads, whether or not greedy lexing lets that be finished.
     #[inline]
     pub(crate) fn raw_step(&mut self, config: u32, byte: u8, inner: &Inner) -> u32 {
+        let config = self.in_walk(config, inner);
         let class = inner.lexer.classes[usize::from(byte)];
         let known = self.configs.known(config, class, inner.lexer.width());
         let step = match known {
@@ -391,15 +358,21 @@ impl Caches {
     #[inline(never)]
     fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> Step {
         let before = std::mem::replace(&mut self.looked, u32::MAX);
+        let was_deep = std::mem::replace(&mut self.walk.is_deep, false);
         let to = match inner.cfg.is_greedy {
             true => self.step_greedy(config, byte, class, inner),
             false => self.step_splits(config, byte, class, inner),
         };
         let looked = std::mem::replace(&mut self.looked, before);
         let step = Step { to, looked };
-        let width = inner.lexer.width();
-        self.configs
-            .keep(config, class, width, step, &mut self.bytes);
+        // What means something in a walk alone is remembered there alone; and what looks below
+        // the topmost level of a value is looked at anew.
+        if !self.walk.is_deep && (to & WALK == 0 || config & WALK != 0) {
+            let width = inner.lexer.width();
+            self.configs
+                .keep(config, class, width, step, &mut self.bytes);
+        }
+        self.walk.is_deep |= was_deep;
         step
     }
 
@@ -493,7 +466,7 @@ impl Caches {
         let are_over = next_threads
             .iter()
             .all(|thread| thread.place & JSON == 0 && self.lexes[thread.place as usize].open == 0);
-        let next = self.intern(next_threads, 0);
+        let next = self.intern(next_threads, 0, inner);
         if next == 0 || !are_over {
             return next;
         }
@@ -514,6 +487,7 @@ impl Caches {
         }
         // The same wherever a lexeme ends with these stacks.
         let between = self.between(front, inner);
+        let between = self.in_walk(between, inner);
         let known = self.configs.known(between, class, inner.lexer.width());
         let step = match known {
             Some(step) => step,
@@ -548,7 +522,8 @@ impl Caches {
 
     fn ended_of_many(&mut self, config: u32, inner: &Inner) -> u32 {
         let mut ends = Vec::new();
-        for &Thread { place, front } in self.configs.threads(config) {
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
                 ends.extend(
                     self.json_accepts(place, inner)
