@@ -173,8 +173,9 @@ impl Configs {
     }
 
     pub(crate) fn threads(&self, config: u32) -> &[Thread] {
-        let (from, count) = self[config].threads;
-        &self.table(config).threads[from as usize..][..count as usize]
+        let table = self.table(config);
+        let (from, count) = table.all[(config & !WALK) as usize].threads;
+        &table.threads[from as usize..][..count as usize]
     }
 
     /// The number of a configuration; `threads` are ascending. Bytes that it takes are added
@@ -190,11 +191,12 @@ impl Configs {
     /// A step that was taken before, if it is remembered; rows have such a width.
     #[inline]
     pub(crate) fn known(&self, config: u32, class: u8, width: usize) -> Option<Step> {
-        let row = self[config].row;
+        let table = self.table(config);
+        let row = table.all[(config & !WALK) as usize].row;
         if row == UNKNOWN {
             return None;
         }
-        let step = self.table(config).rows[row as usize * width + usize::from(class)];
+        let step = table.rows[row as usize * width + usize::from(class)];
         (step.to != UNKNOWN).then_some(step)
     }
 

@@ -266,9 +266,14 @@ impl<'a> Sets<'a> {
                     Some(Some(begins.collect()))
                 }
                 Matter::Table(_) => {
+                    // Most classes lead to the same.
+                    let mut known: HashMap<(u32, usize), bool> = HashMap::new();
                     let classes = (0..self.width()).map(|class| {
-                        self.lexer.step(start, class as u8) != 0
-                            && self.ends_in_time(start, terminal.is_lazy, class, &mut pairs)
+                        let first = self.pair_behind((start, 0), class);
+                        first.is_some_and(|first| {
+                            let search = || self.ends_in_time(first, terminal.is_lazy, &mut pairs);
+                            *known.entry(first).or_insert_with(search)
+                        })
                     });
                     let classes: Vec<bool> = classes.collect();
                     (pairs < MAX_PAIRS).then_some(Some(classes))
@@ -277,18 +282,20 @@ impl<'a> Sets<'a> {
             .collect()
     }
 
-    /// Whether a terminal has a text that begins with a class and that no lexeme cuts short
-    /// which ends at its first end.
-    fn ends_in_time(&self, start: u32, is_lazy: bool, class: usize, pairs: &mut usize) -> bool {
+    /// Where a class leads from a state of a terminal and the set that it is in.
+    fn pair_behind(&self, (state, set): (u32, usize), class: usize) -> Option<(u32, usize)> {
+        let state = self.lexer.step(state, class as u8);
+        (state != 0).then(|| (state, self.next[set][class]))
+    }
+
+    /// Whether a terminal comes from a state to its end, and no lexeme cuts it short which ends
+    /// at its first end.
+    fn ends_in_time(&self, first: (u32, usize), is_lazy: bool, pairs: &mut usize) -> bool {
         if !self.cuts.contains(&true) {
             return true;
         }
-        let step = |(state, set): (u32, usize), class: usize| {
-            let state = self.lexer.step(state, class as u8);
-            (state != 0).then(|| (state, self.next[set][class]))
-        };
-        let mut open: Vec<(u32, usize)> = step((start, 0), class).into_iter().collect();
-        let mut seen: HashSet<(u32, usize)> = open.iter().copied().collect();
+        let mut open = vec![first];
+        let mut seen: HashSet<(u32, usize)> = HashSet::from([first]);
         while let Some((state, set)) = open.pop() {
             *pairs += 1;
             if *pairs > MAX_PAIRS {
@@ -298,7 +305,8 @@ impl<'a> Sets<'a> {
                 (true, cut) if cut == is_lazy => return true,
                 (_, true) => {}
                 (_, false) => {
-                    let ways = (0..self.width()).filter_map(|class| step((state, set), class));
+                    let classes = 0..self.width();
+                    let ways = classes.filter_map(|class| self.pair_behind((state, set), class));
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
