@@ -6,6 +6,7 @@
 
 use fsm_index::Horizon;
 
+use crate::configs::WALK;
 use crate::machine::Inner;
 use crate::run::{Caches, JSON};
 
@@ -35,8 +36,9 @@ impl Caches {
 
     /// Whether no value of JSON is read there, or may begin.
     pub(crate) fn has_no_json(&self, config: u32) -> bool {
-        let mut threads = self.configs.threads(config).iter();
-        threads.all(|thread| thread.place & JSON == 0)
+        // They are ascending.
+        let last = self.configs.threads(config).last();
+        last.is_none_or(|thread| thread.place & JSON == 0)
     }
 
     /// Appends a key of so many levels of the stacks, and of the values in JSON.
@@ -122,11 +124,10 @@ impl Caches {
     /// Where a byte leads, if the topmost nodes alone tell.
     pub(crate) fn step_on_top(&mut self, config: u32, byte: u8, inner: &Inner) -> Option<u32> {
         let before = std::mem::replace(&mut self.least, u32::MAX);
-        let was_deep = std::mem::replace(&mut self.walk.is_deep, false);
-        self.walk.is_on_top = true;
-        let next = self.step(config, byte, inner);
-        self.walk.is_on_top = false;
-        let is_deep = std::mem::replace(&mut self.walk.is_deep, was_deep);
+        let (next, is_deep) = match config & WALK {
+            0 => (self.step(config, byte, inner), false),
+            _ => self.json_step_on_top(config, byte, inner),
+        };
         let looked = std::mem::replace(&mut self.least, before);
         (looked >= self.level && !is_deep).then_some(next)
     }

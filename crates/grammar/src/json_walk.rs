@@ -156,14 +156,11 @@ impl Caches {
     /// A configuration as it is in the walk, if there is one.
     #[inline]
     pub(crate) fn in_walk(&mut self, config: u32, inner: &Inner) -> u32 {
-        if !self.walk.is_on || config & WALK != 0 {
+        if !self.walk.is_on || config & WALK != 0 || self.has_no_json(config) {
             return config;
         }
-        let threads = self.configs.threads(config);
-        if threads.last().is_none_or(|thread| thread.place & JSON == 0) {
-            return config;
-        }
-        let (threads, fresh) = (threads.to_vec(), self.configs[config].fresh);
+        let threads = self.configs.threads(config).to_vec();
+        let fresh = self.configs[config].fresh;
         self.intern(threads, fresh, inner)
     }
 
@@ -217,6 +214,16 @@ impl Caches {
             }
         };
         self.walk.place(slot, next, Some((place, byte)))
+    }
+
+    /// Where a byte leads as far as the topmost level of the values tells, and whether a lower
+    /// one counts.
+    pub(crate) fn json_step_on_top(&mut self, config: u32, byte: u8, inner: &Inner) -> (u32, bool) {
+        let was_deep = std::mem::replace(&mut self.walk.is_deep, false);
+        self.walk.is_on_top = true;
+        let next = self.step(config, byte, inner);
+        self.walk.is_on_top = false;
+        (next, std::mem::replace(&mut self.walk.is_deep, was_deep))
     }
 
     /// The terminal of a place of the walk, if its value may end there.
@@ -358,9 +365,6 @@ impl Caches {
 
     /// The bytes that may come at a configuration, and perhaps others.
     pub(crate) fn next_bytes(&mut self, config: u32, on_top: bool, inner: &Inner) -> ByteSet {
-        if config & WALK == 0 {
-            return ByteSet::ALL;
-        }
         let Some(solo) = self.unended(config, inner) else {
             return ByteSet::ALL;
         };

@@ -9,6 +9,7 @@ use fsm_index::{
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
 use crate::cfg::{Cfg, Matter, Nonterminal};
+use crate::configs::WALK;
 use crate::finish::Said;
 use crate::greedy::proof::{self, Proof};
 use crate::lexer::Lexer;
@@ -346,8 +347,12 @@ impl ByteAutomaton for GrammarAutomaton {
         scratch.caches().describe(cursor.0, horizon, &self.inner)
     }
 
+    #[inline]
     fn next_bytes(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
-        scratch.caches().next_bytes(cursor.0, false, &self.inner)
+        match cursor.0 & WALK {
+            0 => ByteSet::ALL,
+            _ => scratch.caches().next_bytes(cursor.0, false, &self.inner),
+        }
     }
 
     fn overlay(&self) -> Option<&dyn Overlay<State>> {
@@ -427,8 +432,12 @@ impl Stack<Scratch> for GrammarAutomaton {
             .map(Cursor)
     }
 
+    #[inline]
     fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
-        scratch.caches().next_bytes(cursor.0, true, &self.inner)
+        match cursor.0 & WALK {
+            0 => ByteSet::ALL,
+            _ => scratch.caches().next_bytes(cursor.0, true, &self.inner),
+        }
     }
 }
 

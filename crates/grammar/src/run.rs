@@ -343,7 +343,6 @@ impl Caches {
     /// Where a byte leads, whether or not greedy lexing lets that be finished.
     #[inline]
     pub(crate) fn raw_step(&mut self, config: u32, byte: u8, inner: &Inner) -> u32 {
-        let config = self.in_walk(config, inner);
         let class = inner.lexer.classes[usize::from(byte)];
         let known = self.configs.known(config, class, inner.lexer.width());
         let step = match known {
@@ -357,6 +356,14 @@ impl Caches {
     /// A step that is not known.
     #[inline(never)]
     fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> Step {
+        let there = self.in_walk(config, inner);
+        if there != config {
+            let known = self.configs.known(there, class, inner.lexer.width());
+            return match known {
+                Some(step) => step,
+                None => self.long_step(there, byte, class, inner),
+            };
+        }
         let before = std::mem::replace(&mut self.looked, u32::MAX);
         let was_deep = std::mem::replace(&mut self.walk.is_deep, false);
         let to = match inner.cfg.is_greedy {
@@ -365,9 +372,11 @@ impl Caches {
         };
         let looked = std::mem::replace(&mut self.looked, before);
         let step = Step { to, looked };
-        // What means something in a walk alone is remembered there alone; and what looks below
-        // the topmost level of a value is looked at anew.
-        if !self.walk.is_deep && (to & WALK == 0 || config & WALK != 0) {
+        // What is met in JSON means something in one walk alone; and what looks below the topmost
+        // level of a value is looked at anew.
+        let is_of_walk = config & WALK != 0;
+        let is_kept = is_of_walk || to & WALK == 0 && self.has_no_json(config);
+        if is_kept && !self.walk.is_deep {
             let width = inner.lexer.width();
             self.configs
                 .keep(config, class, width, step, &mut self.bytes);
@@ -487,7 +496,6 @@ impl Caches {
         }
         // The same wherever a lexeme ends with these stacks.
         let between = self.between(front, inner);
-        let between = self.in_walk(between, inner);
         let known = self.configs.known(between, class, inner.lexer.width());
         let step = match known {
             Some(step) => step,
