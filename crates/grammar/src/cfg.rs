@@ -87,6 +87,12 @@ pub(crate) struct Cfg {
 pub(crate) const MAX_RIGHT: usize = 200;
 
 impl Cfg {
+    /// Whether some terminal is of JSON.
+    pub(crate) fn has_json(&self) -> bool {
+        let is_json = |terminal: &Terminal| matches!(terminal.matter, Matter::Json(_));
+        self.terminals.iter().any(is_json)
+    }
+
     /// Leaves out what derives no text or is not reached, and rewrites right recursion to
     /// left recursion, which needs no stack.
     ///

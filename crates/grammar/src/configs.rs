@@ -14,6 +14,19 @@ pub(crate) const UNKNOWN: u32 = u32::MAX;
 /// way to few tokens.
 const FEW_STEPS: u8 = 5;
 
+/// Marks the number of a configuration that stands in JSON of a walk: it means something in that
+/// walk alone, and so does the place of a thread there.
+pub(crate) const WALK: u32 = 1 << 31;
+
+/// Marks the number of a place in JSON.
+pub(crate) const JSON: u32 = 1 << 31;
+
+/// Marks a place in JSON that means something in one walk alone.
+pub(crate) const WALK_PLACE: u32 = 1 << 30;
+
+/// Room for so many configurations of a walk is kept for the next one.
+const FEW_CONFIGS: usize = 1 << 14;
+
 /// Stacks with a lexeme that has begun on top of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Thread {
@@ -64,6 +77,14 @@ pub(crate) struct Step {
 /// All that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Configs {
+    kept: Table,
+    /// Those of the current walk, with [`WALK`] in their numbers.
+    walk: Table,
+}
+
+/// Configurations by number.
+#[derive(Debug, Default)]
+struct Table {
     all: Vec<Config>,
     threads: Vec<Thread>,
     /// Those of one thread that do not stand between lexemes: most.
@@ -73,9 +94,9 @@ pub(crate) struct Configs {
     rows: Vec<Step>,
 }
 
-impl Configs {
+impl Table {
     /// Forgets all of them, and keeps their memory.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.all.clear();
         self.threads.clear();
         self.of_one.clear();
@@ -83,19 +104,7 @@ impl Configs {
         self.rows.clear();
     }
 
-    pub(crate) fn threads(&self, config: u32) -> &[Thread] {
-        let (from, count) = self.all[config as usize].threads;
-        &self.threads[from as usize..][..count as usize]
-    }
-
-    /// The number of a configuration; `threads` are ascending. Bytes that it takes are added
-    /// to `bytes` if it is new.
-    pub(crate) fn intern(
-        &mut self,
-        mut threads: Vec<Thread>,
-        fresh: u32,
-        bytes: &mut usize,
-    ) -> u32 {
+    fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
         let id = self.all.len() as u32;
         if let (&[thread], 0) = (&*threads, fresh) {
             let known = *self.of_one.entry(thread).or_insert(id);
@@ -129,15 +138,65 @@ impl Configs {
         });
         id
     }
+}
+
+impl Configs {
+    /// Forgets all of them, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.kept.clear();
+        self.walk.clear();
+    }
+
+    /// Forgets those of a walk.
+    pub(crate) fn clear_walk(&mut self) {
+        match self.walk.all.len() > FEW_CONFIGS {
+            // A giant walk is rare, and need not keep its memory.
+            true => self.walk = Table::default(),
+            false => self.walk.clear(),
+        }
+    }
+
+    #[inline]
+    fn table(&self, config: u32) -> &Table {
+        match config & WALK {
+            0 => &self.kept,
+            _ => &self.walk,
+        }
+    }
+
+    #[inline]
+    fn table_mut(&mut self, config: u32) -> &mut Table {
+        match config & WALK {
+            0 => &mut self.kept,
+            _ => &mut self.walk,
+        }
+    }
+
+    pub(crate) fn threads(&self, config: u32) -> &[Thread] {
+        let table = self.table(config);
+        let (from, count) = table.all[(config & !WALK) as usize].threads;
+        &table.threads[from as usize..][..count as usize]
+    }
+
+    /// The number of a configuration; `threads` are ascending. Bytes that it takes are added
+    /// to `bytes` if it is new and outlives the walk.
+    pub(crate) fn intern(&mut self, threads: Vec<Thread>, fresh: u32, bytes: &mut usize) -> u32 {
+        let place = threads.last().map_or(0, |thread| thread.place);
+        match place & JSON != 0 && place & WALK_PLACE != 0 {
+            true => WALK | self.walk.intern(threads, fresh, &mut 0),
+            false => self.kept.intern(threads, fresh, bytes),
+        }
+    }
 
     /// A step that was taken before, if it is remembered; rows have such a width.
     #[inline]
     pub(crate) fn known(&self, config: u32, class: u8, width: usize) -> Option<Step> {
-        let row = self.all[config as usize].row;
+        let table = self.table(config);
+        let row = table.all[(config & !WALK) as usize].row;
         if row == UNKNOWN {
             return None;
         }
-        let step = self.rows[row as usize * width + usize::from(class)];
+        let step = table.rows[row as usize * width + usize::from(class)];
         (step.to != UNKNOWN).then_some(step)
     }
 
@@ -150,34 +209,39 @@ impl Configs {
         step: Step,
         bytes: &mut usize,
     ) {
-        let own = &mut self.all[config as usize];
+        let table = self.table_mut(config);
+        let own = &mut table.all[(config & !WALK) as usize];
         if own.row == UNKNOWN {
             own.steps += 1;
             if own.steps <= FEW_STEPS {
                 return;
             }
-            own.row = (self.rows.len() / width) as u32;
+            own.row = (table.rows.len() / width) as u32;
             let unknown = Step {
                 to: UNKNOWN,
                 looked: u32::MAX,
             };
-            self.rows.resize(self.rows.len() + width, unknown);
-            *bytes += width * size_of::<Step>();
+            table.rows.resize(table.rows.len() + width, unknown);
+            if config & WALK == 0 {
+                *bytes += width * size_of::<Step>();
+            }
         }
-        self.rows[own.row as usize * width + usize::from(class)] = step;
+        table.rows[own.row as usize * width + usize::from(class)] = step;
     }
 }
 
 impl std::ops::Index<u32> for Configs {
     type Output = Config;
 
+    #[inline]
     fn index(&self, config: u32) -> &Config {
-        &self.all[config as usize]
+        &self.table(config).all[(config & !WALK) as usize]
     }
 }
 
 impl std::ops::IndexMut<u32> for Configs {
+    #[inline]
     fn index_mut(&mut self, config: u32) -> &mut Config {
-        &mut self.all[config as usize]
+        &mut self.table_mut(config).all[(config & !WALK) as usize]
     }
 }

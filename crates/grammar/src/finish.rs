@@ -9,7 +9,7 @@ use fsm_index::ByteAutomaton;
 use crate::cfg::{Matter, Symbol};
 use crate::lr::Finish;
 use crate::machine::Inner;
-use crate::run::Caches;
+use crate::run::{Caches, JSON};
 
 /// What is said next on a way to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,22 +82,14 @@ impl Caches {
                     }
                 }
             };
-            match self.json_of(thread.place) {
-                Some((terminal, state)) => {
-                    let Matter::Json(automaton) = &inner.cfg.terminals[*terminal as usize].matter
-                    else {
-                        continue;
-                    };
-                    let mut text = Vec::new();
-                    automaton.completion(state, fsm_index::MAX_COMPLETION, &mut text);
-                    shift(
-                        *terminal,
-                        text.len() as u32,
-                        From::Json(thread.place),
-                        &mut open,
-                    );
+            match thread.place & JSON != 0 {
+                true => {
+                    let text = self.json_completion(thread.place, inner);
+                    let terminal = self.json_terminal(thread.place);
+                    let from = From::Json(thread.place);
+                    shift(terminal, text.len() as u32, from, &mut open);
                 }
-                None => {
+                false => {
                     for &state in &self.lexes[thread.place as usize].members {
                         let terminal = inner.lexer.terminal[state as usize];
                         let cost = inner.lexer.distance[state as usize];
@@ -160,6 +152,17 @@ impl Caches {
         Some(out)
     }
 
+    /// A shortest text to the end of a value.
+    fn json_completion(&self, place: u32, inner: &Inner) -> Vec<u8> {
+        let mut text = Vec::new();
+        if let Some((terminal, state)) = self.json_state(place, inner)
+            && let Some(automaton) = inner.json(terminal)
+        {
+            automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
+        }
+        text
+    }
+
     /// Appends what leads along one part of a way.
     fn say_from(&self, from: From, inner: &Inner, out: &mut Vec<Said>) {
         match from {
@@ -169,15 +172,7 @@ impl Caches {
                 inner.lexer.finish(state, &mut text);
                 say(text, out);
             }
-            From::Json(place) => {
-                if let Some((terminal, state)) = self.json_of(place)
-                    && let Matter::Json(automaton) = &inner.cfg.terminals[*terminal as usize].matter
-                {
-                    let mut text = Vec::new();
-                    automaton.completion(state, fsm_index::MAX_COMPLETION, &mut text);
-                    say(text, out);
-                }
-            }
+            From::Json(place) => say(self.json_completion(place, inner), out),
             From::Finish(_, finish) => {
                 let right = &inner.tables.rights[finish.production as usize];
                 self.spell(&right[usize::from(finish.dot)..], inner, out);

@@ -3,6 +3,7 @@
 //! same is proved when the grammar is compiled (`greedy/proof.rs`), for most grammars of all
 //! configurations, else of those with some states on top; a search tells of the others.
 
+mod json;
 pub(crate) mod proof;
 
 use std::cmp::Reverse;
@@ -12,7 +13,7 @@ use foldhash::fast::FixedState;
 
 use crate::finish::Said;
 use crate::machine::Inner;
-use crate::run::{Caches, Life, Thread};
+use crate::run::{Caches, JSON, Life, Thread};
 
 /// Configurations that one search looks at: where none of so many leads to the end, what
 /// was asked for is refused.
@@ -39,17 +40,37 @@ impl Caches {
             return true;
         }
         let before = std::mem::replace(&mut self.least, u32::MAX);
-        let found = self.search(config, inner).unwrap_or_else(|| {
-            // Far away: all of the stacks are looked at.
-            self.least = 0;
-            self.greedy_way(config, inner).is_some()
-        });
+        let mut found = None;
+        if !self.has_no_json(config) {
+            // Values have many texts, of which the shortest mostly leads on.
+            self.look_everywhere();
+            let way = self.way(config, inner);
+            found = way.filter(|way| self.leads_to_end(config, way, inner));
+        }
+        let found = found.is_some()
+            || self.search(config, inner).unwrap_or_else(|| {
+                // Far away.
+                self.look_everywhere();
+                self.greedy_way(config, inner).is_some()
+            });
         let looked = self.least;
         self.least = before.min(looked);
         let own = &mut self.configs[config];
         own.life = if found { Life::Live } else { Life::Stuck };
         own.life_least = looked;
         found
+    }
+
+    /// All of the stacks, and of the values, are looked at.
+    fn look_everywhere(&mut self) {
+        self.least = 0;
+        self.walk.has_looked_everywhere = true;
+    }
+
+    /// Whether a way is open, to its end.
+    fn leads_to_end(&mut self, config: u32, way: &[Said], inner: &Inner) -> bool {
+        let (furthest, done) = self.follow(config, way, inner);
+        done == way && self.is_accepting(furthest, inner)
     }
 
     /// Whether what is begun ends in a state from which every stack can be finished.
@@ -61,8 +82,8 @@ impl Caches {
     }
 
     fn thread_lives(&mut self, Thread { place, front }: Thread, inner: &Inner) -> bool {
-        if let Some((terminal, _)) = self.json_of(place) {
-            return self.safe_behind(front, *terminal, inner);
+        if place & JSON != 0 {
+            return self.safe_behind(front, self.json_terminal(place), inner);
         }
         for at in 0..self.lexes[place as usize].members.len() {
             let mut state = self.lexes[place as usize].members[at];

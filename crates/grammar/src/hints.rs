@@ -4,10 +4,9 @@
 //! of them. A walk looks at so many levels of them; a key lists the ways down so far, those
 //! of equal states together, so that it means the same in every scratch.
 
-use fsm_index::{ByteAutomaton, Horizon, Scope};
-use schema_regex::automaton::State as JsonState;
+use fsm_index::Horizon;
 
-use crate::cfg::Matter;
+use crate::configs::WALK;
 use crate::machine::Inner;
 use crate::run::{Caches, JSON};
 
@@ -18,13 +17,6 @@ const MAX_KEY: usize = 600;
 const END: u32 = u32::MAX;
 
 impl Caches {
-    /// Begins to count how far down a walk looks.
-    pub(crate) fn begin_walk(&mut self, config: u32) {
-        self.top = self.height(config);
-        self.least = self.top;
-        self.level = self.top;
-    }
-
     /// The height of the stacks of a configuration.
     pub(crate) fn height(&self, config: u32) -> u32 {
         let threads = self.configs.threads(config).iter();
@@ -37,17 +29,19 @@ impl Caches {
     }
 
     /// How many levels were looked at: by heights, which count no fewer than there are.
-    pub(crate) fn depth_used(&self) -> usize {
-        (self.top - self.least.min(self.top)) as usize + 1
+    pub(crate) fn depth_used(&self, inner: &Inner) -> usize {
+        let depth = (self.top - self.least.min(self.top)) as usize + 1;
+        depth.max(self.json_depth_used(inner))
     }
 
-    /// Whether the topmost nodes tell of most tokens: of places in JSON they do not.
-    pub(crate) fn top_tells(&self, config: u32) -> bool {
-        let mut threads = self.configs.threads(config).iter();
-        threads.all(|thread| self.json_of(thread.place).is_none())
+    /// Whether no value of JSON is read there, or may begin.
+    pub(crate) fn has_no_json(&self, config: u32) -> bool {
+        // They are ascending.
+        let last = self.configs.threads(config).last();
+        last.is_none_or(|thread| thread.place & JSON == 0)
     }
 
-    /// Appends a key of so many levels; of JSON, it has all levels.
+    /// Appends a key of so many levels of the stacks, and of the values in JSON.
     pub(crate) fn key(
         &mut self,
         config: u32,
@@ -59,30 +53,35 @@ impl Caches {
         if config == 0 {
             return false;
         }
+        let config = self.in_walk(config, inner);
         let before = out.len();
         let is_steady = !inner.cfg.is_greedy && self.is_steady(config, inner);
         out.push(u32::from(self.is_accepting(config, inner)) + 2 * u32::from(is_steady));
         let mut parts: Vec<Vec<u32>> = Vec::new();
-        let threads = self.configs.threads(config).iter();
-        let places = threads.map(|thread| (Some(thread.place), thread.front));
+        let threads = self.configs.threads(config).to_vec();
+        let places = threads
+            .iter()
+            .map(|thread| (Some(thread.place), thread.front));
         // What has begun, and then what lies below: equal lists of members are told apart by
         // that alone.
         for (place, front) in places.chain([(None, self.configs[config].fresh)]) {
             let mut part = Vec::new();
-            match place.map(|place| (place, self.json_of(place))) {
+            match place {
                 None => part.push(END),
-                Some((_, Some((terminal, state)))) => {
-                    if !write_json(*terminal, state, horizon, inner, &mut part) {
+                Some(place) if place & JSON != 0 => {
+                    if !self.json_key(place, depth, horizon, inner, &mut part) {
+                        out.truncate(before);
                         return false;
                     }
                 }
-                Some((place, None)) => {
+                Some(place) => {
                     part.extend_from_slice(&self.lexes[place as usize].members);
                     part.push(END);
                 }
             }
             let nodes = self.fronts[front as usize].nodes.to_vec();
             if !self.write_ways(nodes, depth, &mut part) {
+                out.truncate(before);
                 return false;
             }
             parts.push(part);
@@ -125,40 +124,11 @@ impl Caches {
     /// Where a byte leads, if the topmost nodes alone tell.
     pub(crate) fn step_on_top(&mut self, config: u32, byte: u8, inner: &Inner) -> Option<u32> {
         let before = std::mem::replace(&mut self.least, u32::MAX);
-        let next = self.step(config, byte, inner);
+        let (next, is_deep) = match config & WALK {
+            0 => (self.step(config, byte, inner), false),
+            _ => self.json_step_on_top(config, byte, inner),
+        };
         let looked = std::mem::replace(&mut self.least, before);
-        (looked >= self.level).then_some(next)
+        (looked >= self.level && !is_deep).then_some(next)
     }
-}
-
-/// Appends what the mask at a place in JSON depends on, behind its length; `false` if something
-/// that was said before counts, of which keys do not tell.
-fn write_json(
-    terminal: u32,
-    state: &JsonState,
-    horizon: Horizon<'_>,
-    inner: &Inner,
-    out: &mut Vec<u32>,
-) -> bool {
-    let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter else {
-        return false;
-    };
-    let mut is_told = true;
-    if let Some(overlay) = automaton.overlay() {
-        overlay.exceptions(state, &mut |_| is_told = false);
-    }
-    if !is_told {
-        return false;
-    }
-    let mut scratch = inner.json_scratch(terminal, automaton);
-    let cursor = automaton.enter(state, &mut scratch);
-    out.extend([JSON, terminal, 0]);
-    let before = out.len();
-    // One level for each array and object that is open, one for the value in the innermost,
-    // and one that tells that there are no more.
-    let depth = state.depth() + 2;
-    let language = automaton.key(cursor, Scope::Index, depth, horizon, &mut scratch, out);
-    inner.give_json_scratch(terminal, scratch);
-    out[before - 1] = (out.len() - before) as u32;
-    language.is_some()
 }

@@ -10,6 +10,8 @@ mod finish;
 mod greedy;
 mod hints;
 mod json;
+mod json_places;
+mod json_walk;
 mod lark;
 mod lexer;
 mod lower;

@@ -2,12 +2,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
-    ByteAutomaton, ClassId, Cursor, Description, FreeText, Horizon, KeyLanguage, Lexicon, Place,
-    PlainText, Scope, SpecialId, SpecialTokens, Stack,
+    ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
+    KeyLanguage, Lexicon, Overlay, Place, PlainText, ReadText, Scope, SpecialId, SpecialTokens,
+    Stack, TextAt,
 };
-use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch};
+use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
-use crate::cfg::{Cfg, Nonterminal};
+use crate::cfg::{Cfg, Matter, Nonterminal};
+use crate::configs::WALK;
 use crate::finish::Said;
 use crate::greedy::proof::{self, Proof};
 use crate::lexer::Lexer;
@@ -48,6 +50,8 @@ pub(crate) struct Inner {
     pub(crate) tables: Tables,
     /// Whether greedy lexing may leave something that cannot be finished.
     pub(crate) checks_live: bool,
+    /// Whether some terminal is of JSON.
+    pub(crate) has_json: bool,
     pub(crate) proof: Proof,
     pub(crate) classes: Classes,
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
@@ -94,6 +98,14 @@ impl Drop for Scratch {
 }
 
 impl Inner {
+    /// The automaton of a terminal of JSON.
+    pub(crate) fn json(&self, terminal: u32) -> Option<&SchemaAutomaton> {
+        match &self.cfg.terminals[terminal as usize].matter {
+            Matter::Json(automaton) => Some(automaton),
+            _ => None,
+        }
+    }
+
     pub(crate) fn json_scratch(&self, terminal: u32, automaton: &SchemaAutomaton) -> JsonScratch {
         let mut pool = self
             .json_pool
@@ -135,6 +147,7 @@ impl GrammarAutomaton {
             lines,
             lexer,
             tables,
+            has_json: cfg.has_json(),
             checks_live: cfg.is_greedy && !proof.is_whole,
             proof,
             classes: Classes::default(),
@@ -278,15 +291,12 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn advance(&self, state: &mut State, bytes: &[u8], scratch: &mut Scratch) -> Result<(), usize> {
         let caches = scratch.caches();
-        let mut at = caches.load(&state.0, &self.inner);
-        for (offset, &byte) in bytes.iter().enumerate() {
-            at = caches.step(at, byte, &self.inner);
-            if at == 0 {
-                return Err(offset);
-            }
-        }
-        *state = State(caches.save(at, &self.inner));
-        Ok(())
+        let was_on = caches.walk.set_on(false);
+        let from = caches.load(&state.0, &self.inner);
+        let said = caches.advance(from, bytes, &self.inner);
+        let said = said.map(|to| *state = State(caches.save(to, &self.inner)));
+        caches.walk.set_on(was_on);
+        said
     }
 
     fn completion(&self, state: &State, max_bytes: usize, out: &mut Vec<u8>) -> bool {
@@ -302,8 +312,7 @@ impl ByteAutomaton for GrammarAutomaton {
     fn enter(&self, state: &State, scratch: &mut Scratch) -> Cursor {
         let caches = scratch.caches();
         let config = caches.load(&state.0, &self.inner);
-        caches.begin_walk(config);
-        Cursor(config)
+        Cursor(caches.begin_walk(config, &self.inner))
     }
 
     #[inline]
@@ -324,21 +333,30 @@ impl ByteAutomaton for GrammarAutomaton {
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
     ) -> Option<KeyLanguage> {
-        // States of parsers have numbers of this grammar alone.
-        let known = scope == Scope::Index
-            && scratch
-                .caches()
-                .key(cursor.0, depth, horizon, &self.inner, out);
-        known.then_some(KeyLanguage::OWN)
+        let caches = scratch.caches();
+        match scope {
+            Scope::Index => caches
+                .key(cursor.0, depth, horizon, &self.inner, out)
+                .then_some(KeyLanguage::OWN),
+            // States of parsers have numbers of this grammar alone.
+            Scope::Vocabulary => caches.common_key(cursor.0, depth, horizon, &self.inner, out),
+        }
     }
 
-    fn describe(
-        &self,
-        cursor: Cursor,
-        _horizon: Horizon<'_>,
-        scratch: &mut Scratch,
-    ) -> Description {
-        scratch.caches().describe(cursor.0, &self.inner)
+    fn describe(&self, cursor: Cursor, horizon: Horizon<'_>, scratch: &mut Scratch) -> Description {
+        scratch.caches().describe(cursor.0, horizon, &self.inner)
+    }
+
+    #[inline]
+    fn next_bytes(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
+        match cursor.0 & WALK {
+            0 => ByteSet::ALL,
+            _ => scratch.caches().next_bytes(cursor.0, false, &self.inner),
+        }
+    }
+
+    fn overlay(&self) -> Option<&dyn Overlay<State>> {
+        self.inner.has_json.then_some(self)
     }
 
     fn plain_text(&self) -> Option<&dyn PlainText<Scratch>> {
@@ -358,13 +376,29 @@ impl ByteAutomaton for GrammarAutomaton {
 }
 
 impl PlainText<Scratch> for GrammarAutomaton {
-    /// Nothing is the same in all grammars.
+    /// That of JSON, where a part of the grammar is. Else nothing is the same in all grammars.
     fn lexicon(&self) -> Lexicon {
-        Lexicon::default()
+        match self.inner.has_json {
+            true => SchemaAutomaton::LEXICON,
+            false => Lexicon::default(),
+        }
     }
 
     fn class(&self, class: ClassId) -> &[(u32, u32)] {
         self.inner.classes.get(class)
+    }
+
+    fn reader(
+        &self,
+        cursor: Cursor,
+        horizon: Horizon<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Box<dyn ReadText + '_>> {
+        scratch.caches().json_reader(cursor.0, horizon, &self.inner)
+    }
+
+    fn cursor_at(&self, cursor: Cursor, at: TextAt, scratch: &mut Scratch) -> Cursor {
+        Cursor(scratch.caches().behind_text(cursor.0, at, &self.inner))
     }
 
     fn tells_free_text(&self) -> bool {
@@ -381,7 +415,14 @@ impl Stack<Scratch> for GrammarAutomaton {
         scratch
             .caches
             .as_ref()
-            .map_or(1, |caches| caches.depth_used())
+            .map_or(1, |caches| caches.depth_used(&self.inner))
+    }
+
+    fn least_depth(&self, cursor: Cursor, scratch: &Scratch) -> usize {
+        scratch
+            .caches
+            .as_ref()
+            .map_or(1, |caches| caches.least_depth(cursor.0, &self.inner))
     }
 
     fn step_on_top(&self, cursor: Cursor, byte: u8, scratch: &mut Scratch) -> Option<Cursor> {
@@ -389,6 +430,40 @@ impl Stack<Scratch> for GrammarAutomaton {
             .caches()
             .step_on_top(cursor.0, byte, &self.inner)
             .map(Cursor)
+    }
+
+    #[inline]
+    fn next_bytes_on_top(&self, cursor: Cursor, scratch: &mut Scratch) -> ByteSet {
+        match cursor.0 & WALK {
+            0 => ByteSet::ALL,
+            _ => scratch.caches().next_bytes(cursor.0, true, &self.inner),
+        }
+    }
+}
+
+impl Overlay<State> for GrammarAutomaton {
+    fn exceptions(&self, state: &State, each: &mut dyn FnMut(Exception<'_>)) {
+        // What one value may not read, something else might: then a token must be tried.
+        let is_alone = state.0.is_alone();
+        for (terminal, value) in state.0.json() {
+            let Some(automaton) = self.inner.json(terminal) else {
+                continue;
+            };
+            automaton.exceptions(value, &mut |exception| {
+                each(match exception {
+                    Exception::Begins(text) if !is_alone => Exception::Contains(text),
+                    other => other,
+                });
+            });
+        }
+    }
+
+    fn is_suspect(&self, state: &State, token: &[u8]) -> bool {
+        let of_value = |(terminal, value): (u32, &JsonState)| {
+            let automaton = self.inner.json(terminal);
+            automaton.is_none_or(|automaton| automaton.is_suspect(value, token))
+        };
+        !state.0.is_alone() || state.0.json().any(of_value)
     }
 }
 

@@ -6,7 +6,7 @@ use fsm_index::Place;
 
 use crate::cfg::{Matter, Symbol};
 use crate::machine::Inner;
-use crate::run::Caches;
+use crate::run::{Caches, JSON};
 
 /// More alternatives are not listed.
 const MAX_LISTED: usize = 40;
@@ -23,9 +23,9 @@ impl Caches {
         let mut is_between = self.configs[config].fresh != 0;
         for thread in self.configs.threads(config).to_vec() {
             fronts.push(thread.front);
-            let terminals: Vec<u32> = match self.json_of(thread.place) {
-                Some((terminal, _)) => vec![*terminal],
-                None => {
+            let terminals: Vec<u32> = match thread.place & JSON != 0 {
+                true => vec![self.json_terminal(thread.place)],
+                false => {
                     let members = self.lexes[thread.place as usize].members.iter();
                     let lexer = &inner.lexer;
                     let all = members.map(|&state| (state, lexer.terminal[state as usize]));
@@ -70,9 +70,9 @@ impl Caches {
     pub(crate) fn expected(&mut self, config: u32, inner: &Inner) -> Vec<String> {
         let mut terminals: Vec<u32> = Vec::new();
         for thread in self.configs.threads(config) {
-            match self.json_of(thread.place) {
-                Some((terminal, _)) => terminals.push(*terminal),
-                None => {
+            match thread.place & JSON != 0 {
+                true => terminals.push(self.json_terminal(thread.place)),
+                false => {
                     let members = self.lexes[thread.place as usize].members.iter();
                     terminals.extend(members.map(|&state| inner.lexer.terminal[state as usize]));
                 }

@@ -2,7 +2,6 @@
 //! bytes lead.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -10,15 +9,13 @@ use fsm_index::{ByteAutomaton, ClassId};
 use schema_regex::automaton::State as JsonState;
 
 use crate::cfg::Matter;
-use crate::configs::{Configs, Step, UNKNOWN};
-pub(crate) use crate::configs::{Life, Thread};
+use crate::configs::{Configs, Step, UNKNOWN, WALK};
+pub(crate) use crate::configs::{JSON, Life, Thread};
+use crate::json_walk::JsonWalk;
 use crate::machine::Inner;
 use crate::stack::{Closing, Nodes};
 use crate::state::NodeRef;
 use crate::text::Reading;
-
-/// Marks the number of a place in JSON.
-pub(crate) const JSON: u32 = 1 << 31;
 
 /// A set of states of terminals that have read the same text.
 #[derive(Debug)]
@@ -83,9 +80,10 @@ pub(crate) struct Caches {
     pub(crate) level: u32,
     pub(crate) json: Vec<(u32, JsonState)>,
     /// By a hash of terminal and state the last place with it.
-    json_ids: HashMap<u64, u32, FixedState>,
-    json_next: HashMap<(u32, u8), u32, FixedState>,
-    json_starts: HashMap<u32, u32>,
+    pub(crate) json_ids: HashMap<u64, u32, FixedState>,
+    pub(crate) json_next: HashMap<(u32, u8), u32, FixedState>,
+    pub(crate) json_starts: HashMap<u32, u32>,
+    pub(crate) walk: JsonWalk,
     closing: Closing,
     /// What is known of texts, by configuration.
     pub(crate) readings: HashMap<u32, Reading, FixedState>,
@@ -265,14 +263,14 @@ impl Caches {
         let front = self.front(vec![bottom], inner);
         let mut threads = Vec::new();
         self.begin_lexemes(front, inner.cfg.initial_skip, &mut threads, inner);
-        self.intern(threads, front)
+        self.intern(threads, front, inner)
     }
 
     /// The configuration between two lexemes.
     pub(crate) fn between(&mut self, front: u32, inner: &Inner) -> u32 {
         let mut threads = Vec::new();
         self.begin_lexemes(front, true, &mut threads, inner);
-        self.intern(threads, front)
+        self.intern(threads, front, inner)
     }
 
     pub(crate) fn begin_lexemes(
@@ -305,63 +303,31 @@ impl Caches {
         }
     }
 
-    /// The place of a state inside of JSON: a new one where it is not plain that the state
-    /// has one.
-    pub(crate) fn json_place(&mut self, terminal: u32, state: JsonState) -> u32 {
-        let hash = self.json_ids.hasher().hash_one((terminal, &state));
-        if let Some(&known) = self.json_ids.get(&hash) {
-            let (of, like) = &self.json[known as usize];
-            if *of == terminal && *like == state {
-                return JSON | known;
-            }
-        }
-        let number = self.json.len() as u32;
-        self.json.push((terminal, state));
-        self.json_ids.insert(hash, number);
-        self.bytes += 340;
-        JSON | number
-    }
-
-    pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32) -> u32 {
+    pub(crate) fn intern(&mut self, mut threads: Vec<Thread>, fresh: u32, inner: &Inner) -> u32 {
+        self.enter_json(&mut threads, inner);
         threads.sort_unstable();
         threads.dedup();
         self.configs.intern(threads, fresh, &mut self.bytes)
     }
 
-    pub(crate) fn json_step(&mut self, place: u32, byte: u8, inner: &Inner) -> u32 {
-        if let Some(&next) = self.json_next.get(&(place, byte)) {
-            return next;
+    /// Where some bytes lead that are committed, or which of them may not come.
+    pub(crate) fn advance(
+        &mut self,
+        config: u32,
+        bytes: &[u8],
+        inner: &Inner,
+    ) -> Result<u32, usize> {
+        if let Some(next) = self.advance_json(config, bytes, inner) {
+            return Ok(next);
         }
-        let (terminal, state) = &self.json[(place & !JSON) as usize];
-        let terminal = *terminal;
-        let Matter::Json(automaton) = &inner.cfg.terminals[terminal as usize].matter else {
-            return 0;
-        };
-        let mut next = state.clone();
-        let mut scratch = inner.json_scratch(terminal, automaton);
-        let is_alive = automaton.advance(&mut next, &[byte], &mut scratch).is_ok();
-        inner.give_json_scratch(terminal, scratch);
-        let next = match is_alive {
-            false => 0,
-            true if *state == next => place,
-            true => self.json_place(terminal, next),
-        };
-        self.bytes += 40;
-        self.json_next.insert((place, byte), next);
-        next
-    }
-
-    pub(crate) fn json_accepts(&self, place: u32, inner: &Inner) -> Option<u32> {
-        let (terminal, state) = &self.json[(place & !JSON) as usize];
-        match &inner.cfg.terminals[*terminal as usize].matter {
-            Matter::Json(automaton) if automaton.is_accepting(state) => Some(*terminal),
-            _ => None,
+        let mut at = config;
+        for (offset, &byte) in bytes.iter().enumerate() {
+            at = self.step(at, byte, inner);
+            if at == 0 {
+                return Err(offset);
+            }
         }
-    }
-
-    /// The JSON state that a thread stands in, if in one.
-    pub(crate) fn json_of(&self, place: u32) -> Option<&(u32, JsonState)> {
-        (place & JSON != 0).then(|| &self.json[(place & !JSON) as usize])
+        Ok(at)
     }
 
     /// Where a byte leads: to number 0 if no text goes on so.
@@ -390,16 +356,32 @@ impl Caches {
     /// A step that is not known.
     #[inline(never)]
     fn long_step(&mut self, config: u32, byte: u8, class: u8, inner: &Inner) -> Step {
+        let there = self.in_walk(config, inner);
+        if there != config {
+            let known = self.configs.known(there, class, inner.lexer.width());
+            return match known {
+                Some(step) => step,
+                None => self.long_step(there, byte, class, inner),
+            };
+        }
         let before = std::mem::replace(&mut self.looked, u32::MAX);
+        let was_deep = std::mem::replace(&mut self.walk.is_deep, false);
         let to = match inner.cfg.is_greedy {
             true => self.step_greedy(config, byte, class, inner),
             false => self.step_splits(config, byte, class, inner),
         };
         let looked = std::mem::replace(&mut self.looked, before);
         let step = Step { to, looked };
-        let width = inner.lexer.width();
-        self.configs
-            .keep(config, class, width, step, &mut self.bytes);
+        // What is met in JSON means something in one walk alone; and what looks below the topmost
+        // level of a value is looked at anew.
+        let is_of_walk = config & WALK != 0;
+        let is_kept = is_of_walk || to & WALK == 0 && self.has_no_json(config);
+        if is_kept && !self.walk.is_deep {
+            let width = inner.lexer.width();
+            self.configs
+                .keep(config, class, width, step, &mut self.bytes);
+        }
+        self.walk.is_deep |= was_deep;
         step
     }
 
@@ -493,7 +475,7 @@ impl Caches {
         let are_over = next_threads
             .iter()
             .all(|thread| thread.place & JSON == 0 && self.lexes[thread.place as usize].open == 0);
-        let next = self.intern(next_threads, 0);
+        let next = self.intern(next_threads, 0, inner);
         if next == 0 || !are_over {
             return next;
         }
@@ -548,7 +530,8 @@ impl Caches {
 
     fn ended_of_many(&mut self, config: u32, inner: &Inner) -> u32 {
         let mut ends = Vec::new();
-        for &Thread { place, front } in self.configs.threads(config) {
+        for at in 0..self.configs.threads(config).len() {
+            let Thread { place, front } = self.configs.threads(config)[at];
             if place & JSON != 0 {
                 ends.extend(
                     self.json_accepts(place, inner)

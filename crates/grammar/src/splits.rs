@@ -64,7 +64,7 @@ impl Caches {
         if !inner.proof.has_lazy {
             self.join(&mut threads, inner);
         }
-        self.intern(threads, fresh)
+        self.intern(threads, fresh, inner)
     }
 
     /// Whether the stacks between lexemes are of those that end here alone, so that where the

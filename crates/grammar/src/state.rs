@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schema_regex::automaton::State as JsonState;
 
 use crate::machine::Inner;
-use crate::run::{Caches, Thread};
+use crate::run::{Caches, JSON, Thread};
 
 /// A node of a stack that outlives the scratch in which it was made.
 #[derive(Debug)]
@@ -45,9 +45,25 @@ pub(crate) struct Saved {
     pub(crate) specials: Box<[u32]>,
 }
 
+impl Saved {
+    /// The values of JSON in which it stands, each with its terminal.
+    pub(crate) fn json(&self) -> impl Iterator<Item = (u32, &JsonState)> {
+        self.threads.iter().filter_map(|thread| match &thread.0 {
+            Place::Json(terminal, state) => Some((*terminal, state)),
+            Place::Lex(_) => None,
+        })
+    }
+
+    /// Whether the text can go on in one way alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.threads.len() == 1
+    }
+}
+
 impl Caches {
     /// The number of a saved configuration.
     pub(crate) fn load(&mut self, saved: &Arc<Saved>, inner: &Inner) -> u32 {
+        self.walk.end();
         let address = Arc::as_ptr(saved) as usize;
         if let Some(&id) = self.config_of.get(&address) {
             return id;
@@ -73,7 +89,7 @@ impl Caches {
             });
         }
         let fresh = saved.fresh.map_or(0, |front| fronts[front as usize]);
-        let id = self.intern(threads, fresh);
+        let id = self.intern(threads, fresh, inner);
         self.keep(id, saved);
         id
     }
@@ -189,9 +205,12 @@ impl Caches {
         });
         let fronts = fronts.collect();
         let threads = own_threads.iter().map(|thread| {
-            let place = match self.json_of(thread.place) {
-                Some((terminal, state)) => Place::Json(*terminal, state.clone()),
-                None => Place::Lex(self.lexes[thread.place as usize].members.clone()),
+            let place = match thread.place & JSON {
+                0 => Place::Lex(self.lexes[thread.place as usize].members.clone()),
+                _ => {
+                    let (terminal, state) = &self.json[(thread.place & !JSON) as usize];
+                    Place::Json(*terminal, state.clone())
+                }
             };
             (place, place_of(thread.front))
         });

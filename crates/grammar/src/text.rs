@@ -6,10 +6,11 @@ use std::hash::Hash;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use foldhash::fast::FixedState;
-use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, TextLoop, TopText};
+use fsm_index::{Behind, ClassId, Cursor, Description, FreeText, Horizon, TextLoop, TopText};
 
+use crate::configs::WALK;
 use crate::machine::Inner;
-use crate::run::{Caches, Thread};
+use crate::run::{Caches, JSON, Thread};
 
 /// Inclusive ranges of code points, ascending.
 type Ranges = Box<[(u32, u32)]>;
@@ -49,7 +50,7 @@ impl Classes {
         known.map_or(&[], |ranges| ranges)
     }
 
-    fn id(&self, ranges: Ranges) -> Option<ClassId> {
+    pub(crate) fn id(&self, ranges: Ranges) -> Option<ClassId> {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&id) = ids.get(&ranges) {
             return Some(ClassId(id));
@@ -152,12 +153,21 @@ fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
 
 impl Caches {
     /// What is known of the texts at a place.
-    pub(crate) fn describe(&mut self, config: u32, inner: &Inner) -> Description {
-        if config == 0 || !self.top_tells(config) {
+    pub(crate) fn describe(
+        &mut self,
+        config: u32,
+        horizon: Horizon<'_>,
+        inner: &Inner,
+    ) -> Description {
+        if config == 0 {
             return Description::Unknown;
         }
         // A walk begins there, if it begins anywhere.
+        let config = self.in_walk(config, inner);
         self.level = self.height(config);
+        if config & WALK != 0 {
+            return self.describe_json(config, horizon, inner);
+        }
         // Asking is no step of a walk.
         let least = self.least;
         let reading = self.reading(config, inner);
@@ -249,7 +259,7 @@ impl Caches {
         let Some((other, count)) = most(next.iter().copied()) else {
             return Reading::Other;
         };
-        if count < LEAST_CHARS || !self.top_tells(other) {
+        if count < LEAST_CHARS || !self.has_no_json(other) {
             return Reading::Other;
         }
         let same = (0..128).zip(next);
@@ -268,7 +278,7 @@ impl Caches {
         let threads = self.configs.threads(config).to_vec();
         let mut best: Option<(usize, ClassId)> = None;
         for &Thread { place, front } in &threads {
-            if self.json_of(place).is_some() {
+            if place & JSON != 0 {
                 continue;
             }
             for at in 0..self.lexes[place as usize].members.len() {

@@ -369,8 +369,8 @@ impl Open {
         let rest = |byte: u32| byte & 0x3F;
         match first {
             0 => Kinds::NONE,
-            ..0xE0 => Kinds::of_beginning((first & 0x1F) << 6),
-            ..0xF0 => Kinds::of_beginning(((first & 0xF) << 12 | rest(second) << 6).max(0x800)),
+            1..0xE0 => Kinds::of_beginning((first & 0x1F) << 6),
+            0xE0..0xF0 => Kinds::of_beginning(((first & 0xF) << 12 | rest(second) << 6).max(0x800)),
             _ => {
                 let first = (first & 7) << 18 | rest(second) << 12 | rest(third) << 6;
                 Kinds::of_beginning(first.max(0x1_0000))
@@ -411,8 +411,8 @@ mod tests {
         }
         let numbers: BTreeSet<u32> = CHARACTERS.iter().map(|range| range.2.into()).collect();
         assert!(numbers.into_iter().eq(0..CHARACTER_KINDS));
-        assert!(CONTROL > CUT && CUT & ((1 << CHARACTER_KINDS) - 1) == 0);
-        let blocks = |from: &u32| from % BEGIN_ALIKE == 0;
+        const { assert!(CONTROL > CUT && CUT & ((1 << CHARACTER_KINDS) - 1) == 0) };
+        let blocks = |from: &u32| from.is_multiple_of(BEGIN_ALIKE);
         assert!(BEGINNINGS.is_sorted() && BEGINNINGS.iter().all(blocks));
         for c in ['\\', '\u{7F}'] {
             assert_eq!(Kinds::of(c), Kinds(OTHER));

@@ -132,7 +132,9 @@ impl<'a> Descent<'a> {
                 continue;
             }
             if pass == Pass::Take {
-                let tokens = self.trie.tokens_below(child.node as usize, free.longest());
+                let tokens = self
+                    .trie
+                    .tokens_below(child.node as usize, free.longest_taken());
                 tokens.for_each(&mut *hit);
                 continue;
             }

@@ -230,7 +230,7 @@ impl FreeChildren<'_> {
     };
 
     /// Of subtrees that are taken, the tokens with more characters may not come.
-    pub(crate) fn longest(&self) -> usize {
+    pub(crate) fn longest_taken(&self) -> usize {
         self.taken
     }
 

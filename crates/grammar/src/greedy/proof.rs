@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use fsm_index::ByteAutomaton;
+use schema_regex::automaton::SchemaAutomaton;
 
+use super::json;
 use crate::cfg::{Cfg, Matter, Symbol};
 use crate::lexer::Lexer;
 use crate::lr::Tables;
@@ -61,23 +62,23 @@ type Trouble = (Vec<bool>, Option<Conflict>);
 
 /// A set of terminals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Bits(Vec<u64>);
+pub(super) struct Bits(Vec<u64>);
 
 impl Bits {
-    fn new(len: usize) -> Bits {
+    pub(super) fn new(len: usize) -> Bits {
         Bits(vec![0; len.div_ceil(64)])
     }
 
-    fn has(&self, at: u32) -> bool {
+    pub(super) fn has(&self, at: u32) -> bool {
         self.0[at as usize / 64] >> (at % 64) & 1 == 1
     }
 
-    fn set(&mut self, at: u32) {
+    pub(super) fn set(&mut self, at: u32) {
         self.0[at as usize / 64] |= 1 << (at % 64);
     }
 
     /// Those in the set, ascending.
-    fn iter(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.0).flat_map(|(at, &word)| {
             let bits = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
             let bits = bits.take_while(|left| *left != 0);
@@ -86,7 +87,7 @@ impl Bits {
     }
 
     /// Whether that changed anything.
-    fn or(&mut self, other: &Bits) -> bool {
+    pub(super) fn or(&mut self, other: &Bits) -> bool {
         let mut changed = false;
         for (own, other) in self.0.iter_mut().zip(&other.0) {
             changed |= *other & !*own != 0;
@@ -96,8 +97,9 @@ impl Bits {
     }
 }
 
-/// By terminal: which may come next, ignored text aside.
-fn followers(cfg: &Cfg) -> Vec<Bits> {
+/// With which terminals the text may begin, and by terminal which may come next, ignored text
+/// aside.
+fn followers(cfg: &Cfg) -> (Bits, Vec<Bits>) {
     let count = cfg.terminals.len();
     let nullable = cfg.nullable();
     let mut first = vec![Bits::new(count); cfg.rules.len()];
@@ -162,15 +164,16 @@ fn followers(cfg: &Cfg) -> Vec<Bits> {
             follow[terminal as usize].or(&firsts);
         }
     }
-    follow
+    let whole = cfg.productions[cfg.start].left;
+    (first.swap_remove(whole as usize), follow)
 }
 
 /// The states of all terminals side by side, as far as texts lead.
-struct Sets<'a> {
-    cfg: &'a Cfg,
-    lexer: &'a Lexer,
+pub(super) struct Sets<'a> {
+    pub(super) cfg: &'a Cfg,
+    pub(super) lexer: &'a Lexer,
     /// States, ascending, and whether a JSON value may be read beside them.
-    all: Vec<(Vec<u32>, bool)>,
+    pub(super) all: Vec<(Vec<u32>, bool)>,
     next: Vec<Vec<usize>>,
     /// By set: whether a lexeme ends there whatever comes, and which.
     cuts: Vec<bool>,
@@ -181,12 +184,20 @@ const NOWHERE: usize = usize::MAX;
 impl<'a> Sets<'a> {
     /// `None` if there are too many.
     fn new(cfg: &'a Cfg, lexer: &'a Lexer) -> Option<Sets<'a>> {
-        let is_json = |t: &crate::cfg::Terminal| matches!(t.matter, Matter::Json(_));
-        let has_json = cfg.terminals.iter().any(is_json);
         let width = lexer.width();
         let starts = lexer.starts.iter().copied();
         let all: Vec<u32> = starts.filter(|&start| start != 0).collect();
-        let first = (all, has_json);
+        let automata: Vec<&SchemaAutomaton> = cfg
+            .terminals
+            .iter()
+            .filter_map(|terminal| match &terminal.matter {
+                Matter::Json(automaton) => Some(&**automaton),
+                _ => None,
+            })
+            .collect();
+        let begins_json = |byte| automata.iter().any(|one| json::begins(one, byte));
+        let begins_json: Vec<bool> = lexer.bytes.iter().copied().map(begins_json).collect();
+        let first = (all, !automata.is_empty());
         let mut ids: HashMap<(Vec<u32>, bool), usize> = HashMap::from([(first.clone(), 0)]);
         let mut sets = vec![first];
         let mut next: Vec<Vec<usize>> = Vec::new();
@@ -198,7 +209,7 @@ impl<'a> Sets<'a> {
             for (class, place) in row.iter_mut().enumerate() {
                 let steps = set.iter().map(|&state| lexer.step(state, class as u8));
                 let mut to: Vec<u32> = steps.filter(|&state| state != 0).collect();
-                let json = json && (at != 0 || begins_json(lexer.bytes[class]));
+                let json = json && (at != 0 || begins_json[class]);
                 // JSON alone is not told apart.
                 if to.is_empty() {
                     continue;
@@ -250,17 +261,19 @@ impl<'a> Sets<'a> {
             .map(|(terminal, &start)| match &terminal.matter {
                 Matter::Special(_) => Some(None),
                 Matter::Json(automaton) => {
-                    let mut scratch = automaton.scratch();
-                    let bytes = self.lexer.bytes.iter().map(|&byte| {
-                        let mut state = automaton.start();
-                        automaton.advance(&mut state, &[byte], &mut scratch).is_ok()
-                    });
-                    Some(Some(bytes.collect()))
+                    let bytes = self.lexer.bytes.iter();
+                    let begins = bytes.map(|&byte| json::begins(automaton, byte));
+                    Some(Some(begins.collect()))
                 }
                 Matter::Table(_) => {
+                    // Most classes lead to the same.
+                    let mut known: HashMap<(u32, usize), bool> = HashMap::new();
                     let classes = (0..self.width()).map(|class| {
-                        self.lexer.step(start, class as u8) != 0
-                            && self.ends_in_time(start, terminal.is_lazy, class, &mut pairs)
+                        let first = self.pair_behind((start, 0), class);
+                        first.is_some_and(|first| {
+                            let search = || self.ends_in_time(first, terminal.is_lazy, &mut pairs);
+                            *known.entry(first).or_insert_with(search)
+                        })
                     });
                     let classes: Vec<bool> = classes.collect();
                     (pairs < MAX_PAIRS).then_some(Some(classes))
@@ -269,18 +282,20 @@ impl<'a> Sets<'a> {
             .collect()
     }
 
-    /// Whether a terminal has a text that begins with a class and that no lexeme cuts short
-    /// which ends at its first end.
-    fn ends_in_time(&self, start: u32, is_lazy: bool, class: usize, pairs: &mut usize) -> bool {
+    /// Where a class leads from a state of a terminal and the set that it is in.
+    fn pair_behind(&self, (state, set): (u32, usize), class: usize) -> Option<(u32, usize)> {
+        let state = self.lexer.step(state, class as u8);
+        (state != 0).then(|| (state, self.next[set][class]))
+    }
+
+    /// Whether a terminal comes from a state to its end, and no lexeme cuts it short which ends
+    /// at its first end.
+    fn ends_in_time(&self, first: (u32, usize), is_lazy: bool, pairs: &mut usize) -> bool {
         if !self.cuts.contains(&true) {
             return true;
         }
-        let step = |(state, set): (u32, usize), class: usize| {
-            let state = self.lexer.step(state, class as u8);
-            (state != 0).then(|| (state, self.next[set][class]))
-        };
-        let mut open: Vec<(u32, usize)> = step((start, 0), class).into_iter().collect();
-        let mut seen: HashSet<(u32, usize)> = open.iter().copied().collect();
+        let mut open = vec![first];
+        let mut seen: HashSet<(u32, usize)> = HashSet::from([first]);
         while let Some((state, set)) = open.pop() {
             *pairs += 1;
             if *pairs > MAX_PAIRS {
@@ -290,23 +305,14 @@ impl<'a> Sets<'a> {
                 (true, cut) if cut == is_lazy => return true,
                 (_, true) => {}
                 (_, false) => {
-                    let ways = (0..self.width()).filter_map(|class| step((state, set), class));
+                    let classes = 0..self.width();
+                    let ways = classes.filter_map(|class| self.pair_behind((state, set), class));
                     open.extend(ways.filter(|&way| seen.insert(way)));
                 }
             }
         }
         false
     }
-}
-
-/// Whether a JSON value may begin with a byte, or white space before it.
-fn begins_json(byte: u8) -> bool {
-    b" \t\n\r{[\"-0123456789tfn".contains(&byte)
-}
-
-/// Whether a JSON value that is complete may take a byte all the same.
-fn prolongs_json(byte: u8) -> bool {
-    b" \t\n\r0123456789.eE+-".contains(&byte)
 }
 
 /// Lexemes that perhaps cannot come behind another, and the first such pair.
@@ -320,7 +326,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> Option<Trouble> {
     let (cfg, lexer) = (sets.cfg, sets.lexer);
     let count = cfg.terminals.len() as u32;
     let width = sets.width();
-    let follow = followers(cfg);
+    let (first, follow) = followers(cfg);
     let ignored = |terminal: u32| cfg.ignored[cfg.terminals[terminal as usize].domain as usize];
     let begins = |terminal: u32, set: usize| match &firsts[terminal as usize] {
         None => true,
@@ -440,18 +446,26 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<Vec<bool>>]) -> Option<Trouble> {
         }
     }
     // Behind a JSON value whatever was read beside it may go on.
-    let mixes = sets.all.iter().skip(1).any(|set| set.1);
-    let is_json = |t: &u32| matches!(cfg.terminals[*t as usize].matter, Matter::Json(_));
-    for first in (0..count).filter(is_json) {
-        let takes = |class: usize| mixes || prolongs_json(lexer.bytes[class]);
-        for second in behind(first) {
+    let all = (0..).zip(&cfg.terminals);
+    let json = all.filter_map(|(number, terminal)| match &terminal.matter {
+        Matter::Json(automaton) => Some((number, automaton)),
+        _ => None,
+    });
+    for (value, automaton) in json {
+        let mixes = sets.mixes(value, &first, &follow, firsts);
+        let prolonging = json::prolonging(automaton);
+        let takes = |class: usize| mixes || prolonging.contains(&lexer.bytes[class]);
+        for second in behind(value) {
             let begins_here = match &firsts[second as usize] {
                 None => true,
                 Some(classes) => (0..width).any(|class| classes[class] && !takes(class)),
             };
             if !trouble[second as usize] && !begins_here && !bridged(second, &takes) {
                 trouble[second as usize] = true;
-                conflict = conflict.or(Some(Conflict { first, second }));
+                conflict = conflict.or(Some(Conflict {
+                    first: value,
+                    second,
+                }));
             }
         }
     }

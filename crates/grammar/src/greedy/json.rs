@@ -1,0 +1,94 @@
+//! What greedy lexing may take behind a value of JSON: what prolongs the value, and what was
+//! read beside it.
+
+use fsm_index::ByteAutomaton;
+use schema_regex::automaton::SchemaAutomaton;
+
+use super::proof::{Bits, Sets};
+use crate::cfg::Matter;
+
+/// Whether a text of a schema may begin with a byte.
+pub(super) fn begins(automaton: &SchemaAutomaton, byte: u8) -> bool {
+    let mut state = automaton.start();
+    let mut scratch = automaton.scratch();
+    automaton.advance(&mut state, &[byte], &mut scratch).is_ok()
+}
+
+/// The bytes that a value which is complete may take all the same: only a number goes on.
+pub(super) fn prolonging(automaton: &SchemaAutomaton) -> &'static [u8] {
+    let is_number = b"-0123456789".iter().any(|&byte| begins(automaton, byte));
+    match is_number {
+        true => b" \t\n\r0123456789.eE+-",
+        false => b" \t\n\r",
+    }
+}
+
+impl Sets<'_> {
+    /// Whether other lexemes may be read beside a value: such as may begin where it does, with
+    /// a byte with which it may begin. `firsts` are of the whole text.
+    pub(super) fn mixes(
+        &self,
+        value: u32,
+        firsts: &Bits,
+        follow: &[Bits],
+        begins: &[Option<Vec<bool>>],
+    ) -> bool {
+        let cfg = self.cfg;
+        let mut beside = Bits::new(cfg.terminals.len());
+        let mut add = |bits: &Bits| {
+            beside.or(bits);
+        };
+        if firsts.has(value) {
+            add(firsts);
+        }
+        // What ends where something ends that the value follows.
+        let is_before = |terminal: u32| follow[terminal as usize].has(value);
+        let json = (0..).zip(&cfg.terminals).filter_map(|(number, terminal)| {
+            matches!(terminal.matter, Matter::Json(_)).then_some(number)
+        });
+        let json: Vec<u32> = json.collect();
+        for terminal in (0..cfg.terminals.len() as u32).filter(|&t| is_before(t)) {
+            add(&follow[terminal as usize]);
+        }
+        // Values that end together are not told apart.
+        if json.iter().any(|&terminal| is_before(terminal)) {
+            json.iter().for_each(|&t| add(&follow[t as usize]));
+        }
+        for (states, may_be_json) in self.all.iter().skip(1) {
+            let ended = states
+                .iter()
+                .filter(|&&state| self.lexer.accepting[state as usize]);
+            let mut ended: Vec<u32> = ended
+                .map(|&state| self.lexer.terminal[state as usize])
+                .collect();
+            ended.extend(json.iter().filter(|_| *may_be_json));
+            if ended.iter().any(|&terminal| is_before(terminal)) {
+                // Where ignored text ends as well, all may come that might before.
+                if ended.iter().any(|&t| cfg.ignored.contains(&Some(t))) {
+                    return true;
+                }
+                ended.iter().for_each(|&t| add(&follow[t as usize]));
+            }
+        }
+        cfg.ignored
+            .iter()
+            .flatten()
+            .for_each(|&ignored| beside.set(ignored));
+        let takes = |terminal: u32, class: usize| match &cfg.terminals[terminal as usize].matter {
+            Matter::Table(_) => {
+                let start = self.lexer.starts[terminal as usize];
+                self.lexer.step(start, class as u8) != 0
+            }
+            Matter::Json(_) | Matter::Special(_) => {
+                let classes = begins[terminal as usize].as_ref();
+                classes.is_some_and(|classes| classes[class])
+            }
+        };
+        let width = self.lexer.width();
+        let own = begins[value as usize].as_ref();
+        beside
+            .iter()
+            .filter(|&t| t != value)
+            .any(|t| (0..width).any(|class| own.is_none_or(|own| own[class]) && takes(t, class)))
+    }
+}
