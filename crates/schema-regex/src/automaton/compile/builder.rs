@@ -19,7 +19,7 @@ use crate::ir::Name;
 use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
 use crate::language::number_dfa::NumberDfa;
-use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape};
+use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape, StringShape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::conjunctions::{ANY, NONE};
 use crate::normal::normaliser::{Normaliser, Shapes, room_for};
@@ -267,10 +267,7 @@ impl Builder {
         let mut free = None;
         // The last keyword that asked for an automaton.
         let mut last = None;
-        for (goal, shape) in each(&shapes) {
-            let Shape::String(shape) = shape else {
-                continue;
-            };
+        for (goal, shape) in each_apart(&shapes) {
             let capped = self.cap_string(goals[goal as usize], shape)?;
             let shape = capped.as_ref().unwrap_or(shape);
             let Some(leaf) = self.string_leaf(shape)? else {
@@ -517,6 +514,30 @@ fn each(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &Shape)> {
         .flat_map(|(goal, list)| list.iter().map(|shape| (*goal, shape)))
 }
 
+/// The strings that goals allow, without those that another shape of the same goal contains:
+/// combinations of `anyOf` and `not` repeat one another.
+fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringShape)> {
+    shapes.iter().flat_map(|(goal, list)| {
+        let strings = list.iter().filter_map(|shape| match shape {
+            Shape::String(shape) => Some(shape),
+            _ => None,
+        });
+        let strings: Vec<&StringShape> = strings.collect();
+        let is_apart = |at: usize| {
+            let mut others = (0..strings.len()).filter(|other| *other != at);
+            !others.any(|other| {
+                let (this, other_shape) = (strings[at], strings[other]);
+                // Of two alike the first counts.
+                other_shape.contains(this) && (other < at || !this.contains(other_shape))
+            })
+        };
+        let few = strings.len() <= MANY_SHAPES;
+        let apart: Vec<bool> = (0..strings.len()).map(|at| !few || is_apart(at)).collect();
+        let kept = strings.into_iter().zip(apart).filter(|(_, apart)| *apart);
+        kept.map(|(shape, _)| (*goal, shape))
+    })
+}
+
 /// The number of an automaton in a list, to which it is added if it is new.
 pub(super) fn number_in<T>(list: &mut Vec<Arc<T>>, one: Arc<T>) -> u32 {
     let known = list.iter().position(|other| Arc::ptr_eq(other, &one));
@@ -570,6 +591,9 @@ fn asking(leaves: &[Leaf]) -> usize {
 
 /// The most nodes of one automaton.
 const MAX_NODES: usize = 200_000;
+/// Of more shapes of one goal it is not asked which of them contain others: each is held
+/// against all.
+const MANY_SHAPES: usize = 256;
 /// The most items with a schema of their own.
 const MAX_PREFIX: u64 = 5_000;
 /// Most alternatives that ask something of one string but to be a listed one: each character
