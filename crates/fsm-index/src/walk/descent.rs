@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::free_subtrees::{Free, FreeChildren, Pass};
 use super::text_table::PlaceId;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::vocabulary::{Child, Siblings, Trie, chars};
+use crate::vocabulary::{AllBelow, Child, Siblings, Trie, chars};
 
 /// Working memory of walks: levels by depth. What stands below the current one is of walks
 /// before.
@@ -170,6 +170,12 @@ impl<'a> Descent<'a> {
     pub(crate) fn chars(&self) -> usize {
         let way = self.levels[..=self.depth].iter();
         chars(way.map(|level| self.siblings.bytes()[level.next as usize - 1]))
+    }
+
+    /// How many characters the longest token below the child has that was met last.
+    #[inline]
+    pub(crate) fn longest(&self, below: &AllBelow) -> usize {
+        below.longest()[self.level().next as usize - 1].into()
     }
 
     /// The bytes that lead to the node whose children the current level has.

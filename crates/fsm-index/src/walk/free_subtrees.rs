@@ -116,11 +116,26 @@ impl Free {
         self.kinds
     }
 
-    /// Whether this text saves more steps than another one: it is of more kinds of
-    /// characters, or of as many and tells of tokens of any length.
-    pub(crate) fn is_more_than(&self, other: &Free) -> bool {
-        let size = |free: &Free| (free.kinds.uncut().count(), free.ends);
-        size(self) > size(other)
+    /// What is free where this was free before, and now `more`, and the longest token has so
+    /// many characters: `more` if it is of more kinds of characters, or if it tells of tokens
+    /// that are too long for this one.
+    pub(crate) fn met_with(self, more: Free, longest: usize) -> Free {
+        let count = |free: &Free| free.kinds.uncut().count();
+        let is_longer = more.ends && !self.ends && longest > self.longest;
+        let is_as_large = count(&more) == count(&self);
+        if count(&more) > count(&self) || (is_longer && is_as_large && !self.of_class) {
+            return more;
+        }
+        match is_longer && more.kinds == self.kinds {
+            true if more.longest > self.longest => more,
+            // What is known of shorter tokens stays so.
+            true => Free {
+                longest: more.longest,
+                ends: true,
+                ..self
+            },
+            false => self,
+        }
     }
 
     /// Tokens with more characters than this have to be stepped through.

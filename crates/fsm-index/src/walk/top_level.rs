@@ -252,9 +252,13 @@ impl Text<'_> {
                             if ground.has_much_below(child) {
                                 let known = free.filter(|f| f.applies(|| is_back(to, readings)));
                                 let more = self.ask(to, descent.chars(), kinds, readings);
-                                let is_more =
-                                    |more: &Free| known.is_none_or(|k| more.is_more_than(&k));
-                                free = more.filter(is_more).or(free);
+                                free = match (known, more) {
+                                    (Some(known), Some(more)) => {
+                                        let longest = descent.longest(ground.below());
+                                        Some(known.met_with(more, longest))
+                                    }
+                                    (_, more) => more.or(free),
+                                };
                             }
                             break Some(Level::of(children).at(Some(to)).with(free));
                         }

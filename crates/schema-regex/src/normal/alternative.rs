@@ -109,6 +109,11 @@ impl StringShape {
             && self.formats.iter().all(|f| other.formats.contains(f))
             && self.excluded.is_subset(&other.excluded)
     }
+
+    /// How many conditions there are: a shape that contains another has no more.
+    pub(crate) fn conditions(&self) -> usize {
+        self.patterns.len() + self.formats.len() + self.excluded.len()
+    }
 }
 
 /// Conditions in order, each once.

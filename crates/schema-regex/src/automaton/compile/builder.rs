@@ -523,18 +523,18 @@ fn each_apart(shapes: &[(u32, Shapes)]) -> impl Iterator<Item = (u32, &StringSha
             _ => None,
         });
         let strings: Vec<&StringShape> = strings.collect();
-        let is_apart = |at: usize| {
-            let mut others = (0..strings.len()).filter(|other| *other != at);
-            !others.any(|other| {
-                let (this, other_shape) = (strings[at], strings[other]);
-                // Of two alike the first counts.
-                other_shape.contains(this) && (other < at || !this.contains(other_shape))
-            })
-        };
-        let few = strings.len() <= MANY_SHAPES;
-        let apart: Vec<bool> = (0..strings.len()).map(|at| !few || is_apart(at)).collect();
-        let kept = strings.into_iter().zip(apart).filter(|(_, apart)| *apart);
-        kept.map(|(shape, _)| (*goal, shape))
+        // Those that ask little contain others.
+        let mut by_size: Vec<usize> = (0..strings.len()).collect();
+        by_size.sort_by_key(|at| strings[*at].conditions());
+        let mut apart: Vec<usize> = Vec::with_capacity(strings.len());
+        for at in by_size {
+            let mut largest = apart.iter().take(MANY_SHAPES);
+            if !largest.any(|other| strings[*other].contains(strings[at])) {
+                apart.push(at);
+            }
+        }
+        apart.sort_unstable();
+        apart.into_iter().map(move |at| (*goal, strings[at]))
     })
 }
 
@@ -591,8 +591,8 @@ fn asking(leaves: &[Leaf]) -> usize {
 
 /// The most nodes of one automaton.
 const MAX_NODES: usize = 200_000;
-/// Of more shapes of one goal it is not asked which of them contain others: each is held
-/// against all.
+/// Of more shapes of one goal it is not asked which others they contain: each shape is held
+/// against all of them.
 const MANY_SHAPES: usize = 256;
 /// The most items with a schema of their own.
 const MAX_PREFIX: u64 = 5_000;

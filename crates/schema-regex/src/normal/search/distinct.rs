@@ -1,8 +1,8 @@
 //! The alternatives that were found, each once.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::normal::alternative::Shape;
 
@@ -13,9 +13,9 @@ const FEW: usize = 4;
 #[derive(Default)]
 pub(super) struct Distinct {
     list: Vec<Shape>,
-    /// Where in the list the shapes of a hash are, once they are more than a few.
+    /// Where in the list the shapes of a hash are, once they are more than a few. There are
+    /// no more of them than alternatives at a location, so that one may know the hash.
     places: FxHashMap<u64, Vec<u32>>,
-    hasher: Option<RandomState>,
 }
 
 impl Distinct {
@@ -32,14 +32,19 @@ impl Distinct {
             self.list.push(shape);
             return true;
         }
-        let hasher = self.hasher.get_or_insert_with(RandomState::default);
         if self.places.is_empty() {
             for (i, known) in self.list.iter().enumerate() {
-                let places = self.places.entry(hasher.hash_one(known)).or_default();
+                let places = self
+                    .places
+                    .entry(FxBuildHasher.hash_one(known))
+                    .or_default();
                 places.push(i as u32);
             }
         }
-        let places = self.places.entry(hasher.hash_one(&shape)).or_default();
+        let places = self
+            .places
+            .entry(FxBuildHasher.hash_one(&shape))
+            .or_default();
         if places.iter().any(|i| self.list[*i as usize] == shape) {
             return false;
         }
