@@ -2,7 +2,7 @@
 //! surely has, and what the tokens of a subtree have at most, compare at once.
 
 use super::characters::{BEGINNINGS, CHARACTER_KINDS, CHARACTERS};
-use super::trie::{Child, NO_TOKEN, Node};
+use super::trie::{NO_TOKEN, Node};
 use crate::ByteSet;
 
 /// A set of kinds.
@@ -173,27 +173,30 @@ const ASCII: [u128; 128] = {
 /// No character ends at a node.
 const INSIDE: u8 = u8::MAX;
 
-/// What is at and below the nodes of a trie.
-#[derive(Debug)]
+/// What is known of the nodes of a trie and of the tokens below them.
+#[derive(Debug, Default)]
 pub(crate) struct AllBelow {
-    /// The kinds of the characters that end at a node or below it, by the number of a child
-    /// as in [`Siblings`](super::trie::Siblings).
-    kinds: Box<[Kinds]>,
     /// By node, the number of the kind of the character that ends there, or [`INSIDE`].
     ends: Box<[u8]>,
-    /// How many characters the longest token at a node or below it has, in the same order:
-    /// see [`chars`].
-    longest: Box<[u16]>,
     /// By node, how many tokens come before it.
     before: Box<[u32]>,
     /// Of the tokens, in the order of their nodes, how many characters each has.
     chars: Box<[u16]>,
 }
 
+/// What is at one node and below it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Below {
+    /// The kinds of the characters that end there.
+    pub(super) kinds: Kinds,
+    /// How many characters the longest token has: see [`chars`].
+    pub(super) longest: u16,
+}
+
 impl AllBelow {
-    /// `children` are in the order of their numbers. O(nodes).
-    pub(super) fn new(nodes: &[Node], children: &[Child]) -> AllBelow {
-        let mut all = vec![(Kinds::NONE, 0); nodes.len()];
+    /// The same by node comes along. O(nodes).
+    pub(super) fn new(nodes: &[Node]) -> (AllBelow, Vec<Below>) {
+        let mut all = vec![Below::default(); nodes.len()];
         let mut parents: Vec<u32> = Vec::with_capacity(nodes.len());
         let mut before = Vec::with_capacity(nodes.len());
         let mut ends = Vec::with_capacity(nodes.len());
@@ -209,39 +212,34 @@ impl AllBelow {
                 Kinds::NONE => INSIDE,
                 kind => kind.0.trailing_zeros() as u8,
             });
-            let length = before_it + chars([node.byte]) as u16;
+            let longest = before_it + chars([node.byte]) as u16;
             let kinds = match node.token {
                 NO_TOKEN => kind,
                 _ => kind.and(open.kinds()),
             };
-            all[at as usize] = (kinds, length);
+            all[at as usize] = Below { kinds, longest };
             before.push(chars_of_tokens.len() as u32);
             if node.token != NO_TOKEN {
-                chars_of_tokens.push(length);
+                chars_of_tokens.push(longest);
             }
             parents.push(parent);
-            way.push((at, open, length));
+            way.push((at, open, longest));
         }
         for at in (0..nodes.len()).rev() {
-            let (kinds, longest) = all[at];
+            let Below { kinds, longest } = all[at];
             if let Some(parent) = all.get_mut(parents[at] as usize) {
-                *parent = (parent.0.and(kinds), parent.1.max(longest));
+                *parent = Below {
+                    kinds: parent.kinds.and(kinds),
+                    longest: parent.longest.max(longest),
+                };
             }
         }
-        AllBelow {
-            kinds: children.iter().map(|c| all[c.node as usize].0).collect(),
+        let below = AllBelow {
             ends: ends.into(),
-            longest: children.iter().map(|c| all[c.node as usize].1).collect(),
             before: before.into(),
             chars: chars_of_tokens.into(),
-        }
-    }
-
-    /// The kinds of the characters that end at a node or below it, by the number of a child,
-    /// as in [`Siblings`](super::trie::Siblings).
-    #[inline]
-    pub(crate) fn kinds(&self) -> &[Kinds] {
-        &self.kinds
+        };
+        (below, all)
     }
 
     /// Whether a node is inside a character, or at the end of one of these kinds.
@@ -251,12 +249,6 @@ impl AllBelow {
             INSIDE => true,
             kind => kinds.0 >> kind & 1 == 1,
         }
-    }
-
-    /// How many characters the longest token at a node or below it has, in the same order.
-    #[inline]
-    pub(crate) fn longest(&self) -> &[u16] {
-        &self.longest
     }
 
     /// Of the tokens, in the order of their nodes, how many characters each has.
@@ -271,9 +263,7 @@ impl AllBelow {
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        let by_child = size_of_val(&*self.kinds) + size_of_val(&*self.longest);
-        let by_node = size_of_val(&*self.ends) + size_of_val(&*self.before);
-        by_child + by_node + size_of_val(&*self.chars)
+        size_of_val(&*self.ends) + size_of_val(&*self.before) + size_of_val(&*self.chars)
     }
 }
 
@@ -380,6 +370,9 @@ impl Open {
 
     /// The kind of the character that ends with a byte, and what is then open.
     fn step(mut self, byte: u8) -> (Kinds, Open) {
+        if self.len == 0 && byte.is_ascii() {
+            return (Kinds(ASCII[usize::from(byte)]), Open::NOTHING);
+        }
         if self.len < 4 {
             self.bytes[self.len] = byte;
             self.len += 1;
@@ -534,7 +527,8 @@ mod tests {
             let node = trie.find(text).expect("it is there") as u32;
             let mut children = 0..trie.nodes().len();
             let child = children.find(|child| trie.siblings().child(*child).node == node);
-            below.kinds()[child.expect("every node is a child")]
+            let child = child.expect("every node is a child");
+            trie.siblings().child(child).kinds
         };
         let a = Kinds::of('a').0 | Kinds::of('/').0 | Kinds::of('é').0;
         assert_eq!(kinds(b"a"), Kinds(a));

@@ -358,7 +358,6 @@ impl Vocabulary {
         let _ = self
             .shared
             .cut(self, class, TextRuns::Always, Cutter::Caller);
-        let _ = self.data.trie.below();
         let _ = self.data.trie.by_kinds();
     }
 

@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::kinds::{AllBelow, ByKinds};
+use super::kinds::{AllBelow, Below, ByKinds, Kinds};
 use super::name_heads::NameHeads;
 use crate::{ByteSet, Horizon, NameMarks, Reach, TokenId};
 
@@ -41,8 +41,7 @@ pub(crate) struct Trie {
     /// The last bytes of all children, a node's ascending.
     child_bytes: Vec<u8>,
     children: Vec<Child>,
-    /// What is below its nodes, once it was asked for.
-    below: OnceLock<AllBelow>,
+    below: AllBelow,
     /// Its tokens by their characters, once they were asked for.
     by_kinds: OnceLock<ByKinds>,
 }
@@ -136,13 +135,15 @@ impl Trie {
             previous = bytes;
         }
         trie.close(&mut open, 0);
-        trie.list_children();
+        let (below, by_node) = AllBelow::new(&trie.nodes);
+        trie.below = below;
+        trie.list_children(&by_node);
         trie
     }
 
     /// A walk goes from node to node, but who looks for one byte would have to go
     /// past all children before.
-    fn list_children(&mut self) {
+    fn list_children(&mut self, below: &[Below]) {
         let count = self.nodes.len();
         let mut parents: Vec<u32> = Vec::with_capacity(count);
         let mut open: Vec<u32> = vec![0];
@@ -165,11 +166,15 @@ impl Trie {
         for (at, (node, parent)) in (0..).zip(self.nodes.iter().zip(parents)) {
             let place = &mut free[parent as usize];
             self.child_bytes[*place as usize] = node.byte;
+            let first = starts[at as usize + 1];
+            let Below { kinds, longest } = below[at as usize];
             self.children[*place as usize] = Child {
+                kinds,
                 node: at,
                 token: node.token,
-                first: starts[at as usize + 1],
-                end: starts[at as usize + 2],
+                first,
+                count: (starts[at as usize + 2] - first) as u16,
+                longest,
             };
             *place += 1;
         }
@@ -247,10 +252,8 @@ impl Trie {
         }
     }
 
-    /// What the tokens of nodes and below them have at most.
     pub(crate) fn below(&self) -> &AllBelow {
-        self.below
-            .get_or_init(|| AllBelow::new(&self.nodes, &self.children))
+        &self.below
     }
 
     /// Its tokens by their characters.
@@ -258,10 +261,9 @@ impl Trie {
         self.by_kinds.get_or_init(|| ByKinds::new(&self.nodes))
     }
 
-    /// The tokens of a node and below it that have so many characters at most. O(tokens)
-    /// once [`Trie::below`] is known.
+    /// The tokens of a node and below it that have so many characters at most. O(tokens).
     pub(crate) fn tokens_below(&self, node: usize, most: usize) -> impl Iterator<Item = u32> {
-        let below = self.below();
+        let below = &self.below;
         let end = self.nodes[node].end as usize;
         let before = |node| below.before(node).unwrap_or(self.order.len());
         let tokens = before(node)..before(end);
@@ -292,7 +294,7 @@ impl Trie {
             + size_of_val(self.child_starts.as_slice())
             + size_of_val(self.child_bytes.as_slice())
             + size_of_val(self.children.as_slice())
-            + self.below.get().map_or(0, AllBelow::memory)
+            + self.below.memory()
             + self.by_kinds.get().map_or(0, ByKinds::memory)
     }
 }
@@ -308,24 +310,34 @@ pub(crate) struct Siblings<'a> {
     children: &'a [Child],
 }
 
-/// A node among those of the same parent, with what a walk wants of it.
+/// A node among those of the same parent, with what a walk wants of it: half a line of a
+/// cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(32))]
 pub(crate) struct Child {
+    /// The kinds of the characters that end at the node or below it.
+    pub(crate) kinds: Kinds,
     pub(crate) node: u32,
     /// As in [`Node`].
     pub(crate) token: u32,
-    /// Its own children have the numbers `first..end`.
+    /// The number of its own first child.
     first: u32,
-    end: u32,
+    /// How many children it has.
+    count: u16,
+    /// How many characters the longest token at the node or below it has: see
+    /// [`chars`](super::chars).
+    pub(crate) longest: u16,
 }
 
 impl Child {
     /// The numbers of its children.
     #[inline]
-    pub(crate) fn children(self) -> Range<u32> {
-        self.first..self.end
+    pub(crate) fn children(&self) -> Range<u32> {
+        self.first..self.first + u32::from(self.count)
     }
 }
+
+const _: () = assert!(size_of::<Child>() == 32);
 
 impl<'a> Siblings<'a> {
     /// The numbers of the children of a node, or of the root's for `None`.
@@ -355,6 +367,12 @@ impl<'a> Siblings<'a> {
     #[inline]
     pub(crate) fn child(self, number: usize) -> Child {
         self.children[number]
+    }
+
+    /// By the number of a child.
+    #[inline]
+    pub(crate) fn all(self) -> &'a [Child] {
+        self.children
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::free_subtrees::{Free, FreeChildren, Pass};
 use super::text_table::PlaceId;
 use crate::budget::{ASK_EVERY, Meter};
-use crate::vocabulary::{AllBelow, Child, Siblings, Trie, chars};
+use crate::vocabulary::{Child, Siblings, Trie, chars};
 
 /// Working memory of walks: levels by depth. What stands below the current one is of walks
 /// before.
@@ -114,7 +114,7 @@ impl<'a> Descent<'a> {
     #[inline]
     pub(crate) fn next(
         &mut self,
-        free: &FreeChildren<'_>,
+        free: &FreeChildren,
         lives: impl Fn(u8) -> bool,
         meter: &mut Meter,
         hit: &mut impl FnMut(u32),
@@ -122,7 +122,7 @@ impl<'a> Descent<'a> {
         let level = &mut self.levels[self.depth];
         loop {
             let rest = level.rest();
-            let first = free.first(rest.clone(), self.siblings.bytes(), &lives);
+            let first = free.first(rest.clone(), self.siblings, &lives);
             let passed = first.map_or(rest.len(), |(child, _)| child + 1 - rest.start);
             level.next += passed as u32;
             self.visited += passed as u64;
@@ -170,12 +170,6 @@ impl<'a> Descent<'a> {
     pub(crate) fn chars(&self) -> usize {
         let way = self.levels[..=self.depth].iter();
         chars(way.map(|level| self.siblings.bytes()[level.next as usize - 1]))
-    }
-
-    /// How many characters the longest token below the child has that was met last.
-    #[inline]
-    pub(crate) fn longest(&self, below: &AllBelow) -> usize {
-        below.longest()[self.level().next as usize - 1].into()
     }
 
     /// The bytes that lead to the node whose children the current level has.

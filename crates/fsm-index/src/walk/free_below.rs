@@ -66,9 +66,7 @@ impl Walker {
             let depth = descent.depth;
             let free = descent.level().free;
             // Such text leads back to no beginning.
-            let free_children = free.map_or(FreeChildren::NONE, |free| {
-                free.among(ground.below(), || false)
-            });
+            let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
             let bytes = next.0[depth];
             let met = descent.next(&free_children, |byte| bytes.has(byte), meter, hit);
             let Some((child, byte)) = met else {
@@ -91,7 +89,7 @@ impl Walker {
             path[depth + 1] = cursor;
             let at = (ground.below(), child.node);
             let mut free = free.and_then(|free| free.behind(byte, ground.language.plain(), at));
-            if free.is_none() && ground.has_much_below(child) {
+            if free.is_none() && ground.has_much_below(&child) {
                 free = free_at(cursor, depth + 1, scratch);
             }
             let is_worth = children.len() >= WORTH_ASKING;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::vocabulary::{AllBelow, Kinds};
+use crate::vocabulary::{AllBelow, Kinds, Siblings};
 use crate::{Behind, ByteSet, FreeText, ReadText};
 
 /// Text that is free at a node of a walk: subtrees below it need not be stepped through,
@@ -174,11 +174,7 @@ impl Free {
     /// The children of a node that are free, where this text is. `is_back` says whether
     /// that leads back to where the walk began.
     #[inline]
-    pub(crate) fn among(
-        self,
-        below: &AllBelow,
-        is_back: impl FnOnce() -> bool,
-    ) -> FreeChildren<'_> {
+    pub(crate) fn among(self, is_back: impl FnOnce() -> bool) -> FreeChildren {
         let longest = match self.from {
             From::Start => is_back().then_some(self.longest),
             From::AnyText | From::ItsClass => Some(self.longest),
@@ -196,8 +192,6 @@ impl Free {
             false => Kinds::NONE,
         };
         FreeChildren {
-            kinds_below: below.kinds(),
-            longest_below: below.longest(),
             kinds,
             of_any_length,
             unended: (
@@ -213,11 +207,7 @@ impl Free {
 
 /// Which children of a node are free.
 #[derive(Clone, Copy)]
-pub(crate) struct FreeChildren<'a> {
-    /// By the number of a child, the kinds of the characters below it, and how many of them
-    /// the longest token has.
-    kinds_below: &'a [Kinds],
-    longest_below: &'a [u16],
+pub(crate) struct FreeChildren {
     /// Those of these kinds with no longer tokens below them than `longest`.
     kinds: Kinds,
     longest: usize,
@@ -231,11 +221,9 @@ pub(crate) struct FreeChildren<'a> {
     taken: usize,
 }
 
-impl FreeChildren<'_> {
+impl FreeChildren {
     /// None.
     pub(crate) const NONE: Self = FreeChildren {
-        kinds_below: &[],
-        longest_below: &[],
         kinds: Kinds::NONE,
         longest: 0,
         of_any_length: Kinds::NONE,
@@ -250,25 +238,23 @@ impl FreeChildren<'_> {
     }
 
     /// The first of some children that is not left out, and what to do with it. `lives`
-    /// says whether a byte can lead on; `bytes` are those of all children.
+    /// says whether a byte can lead on.
     #[inline]
     pub(crate) fn first(
         &self,
         children: Range<usize>,
-        bytes: &[u8],
+        siblings: Siblings<'_>,
         lives: impl Fn(u8) -> bool,
     ) -> Option<(usize, Pass)> {
         let from = children.start;
-        let bytes = &bytes[children.clone()];
+        let bytes = &siblings.bytes()[children.clone()];
         if self.pass == Pass::Read {
             let at = bytes.iter().position(|byte| lives(*byte))?;
             return Some((from + at, Pass::Read));
         }
-        let kinds = &self.kinds_below[children.clone()];
-        let longest = &self.longest_below[children];
-        let below = kinds.iter().zip(longest);
-        for ((&byte, (&kinds, &longest)), child) in bytes.iter().zip(below).zip(from..) {
-            let longest = usize::from(longest);
+        let all = &siblings.all()[children];
+        for ((&byte, child), number) in bytes.iter().zip(all).zip(from..) {
+            let (kinds, longest) = (child.kinds, usize::from(child.longest));
             // Most children of large levels are of the kinds, and short.
             let is_free = (longest <= self.longest && kinds.are_within(self.kinds))
                 || kinds.are_within(self.of_any_length)
@@ -277,7 +263,7 @@ impl FreeChildren<'_> {
                 continue;
             }
             if lives(byte) {
-                return Some((child, if is_free { Pass::Take } else { Pass::Read }));
+                return Some((number, if is_free { Pass::Take } else { Pass::Read }));
             }
         }
         None

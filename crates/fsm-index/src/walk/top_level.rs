@@ -64,7 +64,7 @@ const MANY_CHILDREN: u32 = 8;
 impl<'a> Ground<'a> {
     /// Whether so much is below a node that it pays to ask which text is free there.
     #[inline]
-    pub(super) fn has_much_below(&self, child: Child) -> bool {
+    pub(super) fn has_much_below(&self, child: &Child) -> bool {
         child.children().len() as u32 >= self.much.min(MANY_CHILDREN) && {
             let node = &self.area.trie.nodes()[child.node as usize];
             node.end - child.node > self.much
@@ -122,7 +122,7 @@ impl Walker {
                 _ => {
                     let depth = descent.depth;
                     let free = free.map_or(FreeChildren::NONE, |free| {
-                        free.among(ground.below(), || path[depth] == start)
+                        free.among(|| path[depth] == start)
                     });
                     let bytes = next.0[depth];
                     descent.next(&free, |byte| bytes.has(byte), meter, &mut hit)
@@ -171,14 +171,14 @@ impl Walker {
                 text = Text::at(automaton, cursor, depth + 1, horizon, scratch, readings);
                 if let Some(text) = &text {
                     level = level.at(Some(text.start));
-                    if ground.has_much_below(child) {
+                    if ground.has_much_below(&child) {
                         level = level.with(text.ask(text.start, descent.chars(), kinds, readings));
                     }
                 }
             }
             if asks
                 && text.is_none()
-                && ground.has_much_below(child)
+                && ground.has_much_below(&child)
                 && free.is_none_or(|free| !free.applies(|| cursor == start))
                 && let Some(more) = automaton.free_text(cursor, scratch)
             {
@@ -228,7 +228,7 @@ impl Text<'_> {
             let is_back =
                 |place, readings: &TextTable| self.depth == 0 && self.is_back(place, readings);
             let free_children = free.map_or(FreeChildren::NONE, |free| {
-                free.among(ground.below(), || is_back(place, readings))
+                free.among(|| is_back(place, readings))
             });
             let below = loop {
                 let row = readings.row(place);
@@ -249,13 +249,12 @@ impl Text<'_> {
                             let plain = &ground.language.plain;
                             let at = (ground.below(), child.node);
                             let mut free = free.and_then(|free| free.behind(byte, plain, at));
-                            if ground.has_much_below(child) {
+                            if ground.has_much_below(&child) {
                                 let known = free.filter(|f| f.applies(|| is_back(to, readings)));
                                 let more = self.ask(to, descent.chars(), kinds, readings);
                                 free = match (known, more) {
                                     (Some(known), Some(more)) => {
-                                        let longest = descent.longest(ground.below());
-                                        Some(known.met_with(more, longest))
+                                        Some(known.met_with(more, child.longest.into()))
                                     }
                                     (_, more) => more.or(free),
                                 };
