@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::cache::{Cache, Generation};
-use crate::rows::Bits;
 use crate::vocabulary::{CharRanges, Cut, Having, Kinds};
 use crate::{TextRuns, TokenId, Vocabulary};
 
@@ -221,10 +220,8 @@ impl SharedRows {
         if let Some(known) = whole(&self.0.within).get(&(kinds, chars)) {
             return known.clone();
         }
-        let mut bits = vec![0; vocabulary.width().div_ceil(32)];
-        let tokens = trie.by_kinds().within(kinds, chars);
-        tokens.for_each(|token| bits.allow(token));
-        let bits: Arc<[u32]> = bits.into();
+        let words = vocabulary.width().div_ceil(32);
+        let bits: Arc<[u32]> = trie.by_kinds().within(kinds, chars, words).into();
         let mut within = whole(&self.0.within);
         if within.len() >= MAX_WITHIN {
             within.clear();

@@ -4,6 +4,7 @@
 use super::characters::{BEGINNINGS, CHARACTER_KINDS, CHARACTERS};
 use super::trie::{NO_TOKEN, Node};
 use crate::ByteSet;
+use crate::rows::Bits;
 
 /// A set of kinds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -276,6 +277,8 @@ pub(crate) struct ByKinds {
     tokens: Box<[u32]>,
     /// How many characters each has: see [`chars`].
     chars: Box<[u16]>,
+    /// The bits of all of them.
+    all: Box<[u32]>,
 }
 
 impl ByKinds {
@@ -304,32 +307,56 @@ impl ByKinds {
                 _ => sets.push((Kinds(kinds), end)),
             }
         }
+        let tokens: Box<[u32]> = all.iter().map(|(.., token)| *token).collect();
+        let last = tokens.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut bits = vec![0; last.div_ceil(32)];
+        tokens.iter().for_each(|token| bits.allow(*token));
         ByKinds {
             sets,
-            tokens: all.iter().map(|(.., token)| *token).collect(),
+            tokens,
             chars: all.iter().map(|(_, chars, _)| *chars).collect(),
+            all: bits.into(),
         }
     }
 
-    /// The tokens whose characters are of some kinds alone, so many at most.
-    pub(crate) fn within(&self, kinds: Kinds, chars: usize) -> impl Iterator<Item = u32> {
+    /// The bits of the tokens whose characters are of some kinds alone, so many at most; `words`
+    /// is how many there are for all tokens. O(tokens within, or those that are not).
+    pub(crate) fn within(&self, kinds: Kinds, chars: usize, words: usize) -> Vec<u32> {
+        let is_short = |length: &u16| usize::from(*length) <= chars;
+        // Where those within end in each set.
         let mut from = 0;
-        let sets = self.sets.iter().filter_map(move |&(set, end)| {
-            let range = from as usize..end as usize;
-            from = end;
-            if !set.are_within(kinds) {
-                return None;
-            }
+        let sets = self.sets.iter().map(|&(set, end)| {
+            let range = std::mem::replace(&mut from, end as usize)..end as usize;
             let lengths = &self.chars[range.clone()];
-            let count = lengths.partition_point(|&length| usize::from(length) <= chars);
-            Some(&self.tokens[range][..count])
+            let count = match lengths.last() {
+                _ if !set.are_within(kinds) => 0,
+                Some(longest) if is_short(longest) => lengths.len(),
+                _ => lengths.partition_point(is_short),
+            };
+            (range, count)
         });
-        sets.flatten().copied()
+        let sets: Vec<_> = sets.collect();
+        let within: usize = sets.iter().map(|(_, count)| count).sum();
+        let mut bits = vec![0; words];
+        if within < self.tokens.len() / 2 {
+            for (range, count) in sets {
+                let tokens = &self.tokens[range][..count];
+                tokens.iter().for_each(|token| bits.allow(*token));
+            }
+        } else {
+            bits[..self.all.len()].copy_from_slice(&self.all);
+            for (range, count) in sets {
+                let tokens = &self.tokens[range][count..];
+                tokens.iter().for_each(|token| bits.forbid(*token));
+            }
+        }
+        bits
     }
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(self.sets.as_slice()) + size_of_val(&*self.tokens) + size_of_val(&*self.chars)
+        let by_token = size_of_val(&*self.tokens) + size_of_val(&*self.chars);
+        size_of_val(self.sets.as_slice()) + by_token + size_of_val(&*self.all)
     }
 }
 
@@ -442,10 +469,10 @@ mod tests {
         let words: [&[u8]; 6] = [b"ab", b"a1", b"\xC3\xA9", b"\xC3", b"a\"", b"9"];
         let tokens = words.iter().zip(0..).map(|(w, id)| (TokenId::new(id), *w));
         let by_kinds = ByKinds::new(Trie::new(tokens).nodes());
-        let within = |class: &[(u32, u32)], bytes| {
-            let mut tokens: Vec<u32> = by_kinds.within(Kinds::within(class), bytes).collect();
-            tokens.sort_unstable();
-            tokens
+        let within = |class: &[(u32, u32)], chars| {
+            let bits = by_kinds.within(Kinds::within(class), chars, 2);
+            let is_in = |token: &usize| bits[0] >> token & 1 == 1;
+            (0..32).filter(is_in).collect::<Vec<_>>()
         };
         assert_eq!(within(&[(0x61, 0x7A)], 9), [0]);
         assert_eq!(within(&[(0x30, 0x39), (0x61, 0x7A)], 9), [0, 1, 5]);
