@@ -16,6 +16,11 @@ use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText}
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
 
+/// So many tokens are read one by one, at most.
+const MOST_LONG: usize = 1 << 14;
+/// Fewer are walked to: the longest tokens are runs of one character and begin alike.
+const LEAST_LONG: usize = 1 << 8;
+
 impl<A: ByteAutomaton> RowMaker<'_, A> {
     /// Whether `text`, if any, is a loop that no token leaves by its length, or whose cursors
     /// are alike: then what the topmost level tells of it is the same for all of them.
@@ -136,7 +141,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         // Where the loop is no help yet, free text may be.
         let longest = self.vocabulary.trie().max_depth();
         let of_loop = text.filter(|text| is_free(*text, cursor, longest));
-        let free = self.free_subtrees(of_loop, free);
+        let mut free = self.free_subtrees(of_loop, free);
         let Work {
             meter,
             scratch,
@@ -153,11 +158,33 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
                     .within(self.vocabulary, free.kinds(), free.longest()),
             );
         }
+        let trie = self.vocabulary.trie();
+        let least = match self.text_runs {
+            TextRuns::Always => 1,
+            _ => LEAST_LONG,
+        };
+        let mut hit = |token| met.put(token);
+        // Tokens that are too long are read one by one: most of a walk would be the way to
+        // them.
+        if let Some(known) = free.filter(|free| !free.ends())
+            && let kinds = trie.by_kinds()
+            && let Some(long) = kinds.longer(known.kinds(), known.longest(), MOST_LONG)
+            && long.len() >= least
+        {
+            let tokens = long
+                .iter()
+                .map(|token| (*token, self.vocabulary.raw(*token)));
+            let metered = (trie, &mut *meter);
+            let read = walker.read_each(self.automaton, cursor, scratch, tokens, metered, &mut hit);
+            if let Some(bytes) = read {
+                meter.walked(bytes)?;
+                free = Some(known.with_long_apart());
+            }
+        }
         let all = Ground {
             free,
-            ..self.ground(Area::all(self.vocabulary.trie()))
+            ..self.ground(Area::all(trie))
         };
-        let hit = |token| met.put(token);
         let (visited, open) = walker.walk_on_top(self.automaton, cursor, scratch, all, meter, hit);
         work.meter.walked(visited)?;
         if let Some(text) = text {

@@ -353,6 +353,27 @@ impl ByKinds {
         bits
     }
 
+    /// The tokens whose characters are of some kinds alone, with more of them than `chars`, if
+    /// they are at most `few`.
+    pub(crate) fn longer(&self, kinds: Kinds, chars: usize, few: usize) -> Option<Vec<u32>> {
+        let mut from = 0;
+        let mut out = Vec::new();
+        for &(set, end) in &self.sets {
+            let range = std::mem::replace(&mut from, end as usize)..end as usize;
+            let lengths = &self.chars[range.clone()];
+            let is_long = |length: &u16| usize::from(*length) > chars;
+            if !set.are_within(kinds) || !lengths.last().is_some_and(is_long) {
+                continue;
+            }
+            let short = lengths.partition_point(|length| !is_long(length));
+            out.extend_from_slice(&self.tokens[range][short..]);
+            if out.len() > few {
+                return None;
+            }
+        }
+        Some(out)
+    }
+
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         let by_token = size_of_val(&*self.tokens) + size_of_val(&*self.chars);
@@ -486,6 +507,9 @@ mod tests {
         assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 3, 4, 5]);
         assert_eq!(within(&[(0x20, 0xBF)], 2), [0, 1, 4, 5], "é begins so");
         assert!(within(&[], 9).is_empty());
+        let longer = |chars, few| by_kinds.longer(Kinds::within(&[(0x61, 0x7A)]), chars, few);
+        assert_eq!([longer(1, 1), longer(2, 1)], [Some(vec![0]), Some(vec![])]);
+        assert_eq!(longer(1, 0), None, "they are more");
     }
 
     #[test]

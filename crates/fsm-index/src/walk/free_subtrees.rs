@@ -15,6 +15,8 @@ pub(crate) struct Free {
     longest: usize,
     /// Whether longer tokens of these kinds may not come.
     ends: bool,
+    /// Whether somebody else sees to them.
+    apart: bool,
     /// Whether all characters were of these kinds so far.
     of_class: bool,
     /// What is to be done with subtrees as long as they were.
@@ -69,6 +71,7 @@ impl Free {
             from: From::Start,
             longest: usize::MAX,
             ends: false,
+            apart: false,
             of_class: true,
             pass: Pass::LeaveOut,
             dead: NOTHING_DEAD,
@@ -86,6 +89,7 @@ impl Free {
             },
             longest: free.chars,
             ends: free.ends,
+            apart: false,
             of_class: true,
             pass: Pass::LeaveOut,
             dead: NOTHING_DEAD,
@@ -98,6 +102,14 @@ impl Free {
             longest: free.chars.saturating_add(before),
             pass: Pass::Take,
             ..Free::at_start(kinds, free)
+        }
+    }
+
+    /// The same, where tokens of these kinds that are too long are seen to elsewhere.
+    pub(crate) fn with_long_apart(self) -> Free {
+        Free {
+            apart: true,
+            ..self
         }
     }
 
@@ -121,7 +133,8 @@ impl Free {
     /// that are too long for this one.
     pub(crate) fn met_with(self, more: Free, longest: usize) -> Free {
         let count = |free: &Free| free.kinds.uncut().count();
-        let is_longer = more.ends && !self.ends && longest > self.longest;
+        let is_known = self.ends || (self.apart && self.of_class);
+        let is_longer = more.ends && !is_known && longest > self.longest;
         let is_as_large = count(&more) == count(&self);
         if count(&more) > count(&self) || (is_longer && is_as_large && !self.of_class) {
             return more;
@@ -141,6 +154,11 @@ impl Free {
     /// Tokens with more characters than this have to be stepped through.
     pub(crate) fn longest(&self) -> usize {
         self.longest
+    }
+
+    /// Whether it is known what becomes of longer ones.
+    pub(crate) fn ends(&self) -> bool {
+        self.ends
     }
 
     /// What is free behind one more byte, that of a node; `plain` are those of plain text.
@@ -187,9 +205,10 @@ impl Free {
         };
         let kinds = self.kinds.and(dead.kinds);
         // The beginning of a character may become one of another class, which goes on.
-        let of_any_length = match self.ends && self.of_class {
-            true => self.kinds.uncut().and(dead.kinds),
-            false => Kinds::NONE,
+        let of_any_length = match self.of_class {
+            true if self.apart => kinds,
+            true if self.ends => self.kinds.uncut().and(dead.kinds),
+            _ => Kinds::NONE,
         };
         FreeChildren {
             kinds,

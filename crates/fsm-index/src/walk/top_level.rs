@@ -9,7 +9,7 @@ use super::walker::{Walker, fresh};
 use crate::automaton::Parts;
 use crate::budget::Meter;
 use crate::rows::Open;
-use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN};
+use crate::vocabulary::{AllBelow, Area, Child, Kinds, NO_TOKEN, Trie};
 use crate::{ByteAutomaton, ByteSet, ClassId, Cursor, Lexicon};
 
 /// To fewer children each step is taken.
@@ -194,6 +194,43 @@ impl Walker {
         let visited = descent.visited;
         self.visited += visited;
         (visited, open)
+    }
+}
+
+impl Walker {
+    /// Reads some tokens in the text that begins at `start`, without the trie, and tells
+    /// `hit` those that may come. How many bytes they have; `None` where no text begins, or
+    /// one of them leaves it.
+    pub(crate) fn read_each<'t, A: ByteAutomaton>(
+        &mut self,
+        automaton: &A,
+        start: Cursor,
+        scratch: &mut A::Scratch,
+        tokens: impl Iterator<Item = (u32, &'t [u8])>,
+        (trie, meter): (&Trie, &mut Meter),
+        mut hit: impl FnMut(u32),
+    ) -> Option<u64> {
+        let readings = &mut self.readings;
+        let text = Text::at(automaton, start, 0, trie.horizon(), scratch, readings)?;
+        let mut bytes = 0;
+        'tokens: for (token, token_bytes) in tokens {
+            if !meter.go_on(bytes) {
+                break;
+            }
+            let mut place = text.start;
+            for &byte in token_bytes {
+                bytes += 1;
+                let known = readings.row(place).and_then(|row| row.step(byte));
+                match known.unwrap_or_else(|| text.step(place, byte, readings)) {
+                    Read::Dead => continue 'tokens,
+                    Read::Leaves => return None,
+                    Read::To(to) => place = to,
+                }
+            }
+            hit(token);
+        }
+        self.visited += bytes;
+        Some(bytes)
     }
 }
 

@@ -50,6 +50,11 @@ const FREE_STEPS: usize = 32;
 /// The same where they lead to the end of what is free.
 const LEAST_STEPS: usize = 4;
 
+/// So many characters are of several scripts.
+const ANY_SCRIPT: u32 = 1 << 16;
+/// Few tokens have more characters than these.
+const MOST_TOKENS: usize = 7;
+
 /// More names than an object is ever given.
 pub(crate) const MANY_NAMES: usize = 1 << 24;
 
@@ -234,6 +239,22 @@ fn free_class(
             break;
         }
         chars /= 2;
+    }
+    // Bytes that are counted leave fewer characters where these are of any script: of most
+    // tokens there is enough.
+    let is_long = free.behind == Behind::ItsClass && free.chars == FREE_STEPS;
+    if is_long && size(&free.ranges) < MUCH_FREE {
+        let class = json_text(&dfa.free_class_alone(state, LEAST_STEPS, follows));
+        if size(&class) >= ANY_SCRIPT {
+            let chars = dfa.longest_alone(state, (&class, FREE_STEPS), follows);
+            if chars >= MOST_TOKENS {
+                return FreeClass {
+                    ranges: class,
+                    chars,
+                    ..free
+                };
+            }
+        }
     }
     // A class that may come so often and no oftener leaves nothing to be read.
     if free.behind == Behind::ItsClass || size(&free.ranges) < LEAST_FREE {

@@ -156,6 +156,33 @@ impl CharDfa {
     }
 
     /// How many characters of a class may come one after another from `state` on,
+    /// whichever they are, so that much can follow; no more than `most`.
+    pub(crate) fn longest_alone(
+        &self,
+        state: u32,
+        (class, most): (&[(u32, u32)], usize),
+        follows: impl Fn(u32) -> Follows,
+    ) -> usize {
+        let mut symbols = vec![false; self.table.width()];
+        for &(from, to) in class {
+            self.each_symbol(from, to, |symbol, _| symbols[symbol] = true);
+        }
+        let mut states = vec![state];
+        for length in 0..most {
+            let to = states.iter().flat_map(|state| self.targets(*state));
+            let mut next: Vec<u32> = to.filter(|to| symbols[to.0]).map(|to| to.1).collect();
+            next.sort_unstable();
+            next.dedup();
+            let is_good = |to: &u32| *to != DEAD && follows(*to) == Follows::Much;
+            if next.len() > MAX_ALONE || !next.iter().all(is_good) {
+                return length;
+            }
+            states = next;
+        }
+        most
+    }
+
+    /// How many characters of a class may come one after another from `state` on,
     /// whichever they are, so that much can follow, if no more of them may come then,
     /// whichever came; and the class, without those that may come then.
     pub(crate) fn run_of(
@@ -250,5 +277,45 @@ impl CharDfa {
             weights[*symbol as usize] += 1;
         }
         weights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::pattern;
+
+    /// Bytes of characters are counted in fours.
+    const COUNTED: &str = "([a-z]{4}|[\u{4E00}-\u{9FFF}]){5}";
+
+    #[test]
+    fn the_longest_text_of_a_class_is_the_last_that_goes_on() {
+        let class = [(u32::from('a'), u32::from('z')), (0x4E00, 0x9FFF)];
+        for (source, class, expected) in [
+            ("[a-z]{0,7}", &class[..1], 7),
+            ("[a-z]{0,7}", &class[..], 0),
+            ("[a-z]*", &class[..1], 32),
+            (COUNTED, &class[..1], 20),
+            (COUNTED, &class[1..], 5),
+        ] {
+            let re = pattern::whole(source).unwrap();
+            let dfa = CharDfa::new(&[(&re, true)], 10_000).unwrap();
+            let length = dfa.longest_alone(0, (class, 32), |_| Follows::Much);
+            assert_eq!(length, expected, "{source}");
+            // By trying each text of first and last characters.
+            let ends = || class.iter().flat_map(|range| [range.0, range.1]);
+            let mut states = vec![0];
+            let mut tried = 0;
+            while tried < 32 {
+                let next = states.iter().flat_map(|s| ends().map(|c| dfa.step(*s, c)));
+                states = next.collect();
+                states.dedup();
+                if states.contains(&DEAD) {
+                    break;
+                }
+                tried += 1;
+            }
+            assert_eq!(length, tried, "{source}");
+        }
     }
 }
