@@ -1,18 +1,22 @@
-//! Objects that a member tells apart: alternatives that exclude each other need no
-//! complements.
+//! Objects that a member tells apart, and values that are listed: alternatives that exclude
+//! each other need no complements.
 
 use std::collections::HashSet;
 
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Members, Name, NodeId};
+use crate::ir::{Atom, AtomKind, Kinds, Members, Name, NodeId};
 use crate::normal::alternative::Kind;
 use crate::normal::normaliser::Normaliser;
+use crate::normal::search::plain::bits;
 use crate::validate;
 
 /// How many members are tried that may tell objects apart.
 const MOST_TAGS: usize = 4;
+
+/// Of a longer list it is not asked which of its values another location allows.
+const MOST_LISTED: usize = 64;
 
 /// What asking whether a member lists its values takes, in units of work.
 const NAME: usize = 2;
@@ -32,9 +36,26 @@ impl Normaliser {
         }
         let answer = self.truth_of(a, kind) == Some(false)
             || self.truth_of(b, kind) == Some(false)
-            || (kind == Kind::Object && self.objects_apart(a, b)?);
+            || (kind == Kind::Object && self.objects_apart(a, b)?)
+            || self.listed_apart(a, b, kind)?
+            || self.listed_apart(b, a, kind)?;
         self.excluding.insert(key, answer);
         Ok(answer)
+    }
+
+    /// Whether a location lists few values of a kind, of which another allows none.
+    fn listed_apart(&mut self, a: NodeId, b: NodeId, kind: Kind) -> Result<bool, Error> {
+        let conj = self.intern(&[Signed::yes(a)]);
+        let Some(values) = self.candidates(conj) else {
+            return Ok(false);
+        };
+        if values.len() > MOST_LISTED {
+            return Ok(false);
+        }
+        self.work(a, 4 * values.len())?;
+        let mut of_kind = values.iter().filter(|value| Kinds::of(value) == bits(kind));
+        let is_refused = |value| matches!(self.holds(&[Signed::yes(b)], value), Ok(false));
+        Ok(of_kind.all(is_refused))
     }
 
     /// Whether objects all need a member of the same name of which each lists values, and

@@ -175,7 +175,9 @@ impl Normaliser {
         }
         let required = o.required.contains(name);
         let conj = self.intern(&parts);
-        let candidates = self.candidates(conj)?;
+        let Some(candidates) = self.candidates(conj) else {
+            return self.listed_status(&parts, value, required);
+        };
         let mut some = false;
         let mut all = true;
         for v in candidates.iter() {
@@ -191,6 +193,29 @@ impl Normaliser {
             Some(true)
         } else {
             None
+        }
+    }
+
+    /// Whether a member that satisfies some locations is there and so, where the wanted
+    /// location lists values: none of them may be one of the member.
+    fn listed_status(
+        &mut self,
+        parts: &[Signed],
+        wanted: Signed,
+        required: bool,
+    ) -> Option<bool> {
+        if parts.is_empty() {
+            return None;
+        }
+        let conj = self.intern(&[Signed::yes(wanted.node)]);
+        let listed = self.candidates(conj)?;
+        let excluded = listed
+            .iter()
+            .all(|value| matches!(self.holds(parts, value), Ok(false)));
+        match (excluded, wanted.positive) {
+            (false, _) => None,
+            (true, true) => Some(false),
+            (true, false) => required.then_some(true),
         }
     }
 }
