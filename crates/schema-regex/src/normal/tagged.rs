@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use crate::budget::STEP;
 use crate::error::Error;
 use crate::ir::signed::Signed;
@@ -54,8 +56,46 @@ impl Normaliser {
         }
         self.work(a, 4 * values.len())?;
         let mut of_kind = values.iter().filter(|value| Kinds::of(value) == bits(kind));
-        let is_refused = |value| matches!(self.holds(&[Signed::yes(b)], value), Ok(false));
-        Ok(of_kind.all(is_refused))
+        Ok(of_kind.all(|value| self.is_refused(b, value)))
+    }
+
+    /// Whether locations list their values of a kind, none lists one of another, and what
+    /// lists none allows none of them: that may be one location.
+    pub(crate) fn all_listed_apart(
+        &mut self,
+        nodes: &[NodeId],
+        kind: Kind,
+    ) -> Result<bool, Error> {
+        let mut lists = Vec::with_capacity(nodes.len());
+        let mut unlisted = None;
+        for node in nodes {
+            let conj = self.intern(&[Signed::yes(*node)]);
+            match self.candidates(conj) {
+                Some(values) => lists.push(values),
+                None if unlisted.is_none() => unlisted = Some(*node),
+                None => return Ok(false),
+            }
+        }
+        let mut met = HashSet::new();
+        for list in lists {
+            let of_kind = list.iter().filter(|value| Kinds::of(value) == bits(kind));
+            // A value may be listed twice in one of them.
+            let own: HashSet<String> = of_kind.clone().map(validate::canonical).collect();
+            if !own.into_iter().all(|value| met.insert(value)) {
+                return Ok(false);
+            }
+            if let Some(node) = unlisted {
+                self.work(node, 4 * list.len())?;
+                if !of_kind.into_iter().all(|value| self.is_refused(node, value)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_refused(&self, node: NodeId, value: &Value) -> bool {
+        matches!(self.holds(&[Signed::yes(node)], value), Ok(false))
     }
 
     /// Whether objects all need a member of the same name of which each lists values, and

@@ -81,7 +81,7 @@ impl Normaliser {
         nodes.retain(|one| self.truth_of(*one, kind) != Some(false));
         let mut branch: Branch = Vec::new();
         if used.positive {
-            if self.all_tagged_apart(&nodes, kind) {
+            if self.all_tagged_apart(&nodes, kind) || self.all_listed_apart(&nodes, kind)? {
                 let one = |n: &NodeId| vec![node_term(*n, true, used.collector)];
                 return Ok(split(p, nodes.iter().map(one).collect()));
             }
