@@ -61,7 +61,12 @@ pub(crate) struct PatternEntry {
     /// Each condition of the pattern and whether it is wanted, once a text was asked
     /// about.
     matchers: OnceLock<Arc<[Condition]>>,
+    /// All texts of the pattern, if they are few, once that was asked.
+    texts: OnceLock<Option<Arc<[String]>>>,
 }
+
+/// The most texts of a pattern that are listed.
+const FEW_TEXTS: usize = 16;
 
 impl PatternEntry {
     pub(crate) fn new(source: &str) -> PatternEntry {
@@ -69,7 +74,17 @@ impl PatternEntry {
             source: source.to_owned(),
             pattern: Pattern::parse(source),
             matchers: OnceLock::new(),
+            texts: OnceLock::new(),
         }
+    }
+
+    /// The texts of the pattern, where they are few: `^(a|b)$` is as good as an `enum`.
+    pub(crate) fn texts(&self) -> Option<&Arc<[String]>> {
+        let find = || {
+            let plain = self.pattern.as_ref().ok()?.plain()?;
+            Some(plain.texts(FEW_TEXTS)?.into())
+        };
+        self.texts.get_or_init(find).as_ref()
     }
 
     /// Whether a text satisfies the pattern; one that cannot be read holds nowhere.
@@ -93,6 +108,7 @@ impl PatternEntry {
     #[cfg(feature = "automaton")]
     pub(crate) fn forget(&mut self) {
         self.matchers.take();
+        self.texts.take();
     }
 }
 

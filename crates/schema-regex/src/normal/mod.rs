@@ -16,6 +16,7 @@ pub(crate) mod demands;
 pub(crate) mod in_place;
 pub(crate) mod keywords;
 pub(crate) mod normaliser;
+mod repeated;
 pub(crate) mod search;
 pub(crate) mod synthetic;
 pub(crate) mod tagged;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::budget::{Budget, Limit, STEP};
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{AtomKind, Kinds, Members, NEVER, NodeId, PatternId, Schema};
+use crate::ir::{AtomKind, Kinds, Members, NEVER, NodeId, Schema};
 use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
@@ -53,6 +53,8 @@ pub(crate) struct Normaliser {
     pub(super) containers: HashMap<String, NodeId>,
     pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
     pub(super) evaluates: FxHashMap<NodeId, bool>,
+    /// By the number of branches: locations with so large a choice, and their conjunctions.
+    pub(super) choices: FxHashMap<usize, Vec<(NodeId, ConjId)>>,
     pub(crate) excluding: FxHashMap<(NodeId, NodeId, Kind), bool>,
     /// By conjunction.
     found: Vec<Found>,
@@ -88,6 +90,7 @@ impl Normaliser {
             containers: HashMap::new(),
             unions: FxHashMap::default(),
             evaluates: FxHashMap::default(),
+            choices: FxHashMap::default(),
             excluding: FxHashMap::default(),
             found: Vec::with_capacity(room),
             shapes,
@@ -229,6 +232,11 @@ impl Normaliser {
         if known != UNKNOWN {
             return Ok(known);
         }
+        if let Some(before) = self.said_before(conj, kind) {
+            let number = self.number_of_shapes(before, kind)?;
+            self.found[at][kind as usize] = number;
+            return Ok(number);
+        }
         let shapes = self
             .expand(conj, kind)
             .map_err(|error| self.blamed(conj, error))?;
@@ -309,7 +317,9 @@ impl Normaliser {
             for atom in self.schema.atoms(node) {
                 match &atom.kind {
                     AtomKind::Values(values) => listed = Some(values.to_vec()),
-                    AtomKind::Pattern(id) if texts.is_none() => texts = self.texts_of(*id),
+                    AtomKind::Pattern(id) if texts.is_none() => {
+                        texts = self.schema.pattern(*id).texts();
+                    }
                     AtomKind::Type { kinds, .. } => are_strings |= *kinds == Kinds::STRING,
                     AtomKind::Ref(n) => todo.push(*n),
                     AtomKind::AllOf(nodes) => todo.extend(nodes),
@@ -318,7 +328,8 @@ impl Normaliser {
             }
         }
         if are_strings && listed.is_none() {
-            listed = texts.map(|texts| texts.into_iter().map(Value::String).collect());
+            let texts = texts.map(|texts| texts.iter().cloned());
+            listed = texts.map(|texts| texts.map(Value::String).collect());
         }
         let mut kept = listed.is_some().then(Vec::new);
         if let (Some(values), Some(out)) = (listed, &mut kept) {
@@ -366,16 +377,7 @@ impl Normaliser {
             )
         })
     }
-
-    /// The texts of a pattern, where they are few: `^(a|b)$` is as good as an `enum`.
-    pub(crate) fn texts_of(&self, pattern: PatternId) -> Option<Vec<String>> {
-        let pattern = self.schema.pattern(pattern).pattern.as_ref().ok()?;
-        pattern.plain()?.texts(FEW_TEXTS)
-    }
 }
-
-/// The most texts of a pattern that are listed.
-const FEW_TEXTS: usize = 16;
 
 /// What only the automaton asks.
 #[cfg(feature = "automaton")]

@@ -61,11 +61,7 @@ impl Normaliser {
 
     /// Whether locations list their values of a kind, none lists one of another, and what
     /// lists none allows none of them: that may be one location.
-    pub(crate) fn all_listed_apart(
-        &mut self,
-        nodes: &[NodeId],
-        kind: Kind,
-    ) -> Result<bool, Error> {
+    pub(crate) fn all_listed_apart(&mut self, nodes: &[NodeId], kind: Kind) -> Result<bool, Error> {
         let mut lists = Vec::with_capacity(nodes.len());
         let mut unlisted = None;
         for node in nodes {
@@ -86,7 +82,10 @@ impl Normaliser {
             }
             if let Some(node) = unlisted {
                 self.work(node, 4 * list.len())?;
-                if !of_kind.into_iter().all(|value| self.is_refused(node, value)) {
+                if !of_kind
+                    .into_iter()
+                    .all(|value| self.is_refused(node, value))
+                {
                     return Ok(false);
                 }
             }
@@ -235,7 +234,7 @@ impl Normaliser {
     fn lists(&self, node: NodeId) -> bool {
         self.certain(node).any(|atom| match atom.kind {
             AtomKind::Values(_) => true,
-            AtomKind::Pattern(pattern) => self.texts_of(pattern).is_some(),
+            AtomKind::Pattern(pattern) => self.schema.pattern(pattern).texts().is_some(),
             _ => false,
         })
     }

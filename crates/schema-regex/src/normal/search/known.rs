@@ -198,12 +198,7 @@ impl Normaliser {
 
     /// Whether a member that satisfies some locations is there and so, where the wanted
     /// location lists values: none of them may be one of the member.
-    fn listed_status(
-        &mut self,
-        parts: &[Signed],
-        wanted: Signed,
-        required: bool,
-    ) -> Option<bool> {
+    fn listed_status(&mut self, parts: &[Signed], wanted: Signed, required: bool) -> Option<bool> {
         if parts.is_empty() {
             return None;
         }
