@@ -526,6 +526,23 @@ fn combinations() {
         &["3", "10.5"],
         &["10", "12", "3.5"],
     );
+    // Lists that share a value, or that a pattern meets, do not exclude each other.
+    let words = |last: &str| {
+        json!({"type": "string", "oneOf": [
+            {"enum": ["a", "b", "b"]}, {"const": last}, {"pattern": "^\\+|^c$"}]})
+    };
+    check(
+        words("d"),
+        &["\"a\"", "\"b\"", "\"d\"", "\"+a\"", "\"c\""],
+        &["\"e\"", "1"],
+    );
+    check(words("b"), &["\"a\"", "\"c\""], &["\"b\"", "\"d\""]);
+    check(words("c"), &["\"a\"", "\"+\""], &["\"c\"", "\"d\""]);
+    check(
+        json!({"oneOf": [{"enum": [1, "a"]}, {"enum": ["b", 1.0]}, {"type": "integer"}]}),
+        &["\"a\"", "\"b\"", "2"],
+        &["1", "1.0", "\"c\""],
+    );
     check(
         json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {"const": 1}, "b": {"const": 2}}, "additionalProperties": false}),
         &["{\"a\": 1}", "{\"b\": 2}"],

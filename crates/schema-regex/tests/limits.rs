@@ -110,6 +110,57 @@ fn tags_tell_many_objects_apart() {
     assert!(automaton.is_match(br#"{"k":4,"v":1}"#) && !automaton.is_match(br#"{"k":3,"v":1}"#));
 }
 
+/// What lists no values, and none of those that others list, needs no choice for each of them.
+#[test]
+fn what_is_none_of_many_tags_is_one_alternative() {
+    let branch = |i: usize| {
+        json!({"properties": {"k": {"const": format!("k{i}")},
+            "v": {"type": "object", "properties": {"x": {"const": i}}, "required": ["x"]}}})
+    };
+    let tags: Vec<String> = (0..16).map(|i| format!("k{i}")).collect();
+    let mut branches: Vec<Value> = (0..16).map(branch).collect();
+    branches.insert(
+        0,
+        json!({"not": {"properties": {"k": {"enum": tags}}, "required": ["k"]}}),
+    );
+    let schema = json!({"type": "object", "required": ["k", "v"], "oneOf": branches,
+        "properties": {"k": {"type": "string"}, "v": {}}});
+    let automaton = compiled(&schema);
+    for text in [r#"{"k":"k3","v":{"x":3}}"#, r#"{"k":"other","v":1}"#] {
+        assert!(automaton.is_match(text.as_bytes()), "{text}");
+    }
+    for text in [r#"{"k":"k3","v":{"x":4}}"#, r#"{"k":"k3","v":1}"#] {
+        assert!(!automaton.is_match(text.as_bytes()), "{text}");
+    }
+}
+
+/// A choice that was settled serves again where it says the same, and there alone.
+#[test]
+fn repeated_choices_say_what_they_say() {
+    let choice = |extra: &str| {
+        let mut branches: Vec<Value> = (0..10).map(|i| json!({"const": format!("w{i}")})).collect();
+        branches.push(json!({"allOf": [{"pattern": extra}]}));
+        json!({"type": "string", "anyOf": branches})
+    };
+    let schema = json!({"type": "object", "additionalProperties": false, "properties":
+        {"a": choice("^x"), "b": choice("^x"), "c": choice("^y"), "d": {"not": choice("^x")}}});
+    let automaton = compiled(&schema);
+    for text in [
+        r#"{"a":"xx","b":"xx","c":"yy","d":"yy"}"#,
+        r#"{"a":"w1","b":"w9","c":"w3","d":1}"#,
+    ] {
+        assert!(automaton.is_match(text.as_bytes()), "{text}");
+    }
+    for text in [
+        r#"{"b":"yy"}"#,
+        r#"{"c":"xx"}"#,
+        r#"{"d":"xx"}"#,
+        r#"{"d":"w1"}"#,
+    ] {
+        assert!(!automaton.is_match(text.as_bytes()), "{text}");
+    }
+}
+
 /// Fewer steps are a limit that a caller can set, on both ways.
 #[test]
 fn steps_are_bounded() {
