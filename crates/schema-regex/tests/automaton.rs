@@ -482,3 +482,22 @@ fn random_schemas_agree_with_another_validator() {
         }
     }
 }
+
+/// Where no more names than those that were used go on behind a character, it is refused in
+/// each of its spellings: a name that must be written with an escape, say.
+#[test]
+fn names_that_were_used_are_refused_in_any_spelling() {
+    let schema = json!({"propertyNames": {"maxLength": 1}});
+    for options in orders() {
+        let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
+        for vocabulary in [DEEP, SHALLOW].map(vocabulary) {
+            let effort = Effort {
+                walks: 3,
+                tokens: 3,
+                seed: 3,
+            };
+            let names = [r#"{"\"":[],""#, r#"{"\\":0,"\"":1,""#, r#"{"é":0,""#];
+            check(&automaton, &vocabulary, &names, effort).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+}

@@ -375,8 +375,11 @@ impl SchemaAutomaton {
                     let Some(length) = keys.goes_on(state, text, (classes, others)) else {
                         return false;
                     };
-                    // Or up to a byte behind which they may not.
+                    // Or up to a byte behind which they may not, in any spelling.
                     if let Some(byte) = text.get(length) {
+                        let head = &text[..=length];
+                        escapes |=
+                            self.may_escape(head) && shortest_escaped(head) <= horizon.bytes();
                         texts.push((&text[..length], *byte));
                         continue;
                     }
