@@ -273,7 +273,8 @@ impl AllBelow {
 pub(crate) struct ByKinds {
     /// One set after another, and where its tokens end.
     sets: Vec<(Kinds, u32)>,
-    /// Those of a set by their characters.
+    /// Those of a set by their characters, as many as these are in the order of the trie:
+    /// they begin alike.
     tokens: Box<[u32]>,
     /// How many characters each has: see [`chars`].
     chars: Box<[u16]>,
@@ -284,10 +285,10 @@ pub(crate) struct ByKinds {
 impl ByKinds {
     /// O(nodes).
     pub(super) fn new(nodes: &[Node]) -> ByKinds {
-        let mut all: Vec<(u128, u16, u32)> = Vec::new();
+        let mut all: Vec<(u128, u16, u32, u32)> = Vec::new();
         // Of the nodes on the way, with how much of their last character is open.
         let mut way: Vec<(Kinds, Open, u16)> = Vec::new();
-        for node in nodes {
+        for (at, node) in (0..).zip(nodes) {
             way.truncate(usize::from(node.depth) - 1);
             let (before, open, length) =
                 way.last().copied().unwrap_or((Kinds(0), Open::NOTHING, 0));
@@ -295,7 +296,7 @@ impl ByKinds {
             let length = length + chars([node.byte]) as u16;
             let kinds = Kinds(before.0 | kind.0);
             if node.token != NO_TOKEN {
-                all.push((kinds.and(open.kinds()).0, length, node.token));
+                all.push((kinds.and(open.kinds()).0, length, at, node.token));
             }
             way.push((kinds, open, length));
         }
@@ -314,7 +315,7 @@ impl ByKinds {
         ByKinds {
             sets,
             tokens,
-            chars: all.iter().map(|(_, chars, _)| *chars).collect(),
+            chars: all.iter().map(|(_, chars, ..)| *chars).collect(),
             all: bits.into(),
         }
     }

@@ -213,12 +213,23 @@ impl Walker {
         let readings = &mut self.readings;
         let text = Text::at(automaton, start, 0, trie.horizon(), scratch, readings)?;
         let mut bytes = 0;
+        // Behind so many bytes of the token before as were read: most begin alike.
+        let mut places = vec![text.start];
+        let mut before: &[u8] = &[];
         'tokens: for (token, token_bytes) in tokens {
             if !meter.go_on(bytes) {
                 break;
             }
-            let mut place = text.start;
-            for &byte in token_bytes {
+            let same = before.iter().zip(token_bytes);
+            let same = same.take_while(|(a, b)| a == b).count();
+            before = token_bytes;
+            if same >= places.len() {
+                // What was dead there is in this one, too.
+                continue;
+            }
+            places.truncate(same + 1);
+            let mut place = places[same];
+            for &byte in &token_bytes[same..] {
                 bytes += 1;
                 let known = readings.row(place).and_then(|row| row.step(byte));
                 match known.unwrap_or_else(|| text.step(place, byte, readings)) {
@@ -226,6 +237,7 @@ impl Walker {
                     Read::Leaves => return None,
                     Read::To(to) => place = to,
                 }
+                places.push(place);
             }
             hit(token);
         }
