@@ -408,12 +408,12 @@ pub enum Whitespace {
     SingleSpace,
     /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
     /// place where JSON allows it inside the value, at most this many
-    /// characters at each place.
+    /// characters at each place. It counts to 100,000.
     Bounded(u32),
-    /// A regular expression of the Rust `regex-syntax` dialect for the
-    /// whitespace at every place where JSON allows it inside the value. It must
-    /// be without anchors, look-around and flags, and match nothing but
-    /// JSON whitespace.
+    /// A regular expression of ECMA-262, as the keyword `pattern` has them, for the
+    /// whitespace at every place where JSON allows it inside the value. The
+    /// whitespace matches it as a whole; it must be without look-around, and match
+    /// something, but nothing but JSON whitespace.
     Pattern(String),
 }
 

@@ -23,3 +23,4 @@ pub(crate) mod number_words;
 pub(crate) mod pattern;
 pub(crate) mod product;
 pub(crate) mod re;
+pub(crate) mod white_space;

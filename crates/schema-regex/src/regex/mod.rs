@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, ROOT, Schema};
 use crate::language::re::Re;
+use crate::language::white_space;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
@@ -552,55 +553,14 @@ impl Space {
             Whitespace::Compact | Whitespace::Bounded(0) => plain(",", ":"),
             Whitespace::SingleSpace => plain(", ?", ": ?"),
             Whitespace::Bounded(1) => around("[ \\t\\n\\r]?"),
-            Whitespace::Bounded(n) => around(&format!("[ \\t\\n\\r]{{0,{n}}}")),
-            Whitespace::Pattern(pattern) => around(&custom_space(pattern)?),
+            Whitespace::Bounded(n) => {
+                let most = white_space::bound(*n);
+                around(&format!("[ \\t\\n\\r]{{0,{most}}}"))
+            }
+            Whitespace::Pattern(pattern) => {
+                let space = white_space::expression(pattern)?;
+                around(&spell::print(&space, spell::Place::Raw))
+            }
         })
     }
-}
-
-fn custom_space(pattern: &str) -> Result<String, Error> {
-    use regex_syntax::hir::{Class, Hir, HirKind};
-    let bad = |why: String| {
-        Error::new(
-            ErrorKind::BadOption,
-            "",
-            format!("the whitespace pattern `{pattern}` {why}; use for example `[ \\n]{{0,4}}`"),
-        )
-    };
-    let hir = regex_syntax::Parser::new()
-        .parse(pattern)
-        .map_err(|e| match e {
-            regex_syntax::Error::Parse(e) => {
-                bad(format!("is not a regular expression: {}", e.kind()))
-            }
-            _ => bad("is not a regular expression".to_owned()),
-        })?;
-    if !hir.properties().look_set().is_empty() {
-        return Err(bad("has an anchor or a boundary".to_owned()));
-    }
-    fn only_space(hir: &Hir) -> bool {
-        let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => true,
-            HirKind::Literal(l) => l.0.iter().all(|b| is_space(char::from(*b))),
-            HirKind::Class(Class::Unicode(c)) => c
-                .ranges()
-                .iter()
-                .all(|r| (r.start()..=r.end()).all(is_space)),
-            HirKind::Class(Class::Bytes(c)) => c
-                .ranges()
-                .iter()
-                .all(|r| (r.start()..=r.end()).all(|b| is_space(char::from(b)))),
-            HirKind::Repetition(r) => only_space(&r.sub),
-            HirKind::Capture(c) => only_space(&c.sub),
-            HirKind::Concat(subs) | HirKind::Alternation(subs) => subs.iter().all(only_space),
-        }
-    }
-    if !only_space(&hir) {
-        return Err(bad(
-            "matches more than JSON whitespace (blank, tab, line feed, carriage return)".to_owned(),
-        ));
-    }
-    // Printed anew, so that flags and named groups of the original are gone.
-    Ok(format!("(?:{hir})"))
 }
