@@ -546,19 +546,8 @@ impl Scratch {
         self.lists.add(Arc::from([0, 0]));
         self.seen.add(Seen::default());
         // The stack without frames.
-        let frame = Frame {
-            node: u32::MAX,
-            is_object: false,
-            threads: 0,
-            pos: 0,
-            count: 0,
-            used: 0,
-            seen: 0,
-            member: 0,
-            start: 0,
-        };
         self.stacks.add(StackNode {
-            frame,
+            frame: Frame::first(u32::MAX, EMPTY_LIST),
             below: 0,
             depth: 0,
         });
