@@ -15,6 +15,8 @@ pub(crate) mod conjunctions;
 pub(crate) mod demands;
 pub(crate) mod in_place;
 pub(crate) mod keywords;
+pub(crate) mod member_order;
+pub(crate) mod members;
 pub(crate) mod normaliser;
 pub(crate) mod search;
 pub(crate) mod synthetic;

@@ -21,9 +21,7 @@ struct Listed {
 
 impl Listed {
     fn new(printer: &mut Printer<'_>, a: &ArrayShape) -> Listed {
-        let of_rules = a.rules.iter().map(|rule| rule.prefix.len() as u64);
-        let of_single = a.single.iter().map(|(index, _)| index + 1);
-        let count = of_rules.chain(of_single).max().unwrap_or(0);
+        let count = a.listed();
         let normaliser = &mut *printer.normaliser;
         let prefix = (0..count)
             .map(|i| normaliser.item_conj(a, i, &[]))
@@ -68,14 +66,11 @@ pub(crate) fn print(
     if max.is_some_and(|m| m < arrays.min) {
         return Ok(None);
     }
-    if let (None, Some(cap)) = (max, printer.options.caps.max_items) {
-        let found: u64 = arrays.counts.iter().map(|c| c.min).sum();
-        let cap = cap.max(arrays.min).max(prefix.len() as u64 + found);
-        // A count beside a bound on the length is not printed.
-        if arrays.counts.is_empty() {
-            max = Some(cap);
-            printer.narrow("maxItems", crate::regex::capped_items(cap));
-        }
+    // A count beside a bound on the length is not printed.
+    if let (None, Some(cap), []) = (max, printer.options.caps.max_items, &*arrays.counts) {
+        let cap = cap.max(arrays.needed());
+        max = Some(cap);
+        printer.narrow("maxItems", crate::regex::capped_items(cap));
     }
     if let Some(node) = arrays.unique
         && max.is_none_or(|m| m > 1)
