@@ -6,6 +6,7 @@ pub(crate) mod automata;
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;
 pub(crate) mod elimination;
+pub(crate) mod escapes;
 pub(crate) mod formats;
 #[cfg(feature = "automaton")]
 pub(crate) mod length_bounds;

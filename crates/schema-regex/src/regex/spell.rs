@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::language::re::{CharSet, Re, all_chars, char_set};
+use crate::language::escapes;
+use crate::language::re::{CharSet, Re, all_chars, char_set, set_contains};
 use crate::options::Escapes;
 
 /// The most ranges of characters beyond ASCII that are also spelled as
@@ -178,7 +179,7 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     };
     let mut parts = Vec::new();
     let mut raw = set.clone();
-    raw.difference(&char_set(&[('\0', '\x1F'), ('"', '"'), ('\\', '\\')]));
+    raw.difference(&char_set(&escapes::NEVER_RAW));
     if !raw.ranges().is_empty() {
         // The complement reads better where it is short.
         let text = raw_class(&raw);
@@ -186,19 +187,9 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     }
     let mut escaped = Vec::new();
     let mut short = String::new();
-    let slash = if escapes == Escapes::All { "/" } else { "" };
-    for (c, name) in [
-        ('"', "\""),
-        ('\\', "\\\\"),
-        ('/', slash),
-        ('\u{8}', "b"),
-        ('\u{c}', "f"),
-        ('\n', "n"),
-        ('\r', "r"),
-        ('\t', "t"),
-    ] {
-        if crate::language::re::set_contains(set, c) {
-            short.push_str(name);
+    for letter in escapes::LETTERS {
+        if escapes::character(*letter, escapes).is_some_and(|c| set_contains(set, c)) {
+            push_raw(&mut short, char::from(*letter), true);
         }
     }
     match short.len() {
@@ -209,19 +200,7 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     }
     // What may be spelled \uXXXX.
     let mut wide = set.clone();
-    match escapes {
-        Escapes::Shortest => {
-            wide.intersect(&char_set(&[
-                ('\0', '\x07'),
-                ('\x0B', '\x0B'),
-                ('\x0E', '\x1F'),
-            ]));
-        }
-        Escapes::Standard => {
-            wide.intersect(&char_set(&[('\0', '\x1F'), ('\u{80}', char::MAX)]));
-        }
-        Escapes::All => {}
-    }
+    wide.intersect(&char_set(escapes::by_number(escapes)));
     let beyond = wide.ranges().iter().filter(|r| r.end() > '\x7F').count();
     if beyond > MAX_ESCAPED_RANGES {
         wide.intersect(&char_set(&[('\0', '\x7F')]));
@@ -249,9 +228,7 @@ fn raw_class(set: &CharSet) -> String {
     // Between U+D7FF and U+E000 there is no character, so a range across loses
     // nothing; without it the inverse would begin and end with these two.
     let mut set = set.clone();
-    if crate::language::re::set_contains(&set, '\u{D7FF}')
-        && crate::language::re::set_contains(&set, '\u{E000}')
-    {
+    if set_contains(&set, '\u{D7FF}') && set_contains(&set, '\u{E000}') {
         set.union(&char_set(&[('\u{D7FF}', '\u{E000}')]));
     }
     let mut inverse = set.clone();

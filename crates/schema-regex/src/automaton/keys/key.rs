@@ -8,6 +8,7 @@ use crate::automaton::run::scratch::{
     Config, Frame, Gap, Key, Noted, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
 use crate::automaton::run::string_bytes::Partial;
+use crate::language::escapes::is_never_raw;
 use crate::options::Escapes;
 
 /// With what keys begin inside items that differ from those before them.
@@ -17,7 +18,7 @@ impl SchemaAutomaton {
     /// Whether some character of a name may be written as an escape: where none may,
     /// an escape leads away from the name.
     pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
-        let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
         self.escapes == Escapes::All || name.iter().any(escaped)
     }
 
