@@ -25,3 +25,8 @@ pub(crate) mod pattern;
 pub(crate) mod product;
 pub(crate) mod re;
 pub(crate) mod white_space;
+
+/// A number, or the largest of 32 bits if it is beyond.
+pub(crate) fn clamped(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
+}

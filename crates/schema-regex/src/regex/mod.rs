@@ -487,6 +487,25 @@ fn unit(kind: Kind) -> &'static str {
     }
 }
 
+/// The items of an array, or the members of an object.
+pub(crate) struct Body {
+    /// Whether there may be none.
+    pub(crate) empty: bool,
+    /// The texts with some.
+    pub(crate) some: Option<String>,
+}
+
+impl Body {
+    /// The whole array or object, with white space inside of its brackets.
+    pub(crate) fn framed(&self, [open, close]: [&str; 2], inside: &str) -> String {
+        match (&self.some, self.empty) {
+            (None, _) => format!("{open}{inside}{close}"),
+            (Some(text), true) => format!("{open}{inside}(?:{text}{inside})?{close}"),
+            (Some(text), false) => format!("{open}{inside}{text}{inside}{close}"),
+        }
+    }
+}
+
 /// One of some texts.
 fn alternation(mut texts: Vec<String>) -> Option<String> {
     match texts.len() {

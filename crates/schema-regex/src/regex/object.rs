@@ -88,11 +88,7 @@ pub(super) fn without_witness(
         Ok(body) => body,
         Err(Long) => return Err(crate::regex::too_long(&printer.here(), &printer.options)),
     };
-    Ok(body.map(|body| match (body.empty, body.some) {
-        (_, None) => format!("\\{{{inside}\\}}"),
-        (true, Some(text)) => format!("\\{{{inside}(?:{text}{inside})?\\}}"),
-        (false, Some(text)) => format!("\\{{{inside}{text}{inside}\\}}"),
-    }))
+    Ok(body.map(|body| body.framed(["\\{", "\\}"], inside)))
 }
 
 /// What a declared member takes beside its value, in units of work.

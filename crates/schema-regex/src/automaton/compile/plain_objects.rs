@@ -12,6 +12,7 @@ use crate::automaton::machine::node::{
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
+use crate::language::clamped;
 use crate::normal::alternative::{MemberRule, ObjectShape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::conjunctions::NONE;
@@ -260,7 +261,7 @@ pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
 /// Up to where members are counted.
 pub(super) fn cap(o: &ObjectShape) -> u32 {
     let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
-    u32::try_from(cap).unwrap_or(u32::MAX)
+    clamped(cap)
 }
 
 pub(super) fn word(text: &Name, number: u32) -> Word {

@@ -15,6 +15,7 @@ use crate::automaton::run::scratch::{
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::language::char_dfa::DEAD;
+use crate::language::clamped;
 use crate::language::escapes::is_never_raw;
 
 impl SchemaAutomaton {
@@ -154,7 +155,7 @@ impl SchemaAutomaton {
                     if !lengths.are_far(text.length.into(), 2 * longest) {
                         return None;
                     }
-                    steady = steady.min(u32::try_from(longest).unwrap_or(u32::MAX));
+                    steady = steady.min(clamped(longest));
                 }
                 continue;
             }
@@ -167,7 +168,7 @@ impl SchemaAutomaton {
                 // One character before the last that is missing no text can end.
                 far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
             }
-            steady = steady.min(u32::try_from(far).unwrap_or(u32::MAX));
+            steady = steady.min(clamped(far));
         }
         let next = Config {
             top: Top::String {

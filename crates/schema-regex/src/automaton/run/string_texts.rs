@@ -13,6 +13,7 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
 use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::clamped;
 use crate::language::escapes;
 use crate::options::Escapes;
 
@@ -339,7 +340,7 @@ impl Words<'_> {
                 let mut text = String::with_capacity(way.text.len() + c.len_utf8());
                 text.push_str(&way.text);
                 text.push(c);
-                let most = u32::try_from(most).unwrap_or(u32::MAX);
+                let most = clamped(most);
                 heap.push(Way {
                     least,
                     state: to,
