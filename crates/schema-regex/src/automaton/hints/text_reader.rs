@@ -8,7 +8,7 @@ use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
 use crate::automaton::run::scratch::{Config, Key, Noted, Scratch, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::string_bytes as text;
-use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::options::Escapes;
@@ -503,52 +503,16 @@ fn alike(partial: Partial, range: impl Fn(u32) -> (u32, u32)) -> Partial {
 }
 
 fn pack(place: Place, partial: Partial) -> TextAt {
-    let (kind, more) = match partial {
-        Partial::None => (0, 0),
-        Partial::Utf8 { bits, left, least } => {
-            (1 | u32::from(left) << 8, bits << 2 | length(least))
-        }
-        Partial::Escape => (2, 0),
-        Partial::Hex {
-            value,
-            digits,
-            high,
-        } => (3 | u32::from(digits) << 8 | high << 16, value),
-        Partial::HighEscape { high } => (4, high),
-        Partial::HighU { high } => (5, high),
-    };
+    let [kind, more] = partial.packed();
     TextAt([place.state, place.length, kind, more])
 }
 
 fn unpack(TextAt([state, length, kind, more]): TextAt) -> (Place, Partial) {
-    let partial = match kind & 0xFF {
-        0 => Partial::None,
-        1 => Partial::Utf8 {
-            bits: more >> 2,
-            left: (kind >> 8) as u8,
-            least: LEAST[(more & 3) as usize],
-        },
-        2 => Partial::Escape,
-        3 => Partial::Hex {
-            value: more,
-            digits: (kind >> 8) as u8,
-            high: kind >> 16,
-        },
-        4 => Partial::HighEscape { high: more },
-        _ => Partial::HighU { high: more },
-    };
-    (Place { state, length }, partial)
+    (Place { state, length }, Partial::unpacked([kind, more]))
 }
 
 /// What never comes in a string as it is.
 const CONTROLS: [(u32, u32); 1] = [(0, 0x1F)];
-
-/// The least code points that take two, three and four bytes.
-const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
-
-fn length(least: u32) -> u32 {
-    LEAST.iter().position(|known| *known == least).unwrap_or(0) as u32
-}
 
 #[cfg(test)]
 mod tests {

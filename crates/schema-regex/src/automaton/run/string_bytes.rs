@@ -34,6 +34,51 @@ pub(crate) enum Partial {
     },
 }
 
+/// The least code points that take one, two, three and four bytes.
+pub(crate) const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
+
+impl Partial {
+    /// The same in two words, different ones for what is different.
+    pub(crate) fn packed(self) -> [u32; 2] {
+        match self {
+            Partial::None => [0, 0],
+            Partial::Utf8 { bits, left, least } => {
+                let length = LEAST.iter().position(|known| *known == least);
+                let length = length.unwrap_or(0) as u32;
+                [1 | u32::from(left) << 8, bits << 2 | length]
+            }
+            Partial::Escape => [2, 0],
+            Partial::Hex {
+                value,
+                digits,
+                high,
+            } => [3 | u32::from(digits) << 8 | high << 16, value],
+            Partial::HighEscape { high } => [4, high],
+            Partial::HighU { high } => [5, high],
+        }
+    }
+
+    /// What was packed.
+    pub(crate) fn unpacked([kind, more]: [u32; 2]) -> Partial {
+        match kind & 0xFF {
+            0 => Partial::None,
+            1 => Partial::Utf8 {
+                bits: more >> 2,
+                left: (kind >> 8) as u8,
+                least: LEAST[(more & 3) as usize],
+            },
+            2 => Partial::Escape,
+            3 => Partial::Hex {
+                value: more,
+                digits: (kind >> 8) as u8,
+                high: kind >> 16,
+            },
+            4 => Partial::HighEscape { high: more },
+            _ => Partial::HighU { high: more },
+        }
+    }
+}
+
 /// What reads code points.
 pub(crate) trait Sink {
     type State: Copy;
