@@ -387,6 +387,46 @@ impl AtomKind {
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {
+    /// Tells each location that the atom applies to the same value.
+    pub(crate) fn in_place(&self, mut tell: impl FnMut(NodeId)) {
+        match self {
+            AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                nodes.iter().copied().for_each(tell);
+            }
+            AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => [*condition, *then, *otherwise].into_iter().for_each(tell),
+            AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
+            _ => {}
+        }
+    }
+
+    /// Tells each location that the atom leads to: those in place, and those of items,
+    /// members and names.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn children(&self, mut tell: impl FnMut(NodeId)) {
+        match self {
+            AtomKind::Items(items) => {
+                items.prefix.iter().copied().for_each(&mut tell);
+                tell(items.rest);
+            }
+            AtomKind::Members(members) => {
+                let declared = members.names.list().iter().map(|(_, n)| *n);
+                let patterns = members.patterns.iter().map(|(_, n)| *n);
+                declared.chain(patterns).for_each(&mut tell);
+                tell(members.additional);
+            }
+            AtomKind::Contains { node, .. }
+            | AtomKind::PropertyNames(node)
+            | AtomKind::UnevaluatedItems(node)
+            | AtomKind::UnevaluatedProperties(node) => tell(*node),
+            other => other.in_place(tell),
+        }
+    }
+
     /// Whether it leads to other locations, that may lead to further ones.
     pub(crate) fn leads_on(&self) -> bool {
         matches!(

@@ -27,7 +27,7 @@ impl Normaliser {
                     | AtomKind::UnevaluatedProperties(_) => answer = true,
                     // Of what is not so nothing is evaluated.
                     AtomKind::Not(_) => {}
-                    other => in_place(other, |n| {
+                    other => other.in_place(|n| {
                         if !seen.contains(&n) {
                             seen.push(n);
                             todo.push(n);
@@ -105,25 +105,8 @@ impl Normaliser {
     fn inner(&self, node: usize) -> Vec<NodeId> {
         let mut inner = Vec::new();
         for atom in self.schema.nodes[node].atoms() {
-            in_place(&atom.kind, |n| inner.push(n));
+            atom.kind.in_place(|n| inner.push(n));
         }
         inner
-    }
-}
-
-/// Tells each location that an atom applies to the same value.
-pub(super) fn in_place(kind: &AtomKind, mut tell: impl FnMut(NodeId)) {
-    match kind {
-        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
-            nodes.iter().copied().for_each(tell);
-        }
-        AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
-        AtomKind::If {
-            condition,
-            then,
-            otherwise,
-        } => [*condition, *then, *otherwise].into_iter().for_each(tell),
-        AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
-        _ => {}
     }
 }

@@ -6,7 +6,6 @@ use rustc_hash::FxHashSet;
 use crate::ir::{AtomKind, Name, NodeId};
 use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
 use crate::normal::conjunctions::ConjId;
-use crate::normal::in_place::in_place;
 use crate::normal::normaliser::Normaliser;
 
 /// Up to so many rules are looked through one by one.
@@ -74,7 +73,7 @@ impl Normaliser {
                             .extend(list.iter().map(|(name, _)| name.clone()));
                         inner.extend(list.iter().map(|(_, n)| (*n, 0)));
                     }
-                    other => in_place(other, |n| inner.push((n, 0))),
+                    other => other.in_place(|n| inner.push((n, 0))),
                 }
                 if !inner.is_empty() {
                     // The keywords behind this one come after what it applies.
