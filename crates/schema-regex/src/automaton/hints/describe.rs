@@ -186,7 +186,7 @@ impl SchemaAutomaton {
         })
     }
 
-    /// The class of which any text may come, wherever that leads.
+    /// A class of characters of which any text may come at a cursor, and how much of it.
     pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {

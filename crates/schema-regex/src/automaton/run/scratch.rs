@@ -695,9 +695,8 @@ pub(crate) enum More {
 pub(crate) const MAX_COMPARED: u64 = 1 << 28;
 
 /// A completion ends unfinished when it has searched more states than this, about half a
-/// second.
-/// What takes as long counts as states: names that are looked through, and lists of what
-/// must differ that grow.
+/// second. A name that is looked through counts as a state, and so does each step by which
+/// a list of what must differ grows.
 pub(crate) const MAX_SEARCHED: u64 = 100_000;
 
 #[cfg(test)]
