@@ -95,7 +95,8 @@ impl Builder {
         let thread = ObjectThread {
             ranks: ranks.into(),
             required: required.into(),
-            by_number: !any_order,
+            // Without names both are true.
+            by_number: !any_order || count == 0,
             ..thread(o)
         };
         Ok(Some(ObjectMachine {
@@ -271,3 +272,6 @@ pub(super) fn word(text: &Name, number: u32) -> Word {
         excluded: Few::default(),
     }
 }
+
+#[cfg(test)]
+mod tests;
