@@ -20,7 +20,7 @@ use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
 use crate::options::{Formats, OpenObjects, Options};
 use crate::settings::Overrides;
-use crate::validate::{canonical, equal};
+use crate::validate::{canonical_value, equal};
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///
@@ -28,7 +28,7 @@ use crate::validate::{canonical, equal};
 /// definitions), with the JSON Pointer of each location.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Location>,
     pub(crate) patterns: Vec<PatternEntry>,
     pub(crate) draft: Draft,
     /// The options that the schema chose by itself.
@@ -102,7 +102,7 @@ pub(crate) struct Listed {
     values: Vec<Value>,
     /// Which of them are texts, in the order of these, once that was wanted.
     texts: OnceLock<Box<[u32]>>,
-    /// All of them as [`canonical`] texts, once that was wanted.
+    /// All of them as [`canonical_value`] texts, once that was wanted.
     canonical: OnceLock<HashSet<String>>,
 }
 
@@ -124,8 +124,11 @@ impl Listed {
             if self.values.len() < MANY_VALUES {
                 return self.values.iter().any(|v| equal(v, value));
             }
-            let all = || self.values.iter().map(canonical).collect();
-            return self.canonical.get_or_init(all).contains(&canonical(value));
+            let all = || self.values.iter().map(canonical_value).collect();
+            return self
+                .canonical
+                .get_or_init(all)
+                .contains(&canonical_value(value));
         };
         if self.values.len() < MANY_VALUES {
             return self.values.contains(value);
@@ -167,7 +170,7 @@ impl std::ops::Deref for Listed {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct Location {
     pub(crate) pointer: Pointer,
     pub(crate) body: Body,
     /// What each keyword here became, for the ledger.
@@ -465,7 +468,7 @@ impl AtomKind {
     }
 }
 
-impl Node {
+impl Location {
     /// Its keywords: none where every value is one of it, or no value is.
     pub(crate) fn atoms(&self) -> &[Atom] {
         match &self.body {
@@ -476,11 +479,11 @@ impl Node {
 }
 
 impl Schema {
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Location {
         &self.nodes[id.0 as usize]
     }
 
-    /// The keywords of a location, as [`Node::atoms`].
+    /// The keywords of a location, as [`Location::atoms`].
     pub(crate) fn atoms(&self, id: NodeId) -> &[Atom] {
         self.node(id).atoms()
     }

@@ -56,7 +56,8 @@ impl Normaliser {
                 let values = normaliser.candidates(conj);
                 values.is_some_and(|values| {
                     // A value may be listed twice in one of them.
-                    let own: HashSet<String> = values.iter().map(validate::canonical).collect();
+                    let own: HashSet<String> =
+                        values.iter().map(validate::canonical_value).collect();
                     own.into_iter().all(|value| met.insert(value))
                 })
             };
@@ -114,8 +115,11 @@ impl Normaliser {
                 continue;
             };
             self.work(a, 16 * (x.len() + y.len()))?;
-            let own: HashSet<String> = x.iter().map(validate::canonical).collect();
-            if !y.iter().any(|v| own.contains(&validate::canonical(v))) {
+            let own: HashSet<String> = x.iter().map(validate::canonical_value).collect();
+            if !y
+                .iter()
+                .any(|v| own.contains(&validate::canonical_value(v)))
+            {
                 return Ok(true);
             }
         }

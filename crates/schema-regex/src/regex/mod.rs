@@ -50,14 +50,14 @@ use crate::options::{AnyValue, Caps, Options, Recursion, Target, Whitespace};
 /// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
 /// Pointer of the place.
 pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
-    to_regex_noted(schema, options).result
+    printed(schema, options).result
 }
 
 /// Where something was narrowed: a location, a keyword, how.
 pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
 
 /// An expression, and what is to be said of it.
-pub(crate) struct Noted {
+pub(crate) struct Printed {
     pub(crate) result: Result<String, Error>,
     /// What was narrowed on the way.
     pub(crate) narrowed: Narrowed,
@@ -65,7 +65,7 @@ pub(crate) struct Noted {
     pub(crate) options: Options,
 }
 
-pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
+pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     let mut options = schema.options(options);
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
@@ -83,7 +83,7 @@ pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
                 options.any_value = AnyValue::Depth(depth.min(4) - 1);
             }
             (result, _) => {
-                return Noted {
+                return Printed {
                     result,
                     narrowed,
                     options,
@@ -382,7 +382,7 @@ impl Printer<'_> {
         while self.any.len() <= depth as usize {
             let number = spell::print(
                 &crate::language::number_expressions::any_number(),
-                spell::Place::Raw,
+                spell::Spelling::Raw,
             );
             let string = self.any_string();
             let value = self.any_text();
@@ -447,7 +447,7 @@ impl Printer<'_> {
 
     /// The JSON strings whose values an expression matches, quotes included.
     pub(crate) fn string_of(&self, re: &Re) -> String {
-        let content = spell::print(re, spell::Place::InString(self.options.escapes));
+        let content = spell::print(re, spell::Spelling::InString(self.options.escapes));
         format!("\"{content}\"")
     }
 
@@ -578,7 +578,7 @@ impl Space {
             }
             Whitespace::Pattern(pattern) => {
                 let space = white_space::expression(pattern)?;
-                around(&spell::print(&space, spell::Place::Raw))
+                around(&spell::print(&space, spell::Spelling::Raw))
             }
         })
     }

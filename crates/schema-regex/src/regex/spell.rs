@@ -14,7 +14,7 @@ const MAX_ESCAPED_RANGES: usize = 40;
 
 /// What the text of an expression is printed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Spelling {
     /// Outside of strings: characters stand for themselves.
     Raw,
     /// Between the quotes of a JSON string.
@@ -30,7 +30,7 @@ enum Level {
 }
 
 /// Prints `re` so that the text can stand in a sequence.
-pub(crate) fn print(re: &Re, place: Place) -> String {
+pub(crate) fn print(re: &Re, place: Spelling) -> String {
     let mut printer = Printer {
         place,
         out: String::new(),
@@ -41,7 +41,7 @@ pub(crate) fn print(re: &Re, place: Place) -> String {
 }
 
 struct Printer {
-    place: Place,
+    place: Spelling,
     out: String,
     /// The spelling of "any character", made once.
     any: String,
@@ -89,7 +89,7 @@ impl Printer {
     }
 
     fn class(&mut self, set: &CharSet, level: Level) {
-        if *set == all_chars() && self.place != Place::Raw {
+        if *set == all_chars() && self.place != Spelling::Raw {
             if self.any.is_empty() {
                 self.any = group_parts(&class_parts(set, self.place));
             }
@@ -143,14 +143,14 @@ pub(crate) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
 
 /// Any character of a JSON string, spelled: for the places that say it often.
 pub(crate) fn any_char(escapes: Escapes) -> String {
-    group_parts(&class_parts(&all_chars(), Place::InString(escapes)))
+    group_parts(&class_parts(&all_chars(), Spelling::InString(escapes)))
 }
 
 /// What of [`any_char`] is not a raw ASCII character, without a group.
 pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
     let mut set = all_chars();
     set.difference(&char_set(&[(' ', '!'), ('#', '['), (']', '\x7F')]));
-    let parts = class_parts(&set, Place::InString(escapes));
+    let parts = class_parts(&set, Spelling::InString(escapes));
     parts
         .iter()
         .map(|(p, _)| p.as_str())
@@ -160,7 +160,7 @@ pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
 
 /// The content of a JSON string with this value.
 pub(crate) fn string_content(text: &str, escapes: Escapes) -> String {
-    print(&Re::literal(text), Place::InString(escapes))
+    print(&Re::literal(text), Spelling::InString(escapes))
 }
 
 /// What spelling a text takes, in units of work. Characters that have several spellings take
@@ -173,8 +173,8 @@ pub(crate) fn cost(text: &str) -> usize {
 
 /// The spellings of a set as alternatives; each says whether it binds as an
 /// atom.
-fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
-    let Place::InString(escapes) = place else {
+fn class_parts(set: &CharSet, place: Spelling) -> Vec<(String, bool)> {
+    let Spelling::InString(escapes) = place else {
         return vec![(raw_class(set), true)];
     };
     let mut parts = Vec::new();
@@ -450,7 +450,7 @@ fn hex_class(a: u32, b: u32) -> String {
 mod tests {
     use crate::language::re::{Re, char_set};
     use crate::options::Escapes;
-    use crate::regex::spell::{Place, any_char, hex_range, print};
+    use crate::regex::spell::{Spelling, any_char, hex_range, print};
     use regex_automata::meta::Regex;
 
     fn whole(text: &str) -> Regex {
@@ -519,7 +519,10 @@ mod tests {
     #[test]
     fn astral_ranges_are_exact() {
         let set = char_set(&[('\u{10123}', '\u{12345}')]);
-        let re = whole(&print(&Re::Class(set), Place::InString(Escapes::Standard)));
+        let re = whole(&print(
+            &Re::Class(set),
+            Spelling::InString(Escapes::Standard),
+        ));
         for c in (0x1_0000..=0x1_3000u32).filter_map(char::from_u32) {
             let mut units = [0; 2];
             let escaped: String = c

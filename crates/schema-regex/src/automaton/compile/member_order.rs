@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
+use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::machine::node::LOOSE;
 use crate::normal::alternative::ObjectShape;
 use crate::normal::conjunctions::ConjId;
@@ -58,7 +58,7 @@ impl Builder {
 /// locations that it consists of, in the order of the walk, then what else it names.
 pub(super) fn ranks(
     o: &ObjectShape,
-    own: &Numbers,
+    own: &OwnNames,
     goal: &GoalOrder,
     names: &Declared,
     properties: &AllProperties,

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
+use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::compile::further_names::NameTests;
 use crate::automaton::compile::member_order::{GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
@@ -34,7 +34,7 @@ pub(super) struct Alternatives<'s> {
     pub(super) names: Declared,
     properties: AllProperties,
     /// Of each alternative the names it requires and forbids.
-    numbers: Vec<Numbers>,
+    numbers: Vec<OwnNames>,
 }
 
 impl Builder {
@@ -51,7 +51,7 @@ impl Builder {
         let orders = self.orders(goals, shapes, &mut names);
         let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers = shapes.iter();
-        let numbers = numbers.map(|(_, o)| Numbers::new(o, &names, &mut places));
+        let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
         let all = Alternatives {
             at: self.normaliser.first_of(goals[0]),
             numbers: numbers.collect(),

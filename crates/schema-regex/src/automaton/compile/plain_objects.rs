@@ -32,7 +32,7 @@ impl Builder {
         goal: ConjId,
         o: &ObjectShape,
     ) -> Result<Option<ObjectMachine>, Error> {
-        if says_nothing_of_members(o) {
+        if o.rules.is_empty() && o.required.is_empty() && is_plain(o) {
             return self.any_members(o).map(Some);
         }
         let Some((node, atom, further)) = self.says_everything(goal, o) else {
@@ -238,10 +238,6 @@ impl Builder {
 /// Whether nothing is said of names but which there are and which must be.
 fn is_plain(o: &ObjectShape) -> bool {
     o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
-}
-
-fn says_nothing_of_members(o: &ObjectShape) -> bool {
-    o.rules.is_empty() && o.required.is_empty() && is_plain(o)
 }
 
 /// The thread of an object, without its names.

@@ -8,7 +8,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
-use crate::automaton::run::plain_object::Plain;
+use crate::automaton::run::plain_object::PlainObject;
 use crate::automaton::run::scratch::{More, Noted, ObjectSummary, Scratch, Told};
 
 impl SchemaAutomaton {
@@ -99,7 +99,7 @@ impl SchemaAutomaton {
     }
 }
 
-impl Plain<'_> {
+impl PlainObject<'_> {
     /// Which names may come, and the classes of further ones as bits; `None` where that
     /// takes more to tell.
     pub(crate) fn more(&self, x: &Scratch) -> Option<(More, u64)> {

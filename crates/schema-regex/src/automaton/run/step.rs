@@ -366,7 +366,7 @@ impl SchemaAutomaton {
         let member = m.member(frame.pos);
         let mut doubled = false;
         if m.unique && item != UNKNOWN_ITEM {
-            let text = self.item_text(item, frame.start, x);
+            let text: Arc<str> = equality::canonical(&x.bytes(item, frame.start)).into();
             let seen = x.seen.get(frame.seen);
             match seen.list.binary_search(&text) {
                 Ok(_) => doubled = true,
@@ -410,13 +410,6 @@ impl SchemaAutomaton {
         }
         let stack = x.push(frame, top.below);
         Some((self.gap(Gap::AfterItem), stack))
-    }
-
-    /// The item that began at `start`, in a form that is equal for equal
-    /// values.
-    fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
-        let bytes = x.bytes(item, start);
-        equality::canonical(&bytes).into()
     }
 
     fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {
