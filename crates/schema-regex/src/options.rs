@@ -1,5 +1,14 @@
 //! What a caller can choose.
 
+/// What sets the fields of some options, each by its own type or by what that is made from.
+macro_rules! setters {
+    ($of:ident; $($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
+        impl $of {
+            $($(#[$doc])* #[must_use] pub fn $setter(mut self, $name: $type) -> Self { self.$name = $name.into(); self })*
+        }
+    };
+}
+
 /// Choices of [`crate::parse_with`].
 ///
 /// ```
@@ -47,42 +56,21 @@ impl Default for ParseOptions {
     }
 }
 
-impl ParseOptions {
+setters! {
+    ParseOptions;
     /// Sets the draft of a schema without `$schema`.
-    #[must_use]
-    pub fn with_draft(mut self, draft: Draft) -> Self {
-        self.draft = draft;
-        self
-    }
-
+    with_draft(draft: Draft),
     /// Sets the most subschemas that are read.
-    #[must_use]
-    pub fn with_max_nodes(mut self, nodes: usize) -> Self {
-        self.max_nodes = nodes;
-        self
-    }
-
+    with_max_nodes(max_nodes: usize),
     /// Sets whether the schema may choose options by itself.
-    #[must_use]
-    pub fn with_settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
-        self
-    }
-
+    with_settings(settings: Settings),
     /// Sets the deepest nesting of arrays and objects in the schema.
-    #[must_use]
-    pub fn with_max_nesting(mut self, levels: usize) -> Self {
-        self.max_nesting = levels;
-        self
-    }
-
+    with_max_nesting(max_nesting: usize),
     /// Sets what numbers mean that a `Value` may have rounded.
-    #[must_use]
-    pub fn with_rounded(mut self, rounded: Rounded) -> Self {
-        self.rounded = rounded;
-        self
-    }
+    with_rounded(rounded: Rounded),
+}
 
+impl ParseOptions {
     /// Adds a document that references may lead to.
     ///
     /// ```
@@ -194,27 +182,14 @@ pub struct Caps {
     pub max_depth: Option<u32>,
 }
 
-impl Caps {
+setters! {
+    Caps;
     /// Sets the most characters of a string.
-    #[must_use]
-    pub fn with_max_length(mut self, characters: u64) -> Self {
-        self.max_length = Some(characters);
-        self
-    }
-
+    with_max_length(max_length: u64),
     /// Sets the most items of an array.
-    #[must_use]
-    pub fn with_max_items(mut self, items: u64) -> Self {
-        self.max_items = Some(items);
-        self
-    }
-
+    with_max_items(max_items: u64),
     /// Sets the most levels of arrays and objects.
-    #[must_use]
-    pub fn with_max_depth(mut self, levels: u32) -> Self {
-        self.max_depth = Some(levels);
-        self
-    }
+    with_max_depth(max_depth: u32),
 }
 
 /// Choices of [`crate::to_regex`] and of the schema automaton.
@@ -295,15 +270,8 @@ impl Default for Options {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$doc:meta])* $setter:ident($name:ident: $type:ty)),* $(,)?) => {
-        impl Options {
-            $($(#[$doc])* #[must_use] pub fn $setter(mut self, $name: $type) -> Self { self.$name = $name; self })*
-        }
-    };
-}
-
 setters! {
+    Options;
     /// Sets the whitespace policy.
     ///
     /// ```
@@ -408,12 +376,12 @@ pub enum Whitespace {
     SingleSpace,
     /// Any JSON whitespace (blank, tab, line feed, carriage return) at every
     /// place where JSON allows it inside the value, at most this many
-    /// characters at each place.
+    /// characters at each place. It counts to 100,000.
     Bounded(u32),
-    /// A regular expression of the Rust `regex-syntax` dialect for the
-    /// whitespace at every place where JSON allows it inside the value. It must
-    /// be without anchors, look-around and flags, and match nothing but
-    /// JSON whitespace.
+    /// A regular expression of ECMA-262, as the keyword `pattern` has them, for the
+    /// whitespace at every place where JSON allows it inside the value. The
+    /// whitespace matches it as a whole; it must be without look-around, and match
+    /// something, but nothing but JSON whitespace.
     Pattern(String),
 }
 

@@ -32,156 +32,111 @@ const MEMBERS: &[&str] = &[
     "caps",
 ];
 
-/// What the schema chose.
+const MEMBERS_OF_CAPS: &[&str] = &["maxLength", "maxItems", "maxDepth"];
+
+/// What the schema chose, read without an error.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overrides {
-    whitespace: Option<Whitespace>,
-    escapes: Option<Escapes>,
-    integers: Option<IntegerSpelling>,
-    property_order: Option<PropertyOrder>,
-    open_objects: Option<OpenObjects>,
-    formats: Option<Formats>,
-    nesting: Option<usize>,
-    recursion: Option<Recursion>,
-    any_value: Option<AnyValue>,
-    max_length: Option<Option<u64>>,
-    max_items: Option<Option<u64>>,
-    max_depth: Option<Option<u32>>,
-}
+pub(crate) struct Overrides(Option<Value>);
 
 impl Overrides {
     /// Reads the object; each error has the pointer of the member at fault.
     pub(crate) fn read(value: &Value) -> Result<Overrides, Error> {
-        let Some(map) = value.as_object() else {
-            return Err(bad(POINTER, format!("`{NAME}` must be an object")));
-        };
-        let mut out = Overrides::default();
-        for (name, value) in map {
-            let at = &format!("{POINTER}/{}", crate::error::escape_token(name));
-            match name.as_str() {
-                "whitespace" => out.whitespace = Some(whitespace(at, value)?),
-                "escapes" => {
-                    out.escapes = Some(choice(
-                        at,
-                        value,
-                        &[
-                            ("shortest", Escapes::Shortest),
-                            ("standard", Escapes::Standard),
-                            ("all", Escapes::All),
-                        ],
-                    )?);
-                }
-                "integers" => {
-                    out.integers = Some(choice(
-                        at,
-                        value,
-                        &[
-                            ("plain", IntegerSpelling::Plain),
-                            ("zero-fraction", IntegerSpelling::ZeroFraction),
-                        ],
-                    )?);
-                }
-                "propertyOrder" => {
-                    out.property_order = Some(choice(
-                        at,
-                        value,
-                        &[
-                            ("schema", PropertyOrder::Schema),
-                            ("any", PropertyOrder::Any),
-                        ],
-                    )?);
-                }
-                "openObjects" => {
-                    out.open_objects = Some(choice(
-                        at,
-                        value,
-                        &[("open", OpenObjects::Open), ("closed", OpenObjects::Closed)],
-                    )?);
-                }
-                "formats" => {
-                    out.formats = Some(choice(
-                        at,
-                        value,
-                        &[
-                            ("assert", Formats::Assert),
-                            ("annotate", Formats::Annotate),
-                            ("strict", Formats::Strict),
-                        ],
-                    )?);
-                }
-                "nesting" => out.nesting = Some(number(at, value, MAX_NESTING)? as usize),
-                "recursion" if value == "refuse" => out.recursion = Some(Recursion::Refuse),
-                "recursion" => {
-                    let levels = number(at, value, MAX_UNROLLED)?;
-                    out.recursion = Some(Recursion::Unroll(levels as u32));
-                }
-                "anyValue" if value == "refuse" => out.any_value = Some(AnyValue::Refuse),
-                "anyValue" => {
-                    let levels = number(at, value, MAX_UNROLLED)?;
-                    out.any_value = Some(AnyValue::Depth(levels as u32));
-                }
-                "caps" => out.read_caps(value)?,
-                _ => return Err(unknown(at, name, NAME, MEMBERS)),
-            }
-        }
-        Ok(out)
-    }
-
-    fn read_caps(&mut self, value: &Value) -> Result<(), Error> {
-        let pointer = format!("{POINTER}/caps");
-        let Some(map) = value.as_object() else {
-            return Err(bad(&pointer, "`caps` must be an object"));
-        };
-        for (name, value) in map {
-            let at = &format!("{pointer}/{}", crate::error::escape_token(name));
-            let cap = |most| match value {
-                Value::Null => Ok(None),
-                _ => number(at, value, most).map(Some),
-            };
-            match name.as_str() {
-                "maxLength" => self.max_length = Some(cap(u64::from(u32::MAX))?),
-                "maxItems" => self.max_items = Some(cap(u64::from(u32::MAX))?),
-                "maxDepth" => self.max_depth = Some(cap(MAX_NESTING)?.map(|n| n as u32)),
-                _ => {
-                    return Err(unknown(
-                        at,
-                        name,
-                        "caps",
-                        &["maxLength", "maxItems", "maxDepth"],
-                    ));
-                }
-            }
-        }
-        Ok(())
+        choose(value, &mut Options::default())?;
+        Ok(Overrides(Some(value.clone())))
     }
 
     /// The options of the host with what the schema chose.
     pub(crate) fn over(&self, options: &Options) -> Options {
         let mut out = options.clone();
-        fn set<T: Clone>(to: &mut T, from: &Option<T>) {
-            if let Some(value) = from {
-                *to = value.clone();
-            }
+        if let Some(value) = &self.0 {
+            let chosen = choose(value, &mut out);
+            debug_assert!(chosen.is_ok(), "it was read before");
         }
-        set(&mut out.whitespace, &self.whitespace);
-        set(&mut out.escapes, &self.escapes);
-        set(&mut out.integers, &self.integers);
-        set(&mut out.property_order, &self.property_order);
-        set(&mut out.open_objects, &self.open_objects);
-        set(&mut out.formats, &self.formats);
-        set(&mut out.max_nesting, &self.nesting);
-        set(&mut out.recursion, &self.recursion);
-        set(&mut out.any_value, &self.any_value);
-        let Caps {
-            max_length,
-            max_items,
-            max_depth,
-        } = &mut out.caps;
-        set(max_length, &self.max_length);
-        set(max_items, &self.max_items);
-        set(max_depth, &self.max_depth);
         out
     }
+}
+
+/// Sets the options that an object chooses.
+fn choose(value: &Value, out: &mut Options) -> Result<(), Error> {
+    let Some(map) = value.as_object() else {
+        return Err(bad(POINTER, format!("`{NAME}` must be an object")));
+    };
+    for (name, value) in map {
+        let at = &format!("{POINTER}/{}", crate::error::escape_token(name));
+        match name.as_str() {
+            "whitespace" => out.whitespace = whitespace(at, value)?,
+            "escapes" => {
+                let choices = [
+                    ("shortest", Escapes::Shortest),
+                    ("standard", Escapes::Standard),
+                    ("all", Escapes::All),
+                ];
+                out.escapes = choice(at, value, &choices)?;
+            }
+            "integers" => {
+                let choices = [
+                    ("plain", IntegerSpelling::Plain),
+                    ("zero-fraction", IntegerSpelling::ZeroFraction),
+                ];
+                out.integers = choice(at, value, &choices)?;
+            }
+            "propertyOrder" => {
+                let choices = [
+                    ("schema", PropertyOrder::Schema),
+                    ("any", PropertyOrder::Any),
+                ];
+                out.property_order = choice(at, value, &choices)?;
+            }
+            "openObjects" => {
+                let choices = [("open", OpenObjects::Open), ("closed", OpenObjects::Closed)];
+                out.open_objects = choice(at, value, &choices)?;
+            }
+            "formats" => {
+                let choices = [
+                    ("assert", Formats::Assert),
+                    ("annotate", Formats::Annotate),
+                    ("strict", Formats::Strict),
+                ];
+                out.formats = choice(at, value, &choices)?;
+            }
+            "nesting" => out.max_nesting = number(at, value, MAX_NESTING)? as usize,
+            "recursion" if value == "refuse" => out.recursion = Recursion::Refuse,
+            "recursion" => {
+                let levels = number(at, value, MAX_UNROLLED)?;
+                out.recursion = Recursion::Unroll(levels as u32);
+            }
+            "anyValue" if value == "refuse" => out.any_value = AnyValue::Refuse,
+            "anyValue" => {
+                let levels = number(at, value, MAX_UNROLLED)?;
+                out.any_value = AnyValue::Depth(levels as u32);
+            }
+            "caps" => choose_caps(value, &mut out.caps)?,
+            _ => return Err(unknown(at, name, NAME, MEMBERS)),
+        }
+    }
+    Ok(())
+}
+
+/// Sets the caps that an object chooses; `null` takes one away.
+fn choose_caps(value: &Value, out: &mut Caps) -> Result<(), Error> {
+    let pointer = format!("{POINTER}/caps");
+    let Some(map) = value.as_object() else {
+        return Err(bad(&pointer, "`caps` must be an object"));
+    };
+    for (name, value) in map {
+        let at = &format!("{pointer}/{}", crate::error::escape_token(name));
+        let cap = |most| match value {
+            Value::Null => Ok(None),
+            _ => number(at, value, most).map(Some),
+        };
+        match name.as_str() {
+            "maxLength" => out.max_length = cap(u64::from(u32::MAX))?,
+            "maxItems" => out.max_items = cap(u64::from(u32::MAX))?,
+            "maxDepth" => out.max_depth = cap(MAX_NESTING)?.map(|n| n as u32),
+            _ => return Err(unknown(at, name, "caps", MEMBERS_OF_CAPS)),
+        }
+    }
+    Ok(())
 }
 
 #[cold]

@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::decimal::Decimal;
 use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
-use crate::ir::{Atom, AtomKind, Body, Kinds, Members, Node, NodeId, ROOT, Schema};
+use crate::ir::{Atom, AtomKind, Body, Kinds, Location, Members, NodeId, ROOT, Schema};
 use crate::language::automata::Matcher;
 use crate::language::formats;
 use crate::language::formats::Format;
@@ -152,7 +152,7 @@ impl<'s> Check<'s> {
                 .schema
                 .nodes
                 .iter()
-                .flat_map(Node::atoms)
+                .flat_map(Location::atoms)
                 .any(|atom| complements(&atom.kind))
     }
 
@@ -451,7 +451,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// A text that equal values share, and no others.
-pub(crate) fn canonical(value: &Value) -> String {
+pub(crate) fn canonical_value(value: &Value) -> String {
     let mut out = String::new();
     spell(value, &mut out);
     out
@@ -498,7 +498,7 @@ const MANY_ITEMS: usize = 16;
 pub(crate) fn all_different(items: &[Value]) -> bool {
     if items.len() > MANY_ITEMS {
         let mut met = HashSet::new();
-        return items.iter().all(|item| met.insert(canonical(item)));
+        return items.iter().all(|item| met.insert(canonical_value(item)));
     }
     items
         .iter()

@@ -6,7 +6,7 @@ use fsm_index::ByteAutomaton as _;
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 use schema_regex::automaton::SchemaAutomaton;
-use schema_regex::{AnyValue, ErrorKind, IntegerSpelling, Options};
+use schema_regex::{AnyValue, ErrorKind, IntegerSpelling, Options, Whitespace};
 use serde_json::{Value, json};
 
 mod common;
@@ -253,6 +253,52 @@ fn random_text(automaton: &SchemaAutomaton, c: &mut Chance) -> String {
     }
     automaton.completion(&state, fsm_index::MAX_COMPLETION, &mut text);
     String::from_utf8(text).unwrap()
+}
+
+/// A pattern for white space, or a reason against it, is the same to both.
+#[test]
+fn white_space_is_read_in_one_way() {
+    let schema = schema_regex::parse(&json!({"type": "array", "items": {"const": 1}})).unwrap();
+    let read = |pattern: &str| {
+        let options = Options::default().with_whitespace(Whitespace::Pattern(pattern.to_owned()));
+        let automaton = SchemaAutomaton::compile(schema.clone(), &options);
+        (schema_regex::to_regex(&schema, &options), automaton)
+    };
+    let spaces = [
+        "", " ", "  ", "\t", "\n", "\n ", "\r\n\t", "\u{A0}", "\u{B}",
+    ];
+    let good = [
+        ("", 1),
+        (" ?", 2),
+        ("^ ?$", 2),
+        (" |\n", 2),
+        (r"[ \t]{0,40}|[ \t]?\r?\n[ \t]{0,40}", 7),
+        (r"[\n ]*", 5),
+        (r"(?<space>\u0020)*", 3),
+        (r"\x20{0,2}", 3),
+    ];
+    for (pattern, allowed) in good {
+        let (regex, automaton) = read(pattern);
+        let (regex, automaton) = (common::whole(&regex.unwrap()), automaton.unwrap());
+        let mut met = 0;
+        for space in spaces {
+            let text = format!("[{space}1{space},{space}1{space}]");
+            let is_match = automaton.is_match(text.as_bytes());
+            assert_eq!(regex.is_match(&text), is_match, "{pattern:?}: {text:?}");
+            met += usize::from(is_match);
+        }
+        assert_eq!(met, allowed, "{pattern:?}");
+    }
+    let bad = [
+        "(", " )|( ", " ^", "x", r"\s", r"\b", "(?= ) ", "(?i) ", "[]", "[ && ]", "\u{A0}",
+        r" [^\S]",
+    ];
+    for pattern in bad {
+        let (regex, automaton) = read(pattern);
+        let (of_regex, of_automaton) = (regex.unwrap_err(), automaton.unwrap_err());
+        assert_eq!(of_regex.kind(), ErrorKind::BadOption, "{pattern:?}");
+        assert_eq!(of_regex.to_string(), of_automaton.to_string());
+    }
 }
 
 /// What both machines say of a text.

@@ -12,18 +12,18 @@ use schema_regex::automaton::SchemaAutomaton;
 /// What each form that is there says of a text; a refusal has its pointer.
 fn answers(schema: &Value, options: &Options, text: &str) -> Vec<Result<bool, String>> {
     let parsed = parse(schema).unwrap();
-    let mut out = vec![
-        to_regex(&parsed, options)
-            .map(|r| common::whole(&r).is_match(text))
-            .map_err(|e| e.pointer().to_owned()),
-    ];
+    let of_regex = to_regex(&parsed, options)
+        .map(|r| common::whole(&r).is_match(text))
+        .map_err(|e| e.pointer().to_owned());
     #[cfg(feature = "automaton")]
-    out.push(
-        SchemaAutomaton::compile(parsed, options)
-            .map(|a| a.is_match(text.as_bytes()))
-            .map_err(|e| e.pointer().to_owned()),
-    );
-    out
+    let of_automaton = SchemaAutomaton::compile(parsed, options)
+        .map(|a| a.is_match(text.as_bytes()))
+        .map_err(|e| e.pointer().to_owned());
+    vec![
+        of_regex,
+        #[cfg(feature = "automaton")]
+        of_automaton,
+    ]
 }
 
 #[track_caller]

@@ -20,7 +20,7 @@ use crate::language::pattern::{Pattern, PatternError};
 use crate::options::Draft;
 use crate::options::{Formats, OpenObjects, Options};
 use crate::settings::Overrides;
-use crate::validate::{canonical, equal};
+use crate::validate::{canonical_value, equal};
 
 /// A schema that was read and checked: the input of [`crate::to_regex`].
 ///
@@ -28,7 +28,7 @@ use crate::validate::{canonical, equal};
 /// definitions), with the JSON Pointer of each location.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Location>,
     pub(crate) patterns: Vec<PatternEntry>,
     pub(crate) draft: Draft,
     /// The options that the schema chose by itself.
@@ -118,7 +118,7 @@ pub(crate) struct Listed {
     values: Vec<Value>,
     /// Which of them are texts, in the order of these, once that was wanted.
     texts: OnceLock<Box<[u32]>>,
-    /// All of them as [`canonical`] texts, once that was wanted.
+    /// All of them as [`canonical_value`] texts, once that was wanted.
     canonical: OnceLock<HashSet<String>>,
 }
 
@@ -140,8 +140,11 @@ impl Listed {
             if self.values.len() < MANY_VALUES {
                 return self.values.iter().any(|v| equal(v, value));
             }
-            let all = || self.values.iter().map(canonical).collect();
-            return self.canonical.get_or_init(all).contains(&canonical(value));
+            let all = || self.values.iter().map(canonical_value).collect();
+            return self
+                .canonical
+                .get_or_init(all)
+                .contains(&canonical_value(value));
         };
         if self.values.len() < MANY_VALUES {
             return self.values.contains(value);
@@ -183,7 +186,7 @@ impl std::ops::Deref for Listed {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct Location {
     pub(crate) pointer: Pointer,
     pub(crate) body: Body,
     /// What each keyword here became, for the ledger.
@@ -403,6 +406,46 @@ impl AtomKind {
 const MAX_FOLLOWED: usize = 1_000;
 
 impl AtomKind {
+    /// Tells each location that the atom applies to the same value.
+    pub(crate) fn in_place(&self, mut tell: impl FnMut(NodeId)) {
+        match self {
+            AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
+                nodes.iter().copied().for_each(tell);
+            }
+            AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
+            AtomKind::If {
+                condition,
+                then,
+                otherwise,
+            } => [*condition, *then, *otherwise].into_iter().for_each(tell),
+            AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
+            _ => {}
+        }
+    }
+
+    /// Tells each location that the atom leads to: those in place, and those of items,
+    /// members and names.
+    #[cfg(feature = "automaton")]
+    pub(crate) fn children(&self, mut tell: impl FnMut(NodeId)) {
+        match self {
+            AtomKind::Items(items) => {
+                items.prefix.iter().copied().for_each(&mut tell);
+                tell(items.rest);
+            }
+            AtomKind::Members(members) => {
+                let declared = members.names.list().iter().map(|(_, n)| *n);
+                let patterns = members.patterns.iter().map(|(_, n)| *n);
+                declared.chain(patterns).for_each(&mut tell);
+                tell(members.additional);
+            }
+            AtomKind::Contains { node, .. }
+            | AtomKind::PropertyNames(node)
+            | AtomKind::UnevaluatedItems(node)
+            | AtomKind::UnevaluatedProperties(node) => tell(*node),
+            other => other.in_place(tell),
+        }
+    }
+
     /// Whether it leads to other locations, that may lead to further ones.
     pub(crate) fn leads_on(&self) -> bool {
         matches!(
@@ -441,7 +484,7 @@ impl AtomKind {
     }
 }
 
-impl Node {
+impl Location {
     /// Its keywords: none where every value is one of it, or no value is.
     pub(crate) fn atoms(&self) -> &[Atom] {
         match &self.body {
@@ -452,11 +495,11 @@ impl Node {
 }
 
 impl Schema {
-    pub(crate) fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Location {
         &self.nodes[id.0 as usize]
     }
 
-    /// The keywords of a location, as [`Node::atoms`].
+    /// The keywords of a location, as [`Location::atoms`].
     pub(crate) fn atoms(&self, id: NodeId) -> &[Atom] {
         self.node(id).atoms()
     }

@@ -61,7 +61,7 @@ impl CharDfa {
         Ok(CharDfa::of_part(&Part::union(parts, limit)?))
     }
 
-    /// The same, to be met with others.
+    /// The automaton as a part of a product, to be met with others.
     pub(crate) fn part(&self) -> Part {
         Part {
             alphabet: self.alphabet.clone(),

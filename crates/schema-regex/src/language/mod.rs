@@ -6,6 +6,7 @@ pub(crate) mod automata;
 #[cfg(feature = "automaton")]
 pub(crate) mod char_dfa;
 pub(crate) mod elimination;
+pub(crate) mod escapes;
 pub(crate) mod formats;
 #[cfg(feature = "automaton")]
 pub(crate) mod length_bounds;
@@ -23,3 +24,9 @@ pub(crate) mod number_words;
 pub(crate) mod pattern;
 pub(crate) mod product;
 pub(crate) mod re;
+pub(crate) mod white_space;
+
+/// A number, or the largest of 32 bits if it is beyond.
+pub(crate) fn clamped(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
+}

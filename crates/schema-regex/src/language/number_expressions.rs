@@ -10,6 +10,7 @@ mod tests;
 
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
+use crate::language::clamped;
 use crate::language::product::Product;
 use crate::language::re::Re;
 use crate::options::IntegerSpelling;
@@ -137,7 +138,7 @@ fn magnitudes(low: &Bound, high: Option<&Bound>, fraction: Fraction) -> Re {
         let longer = if low_int == [0] {
             Re::concat([digit(1, 9), digits(0), free_fraction(fraction)])
         } else {
-            let more = u32::try_from(low_int.len()).unwrap_or(u32::MAX);
+            let more = clamped(low_int.len());
             Re::concat([digit(1, 9), digits(more), free_fraction(fraction)])
         };
         // A one-digit bound of 0 is covered by `longer` from 1 on.
@@ -168,8 +169,8 @@ fn magnitudes(low: &Bound, high: Option<&Bound>, fraction: Fraction) -> Re {
     let shortest = integer(&low_int, None, Some(low), None, true, fraction);
     let longest = integer(&[], Some(&high_int), None, Some(high), true, fraction);
     let between = if high_int.len() > low_int.len() + 1 {
-        let from = u32::try_from(low_int.len()).unwrap_or(u32::MAX);
-        let to = u32::try_from(high_int.len() - 2).unwrap_or(u32::MAX);
+        let from = clamped(low_int.len());
+        let to = clamped(high_int.len() - 2);
         Re::concat([
             digit(1, 9),
             digit(0, 9).repeat(from, Some(to)),
@@ -203,7 +204,7 @@ fn integer(
         return fraction_between(low_edge, high_edge, fraction);
     }
     if low_edge.is_none() && high_edge.is_none() {
-        let n = u32::try_from(length).unwrap_or(u32::MAX);
+        let n = clamped(length);
         return Re::concat([digit(0, 9).repeat(n, Some(n)), free_fraction(fraction)]);
     }
     // A leading zero is legal only where it is the whole integer part.
@@ -272,7 +273,7 @@ fn integer_tail(
         !(nines && !e.exclusive && matches!(fraction, Fraction::None(_)))
     });
     if low_edge.is_none() && high_edge.is_none() {
-        let n = u32::try_from(length).unwrap_or(u32::MAX);
+        let n = clamped(length);
         return Re::concat([digit(0, 9).repeat(n, Some(n)), free_fraction(fraction)]);
     }
     if length == 0 {

@@ -119,7 +119,7 @@ fn of_zeros(divisor: &Decimal, fraction: Fraction, limit: Limit<'_>) -> Result<N
 
 /// What is read of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum Read {
     Start,
     Sign,
     Zero,
@@ -239,32 +239,32 @@ impl Residues {
         u32::try_from(places.checked_add(FIRST_RESIDUE)?).ok()
     }
 
-    fn number(&self, at: At) -> u32 {
+    fn number(&self, at: Read) -> u32 {
         let number = match at {
-            At::Start => 0,
-            At::Sign => 1,
-            At::Zero => 2,
-            At::Other => 3,
-            At::Zeros(content, some) => 4 + u64::from(content) + 2 * u64::from(some),
-            At::Whole(residue) => FIRST_RESIDUE + residue,
-            At::Place(place, residue) => FIRST_RESIDUE + (place + 1) * self.modulus + residue,
+            Read::Start => 0,
+            Read::Sign => 1,
+            Read::Zero => 2,
+            Read::Other => 3,
+            Read::Zeros(content, some) => 4 + u64::from(content) + 2 * u64::from(some),
+            Read::Whole(residue) => FIRST_RESIDUE + residue,
+            Read::Place(place, residue) => FIRST_RESIDUE + (place + 1) * self.modulus + residue,
         };
         // All states have a number: `count` says so.
         number as u32
     }
 
-    fn state(&self, number: u32) -> At {
+    fn state(&self, number: u32) -> Read {
         match number {
-            0 => At::Start,
-            1 => At::Sign,
-            2 => At::Zero,
-            3 => At::Other,
-            4..8 => At::Zeros(number & 1 != 0, number & 2 != 0),
+            0 => Read::Start,
+            1 => Read::Sign,
+            2 => Read::Zero,
+            3 => Read::Other,
+            4..8 => Read::Zeros(number & 1 != 0, number & 2 != 0),
             _ => {
                 let residue = u64::from(number) - FIRST_RESIDUE;
                 match residue / self.modulus {
-                    0 => At::Whole(residue),
-                    place => At::Place(place - 1, residue % self.modulus),
+                    0 => Read::Whole(residue),
+                    place => Read::Place(place - 1, residue % self.modulus),
                 }
             }
         }
@@ -277,56 +277,56 @@ impl Residues {
             && self.unwanted.iter().all(|bar| filled % bar != 0)
     }
 
-    fn accepts(&self, at: At) -> bool {
+    fn accepts(&self, at: Read) -> bool {
         match at {
-            At::Start | At::Sign => false,
-            At::Zero => self.is_content(self.scale, 0),
-            At::Whole(residue) => self.is_content(0, residue),
-            At::Place(place, residue) => place > 0 && self.is_content(place as usize, residue),
-            At::Zeros(content, some) => content && some,
-            At::Other => self.wanted.is_none(),
+            Read::Start | Read::Sign => false,
+            Read::Zero => self.is_content(self.scale, 0),
+            Read::Whole(residue) => self.is_content(0, residue),
+            Read::Place(place, residue) => place > 0 && self.is_content(place as usize, residue),
+            Read::Zeros(content, some) => content && some,
+            Read::Other => self.wanted.is_none(),
         }
     }
 
     /// After so many places behind the point.
-    fn place(&self, places: u64, residue: u64) -> Option<At> {
+    fn place(&self, places: u64, residue: u64) -> Option<Read> {
         if places < self.scale as u64 {
-            return Some(At::Place(places, residue));
+            return Some(Read::Place(places, residue));
         }
         let content = self.is_content(self.scale, residue);
         // Digits that are not zero may still follow if nothing is wanted.
-        (content || self.wanted.is_none()).then_some(At::Zeros(content, places > 0))
+        (content || self.wanted.is_none()).then_some(Read::Zeros(content, places > 0))
     }
 
     /// Where each symbol of [`NumberDfa`] leads.
-    fn row(&self, at: At) -> [Option<At>; 16] {
-        let other = self.wanted.is_none().then_some(At::Other);
+    fn row(&self, at: Read) -> [Option<Read>; 16] {
+        let other = self.wanted.is_none().then_some(Read::Other);
         let mut row = [other; 16];
-        let whole = |row: &mut [Option<At>; 16], from: u64, least: usize| {
+        let whole = |row: &mut [Option<Read>; 16], from: u64, least: usize| {
             for (digit, slot) in row[..10].iter_mut().enumerate().skip(least) {
-                *slot = Some(At::Whole((from + digit as u64) % self.modulus));
+                *slot = Some(Read::Whole((from + digit as u64) % self.modulus));
             }
         };
         match at {
-            At::Start | At::Sign => {
+            Read::Start | Read::Sign => {
                 whole(&mut row, 0, 1);
-                row[0] = Some(At::Zero);
-                if at == At::Start {
-                    row[10] = Some(At::Sign);
+                row[0] = Some(Read::Zero);
+                if at == Read::Start {
+                    row[10] = Some(Read::Sign);
                 }
             }
-            At::Zero => row[12] = self.place(0, 0),
-            At::Whole(residue) => {
+            Read::Zero => row[12] = self.place(0, 0),
+            Read::Whole(residue) => {
                 whole(&mut row, residue * 10, 0);
                 row[12] = self.place(0, residue);
             }
-            At::Place(place, residue) => {
+            Read::Place(place, residue) => {
                 for (digit, slot) in (0..).zip(&mut row[..10]) {
                     *slot = self.place(place + 1, (residue * 10 + digit) % self.modulus);
                 }
             }
-            At::Zeros(content, _) => row[0] = Some(At::Zeros(content, true)),
-            At::Other => {}
+            Read::Zeros(content, _) => row[0] = Some(Read::Zeros(content, true)),
+            Read::Other => {}
         }
         row
     }
@@ -343,7 +343,7 @@ impl Residues {
             return Ok(NumberDfa::of_rows(Vec::new(), Vec::new()));
         }
         let mut pairs = Pairs::with_places(from.len(), count as usize, MANY);
-        pairs.number((0, self.number(At::Start)));
+        pairs.number((0, self.number(Read::Start)));
         let mut next: Vec<[u32; 16]> = Vec::new();
         let mut accepts = Vec::new();
         while next.len() < pairs.len() {

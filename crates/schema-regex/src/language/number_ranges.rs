@@ -48,7 +48,7 @@ struct Magnitudes {
 
 /// What was read, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum At {
+enum Read {
     Start,
     Minus,
     /// A zero, which no digit follows.
@@ -151,9 +151,9 @@ impl Range {
 
     fn automaton(&self, mut limit: Limit<'_>) -> Result<NumberDfa, TooBig> {
         let columns = self.columns();
-        let step = |at: &At, column: usize| self.step(*at, columns[column].symbol);
-        let accepts = |at: &At| self.accepts(*at);
-        let all = explore(columns.len(), At::Start, step, accepts, &mut limit)?;
+        let step = |at: &Read, column: usize| self.step(*at, columns[column].symbol);
+        let accepts = |at: &Read| self.accepts(*at);
+        let all = explore(columns.len(), Read::Start, step, accepts, &mut limit)?;
         let least = all.minimized(&mut limit)?;
         let mut rows = vec![[DEAD; 16]; least.states()];
         for (row, next) in rows.iter_mut().zip(least.rows()) {
@@ -171,22 +171,22 @@ impl Range {
         }
     }
 
-    fn step(&self, at: At, symbol: u8) -> Option<At> {
+    fn step(&self, at: Read, symbol: u8) -> Option<Read> {
         let digit = symbol.wrapping_sub(b'0');
         match (at, symbol) {
-            (At::Start, b'-') => self.minus.is_some().then_some(At::Minus),
-            (At::Start | At::Minus, b'0'..=b'9') => {
-                let minus = at == At::Minus;
+            (Read::Start, b'-') => self.minus.is_some().then_some(Read::Minus),
+            (Read::Start | Read::Minus, b'0'..=b'9') => {
+                let minus = at == Read::Minus;
                 let m = self.of(minus)?;
                 if digit == 0 {
-                    return Some(At::Zero(minus));
+                    return Some(Read::Zero(minus));
                 }
                 let low = digit.cmp(&m.low.whole[0]);
                 let high = m.high.as_ref();
                 let high = high.map_or(Ordering::Less, |h| digit.cmp(&h.whole[0]));
                 Some(self.whole(minus, 1, low, high))
             }
-            (At::Whole(minus, count, low, high), b'0'..=b'9') => {
+            (Read::Whole(minus, count, low, high), b'0'..=b'9') => {
                 let m = self.of(minus)?;
                 let then = |before: Ordering, edge: &Edge| match edge.whole.get(count) {
                     Some(d) => before.then(digit.cmp(d)),
@@ -196,10 +196,10 @@ impl Range {
                 let high = m.high.as_ref().map_or(Ordering::Less, |h| then(high, h));
                 Some(self.whole(minus, count + 1, low, high))
             }
-            (At::Zero(..) | At::Whole(..), b'.') => self.point(at),
-            (At::Zeros { .. }, b'0') => Some(At::Zeros { is_empty: false }),
+            (Read::Zero(..) | Read::Whole(..), b'.') => self.point(at),
+            (Read::Zeros { .. }, b'0') => Some(Read::Zeros { is_empty: false }),
             (
-                At::Part {
+                Read::Part {
                     minus,
                     places,
                     is_low,
@@ -226,7 +226,7 @@ impl Range {
                 let (is_low, is_high) = (low == Ordering::Equal, high == Ordering::Equal);
                 let most = m.high.as_ref().map_or(0, |h| h.part.len());
                 let most = most.max(m.low.part.len());
-                Some(At::Part {
+                Some(Read::Part {
                     minus,
                     places: match is_low || is_high {
                         true => (places + 1).min(most),
@@ -244,12 +244,12 @@ impl Range {
 
     /// Digits before the point; from one more than those of the bounds on their number
     /// does not matter.
-    fn whole(&self, minus: bool, count: usize, low: Ordering, high: Ordering) -> At {
+    fn whole(&self, minus: bool, count: usize, low: Ordering, high: Ordering) -> Read {
         let Some(m) = self.of(minus) else {
-            return At::Whole(minus, count, low, high);
+            return Read::Whole(minus, count, low, high);
         };
         match &m.high {
-            None if count > m.low.whole.len() => At::Whole(
+            None if count > m.low.whole.len() => Read::Whole(
                 minus,
                 m.low.whole.len() + 1,
                 Ordering::Equal,
@@ -257,22 +257,22 @@ impl Range {
             ),
             Some(h) if count > h.whole.len() => {
                 // Too much already.
-                At::Whole(minus, h.whole.len() + 1, Ordering::Equal, Ordering::Equal)
+                Read::Whole(minus, h.whole.len() + 1, Ordering::Equal, Ordering::Equal)
             }
-            _ => At::Whole(minus, count, low, high),
+            _ => Read::Whole(minus, count, low, high),
         }
     }
 
     /// How what was read before the point compares with the bounds.
-    fn compare(&self, at: At) -> Option<(&Magnitudes, bool, Ordering, Ordering)> {
+    fn compare(&self, at: Read) -> Option<(&Magnitudes, bool, Ordering, Ordering)> {
         let (minus, low, high) = match at {
-            At::Zero(minus) => {
+            Read::Zero(minus) => {
                 let m = self.of(minus)?;
                 let zero = |edge: &Edge| edge.whole(1, 0.cmp(&edge.whole[0]));
                 let high = m.high.as_ref().map_or(Ordering::Less, zero);
                 (minus, zero(&m.low), high)
             }
-            At::Whole(minus, count, low, digits) => {
+            Read::Whole(minus, count, low, digits) => {
                 let m = self.of(minus)?;
                 let high = m.high.as_ref();
                 let high = high.map_or(Ordering::Less, |h| h.whole(count, digits));
@@ -283,16 +283,16 @@ impl Range {
         Some((self.of(minus)?, minus, low, high))
     }
 
-    fn point(&self, at: At) -> Option<At> {
+    fn point(&self, at: Read) -> Option<Read> {
         match self.fraction {
             Fraction::None(IntegerSpelling::Plain) => None,
-            Fraction::None(IntegerSpelling::ZeroFraction) => {
-                self.is_integer(at).then_some(At::Zeros { is_empty: true })
-            }
+            Fraction::None(IntegerSpelling::ZeroFraction) => self
+                .is_integer(at)
+                .then_some(Read::Zeros { is_empty: true }),
             Fraction::Any | Fraction::Required => {
                 let (_, minus, low, high) = self.compare(at)?;
                 let is_between = low != Ordering::Less && high != Ordering::Greater;
-                is_between.then_some(At::Part {
+                is_between.then_some(Read::Part {
                     minus,
                     places: 0,
                     is_low: low == Ordering::Equal,
@@ -305,7 +305,7 @@ impl Range {
     }
 
     /// Whether what was read before the point is in the range by itself.
-    fn is_integer(&self, at: At) -> bool {
+    fn is_integer(&self, at: Read) -> bool {
         self.compare(at).is_some_and(|(m, _, low, high)| {
             let above = match low {
                 Ordering::Less => false,
@@ -321,14 +321,14 @@ impl Range {
         })
     }
 
-    fn accepts(&self, at: At) -> bool {
+    fn accepts(&self, at: Read) -> bool {
         match at {
-            At::Start | At::Minus => false,
-            At::Zero(..) | At::Whole(..) => {
+            Read::Start | Read::Minus => false,
+            Read::Zero(..) | Read::Whole(..) => {
                 self.fraction != Fraction::Required && self.is_integer(at)
             }
-            At::Zeros { is_empty } => !is_empty,
-            At::Part {
+            Read::Zeros { is_empty } => !is_empty,
+            Read::Part {
                 minus,
                 places,
                 is_low,

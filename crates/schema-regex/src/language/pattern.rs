@@ -15,6 +15,7 @@ mod rewriter;
 mod tests;
 
 use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, Look};
 
 use crate::language::re::Re;
 use anchors::anchored_parts;
@@ -168,25 +169,31 @@ fn scan_groups(text: &str, found: impl Fn(i32, u8, usize) -> bool) -> Option<usi
 }
 
 /// The texts that `source` matches as a whole.
-#[cfg(feature = "automaton")]
 pub(crate) fn whole(source: &str) -> Result<Re, PatternError> {
-    search_language(&format!("^(?:{source})$"))
+    let (start, end) = (Hir::look(Look::Start), Hir::look(Look::End));
+    language(&Hir::concat(vec![start, parsed(source)?, end]))
 }
 
 /// The strings in which `source` is found.
 fn search_language(source: &str) -> Result<Re, PatternError> {
+    language(&parsed(source)?)
+}
+
+/// A pattern as `regex-syntax` reads it, in its own dialect.
+fn parsed(source: &str) -> Result<Hir, PatternError> {
     let rewritten = rewriter::rewritten(source)?;
-    let hir = ParserBuilder::new()
-        .nest_limit(120)
-        .build()
-        .parse(&rewritten)
-        .map_err(|e| {
-            PatternError::new(
-                0,
-                format!("the pattern is not a regular expression: {}", reason_of(&e)),
-            )
-        })?;
-    let parts = anchored_parts(&hir, 0)?;
+    let mut parser = ParserBuilder::new().nest_limit(120).build();
+    parser.parse(&rewritten).map_err(|e| {
+        PatternError::new(
+            0,
+            format!("the pattern is not a regular expression: {}", reason_of(&e)),
+        )
+    })
+}
+
+/// The strings in which an expression is found.
+fn language(hir: &Hir) -> Result<Re, PatternError> {
+    let parts = anchored_parts(hir, 0)?;
     Ok(Re::alt(parts.into_iter().map(|p| {
         let before = if p.start { Re::Empty } else { Re::any() };
         let after = if p.end { Re::Empty } else { Re::any() };

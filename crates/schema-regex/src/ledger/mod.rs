@@ -6,9 +6,9 @@ pub use crate::ir::Status;
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Node, Schema};
+use crate::ir::{AtomKind, Location, Schema};
 use crate::options::{AnyValue, Formats, OpenObjects, Options};
-use crate::regex::{Narrowed, Noted, to_regex_noted};
+use crate::regex::{Narrowed, Printed, printed};
 
 pub use crate::ledger::table::{General, KEYWORDS, Keyword, markdown};
 
@@ -155,7 +155,13 @@ impl Schema {
         out
     }
 
-    fn format_status(&self, node: &Node, options: &Options, form: Form, status: Status) -> Status {
+    fn format_status(
+        &self,
+        node: &Location,
+        options: &Options,
+        form: Form,
+        status: Status,
+    ) -> Status {
         if options.formats == Formats::Annotate {
             return Status::Annotation;
         }
@@ -206,11 +212,11 @@ impl Schema {
     /// # Ok::<(), schema_regex::Error>(())
     /// ```
     pub fn ledger(&self, options: &Options) -> Vec<Entry> {
-        let Noted {
+        let Printed {
             result,
             narrowed,
             options,
-        } = to_regex_noted(self, options);
+        } = printed(self, options);
         let mut out = self.own_entries(&options, Form::Regex);
         if let AnyValue::Depth(depth) = options.any_value {
             for entry in &mut out {
@@ -227,7 +233,7 @@ impl Schema {
 }
 
 /// Whether a location has members and says nothing of further ones.
-fn leaves_open(node: &Node) -> bool {
+fn leaves_open(node: &Location) -> bool {
     node.atoms().iter().any(|a| match &a.kind {
         AtomKind::Members(m) => !(m.additional_said || m.names.is_empty() && m.patterns.is_empty()),
         _ => false,

@@ -135,6 +135,24 @@ pub(crate) struct ArrayShape {
     pub(crate) unique: Option<NodeId>,
 }
 
+impl ArrayShape {
+    /// How many items are asked about by their index.
+    pub(crate) fn listed(&self) -> u64 {
+        let of_rules = self.rules.iter().map(|rule| rule.prefix.len() as u64);
+        let of_single = self.single.iter().map(|(index, _)| index + 1);
+        of_rules.chain(of_single).max().unwrap_or(0)
+    }
+
+    /// How many items a bound leaves room for at least: what is demanded of single items
+    /// and of counts.
+    pub(crate) fn needed(&self) -> u64 {
+        let from = self.counts.iter().map(|c| c.from).max().unwrap_or(0);
+        let counted = self.counts.iter().map(|c| c.min);
+        let counted = counted.fold(from, u64::saturating_add);
+        self.min.max(self.listed()).max(counted)
+    }
+}
+
 /// `prefixItems` and `items` of one location.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ItemRule {

@@ -1,11 +1,10 @@
-//! What locations apply to the same value: what they evaluate, whether they come back to
-//! themselves, and which order they give to members.
+//! What locations apply to the same value: what they evaluate, and whether they come back
+//! to themselves.
 
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, ErrorKind};
-use crate::ir::{AtomKind, Name, NodeId};
-use crate::normal::alternative::MembersAt;
+use crate::ir::{AtomKind, NodeId};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
 
@@ -28,7 +27,7 @@ impl Normaliser {
                     | AtomKind::UnevaluatedProperties(_) => answer = true,
                     // Of what is not so nothing is evaluated.
                     AtomKind::Not(_) => {}
-                    other => in_place(other, |n| {
+                    other => other.in_place(|n| {
                         if !seen.contains(&n) {
                             seen.push(n);
                             todo.push(n);
@@ -106,66 +105,8 @@ impl Normaliser {
     fn inner(&self, node: usize) -> Vec<NodeId> {
         let mut inner = Vec::new();
         for atom in self.schema.nodes[node].atoms() {
-            in_place(&atom.kind, |n| inner.push(n));
+            atom.kind.in_place(|n| inner.push(n));
         }
         inner
-    }
-
-    /// The order that a conjunction gives to members: the `properties` that it leads
-    /// to in place, keyword by keyword, and the names that other keywords have.
-    pub(crate) fn walk(&self, conj: ConjId) -> (Vec<MembersAt>, Vec<Name>) {
-        let mut order: Vec<MembersAt> = Vec::new();
-        let mut later: Vec<Name> = Vec::new();
-        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-        // Locations, each from one of its keywords on.
-        let parts = self.conj(conj).iter().rev();
-        let mut todo: Vec<(NodeId, usize)> = parts.map(|s| (s.node, 0)).collect();
-        let mut inner: Vec<(NodeId, usize)> = Vec::new();
-        while let Some((node, from)) = todo.pop() {
-            if from == 0 && !seen.insert(node) {
-                continue;
-            }
-            for (i, atom) in self.schema.atoms(node).iter().enumerate().skip(from) {
-                match &atom.kind {
-                    AtomKind::Members(_) => order.push((node, i as u16)),
-                    AtomKind::Required(names) => later.extend(names.iter().cloned()),
-                    AtomKind::DependentRequired(lists) => {
-                        for (name, needed) in lists {
-                            later.push(name.clone());
-                            later.extend(needed.iter().cloned());
-                        }
-                    }
-                    AtomKind::DependentSchemas(list) => {
-                        later.extend(list.iter().map(|(name, _)| name.clone()));
-                        inner.extend(list.iter().map(|(_, n)| (*n, 0)));
-                    }
-                    other => in_place(other, |n| inner.push((n, 0))),
-                }
-                if !inner.is_empty() {
-                    // The keywords behind this one come after what it applies.
-                    todo.push((node, i + 1));
-                    todo.extend(inner.drain(..).rev());
-                    break;
-                }
-            }
-        }
-        (order, later)
-    }
-}
-
-/// Tells each location that an atom applies to the same value.
-fn in_place(kind: &AtomKind, mut tell: impl FnMut(NodeId)) {
-    match kind {
-        AtomKind::AllOf(nodes) | AtomKind::AnyOf(nodes) | AtomKind::OneOf(nodes) => {
-            nodes.iter().copied().for_each(tell);
-        }
-        AtomKind::Not(node) | AtomKind::Ref(node) => tell(*node),
-        AtomKind::If {
-            condition,
-            then,
-            otherwise,
-        } => [*condition, *then, *otherwise].into_iter().for_each(tell),
-        AtomKind::DependentSchemas(list) => list.iter().for_each(|(_, n)| tell(*n)),
-        _ => {}
     }
 }

@@ -7,7 +7,12 @@
 //! - [`search`]: how they are found: what is certain is applied, and what is left is
 //!   split on.
 //! - [`keywords`]: what each keyword does, and what its complement does, a file a family.
-//! - [`alternative`]: what is found; [`demands`]: what it says of members and items.
+//! - [`in_place`]: which locations apply to the same value, and whether they come back to
+//!   themselves; [`synthetic`]: locations that a schema implies without writing them.
+//! - [`tagged`]: objects that exclude each other, so that they need no complements;
+//!   [`closed`]: objects without further members, of which names settle what is asked.
+//! - [`alternative`]: what is found; [`demands`]: what it says of members and items;
+//!   [`members`]: which keywords it looks at; [`member_order`]: the order of its members.
 
 pub(crate) mod alternative;
 mod closed;
@@ -15,6 +20,8 @@ pub(crate) mod conjunctions;
 pub(crate) mod demands;
 pub(crate) mod in_place;
 pub(crate) mod keywords;
+pub(crate) mod member_order;
+pub(crate) mod members;
 pub(crate) mod normaliser;
 mod repeated;
 pub(crate) mod search;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::budget::STEP;
 use crate::ir::named::Named;
 use crate::ir::signed::Signed;
-use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Members, NEVER, Name, Node, NodeId};
+use crate::ir::{ALWAYS, Atom, AtomKind, Body, Items, Location, Members, NEVER, Name, NodeId};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
 
@@ -96,7 +96,7 @@ impl Normaliser {
 
     fn synthetic(&mut self, like: NodeId, atoms: Vec<Atom>) -> NodeId {
         let pointer = self.schema.node(like).pointer.clone();
-        self.schema.nodes.push(Node {
+        self.schema.nodes.push(Location {
             pointer,
             body: Body::Atoms(atoms),
             notes: Vec::new(),

@@ -103,26 +103,28 @@ impl Normaliser {
         let (Kind::Object, Some((first, others))) = (kind, nodes.split_first()) else {
             return false;
         };
-        let needed = self.needs(*first);
-        let tags = self.tags(*first);
-        let tags = tags.into_iter().filter(|(name, _)| needed.contains(name));
-        tags.take(MOST_TAGS).any(|(name, value)| {
+        let tags = self.needed_tags(*first);
+        if tags.is_empty() {
+            return false;
+        }
+        let others = others.iter().map(|other| self.needed_tags(*other));
+        let others: Vec<Vec<(Name, NodeId)>> = others.collect();
+        tags.into_iter().take(MOST_TAGS).any(|(name, value)| {
             let mut met = HashSet::new();
             let mut is_new = |normaliser: &mut Normaliser, value: NodeId| {
                 let conj = normaliser.intern(&[Signed::yes(value)]);
                 let values = normaliser.candidates(conj);
                 values.is_some_and(|values| {
                     // A value may be listed twice in one of them.
-                    let own: HashSet<String> = values.iter().map(validate::canonical).collect();
+                    let own: HashSet<String> =
+                        values.iter().map(validate::canonical_value).collect();
                     own.into_iter().all(|value| met.insert(value))
                 })
             };
             is_new(self, value)
-                && others.iter().all(|other| {
-                    let known = self.tags(*other).into_iter().find(|(n, _)| *n == name);
-                    known.is_some_and(|(_, value)| {
-                        self.needs(*other).contains(&name) && is_new(self, value)
-                    })
+                && others.iter().all(|tags| {
+                    let known = tags.iter().find(|(n, _)| *n == name);
+                    known.is_some_and(|(_, value)| is_new(self, *value))
                 })
         })
     }
@@ -173,8 +175,11 @@ impl Normaliser {
                 continue;
             };
             self.work(a, 16 * (x.len() + y.len()))?;
-            let own: HashSet<String> = x.iter().map(validate::canonical).collect();
-            if !y.iter().any(|v| own.contains(&validate::canonical(v))) {
+            let own: HashSet<String> = x.iter().map(validate::canonical_value).collect();
+            if !y
+                .iter()
+                .any(|v| own.contains(&validate::canonical_value(v)))
+            {
                 return Ok(true);
             }
         }
@@ -223,6 +228,17 @@ impl Normaliser {
             }
         }
         out
+    }
+
+    /// The members that list their values and must be there.
+    fn needed_tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
+        let needed = self.needs(node);
+        let mut tags = match needed.is_empty() {
+            true => Vec::new(),
+            false => self.tags(node),
+        };
+        tags.retain(|(name, _)| needed.contains(name));
+        tags
     }
 
     /// How many members are declared.

@@ -9,8 +9,7 @@ use crate::read::here::{Here, is_schema, no_schema};
 use crate::read::schema::Reader;
 
 impl<'a> Reader<'a> {
-    /// The type of a keyword that constrains nothing here, where the draft has it.
-    /// The type of a keyword that constrains nothing here, where the draft has it.
+    /// Checks the type of a keyword that constrains nothing here, where the draft has it.
     pub(super) fn annotation(
         &self,
         here: &Here<'a, '_>,

@@ -10,6 +10,7 @@ use crate::language::formats::{Format, HINTS};
 use crate::read::exact_numbers::{Numbers, Role};
 use crate::read::here::Here;
 use crate::read::schema::Reader;
+use crate::read::survey::nests_deeper;
 
 /// The deepest nesting of a listed value.
 const MAX_VALUE_DEPTH: usize = 200;
@@ -23,7 +24,7 @@ impl<'a> Reader<'a> {
         keyword: &'static str,
         value: &'a Value,
     ) -> Result<(), Error> {
-        if nests_deeply(value) {
+        if nests_deeper(value, MAX_VALUE_DEPTH) {
             return Err(Error::at(
                 ErrorKind::TooDeep,
                 &here.place.pointer,
@@ -198,20 +199,4 @@ pub(super) fn format(here: &mut Here<'_, '_>, value: &Value) -> Result<(), Error
         }
     }
     Ok(())
-}
-
-/// Whether a value that is listed nests too deeply.
-fn nests_deeply(value: &Value) -> bool {
-    let mut todo = vec![(value, 0)];
-    while let Some((value, depth)) = todo.pop() {
-        if depth > MAX_VALUE_DEPTH {
-            return true;
-        }
-        match value {
-            Value::Array(items) => todo.extend(items.iter().map(|v| (v, depth + 1))),
-            Value::Object(map) => todo.extend(map.values().map(|v| (v, depth + 1))),
-            _ => {}
-        }
-    }
-    false
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind};
 use crate::ir::pointer::{Last, Pointer};
 use crate::ir::{
-    ALWAYS, Atom, AtomKind, Body, Kinds, Node, NodeId, PatternEntry, PatternId, Schema, Status,
+    ALWAYS, Atom, AtomKind, Body, Kinds, Location, NodeId, PatternEntry, PatternId, Schema, Status,
 };
 use crate::ledger;
 use crate::options::{Draft, ParseOptions, Rounded, Settings};
@@ -160,8 +160,8 @@ const SCOPED: usize = 8;
 /// How many nodes are at no place.
 const BUILTIN: usize = 2;
 
-fn builtin(body: Body) -> Node {
-    Node {
+fn builtin(body: Body) -> Location {
+    Location {
         pointer: Pointer::default(),
         body,
         notes: Vec::new(),
@@ -173,7 +173,7 @@ pub(super) struct Reader<'a> {
     resolver: Resolver<'a>,
     /// A dynamic reference was met and dynamic scopes are not followed.
     needs_scopes: bool,
-    nodes: Vec<Node>,
+    nodes: Vec<Location>,
     /// The address and dynamic scope of each node, behind the builtin ones.
     places: Vec<(*const Value, ScopeId)>,
     /// The nodes by these, once a reference was met: without one no place is met twice.
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         if let Some(known) = &mut self.known {
             known.insert(address, id);
         }
-        self.nodes.push(Node {
+        self.nodes.push(Location {
             pointer: place.pointer.clone(),
             body: Body::Always,
             notes: Vec::new(),
@@ -414,7 +414,7 @@ impl<'a> Reader<'a> {
     pub(super) fn synthetic(&mut self, here: &Here<'a, '_>, atoms: Vec<Atom>) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         self.places.push((std::ptr::null(), here.place.scope));
-        self.nodes.push(Node {
+        self.nodes.push(Location {
             pointer: here.place.pointer.clone(),
             body: Body::Atoms(atoms),
             notes: Vec::new(),
@@ -478,6 +478,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
 /// A keyword whose value is a count.
 fn counted(
     here: &mut Here<'_, '_>,

@@ -76,7 +76,7 @@ fn names(root: &Value, most: usize) -> Result<usize, Error> {
 const NAMES: [&str; 4] = ["$id", "id", "$anchor", "$dynamicAnchor"];
 
 /// A subschema, and the resource that it belongs to.
-struct Place<'a> {
+struct Subschema<'a> {
     value: &'a Value,
     pointer: Pointer,
     resource: usize,
@@ -88,7 +88,7 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
     let mut uris: Vec<String> = vec![String::new()];
     let mut known: HashSet<String> = HashSet::new();
     let mut anchors: HashSet<(usize, &str)> = HashSet::new();
-    let mut todo = vec![Place {
+    let mut todo = vec![Subschema {
         value: root,
         pointer: Pointer::default(),
         resource: 0,
@@ -140,14 +140,18 @@ fn identifiers(root: &Value, draft: Draft) -> Result<(), Error> {
 }
 
 /// Adds the subschemas of a schema.
-fn subschemas<'a>(map: &'a Map<String, Value>, place: &Place<'a>, out: &mut Vec<Place<'a>>) {
+fn subschemas<'a>(
+    map: &'a Map<String, Value>,
+    place: &Subschema<'a>,
+    out: &mut Vec<Subschema<'a>>,
+) {
     let mut add = |value: &'a Value, keyword: &str, last: Last| {
         let pointer = place.pointer.below("", Last::Name(keyword.into()));
         let pointer = match last {
             Last::Nothing => pointer,
             last => pointer.below("", last),
         };
-        out.push(Place {
+        out.push(Subschema {
             value,
             pointer,
             resource: place.resource,

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use crate::error::Error;
 use crate::ir::NodeId;
 use crate::ir::signed::Signed;
+use crate::language::clamped;
 use crate::normal::alternative::{ALL_KINDS, ArrayShape, Count, Shape};
 use crate::normal::conjunctions::ConjId;
 use crate::regex::spell::push_count;
-use crate::regex::{Printer, Space, alternation};
+use crate::regex::{Body, Printer, Space, alternation};
 
 /// The most items whose orders are written out for `uniqueItems`.
 const MAX_UNIQUE: usize = 5;
@@ -21,9 +22,7 @@ struct Listed {
 
 impl Listed {
     fn new(printer: &mut Printer<'_>, a: &ArrayShape) -> Listed {
-        let of_rules = a.rules.iter().map(|rule| rule.prefix.len() as u64);
-        let of_single = a.single.iter().map(|(index, _)| index + 1);
-        let count = of_rules.chain(of_single).max().unwrap_or(0);
+        let count = a.listed();
         let normaliser = &mut *printer.normaliser;
         let prefix = (0..count)
             .map(|i| normaliser.item_conj(a, i, &[]))
@@ -68,14 +67,11 @@ pub(crate) fn print(
     if max.is_some_and(|m| m < arrays.min) {
         return Ok(None);
     }
-    if let (None, Some(cap)) = (max, printer.options.caps.max_items) {
-        let found: u64 = arrays.counts.iter().map(|c| c.min).sum();
-        let cap = cap.max(arrays.min).max(prefix.len() as u64 + found);
-        // A count beside a bound on the length is not printed.
-        if arrays.counts.is_empty() {
-            max = Some(cap);
-            printer.narrow("maxItems", crate::regex::capped_items(cap));
-        }
+    // A count beside a bound on the length is not printed.
+    if let (None, Some(cap), []) = (max, printer.options.caps.max_items, &*arrays.counts) {
+        let cap = cap.max(arrays.needed());
+        max = Some(cap);
+        printer.narrow("maxItems", crate::regex::capped_items(cap));
     }
     if let Some(node) = arrays.unique
         && max.is_none_or(|m| m > 1)
@@ -87,23 +83,11 @@ pub(crate) fn print(
     }
     let Space { inside, comma, .. } = &printer.space;
     let body = sequence(&prefix, rest.as_deref(), arrays.min, max, comma);
-    Ok(Some(wrap(&body, inside)))
+    Ok(Some(body.framed(BRACKETS, inside)))
 }
 
-/// The items of an array: whether there may be none, and the texts of those
-/// that have some.
-struct Body {
-    empty: bool,
-    some: Option<String>,
-}
-
-fn wrap(body: &Body, inside: &str) -> String {
-    match (&body.some, body.empty) {
-        (None, _) => format!("\\[{inside}\\]"),
-        (Some(text), true) => format!("\\[{inside}(?:{text}{inside})?\\]"),
-        (Some(text), false) => format!("\\[{inside}{text}{inside}\\]"),
-    }
-}
+/// What opens and what closes an array.
+const BRACKETS: [&str; 2] = ["\\[", "\\]"];
 
 /// `prefix` items and then those of `rest`, `min..=max` in all.
 fn sequence(
@@ -113,7 +97,6 @@ fn sequence(
     max: Option<u64>,
     comma: &str,
 ) -> Body {
-    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let n = prefix.len() as u64;
     // What follows the last prefix item.
     let tail = match rest {
@@ -125,7 +108,7 @@ fn sequence(
                 let hi = hi.map(|h| h - 1);
                 if hi != Some(0) {
                     out.push_str(&format!("(?:{comma}{item})"));
-                    push_count(&mut out, count(lo.saturating_sub(1)), hi.map(count));
+                    push_count(&mut out, clamped(lo.saturating_sub(1)), hi.map(clamped));
                 }
                 return Body {
                     empty: min == 0,
@@ -133,7 +116,7 @@ fn sequence(
                 };
             }
             let mut out = format!("(?:{comma}{item})");
-            push_count(&mut out, count(lo), hi.map(count));
+            push_count(&mut out, clamped(lo), hi.map(clamped));
             out
         }
         _ => String::new(),
@@ -208,7 +191,7 @@ fn contains(
         }
         let rest = printer.value(items.rest)?;
         let body = sequence(&[], rest.as_deref(), arrays.min, max, &comma);
-        return Ok(Some(wrap(&body, &inside)));
+        return Ok(Some(body.framed(BRACKETS, &inside)));
     };
     // Fewest and most items in all must follow from the count of items that
     // meet the condition.
@@ -238,7 +221,7 @@ fn contains(
                 some: alternation(between((min, most), (&yes, &no), &comma)),
             },
         };
-        return Ok(Some(wrap(&body, &inside)));
+        return Ok(Some(body.framed(BRACKETS, &inside)));
     }
     refuse(
         printer,
@@ -246,16 +229,12 @@ fn contains(
     )
 }
 
-fn count(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
 /// So many items that count or more, among any.
 fn at_least(min: u64, (yes, any): (&str, &str), comma: &str) -> String {
     let mut out = format!("(?:{any}{comma})*{yes}");
     if min > 1 {
         out.push_str(&format!("(?:{comma}(?:{any}{comma})*{yes})"));
-        push_count(&mut out, count(min - 1), Some(count(min - 1)));
+        push_count(&mut out, clamped(min - 1), Some(clamped(min - 1)));
     }
     out.push_str(&format!("(?:{comma}{any})*"));
     out
@@ -269,12 +248,16 @@ fn one_of_few((min, total): (u64, u64), (yes, any): (&str, &str), comma: &str) -
         let mut out = String::new();
         if place > 0 {
             out.push_str(&format!("(?:{any}{comma})"));
-            push_count(&mut out, count(place), Some(count(place)));
+            push_count(&mut out, clamped(place), Some(clamped(place)));
         }
         out.push_str(yes);
         if total > place + 1 {
             out.push_str(&format!("(?:{comma}{any})"));
-            push_count(&mut out, count(after_min), Some(count(total - place - 1)));
+            push_count(
+                &mut out,
+                clamped(after_min),
+                Some(clamped(total - place - 1)),
+            );
         }
         ways.push(out);
     }
@@ -293,10 +276,10 @@ fn between((min, most): (u64, u64), (yes, no): (&str, &str), comma: &str) -> Vec
     let mut first = format!("{yes}{nos}");
     if most > 1 {
         first.push_str(&more);
-        let least = count(min.saturating_sub(1));
-        push_count(&mut first, least, Some(count(most - 1)));
+        let least = clamped(min.saturating_sub(1));
+        push_count(&mut first, least, Some(clamped(most - 1)));
     }
-    push_count(&mut more, count(min), Some(count(most)));
+    push_count(&mut more, clamped(min), Some(clamped(most)));
     vec![first, format!("{no}{nos}{more}")]
 }
 
@@ -340,7 +323,7 @@ fn unique(
         empty: arrays.min == 0,
         some,
     };
-    Ok(Some(wrap(&body, &printer.space.inside)))
+    Ok(Some(body.framed(BRACKETS, &printer.space.inside)))
 }
 
 /// Nonempty sequences of different ones of `values`, `min..=max` of them.

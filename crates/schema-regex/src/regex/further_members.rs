@@ -8,10 +8,9 @@ use crate::ir::PatternId;
 use crate::language::automata::Matcher;
 use crate::language::product::Product;
 use crate::language::re::Re;
-use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Source, Witness};
+use crate::normal::alternative::{Kind, ObjectShape, Scope, Shape, Witness};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::demands::Asked;
-use crate::regex::object::members_atoms;
 use crate::regex::string;
 use crate::regex::string::Language;
 use crate::regex::{Printer, alternation};
@@ -71,20 +70,17 @@ fn patterns_of(
     objects: &ObjectShape,
     witness: Option<&Witness>,
 ) -> Vec<PatternId> {
-    let mut atoms = members_atoms(objects);
+    let mut atoms = objects.atoms();
     let mut patterns: Vec<PatternId> = Vec::new();
-    match witness.map(|witness| &witness.scope) {
-        Some(Scope::Pattern(id)) => patterns.push(*id),
-        Some(Scope::Additional(node, atom)) => atoms.push((*node, *atom)),
-        Some(Scope::Unevaluated(sources)) => {
-            atoms.extend(sources.iter().filter_map(Source::members));
-        }
-        Some(Scope::Failing(_)) | None => {}
+    let scope = witness.map(|witness| &witness.scope);
+    if let Some(Scope::Pattern(id)) = scope {
+        patterns.push(*id);
     }
-    for (node, atom) in atoms {
-        for (id, _) in &printer.normaliser.members(node, atom).patterns {
-            if !patterns.contains(id) {
-                patterns.push(*id);
+    atoms.extend(scope.into_iter().flat_map(Scope::atoms));
+    for at in atoms {
+        for id in printer.normaliser.patterns_of(at) {
+            if !patterns.contains(&id) {
+                patterns.push(id);
             }
         }
     }
@@ -101,7 +97,8 @@ fn of_any_name(
     let conj = further_conj(printer, objects, &[], witness);
     // Members that the schema admits without a word have one level less.
     let unsaid = !names.is_empty()
-        && members_atoms(objects)
+        && objects
+            .atoms()
             .iter()
             .all(|(node, atom)| !printer.normaliser.members(*node, *atom).additional_said);
     let value = if conj == ANY && unsaid {
@@ -226,10 +223,8 @@ fn too_large(printer: &Printer<'_>, objects: &ObjectShape, patterns: &[PatternId
         true => "propertyNames",
         false => "patternProperties",
     };
-    let at = members_atoms(objects).into_iter().find(|(node, atom)| {
-        let members = printer.normaliser.members(*node, *atom);
-        !members.patterns.is_empty()
-    });
+    let mut atoms = objects.atoms().into_iter();
+    let at = atoms.find(|at| printer.normaliser.patterns_of(*at).next().is_some());
     let reason = format!(
         "`{keyword}`: telling the names apart needs too large an automaton; use fewer or simpler patterns, or raise Options::max_automaton_states"
     );

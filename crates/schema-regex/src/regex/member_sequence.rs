@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use crate::language::clamped;
+use crate::regex::Body;
 use crate::regex::spell::push_count;
 
 /// The most declared members of an object that also counts them: each is a level of the
@@ -21,13 +23,6 @@ fn required_after(listed: &[Listed]) -> Vec<u64> {
         out[i] = out[i + 1] + u64::from(member.required);
     }
     out
-}
-
-pub(super) struct Body {
-    /// Whether there may be no member.
-    pub(super) empty: bool,
-    /// The texts with some member.
-    pub(super) some: Option<String>,
 }
 
 /// The text would be too long.
@@ -182,7 +177,6 @@ impl Sequence<'_> {
 
     /// Further members alone.
     fn tail(&self, started: bool, min: u64, max: Option<u64>) -> Option<String> {
-        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let Some(further) = self.further else {
             return (min == 0).then(String::new);
         };
@@ -192,7 +186,7 @@ impl Sequence<'_> {
         }
         if started {
             let mut out = more;
-            push_count(&mut out, count(min), max.map(count));
+            push_count(&mut out, clamped(min), max.map(clamped));
             return Some(out);
         }
         let mut out = further.to_owned();
@@ -200,8 +194,8 @@ impl Sequence<'_> {
             out.push_str(&more);
             push_count(
                 &mut out,
-                count(min.saturating_sub(1)),
-                max.map(|m| count(m - 1)),
+                clamped(min.saturating_sub(1)),
+                max.map(|m| clamped(m - 1)),
             );
         }
         Some(if min == 0 { format!("(?:{out})?") } else { out })

@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::signed::Signed;
 use crate::ir::{AtomKind, ROOT, Schema};
 use crate::language::re::Re;
+use crate::language::white_space;
 use crate::normal::alternative::{ALL_KINDS, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, NONE};
 use crate::normal::normaliser::Normaliser;
@@ -49,14 +50,14 @@ use crate::options::{AnyValue, Caps, Options, Recursion, Target, Whitespace};
 /// [`ErrorKind::Unsatisfiable`], and one kind for each limit; all with the JSON
 /// Pointer of the place.
 pub fn to_regex(schema: &Schema, options: &Options) -> Result<String, Error> {
-    to_regex_noted(schema, options).result
+    printed(schema, options).result
 }
 
 /// Where something was narrowed: a location, a keyword, how.
 pub(crate) type Narrowed = BTreeSet<(String, &'static str, String)>;
 
 /// An expression, and what is to be said of it.
-pub(crate) struct Noted {
+pub(crate) struct Printed {
     pub(crate) result: Result<String, Error>,
     /// What was narrowed on the way.
     pub(crate) narrowed: Narrowed,
@@ -64,7 +65,7 @@ pub(crate) struct Noted {
     pub(crate) options: Options,
 }
 
-pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
+pub(crate) fn printed(schema: &Schema, options: &Options) -> Printed {
     let mut options = schema.options(options);
     if let (Some(levels), AnyValue::Depth(depth)) = (options.caps.max_depth, options.any_value) {
         options.any_value = AnyValue::Depth(depth.min(levels));
@@ -82,7 +83,7 @@ pub(crate) fn to_regex_noted(schema: &Schema, options: &Options) -> Noted {
                 options.any_value = AnyValue::Depth(depth.min(4) - 1);
             }
             (result, _) => {
-                return Noted {
+                return Printed {
                     result,
                     narrowed,
                     options,
@@ -381,7 +382,7 @@ impl Printer<'_> {
         while self.any.len() <= depth as usize {
             let number = spell::print(
                 &crate::language::number_expressions::any_number(),
-                spell::Place::Raw,
+                spell::Spelling::Raw,
             );
             let string = self.any_string();
             let value = self.any_text();
@@ -446,7 +447,7 @@ impl Printer<'_> {
 
     /// The JSON strings whose values an expression matches, quotes included.
     pub(crate) fn string_of(&self, re: &Re) -> String {
-        let content = spell::print(re, spell::Place::InString(self.options.escapes));
+        let content = spell::print(re, spell::Spelling::InString(self.options.escapes));
         format!("\"{content}\"")
     }
 
@@ -483,6 +484,25 @@ fn unit(kind: Kind) -> &'static str {
         Kind::Null => "null",
         Kind::False => "false",
         _ => "true",
+    }
+}
+
+/// The items of an array, or the members of an object.
+pub(crate) struct Body {
+    /// Whether there may be none.
+    pub(crate) empty: bool,
+    /// The texts with some.
+    pub(crate) some: Option<String>,
+}
+
+impl Body {
+    /// The whole array or object, with white space inside of its brackets.
+    pub(crate) fn framed(&self, [open, close]: [&str; 2], inside: &str) -> String {
+        match (&self.some, self.empty) {
+            (None, _) => format!("{open}{inside}{close}"),
+            (Some(text), true) => format!("{open}{inside}(?:{text}{inside})?{close}"),
+            (Some(text), false) => format!("{open}{inside}{text}{inside}{close}"),
+        }
     }
 }
 
@@ -552,55 +572,14 @@ impl Space {
             Whitespace::Compact | Whitespace::Bounded(0) => plain(",", ":"),
             Whitespace::SingleSpace => plain(", ?", ": ?"),
             Whitespace::Bounded(1) => around("[ \\t\\n\\r]?"),
-            Whitespace::Bounded(n) => around(&format!("[ \\t\\n\\r]{{0,{n}}}")),
-            Whitespace::Pattern(pattern) => around(&custom_space(pattern)?),
+            Whitespace::Bounded(n) => {
+                let most = white_space::bound(*n);
+                around(&format!("[ \\t\\n\\r]{{0,{most}}}"))
+            }
+            Whitespace::Pattern(pattern) => {
+                let space = white_space::expression(pattern)?;
+                around(&spell::print(&space, spell::Spelling::Raw))
+            }
         })
     }
-}
-
-fn custom_space(pattern: &str) -> Result<String, Error> {
-    use regex_syntax::hir::{Class, Hir, HirKind};
-    let bad = |why: String| {
-        Error::new(
-            ErrorKind::BadOption,
-            "",
-            format!("the whitespace pattern `{pattern}` {why}; use for example `[ \\n]{{0,4}}`"),
-        )
-    };
-    let hir = regex_syntax::Parser::new()
-        .parse(pattern)
-        .map_err(|e| match e {
-            regex_syntax::Error::Parse(e) => {
-                bad(format!("is not a regular expression: {}", e.kind()))
-            }
-            _ => bad("is not a regular expression".to_owned()),
-        })?;
-    if !hir.properties().look_set().is_empty() {
-        return Err(bad("has an anchor or a boundary".to_owned()));
-    }
-    fn only_space(hir: &Hir) -> bool {
-        let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
-        match hir.kind() {
-            HirKind::Empty | HirKind::Look(_) => true,
-            HirKind::Literal(l) => l.0.iter().all(|b| is_space(char::from(*b))),
-            HirKind::Class(Class::Unicode(c)) => c
-                .ranges()
-                .iter()
-                .all(|r| (r.start()..=r.end()).all(is_space)),
-            HirKind::Class(Class::Bytes(c)) => c
-                .ranges()
-                .iter()
-                .all(|r| (r.start()..=r.end()).all(|b| is_space(char::from(b)))),
-            HirKind::Repetition(r) => only_space(&r.sub),
-            HirKind::Capture(c) => only_space(&c.sub),
-            HirKind::Concat(subs) | HirKind::Alternation(subs) => subs.iter().all(only_space),
-        }
-    }
-    if !only_space(&hir) {
-        return Err(bad(
-            "matches more than JSON whitespace (blank, tab, line feed, carriage return)".to_owned(),
-        ));
-    }
-    // Printed anew, so that flags and named groups of the original are gone.
-    Ok(format!("(?:{hir})"))
 }

@@ -13,7 +13,7 @@ use crate::normal::alternative::NumberShape;
 use crate::normal::conjunctions::ConjId;
 use crate::options::{IntegerSpelling, Options};
 use crate::regex::spell;
-use crate::regex::spell::Place;
+use crate::regex::spell::Spelling;
 use crate::regex::{Printer, alternation};
 
 /// What a byte of the expression of numbers takes, in units of work.
@@ -43,7 +43,7 @@ pub(crate) fn print(
     let is_bounded = n.low.is_some() || n.high.is_some();
     let unbounded = !is_bounded && n.excluded.is_empty();
     if unbounded && fraction == Fraction::Any && divisors.is_empty() {
-        return Ok(Some(spell::print(&any_number(), Place::Raw)));
+        return Ok(Some(spell::print(&any_number(), Spelling::Raw)));
     }
     let mut re = None;
     if let (Some(low), Some(high), [first, ..]) = (&n.low, &n.high, divisors.as_slice())
@@ -89,7 +89,7 @@ pub(crate) fn print(
     if re == Re::Never {
         return Ok(None);
     }
-    let text = spell::print(&re, Place::Raw);
+    let text = spell::print(&re, Spelling::Raw);
     // A bound is spelt digit by digit.
     printer.work(BYTE * text.len())?;
     Ok(Some(text))
@@ -177,7 +177,7 @@ fn minus_zero(n: &NumberShape, fraction: Fraction) -> Re {
 /// A number of an `enum`: its plain spelling, and a fraction of zeros where the
 /// schema wrote one or integers may have it.
 pub(crate) fn spelled(d: &Decimal, zeros: bool, options: &Options) -> String {
-    let text = spell::print(&Re::literal(&d.plain()), Place::Raw);
+    let text = spell::print(&Re::literal(&d.plain()), Spelling::Raw);
     if d.is_integer() && options.integers == IntegerSpelling::ZeroFraction {
         format!("{text}(?:\\.0+)?")
     } else if d.is_integer() && zeros {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::error::Error;
 use crate::ir::Name;
-use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Source};
+use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::regex::further_members::further;
 use crate::regex::member_sequence::{Listed, Long, Sequence};
@@ -88,51 +88,20 @@ pub(super) fn without_witness(
         Ok(body) => body,
         Err(Long) => return Err(crate::regex::too_long(&printer.here(), &printer.options)),
     };
-    Ok(body.map(|body| match (body.empty, body.some) {
-        (_, None) => format!("\\{{{inside}\\}}"),
-        (true, Some(text)) => format!("\\{{{inside}(?:{text}{inside})?\\}}"),
-        (false, Some(text)) => format!("\\{{{inside}{text}{inside}\\}}"),
-    }))
+    Ok(body.map(|body| body.framed(["\\{", "\\}"], inside)))
 }
 
 /// What a declared member takes beside its value, in units of work.
 pub(super) const MEMBER: usize = 4 * crate::budget::STEP;
 
-/// The `Members` atoms that a shape consists of, and those that say what is evaluated.
-pub(super) fn members_atoms(objects: &ObjectShape) -> Vec<MembersAt> {
-    let mut out: Vec<MembersAt> = Vec::new();
-    let mut push = |at: MembersAt| {
-        if !out.contains(&at) {
-            out.push(at);
-        }
-    };
-    for rule in &objects.rules {
-        rule.members().into_iter().for_each(&mut push);
-        if let MemberRule::Unevaluated(sources, _) = rule {
-            sources
-                .iter()
-                .filter_map(Source::members)
-                .for_each(&mut push);
-        }
-    }
-    out
-}
-
 /// The names that a shape says anything of.
 pub(super) fn mentioned(printer: &Printer<'_>, objects: &ObjectShape) -> BTreeSet<Name> {
-    let mut wanted: BTreeSet<Name> = BTreeSet::new();
-    for (node, atom) in members_atoms(objects) {
-        let members = printer.normaliser.members(node, atom);
-        wanted.extend(members.names.order().cloned());
-    }
-    wanted.extend(objects.required.iter().cloned());
-    wanted.extend(objects.forbidden.iter().cloned());
-    let of_rules = objects.rules.iter().filter_map(|rule| match rule {
-        MemberRule::Name(name, _) => Some(name.clone()),
-        _ => None,
-    });
-    wanted.extend(of_rules);
-    wanted
+    let normaliser = &printer.normaliser;
+    let declared = objects.atoms().into_iter();
+    let declared = declared.flat_map(|at| normaliser.names_of(at));
+    let of_rules = objects.rules.iter().filter_map(MemberRule::name);
+    let listed = objects.required.iter().chain(&objects.forbidden);
+    declared.chain(of_rules).chain(listed).cloned().collect()
 }
 
 /// The names that are said anywhere, in the order in which members stand: those
@@ -147,31 +116,14 @@ fn declared(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let (walk, others) = printer.normaliser.walk(conj);
-    let own_in_order: Vec<MembersAt> = objects
-        .rules
-        .iter()
-        .filter_map(MemberRule::members)
-        .collect();
-    let own: HashSet<MembersAt> = own_in_order.iter().copied().collect();
-    let names = |at: &MembersAt| printer.normaliser.members(at.0, at.1).names.order();
+    let normaliser = &printer.normaliser;
+    let order = normaliser.member_order(conj);
+    let names = |at: MembersAt| normaliser.names_of(at);
     // Names of all that stands beside this object are looked through.
-    let count: usize = walk.iter().map(|at| names(at).len()).sum();
-    printer.work(2 * (count + others.len()))?;
-    // Values that are listed have locations that no walk meets.
-    let synthetic: Vec<MembersAt> = own_in_order
-        .iter()
-        .filter(|at| !walk.contains(at))
-        .copied()
-        .collect();
-    let all = walk
-        .iter()
-        .filter(|at| own.contains(at))
-        .chain(&synthetic)
-        .chain(&walk)
-        .flat_map(names)
-        .chain(&others)
-        .chain(&wanted);
+    let count: usize = order.walk.iter().map(|at| names(*at).len()).sum();
+    printer.work(2 * (count + order.others.len()))?;
+    let atoms = order.own(objects).chain(order.walk.iter().copied());
+    let all = atoms.flat_map(names).chain(&order.others).chain(&wanted);
     let mut out = Vec::new();
     let mut taken: HashSet<&str> = HashSet::new();
     for name in all {

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::language::re::{CharSet, Re, all_chars, char_set};
+use crate::language::escapes;
+use crate::language::re::{CharSet, Re, all_chars, char_set, set_contains};
 use crate::options::Escapes;
 
 /// The most ranges of characters beyond ASCII that are also spelled as
@@ -13,7 +14,7 @@ const MAX_ESCAPED_RANGES: usize = 40;
 
 /// What the text of an expression is printed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Spelling {
     /// Outside of strings: characters stand for themselves.
     Raw,
     /// Between the quotes of a JSON string.
@@ -29,7 +30,7 @@ enum Level {
 }
 
 /// Prints `re` so that the text can stand in a sequence.
-pub(crate) fn print(re: &Re, place: Place) -> String {
+pub(crate) fn print(re: &Re, place: Spelling) -> String {
     let mut printer = Printer {
         place,
         out: String::new(),
@@ -40,7 +41,7 @@ pub(crate) fn print(re: &Re, place: Place) -> String {
 }
 
 struct Printer {
-    place: Place,
+    place: Spelling,
     out: String,
     /// The spelling of "any character", made once.
     any: String,
@@ -88,7 +89,7 @@ impl Printer {
     }
 
     fn class(&mut self, set: &CharSet, level: Level) {
-        if *set == all_chars() && self.place != Place::Raw {
+        if *set == all_chars() && self.place != Spelling::Raw {
             if self.any.is_empty() {
                 self.any = group_parts(&class_parts(set, self.place));
             }
@@ -142,14 +143,14 @@ pub(crate) fn push_count(out: &mut String, min: u32, max: Option<u32>) {
 
 /// Any character of a JSON string, spelled: for the places that say it often.
 pub(crate) fn any_char(escapes: Escapes) -> String {
-    group_parts(&class_parts(&all_chars(), Place::InString(escapes)))
+    group_parts(&class_parts(&all_chars(), Spelling::InString(escapes)))
 }
 
 /// What of [`any_char`] is not a raw ASCII character, without a group.
 pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
     let mut set = all_chars();
     set.difference(&char_set(&[(' ', '!'), ('#', '['), (']', '\x7F')]));
-    let parts = class_parts(&set, Place::InString(escapes));
+    let parts = class_parts(&set, Spelling::InString(escapes));
     parts
         .iter()
         .map(|(p, _)| p.as_str())
@@ -159,7 +160,7 @@ pub(crate) fn beyond_raw_ascii(escapes: Escapes) -> String {
 
 /// The content of a JSON string with this value.
 pub(crate) fn string_content(text: &str, escapes: Escapes) -> String {
-    print(&Re::literal(text), Place::InString(escapes))
+    print(&Re::literal(text), Spelling::InString(escapes))
 }
 
 /// What spelling a text takes, in units of work. Characters that have several spellings take
@@ -172,13 +173,13 @@ pub(crate) fn cost(text: &str) -> usize {
 
 /// The spellings of a set as alternatives; each says whether it binds as an
 /// atom.
-fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
-    let Place::InString(escapes) = place else {
+fn class_parts(set: &CharSet, place: Spelling) -> Vec<(String, bool)> {
+    let Spelling::InString(escapes) = place else {
         return vec![(raw_class(set), true)];
     };
     let mut parts = Vec::new();
     let mut raw = set.clone();
-    raw.difference(&char_set(&[('\0', '\x1F'), ('"', '"'), ('\\', '\\')]));
+    raw.difference(&char_set(&escapes::NEVER_RAW));
     if !raw.ranges().is_empty() {
         // The complement reads better where it is short.
         let text = raw_class(&raw);
@@ -186,19 +187,9 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     }
     let mut escaped = Vec::new();
     let mut short = String::new();
-    let slash = if escapes == Escapes::All { "/" } else { "" };
-    for (c, name) in [
-        ('"', "\""),
-        ('\\', "\\\\"),
-        ('/', slash),
-        ('\u{8}', "b"),
-        ('\u{c}', "f"),
-        ('\n', "n"),
-        ('\r', "r"),
-        ('\t', "t"),
-    ] {
-        if crate::language::re::set_contains(set, c) {
-            short.push_str(name);
+    for letter in escapes::LETTERS {
+        if escapes::character(*letter, escapes).is_some_and(|c| set_contains(set, c)) {
+            push_raw(&mut short, char::from(*letter), true);
         }
     }
     match short.len() {
@@ -209,19 +200,7 @@ fn class_parts(set: &CharSet, place: Place) -> Vec<(String, bool)> {
     }
     // What may be spelled \uXXXX.
     let mut wide = set.clone();
-    match escapes {
-        Escapes::Shortest => {
-            wide.intersect(&char_set(&[
-                ('\0', '\x07'),
-                ('\x0B', '\x0B'),
-                ('\x0E', '\x1F'),
-            ]));
-        }
-        Escapes::Standard => {
-            wide.intersect(&char_set(&[('\0', '\x1F'), ('\u{80}', char::MAX)]));
-        }
-        Escapes::All => {}
-    }
+    wide.intersect(&char_set(escapes::by_number(escapes)));
     let beyond = wide.ranges().iter().filter(|r| r.end() > '\x7F').count();
     if beyond > MAX_ESCAPED_RANGES {
         wide.intersect(&char_set(&[('\0', '\x7F')]));
@@ -249,9 +228,7 @@ fn raw_class(set: &CharSet) -> String {
     // Between U+D7FF and U+E000 there is no character, so a range across loses
     // nothing; without it the inverse would begin and end with these two.
     let mut set = set.clone();
-    if crate::language::re::set_contains(&set, '\u{D7FF}')
-        && crate::language::re::set_contains(&set, '\u{E000}')
-    {
+    if set_contains(&set, '\u{D7FF}') && set_contains(&set, '\u{E000}') {
         set.union(&char_set(&[('\u{D7FF}', '\u{E000}')]));
     }
     let mut inverse = set.clone();
@@ -473,7 +450,7 @@ fn hex_class(a: u32, b: u32) -> String {
 mod tests {
     use crate::language::re::{Re, char_set};
     use crate::options::Escapes;
-    use crate::regex::spell::{Place, any_char, hex_range, print};
+    use crate::regex::spell::{Spelling, any_char, hex_range, print};
     use regex_automata::meta::Regex;
 
     fn whole(text: &str) -> Regex {
@@ -542,7 +519,10 @@ mod tests {
     #[test]
     fn astral_ranges_are_exact() {
         let set = char_set(&[('\u{10123}', '\u{12345}')]);
-        let re = whole(&print(&Re::Class(set), Place::InString(Escapes::Standard)));
+        let re = whole(&print(
+            &Re::Class(set),
+            Spelling::InString(Escapes::Standard),
+        ));
         for c in (0x1_0000..=0x1_3000u32).filter_map(char::from_u32) {
             let mut units = [0; 2];
             let escaped: String = c

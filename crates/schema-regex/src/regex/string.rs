@@ -3,6 +3,7 @@
 use crate::budget::{Limit, TooBig};
 use crate::error::{Error, ErrorKind};
 use crate::ir::Schema;
+use crate::language::clamped;
 use crate::language::pattern::Pattern;
 use crate::language::product::Product;
 use crate::language::re::Re;
@@ -128,8 +129,7 @@ pub(crate) fn language(
     let mut all = Conditions::of(schema, s, limit)?;
     let bounded = s.min > 0 || s.max.is_some();
     if all.parts.is_empty() && s.excluded.is_empty() {
-        let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let re = Re::any_char().repeat(count(s.min), s.max.map(count));
+        let re = Re::any_char().repeat(clamped(s.min), s.max.map(clamped));
         return Ok(Language::Re(re));
     }
     if all.parts.is_empty() && !bounded {

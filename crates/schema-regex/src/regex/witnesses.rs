@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::error::Error;
-use crate::ir::{Name, NodeId};
-use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Source, Witness};
+use crate::ir::Name;
+use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Witness};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::demands::Asked;
 use crate::regex::further_members::further;
@@ -24,7 +24,8 @@ pub(super) fn with_witness(
         return Ok(None);
     };
     let mut names = mentioned(printer, &rest);
-    names.extend(names_of_scope(printer, &witness.scope));
+    let of_scope = witness.scope.atoms();
+    names.extend(of_scope.flat_map(|at| printer.normaliser.names_of(at).cloned()));
     let mut texts: Vec<String> = Vec::new();
     for name in &names {
         printer.work(MEMBER)?;
@@ -114,20 +115,4 @@ fn is_in_scope(printer: &Printer<'_>, scope: &Scope, name: &str) -> Result<bool,
         holds: &|_| holds,
     };
     Ok(normaliser.in_scope(scope, &asked))
-}
-
-/// The names that the scope of a witness says anything of.
-fn names_of_scope(printer: &Printer<'_>, scope: &Scope) -> Vec<Name> {
-    let names = |node: NodeId, atom: u16| {
-        let members = printer.normaliser.members(node, atom);
-        members.names.order().cloned()
-    };
-    match scope {
-        Scope::Additional(node, atom) => names(*node, *atom).collect(),
-        Scope::Unevaluated(sources) => {
-            let atoms = sources.iter().filter_map(Source::members);
-            atoms.flat_map(|(node, atom)| names(node, atom)).collect()
-        }
-        Scope::Pattern(_) | Scope::Failing(_) => Vec::new(),
-    }
 }

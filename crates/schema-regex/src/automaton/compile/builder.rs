@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::ir::Name;
 use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
+use crate::language::clamped;
 use crate::language::number_dfa::NumberDfa;
 use crate::normal::alternative::{ArrayShape, Kind, ObjectShape, Shape, StringShape};
 use crate::normal::conjunctions::ConjId;
@@ -347,7 +348,7 @@ impl Builder {
         Ok(Some(Arc::new(StringMachine {
             loops,
             // One free leaf and no other: nothing has to be remembered.
-            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            cap: clamped(cap),
             free: free.filter(|_| leaves.len() == 1),
             words: Words::new(list, leaves.len()),
             leaves: leaves.into(),
@@ -442,7 +443,7 @@ impl Builder {
             threads: threads.into(),
             members: members.into(),
             catalog: Catalog::default(),
-            cap: u32::try_from(cap).unwrap_or(u32::MAX),
+            cap: clamped(cap),
         })))
     }
 

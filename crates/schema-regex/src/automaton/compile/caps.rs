@@ -59,18 +59,7 @@ impl Builder {
         if shape.max.is_some() {
             return;
         }
-        // Room for what is demanded of single items and of counts.
-        let mut needed = shape.min;
-        for rule in &shape.rules {
-            needed = needed.max(rule.prefix.len() as u64);
-        }
-        for (index, _) in &shape.single {
-            needed = needed.max(index + 1);
-        }
-        let from = shape.counts.iter().map(|c| c.from).max().unwrap_or(0);
-        let counted = shape.counts.iter().map(|c| c.min);
-        let counted = counted.fold(from, u64::saturating_add);
-        let cap = cap.max(needed).max(counted);
+        let cap = cap.max(shape.needed());
         shape.max = Some(cap);
         self.narrow(conj, "maxItems", capped_items(cap));
     }

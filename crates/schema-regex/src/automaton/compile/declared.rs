@@ -122,19 +122,19 @@ impl Normaliser {
 }
 
 /// The names of one alternative, by number.
-pub(crate) struct Numbers {
+pub(crate) struct OwnNames {
     pub(crate) required: Vec<u32>,
     /// In order.
     pub(crate) forbidden: Vec<u32>,
 }
 
-impl Numbers {
+impl OwnNames {
     /// `known` are the numbers of names by where their text lies.
     pub(crate) fn new(
         shape: &ObjectShape,
         names: &Declared,
         known: &mut FxHashMap<*const u8, Option<u32>>,
-    ) -> Numbers {
+    ) -> OwnNames {
         let mut number = |name: &Name| {
             let found = known.entry(name.as_ptr());
             *found.or_insert_with(|| names.number(name))
@@ -142,7 +142,7 @@ impl Numbers {
         let required = shape.required.iter().filter_map(&mut number).collect();
         let mut forbidden: Vec<u32> = shape.forbidden.iter().filter_map(&mut number).collect();
         forbidden.sort_unstable();
-        Numbers {
+        OwnNames {
             required,
             forbidden,
         }

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::ir::PatternId;
 use crate::ir::signed::Signed;
 use crate::language::char_dfa::CharDfa;
+use crate::language::clamped;
 use crate::language::formats::Format;
 use crate::language::product::Part;
 use crate::language::re::Re;
@@ -164,8 +165,7 @@ impl Builder {
                     }
                 }
                 if (s.min > 0 || s.max.is_some()) && !q.lengths.contains_key(&(s.min, s.max)) {
-                    let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-                    let re = Re::any_char().repeat(count(s.min), s.max.map(count));
+                    let re = Re::any_char().repeat(clamped(s.min), s.max.map(clamped));
                     let part = Part::new(&re, self.normaliser.limit())?;
                     let bit = q.add(Rc::new(part));
                     q.lengths.insert((s.min, s.max), bit);

@@ -4,6 +4,7 @@
 
 use crate::automaton::machine::live::{Live, ObjectAt};
 use crate::automaton::machine::node::{EMPTY, Node};
+use crate::normal::alternative::Kind;
 
 pub(crate) fn solve(nodes: &mut [Node]) {
     let mut open: Vec<(u32, u32)> = Vec::new();
@@ -41,15 +42,14 @@ pub(crate) fn solve(nodes: &mut [Node]) {
 }
 
 fn is_scalar(node: &Node, goal: u32) -> bool {
-    node.units.iter().any(|u| u.contains(&goal))
-        || node
-            .number
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|(g, _)| *g == goal))
-        || node
-            .string
-            .as_ref()
-            .is_some_and(|m| m.leaves.iter().any(|l| l.goal == goal))
+    let kinds = [
+        Kind::Null,
+        Kind::False,
+        Kind::True,
+        Kind::Number,
+        Kind::String,
+    ];
+    kinds.iter().any(|kind| node.may_be(*kind, |g| g == goal))
 }
 
 fn has_container(live: &Live<'_>, node: &Node, goal: u32) -> bool {

@@ -11,7 +11,7 @@ use crate::automaton::machine::few::Few;
 use crate::automaton::machine::node::{Leaf, NumberMachine, StringMachine, Words};
 use crate::budget::TooBig;
 use crate::error::Error;
-use crate::ir::{Name, NodeId, PatternId};
+use crate::ir::{Name, PatternId};
 use crate::language::char_dfa::CharDfa;
 use crate::language::formats;
 use crate::language::formats::Format;
@@ -24,7 +24,7 @@ use crate::language::number_ranges as ranges;
 use crate::language::number_words as listed;
 use crate::language::product::{Part, Product};
 use crate::language::re::Re;
-use crate::normal::alternative::{NumberShape, StringShape, each_once};
+use crate::normal::alternative::{At, NumberShape, StringShape, each_once};
 use crate::options::IntegerSpelling;
 
 type StringKey = (Vec<(PatternId, bool)>, Vec<(Format, bool)>, Vec<Name>);
@@ -126,10 +126,8 @@ pub(crate) struct StringLeaf {
     pub(crate) excludes: bool,
 }
 
-type At = Option<(NodeId, &'static str)>;
-
 impl Builder {
-    fn too_big(&self, at: At, what: &str) -> Error {
+    fn too_big(&self, at: Option<At>, what: &str) -> Error {
         let (node, keyword) = at.unwrap_or((crate::ir::ROOT, "pattern"));
         if self.normaliser.budget.is_spent() {
             return self.normaliser.too_many_steps_of(node, keyword);
@@ -231,7 +229,11 @@ impl Builder {
     }
 
     /// `None` where every string matches.
-    fn string_dfa(&mut self, key: &StringKey, at: At) -> Result<Option<Arc<CharDfa>>, Error> {
+    fn string_dfa(
+        &mut self,
+        key: &StringKey,
+        at: Option<At>,
+    ) -> Result<Option<Arc<CharDfa>>, Error> {
         let (patterns, formats, excluded) = key;
         match (&patterns[..], &formats[..], &excluded[..]) {
             ([], [(format, true)], []) => return Ok(Some(format_dfa(*format, None))),

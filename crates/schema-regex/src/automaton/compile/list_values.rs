@@ -14,6 +14,7 @@ use crate::automaton::run::scratch::{Config, Gap, NO_TEXT, Noted, Scratch, Top};
 use crate::automaton::run::ways_on::Tried;
 use crate::error::{Error, ErrorKind};
 use crate::ir::NodeId;
+use crate::normal::alternative::Kind;
 
 /// The most values of a goal that are listed.
 pub(crate) const MAX_VALUES: usize = 2_000;
@@ -170,16 +171,14 @@ impl SchemaAutomaton {
     /// else, and few enough to be counted exactly.
     fn exact_amount(&self, node: u32, goal: u32) -> Option<u64> {
         let n = self.nodes.get(node as usize)?;
-        let units = n.units.iter().any(|goals| goals.contains(&goal));
-        let arrays = n
-            .array
-            .iter()
-            .flat_map(|m| m.threads.iter().map(|t| t.goal));
-        let objects = n
-            .object
-            .iter()
-            .flat_map(|m| m.threads.iter().map(|t| t.goal));
-        if units || arrays.chain(objects).any(|g| g == goal) {
+        let others = [
+            Kind::Null,
+            Kind::False,
+            Kind::True,
+            Kind::Array,
+            Kind::Object,
+        ];
+        if others.iter().any(|kind| n.may_be(*kind, |g| g == goal)) {
             return None;
         }
         let numbers = n.number.iter().flat_map(|m| m.leaves.iter());

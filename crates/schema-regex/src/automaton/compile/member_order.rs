@@ -3,23 +3,17 @@
 use rustc_hash::FxHashSet;
 
 use crate::automaton::compile::builder::Builder;
-use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
+use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::machine::node::LOOSE;
-use crate::ir::Name;
-use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape};
+use crate::normal::alternative::ObjectShape;
 use crate::normal::conjunctions::ConjId;
-
-/// Up to so many rules are looked through one by one.
-const FEW_RULES: usize = 8;
+use crate::normal::member_order::MemberOrder;
 
 /// The order that a goal gives to members.
 #[derive(Default)]
 pub(super) struct GoalOrder {
-    /// The `properties` that it leads to in place.
-    walk: Vec<MembersAt>,
-    /// The same, each once.
-    walked: FxHashSet<MembersAt>,
-    /// Their names and then those that other keywords have, by number; some repeat.
+    members: MemberOrder,
+    /// All its names, by number; some repeat.
     names: Vec<u32>,
 }
 
@@ -34,25 +28,26 @@ impl Builder {
     ) -> Vec<GoalOrder> {
         let mut orders: Vec<GoalOrder> = Vec::new();
         orders.resize_with(goals.len(), GoalOrder::default);
-        let mut later: Vec<(usize, Vec<Name>)> = Vec::new();
+        let mut later: Vec<usize> = Vec::new();
         for (goal, _) in shapes {
             let goal = *goal as usize;
-            if later.last().is_some_and(|(last, _)| *last == goal) {
+            if later.last() == Some(&goal) {
                 continue;
             }
-            let (walk, others) = self.normaliser.walk(goals[goal]);
-            for (node, atom) in &walk {
-                let members = self.normaliser.members(*node, *atom);
-                let given = members.names.order().filter_map(|name| names.give(name));
-                orders[goal].names.extend(given);
+            let order = &mut orders[goal];
+            order.members = self.normaliser.member_order(goals[goal]);
+            for at in &order.members.walk {
+                let given = self.normaliser.names_of(*at);
+                order
+                    .names
+                    .extend(given.filter_map(|name| names.give(name)));
             }
-            orders[goal].walked = walk.iter().copied().collect();
-            orders[goal].walk = walk;
-            later.push((goal, others));
+            later.push(goal);
         }
-        for (goal, others) in later {
-            let given = others.iter().filter_map(|name| names.give(name));
-            orders[goal].names.extend(given);
+        for goal in later {
+            let GoalOrder { members, names: of } = &mut orders[goal];
+            let others = members.others.iter();
+            of.extend(others.filter_map(|name| names.give(name)));
         }
         names.give_rest();
         orders
@@ -63,7 +58,7 @@ impl Builder {
 /// locations that it consists of, in the order of the walk, then what else it names.
 pub(super) fn ranks(
     o: &ObjectShape,
-    own: &Numbers,
+    own: &OwnNames,
     goal: &GoalOrder,
     names: &Declared,
     properties: &AllProperties,
@@ -77,21 +72,9 @@ pub(super) fn ranks(
             next += 1;
         }
     };
-    let members = MemberRule::members;
-    let many: Option<FxHashSet<MembersAt>> =
-        (o.rules.len() > FEW_RULES).then(|| o.rules.iter().filter_map(members).collect());
-    let is_member = |at: &MembersAt| match &many {
-        Some(all) => all.contains(at),
-        None => o.rules.iter().any(|r| members(r) == Some(*at)),
-    };
-    let order = |at: &MembersAt| properties.get(at).map_or(&[][..], |p| &p.order);
-    for at in goal.walk.iter().filter(|at| is_member(at)) {
-        order(at).iter().for_each(|n| place(&mut ranks, *n));
-    }
-    // Synthetic ones, which no walk meets.
-    let of_rules = o.rules.iter().filter_map(members);
-    for at in of_rules.filter(|at| !goal.walked.contains(at)) {
-        order(&at).iter().for_each(|n| place(&mut ranks, *n));
+    for at in goal.members.own(o) {
+        let order = properties.get(&at).map_or(&[][..], |p| &p.order);
+        order.iter().for_each(|n| place(&mut ranks, *n));
     }
     let implied = o.implies.iter();
     let implied = implied.flat_map(|(n, list)| std::iter::once(n).chain(list));

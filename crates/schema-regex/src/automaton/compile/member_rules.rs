@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::automaton::compile::declared::{AllProperties, Properties};
 use crate::ir::signed::Signed;
 use crate::ir::{Name, NodeId, PatternId};
-use crate::normal::alternative::{MemberRule, ObjectShape, Scope, Source};
+use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::normaliser::Normaliser;
 
@@ -69,6 +69,14 @@ impl<'s> Rules<'s> {
         &self.list
     }
 
+    /// The `Members` atoms that the rules look at, and the witnesses of the alternatives;
+    /// some repeat.
+    pub(crate) fn atoms(&self, shapes: &[(u32, &ObjectShape)]) -> impl Iterator<Item = MembersAt> {
+        let of_rules = self.list.iter().flat_map(|rule| rule.atoms());
+        let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);
+        of_rules.chain(witnesses.flat_map(|witness| witness.scope.atoms()))
+    }
+
     fn of(&self, shape: usize) -> &[u32] {
         let from = shape.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.of[from..self.ends[shape]]
@@ -76,11 +84,8 @@ impl<'s> Rules<'s> {
 
     /// For each rule the properties of its location, if it has any.
     pub(crate) fn properties<'p>(&self, all: &'p AllProperties) -> Vec<Option<&'p Properties>> {
-        let of_rule = |rule: &&MemberRule| match rule {
-            MemberRule::Members { node, atom, .. } => all.get(&(*node, *atom)),
-            _ => None,
-        };
-        self.list.iter().map(of_rule).collect()
+        let of_rules = self.list.iter();
+        of_rules.map(|rule| all.get(&rule.members()?)).collect()
     }
 }
 
@@ -159,38 +164,17 @@ impl Normaliser {
         shapes: &[(u32, &ObjectShape)],
     ) -> Vec<PatternId> {
         let mut ids: Vec<PatternId> = Vec::new();
-        let mut met: FxHashSet<(NodeId, u16)> = FxHashSet::default();
-        let mut of_members = |node: NodeId, atom: u16, ids: &mut Vec<PatternId>| {
-            if met.insert((node, atom)) {
-                ids.extend(self.members(node, atom).patterns.iter().map(|(id, _)| *id));
-            }
-        };
-        let mut of_sources = |sources: &[Source], ids: &mut Vec<PatternId>| {
-            for source in sources {
-                if let Source::Members(node, atom) = source {
-                    of_members(*node, *atom, ids);
-                }
-            }
-        };
-        for rule in rules.list() {
-            match rule {
-                MemberRule::Members { node, atom, .. } => {
-                    of_sources(&[Source::Members(*node, *atom)], &mut ids);
-                }
-                MemberRule::Unevaluated(sources, _) => of_sources(sources, &mut ids),
-                MemberRule::Name(..) => {}
+        let mut met: FxHashSet<MembersAt> = FxHashSet::default();
+        for at in rules.atoms(shapes) {
+            if met.insert(at) {
+                ids.extend(self.patterns_of(at));
             }
         }
-        for witness in shapes.iter().flat_map(|(_, shape)| &shape.some) {
-            match &witness.scope {
-                Scope::Pattern(id) => ids.push(*id),
-                Scope::Additional(node, atom) => {
-                    of_sources(&[Source::Members(*node, *atom)], &mut ids);
-                }
-                Scope::Unevaluated(sources) => of_sources(sources, &mut ids),
-                Scope::Failing(_) => {}
-            }
-        }
+        let witnesses = shapes.iter().flat_map(|(_, shape)| &shape.some);
+        ids.extend(witnesses.filter_map(|witness| match witness.scope {
+            Scope::Pattern(id) => Some(id),
+            _ => None,
+        }));
         ids.sort_unstable();
         ids.dedup();
         ids

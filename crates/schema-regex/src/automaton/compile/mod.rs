@@ -1,4 +1,18 @@
-//! Once a schema: goals and alternatives become nodes with machines.
+//! Once a schema: goals and their alternatives become nodes with machines.
+//!
+//! - [`builder`]: the nodes that a schema reaches, one after the other, and their arrays.
+//! - [`leaves`]: the automata of strings and numbers, made of shapes and kept;
+//!   [`united_strings`] makes one of those that say yes to the same goal.
+//! - [`caps`]: bounds of the options for what the schema leaves without one.
+//! - [`plain_objects`]: objects of which `properties` and `required` say everything.
+//! - [`objects`]: all other objects. [`declared`] numbers their names, [`member_order`] tells
+//!   the place of each name in the order, [`member_rules`] what is said of each member, and
+//!   [`further_names`] the classes of names that are not declared.
+//! - [`heights`]: when all nodes are there, how flat the values of each goal can be, and
+//!   which goals have none.
+//! - [`same_nodes`]: nodes that read the same texts in the same way.
+//! - [`list_values`]: the values of items that must differ, where they are few; [`endless`]
+//!   sees at once where they are not.
 
 pub(crate) mod builder;
 pub(crate) mod caps;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::automaton::compile::builder::{Builder, Wanted};
-use crate::automaton::compile::declared::{AllProperties, Declared, Numbers};
+use crate::automaton::compile::declared::{AllProperties, Declared, OwnNames};
 use crate::automaton::compile::further_names::NameTests;
 use crate::automaton::compile::member_order::{GoalOrder, ranks};
 use crate::automaton::compile::member_rules::{Names, Rules, Said};
@@ -18,9 +18,7 @@ use crate::automaton::machine::node::{
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{NodeId, PatternId};
-use crate::normal::alternative::{
-    Kind, MemberRule, MembersAt, ObjectShape, Scope, Shape, Source, StringShape,
-};
+use crate::normal::alternative::{Kind, MembersAt, ObjectShape, Scope, Shape, StringShape};
 use crate::normal::conjunctions::{ConjId, NONE};
 use crate::normal::demands;
 use crate::options::PropertyOrder;
@@ -36,7 +34,7 @@ pub(super) struct Alternatives<'s> {
     pub(super) names: Declared,
     properties: AllProperties,
     /// Of each alternative the names it requires and forbids.
-    numbers: Vec<Numbers>,
+    numbers: Vec<OwnNames>,
 }
 
 impl Builder {
@@ -53,7 +51,7 @@ impl Builder {
         let orders = self.orders(goals, shapes, &mut names);
         let mut places: FxHashMap<*const u8, Option<u32>> = FxHashMap::default();
         let numbers = shapes.iter();
-        let numbers = numbers.map(|(_, o)| Numbers::new(o, &names, &mut places));
+        let numbers = numbers.map(|(_, o)| OwnNames::new(o, &names, &mut places));
         let all = Alternatives {
             at: self.normaliser.first_of(goals[0]),
             numbers: numbers.collect(),
@@ -116,43 +114,20 @@ impl Builder {
     /// Adds the names that alternatives and their rules mention.
     fn mentioned(&self, shapes: &[(u32, &ObjectShape)], rules: &Rules<'_>, named: &mut Names) {
         let mut met: FxHashSet<MembersAt> = FxHashSet::default();
-        let mut add_members = |at: MembersAt, named: &mut Names| {
-            if met.insert(at) {
-                let members = self.normaliser.members(at.0, at.1);
-                members.names.order().for_each(|name| named.add(name));
-            }
-        };
         // Names of other alternatives may be told apart by `Unevaluated` alone.
-        let mut add_sources = |sources: &[Source], named: &mut Names| {
-            for source in sources {
-                if let Source::Members(node, atom) = source {
-                    add_members((*node, *atom), named);
-                }
-            }
-        };
-        for rule in rules.list() {
-            match rule {
-                MemberRule::Members { node, atom, .. } => {
-                    add_sources(&[Source::Members(*node, *atom)], named);
-                }
-                MemberRule::Name(name, _) => named.add(name),
-                MemberRule::Unevaluated(sources, _) => add_sources(sources, named),
+        for at in rules.atoms(shapes) {
+            if met.insert(at) {
+                let names = self.normaliser.names_of(at);
+                names.for_each(|name| named.add(name));
             }
         }
+        let of_rules = rules.list().iter().filter_map(|rule| rule.name());
+        of_rules.for_each(|name| named.add(name));
         for (_, o) in shapes {
             let listed = o.required.iter().chain(&o.forbidden);
             let implied = o.implies.iter();
             let implied = implied.flat_map(|(name, needed)| std::iter::once(name).chain(needed));
             listed.chain(implied).for_each(|name| named.add(name));
-            for w in &o.some {
-                match &w.scope {
-                    Scope::Additional(node, atom) => {
-                        add_sources(&[Source::Members(*node, *atom)], named);
-                    }
-                    Scope::Unevaluated(sources) => add_sources(sources, named),
-                    Scope::Pattern(_) | Scope::Failing(_) => {}
-                }
-            }
         }
     }
 

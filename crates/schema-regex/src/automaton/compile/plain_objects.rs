@@ -12,6 +12,7 @@ use crate::automaton::machine::node::{
 use crate::error::Error;
 use crate::ir::signed::Signed;
 use crate::ir::{ALWAYS, Atom, AtomKind, Body, NEVER, Name, NodeId};
+use crate::language::clamped;
 use crate::normal::alternative::{MemberRule, ObjectShape};
 use crate::normal::conjunctions::ConjId;
 use crate::normal::conjunctions::NONE;
@@ -31,7 +32,7 @@ impl Builder {
         goal: ConjId,
         o: &ObjectShape,
     ) -> Result<Option<ObjectMachine>, Error> {
-        if says_nothing_of_members(o) {
+        if o.rules.is_empty() && o.required.is_empty() && is_plain(o) {
             return self.any_members(o).map(Some);
         }
         let Some((node, atom, further)) = self.says_everything(goal, o) else {
@@ -94,7 +95,8 @@ impl Builder {
         let thread = ObjectThread {
             ranks: ranks.into(),
             required: required.into(),
-            by_number: !any_order,
+            // Without names both are true.
+            by_number: !any_order || count == 0,
             ..thread(o)
         };
         Ok(Some(ObjectMachine {
@@ -238,10 +240,6 @@ fn is_plain(o: &ObjectShape) -> bool {
     o.forbidden.is_empty() && o.implies.is_empty() && o.names.is_empty() && o.some.is_empty()
 }
 
-fn says_nothing_of_members(o: &ObjectShape) -> bool {
-    o.rules.is_empty() && o.required.is_empty() && is_plain(o)
-}
-
 /// The thread of an object, without its names.
 pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
     ObjectThread {
@@ -260,7 +258,7 @@ pub(super) fn thread(o: &ObjectShape) -> ObjectThread {
 /// Up to where members are counted.
 pub(super) fn cap(o: &ObjectShape) -> u32 {
     let cap = o.max.map_or(o.min, |m| m.saturating_add(1));
-    u32::try_from(cap).unwrap_or(u32::MAX)
+    clamped(cap)
 }
 
 pub(super) fn word(text: &Name, number: u32) -> Word {
@@ -270,3 +268,6 @@ pub(super) fn word(text: &Name, number: u32) -> Word {
         excluded: Few::default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

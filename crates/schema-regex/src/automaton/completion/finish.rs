@@ -7,6 +7,7 @@ use crate::automaton::machine::node::EMPTY;
 use crate::automaton::machine::white_space::NO_SPACE;
 use crate::automaton::run::scratch::{Config, EMPTY_LIST, Gap, Noted, Scratch, Top};
 use crate::automaton::run::step::UNITS;
+use crate::normal::alternative::Kind;
 
 /// So many names, or values of a list, are looked through in the time of a state.
 pub(super) const AS_A_STATE: u64 = 64;
@@ -252,19 +253,16 @@ impl SchemaAutomaton {
         let n = self.node(node);
         let wanted = x.list(set);
         let mut heads = Vec::new();
-        if let Some(m) = &n.number
-            && m.leaves.iter().any(|(goal, _)| wanted.contains(goal))
-        {
-            heads.extend(b"0123456789-");
-        }
-        if let Some(m) = &n.string
-            && m.leaves.iter().any(|leaf| wanted.contains(&leaf.goal))
-        {
-            heads.push(b'"');
-        }
-        for (word, head) in b"nft".iter().enumerate() {
-            if n.units[word].iter().any(|goal| wanted.contains(goal)) {
-                heads.push(*head);
+        let scalars = [
+            (Kind::Number, &b"0123456789-"[..]),
+            (Kind::String, b"\""),
+            (Kind::Null, b"n"),
+            (Kind::False, b"f"),
+            (Kind::True, b"t"),
+        ];
+        for (kind, bytes) in scalars {
+            if n.may_be(kind, |goal| wanted.contains(&goal)) {
+                heads.extend(bytes);
             }
         }
         let least = |goals: &mut dyn Iterator<Item = u32>| {

@@ -118,11 +118,7 @@ fn alike(schema: &Schema, other: &Schema, patterns: &[PatternId]) -> Vec<Option<
     let mut above: Vec<Vec<u32>> = vec![Vec::new(); other.nodes.len()];
     for (i, node) in other.nodes.iter().enumerate() {
         for atom in node.atoms() {
-            let note = |n: NodeId| {
-                above[n.0 as usize].push(i as u32);
-                n
-            };
-            atom.kind.clone().rename(note, |p| p);
+            atom.kind.children(|n| above[n.0 as usize].push(i as u32));
         }
     }
     let mut todo: Vec<u32> = (2..other.nodes.len() as u32).collect();

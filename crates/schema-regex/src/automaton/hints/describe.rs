@@ -15,6 +15,8 @@ use crate::automaton::run::scratch::{
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state, string_live};
 use crate::language::char_dfa::DEAD;
+use crate::language::clamped;
+use crate::language::escapes::is_never_raw;
 
 impl SchemaAutomaton {
     pub(crate) fn description(
@@ -153,7 +155,7 @@ impl SchemaAutomaton {
                     if !lengths.are_far(text.length.into(), 2 * longest) {
                         return None;
                     }
-                    steady = steady.min(u32::try_from(longest).unwrap_or(u32::MAX));
+                    steady = steady.min(clamped(longest));
                 }
                 continue;
             }
@@ -166,7 +168,7 @@ impl SchemaAutomaton {
                 // One character before the last that is missing no text can end.
                 far = far.min((leaf.min - here).saturating_sub(escaped.max(1)));
             }
-            steady = steady.min(u32::try_from(far).unwrap_or(u32::MAX));
+            steady = steady.min(clamped(far));
         }
         let next = Config {
             top: Top::String {
@@ -184,7 +186,7 @@ impl SchemaAutomaton {
         })
     }
 
-    /// The class of which any text may come, wherever that leads.
+    /// A class of characters of which any text may come at a cursor, and how much of it.
     pub fn free_text(&self, cursor: Cursor, x: &mut Scratch) -> Option<FreeText> {
         let config = *x.configs.get(cursor.0);
         if is_kept(config.item) {
@@ -457,8 +459,8 @@ impl SchemaAutomaton {
                     let tail = &word.text.as_bytes()[span.read as usize..];
                     escapes |= self.may_escape(tail);
                     // Behind what must be an escape it goes on in other spellings alone.
-                    let is_escape = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
-                    let plain = tail.iter().position(is_escape).unwrap_or(tail.len());
+                    let plain = tail.iter().position(|byte| is_never_raw(*byte));
+                    let plain = plain.unwrap_or(tail.len());
                     let last = tail.get(plain).copied().unwrap_or(b'"');
                     out.add(&[&before, &tail[..plain]], last);
                 }
@@ -485,7 +487,7 @@ fn top_tells(config: &Config) -> bool {
 /// How many bytes a name has at least that is written with an escape: one of two bytes
 /// where it has such a character, or else one of six for a character of three at most.
 fn shortest_escaped(name: &[u8]) -> usize {
-    let is_short = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/' | 0..=0x1F);
+    let is_short = |byte: &u8| is_never_raw(*byte) || *byte == b'/';
     name.len() + if name.iter().any(is_short) { 1 } else { 3 }
 }
 

@@ -8,7 +8,7 @@ use crate::automaton::machine::loop_classes::{Loops, MANY_NAMES, text_up_to};
 use crate::automaton::machine::node::{KeyMachine, NO_CLASS, StringMachine};
 use crate::automaton::run::scratch::{Config, Key, Noted, Scratch, Str, Top, UNKNOWN, is_kept};
 use crate::automaton::run::string_bytes as text;
-use crate::automaton::run::string_bytes::{Partial, Sink};
+use crate::automaton::run::string_bytes::{LEAST, Partial, Sink};
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::options::Escapes;
@@ -31,7 +31,7 @@ impl SchemaAutomaton {
         match config.top {
             Top::String { node, set, text } if text.partial == Partial::None => {
                 let m = self.node(node).string.as_ref()?;
-                let start = Place {
+                let start = TextState {
                     state: text.state,
                     length: text.length,
                 };
@@ -52,7 +52,7 @@ impl SchemaAutomaton {
                 if classes == 0 || (m.keys.is_some() && key.state == DEAD) {
                     return None;
                 }
-                let start = Place {
+                let start = TextState {
                     state: key.state,
                     length: 0,
                 };
@@ -100,7 +100,7 @@ impl SchemaAutomaton {
 
 /// Between two characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct TextState {
     state: u32,
     length: u32,
 }
@@ -114,13 +114,13 @@ trait Rules {
     fn alike(&self, c: u32) -> (u32, u32);
 
     /// Whether some character of a range leads to a place that lives.
-    fn some(&self, place: Place, lo: u32, hi: u32) -> bool;
+    fn some(&self, place: TextState, lo: u32, hi: u32) -> bool;
 
     /// Whether a text may go on, or end.
-    fn lives(&self, place: Place) -> bool;
+    fn lives(&self, place: TextState) -> bool;
 
     /// Whether a text may end with a quote.
-    fn ends(&self, place: Place) -> bool;
+    fn ends(&self, place: TextState) -> bool;
 
     /// Whether the number of characters makes a difference.
     fn counts(&self) -> bool;
@@ -129,10 +129,10 @@ trait Rules {
     fn is_bounded(&self) -> bool;
 
     /// What text may come from a place on.
-    fn free_text(&self, place: Place) -> Option<FreeText>;
+    fn free_text(&self, place: TextState) -> Option<FreeText>;
 
     /// How many characters come from a place on before a text may end, at least.
-    fn least(&self, place: Place) -> usize;
+    fn least(&self, place: TextState) -> usize;
 
     /// The code points that lead nowhere from any place, control characters among them;
     /// `None` if these are all that is known.
@@ -207,10 +207,10 @@ impl Rules for StringRules<'_> {
         self.dfa.map_or((0, 0x10_FFFF), |(dfa, _)| dfa.alike(c))
     }
 
-    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
+    fn some(&self, place: TextState, lo: u32, hi: u32) -> bool {
         let lives = |state| {
             let length = place.length + 1;
-            self.lives(Place { state, length })
+            self.lives(TextState { state, length })
         };
         match self.dfa {
             Some((dfa, _)) => dfa.some_in(place.state, lo, hi, lives),
@@ -219,7 +219,7 @@ impl Rules for StringRules<'_> {
     }
 
     #[inline]
-    fn lives(&self, place: Place) -> bool {
+    fn lives(&self, place: TextState) -> bool {
         if place.state == DEAD {
             return false;
         }
@@ -234,7 +234,7 @@ impl Rules for StringRules<'_> {
         }
     }
 
-    fn ends(&self, place: Place) -> bool {
+    fn ends(&self, place: TextState) -> bool {
         let length = u64::from(place.length);
         match self.dfa {
             Some((dfa, _)) => {
@@ -255,7 +255,7 @@ impl Rules for StringRules<'_> {
         }
     }
 
-    fn free_text(&self, place: Place) -> Option<FreeText> {
+    fn free_text(&self, place: TextState) -> Option<FreeText> {
         match self.dfa {
             Some((dfa, first)) => {
                 let bounds = (self.lengths, place.length);
@@ -265,7 +265,7 @@ impl Rules for StringRules<'_> {
         }
     }
 
-    fn least(&self, place: Place) -> usize {
+    fn least(&self, place: TextState) -> usize {
         let missing = self.min.saturating_sub(u64::from(place.length));
         let missing = match self.is_bounded() {
             true => usize::try_from(missing).unwrap_or(usize::MAX),
@@ -320,15 +320,15 @@ impl Rules for NameRules<'_> {
         self.keys.map_or((0, 0x10_FFFF), |keys| keys.dfa.alike(c))
     }
 
-    fn some(&self, place: Place, lo: u32, hi: u32) -> bool {
-        let lives = |state| self.lives(Place { state, ..place });
+    fn some(&self, place: TextState, lo: u32, hi: u32) -> bool {
+        let lives = |state| self.lives(TextState { state, ..place });
         match self.keys {
             Some(keys) => keys.dfa.some_in(place.state, lo, hi, lives),
             None => true,
         }
     }
 
-    fn lives(&self, place: Place) -> bool {
+    fn lives(&self, place: TextState) -> bool {
         let Some(keys) = self.keys else { return true };
         let mut counts = keys.counts.iter().enumerate();
         place.state != DEAD
@@ -337,7 +337,7 @@ impl Rules for NameRules<'_> {
             })
     }
 
-    fn ends(&self, place: Place) -> bool {
+    fn ends(&self, place: TextState) -> bool {
         let class = match self.keys {
             Some(keys) => keys.class[place.state as usize],
             None => 0,
@@ -362,14 +362,14 @@ impl Rules for NameRules<'_> {
         Some(keys.dfa.dead_class(follows))
     }
 
-    fn least(&self, place: Place) -> usize {
+    fn least(&self, place: TextState) -> usize {
         self.keys.map_or(0, |keys| {
-            let ends = |state| self.ends(Place { state, ..place });
+            let ends = |state| self.ends(TextState { state, ..place });
             keys.dfa.way_to(place.state, ends)
         })
     }
 
-    fn free_text(&self, place: Place) -> Option<FreeText> {
+    fn free_text(&self, place: TextState) -> Option<FreeText> {
         match self.keys {
             Some(_) if !self.are_few => None,
             Some(keys) => self.loops.free_name(keys, place.state, self.classes),
@@ -391,7 +391,7 @@ impl Rules for NameRules<'_> {
 
 struct Reader<R> {
     escapes: Escapes,
-    start: Place,
+    start: TextState,
     rules: R,
 }
 
@@ -399,11 +399,11 @@ struct Reader<R> {
 struct Follow<'r, R>(&'r R);
 
 impl<R: Rules> Sink for Follow<'_, R> {
-    type State = Place;
+    type State = TextState;
 
     #[inline]
-    fn put(&mut self, place: Place, c: u32) -> Option<Place> {
-        let next = Place {
+    fn put(&mut self, place: TextState, c: u32) -> Option<TextState> {
+        let next = TextState {
             state: self.0.next(place.state, c),
             // Places that mean the same are to be one.
             length: place.length + u32::from(self.0.is_bounded()),
@@ -411,7 +411,7 @@ impl<R: Rules> Sink for Follow<'_, R> {
         self.0.lives(next).then_some(next)
     }
 
-    fn some(&mut self, place: Place, lo: u32, hi: u32) -> bool {
+    fn some(&mut self, place: TextState, lo: u32, hi: u32) -> bool {
         self.0.some(place, lo, hi)
     }
 }
@@ -502,53 +502,17 @@ fn alike(partial: Partial, range: impl Fn(u32) -> (u32, u32)) -> Partial {
     }
 }
 
-fn pack(place: Place, partial: Partial) -> TextAt {
-    let (kind, more) = match partial {
-        Partial::None => (0, 0),
-        Partial::Utf8 { bits, left, least } => {
-            (1 | u32::from(left) << 8, bits << 2 | length(least))
-        }
-        Partial::Escape => (2, 0),
-        Partial::Hex {
-            value,
-            digits,
-            high,
-        } => (3 | u32::from(digits) << 8 | high << 16, value),
-        Partial::HighEscape { high } => (4, high),
-        Partial::HighU { high } => (5, high),
-    };
+fn pack(place: TextState, partial: Partial) -> TextAt {
+    let [kind, more] = partial.packed();
     TextAt([place.state, place.length, kind, more])
 }
 
-fn unpack(TextAt([state, length, kind, more]): TextAt) -> (Place, Partial) {
-    let partial = match kind & 0xFF {
-        0 => Partial::None,
-        1 => Partial::Utf8 {
-            bits: more >> 2,
-            left: (kind >> 8) as u8,
-            least: LEAST[(more & 3) as usize],
-        },
-        2 => Partial::Escape,
-        3 => Partial::Hex {
-            value: more,
-            digits: (kind >> 8) as u8,
-            high: kind >> 16,
-        },
-        4 => Partial::HighEscape { high: more },
-        _ => Partial::HighU { high: more },
-    };
-    (Place { state, length }, partial)
+fn unpack(TextAt([state, length, kind, more]): TextAt) -> (TextState, Partial) {
+    (TextState { state, length }, Partial::unpacked([kind, more]))
 }
 
 /// What never comes in a string as it is.
 const CONTROLS: [(u32, u32); 1] = [(0, 0x1F)];
-
-/// The least code points that take two, three and four bytes.
-const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
-
-fn length(least: u32) -> u32 {
-    LEAST.iter().position(|known| *known == least).unwrap_or(0) as u32
-}
 
 #[cfg(test)]
 mod tests {
@@ -589,7 +553,7 @@ mod tests {
 
     #[test]
     fn places_are_packed_and_unpacked() {
-        let place = Place {
+        let place = TextState {
             state: u32::MAX,
             length: 7,
         };

@@ -3,7 +3,8 @@
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::node::{ObjectMachine, StringMachine};
 use crate::language::char_dfa::{CharDfa, DEAD};
-use crate::options::{Escapes, Whitespace};
+use crate::language::escapes;
+use crate::options::Whitespace;
 
 /// Code points, as inclusive ranges, ascending.
 type Chars = [(u32, u32)];
@@ -13,12 +14,11 @@ impl SchemaAutomaton {
     /// far as that is plain: what has an escape of other characters is not missed.
     pub(crate) fn is_fine_without(&self, chars: &Chars) -> bool {
         // Control characters stand in no string as they are.
-        let escaped = match self.escapes {
-            Escapes::Shortest => &[(0, 0x1F)][..],
-            Escapes::Standard => &[(0, 0x1F), (0x80, 0x10_FFFF)],
-            Escapes::All => &[(0, 0x10_FFFF)],
-        };
-        self.is_fine(chars, &without(chars, escaped))
+        let missed = without(chars, &[(0, 0x1F)]);
+        let escaped = escapes::by_number(self.escapes).iter();
+        let escaped = escaped.map(|(a, b)| (u32::from(*a), u32::from(*b)));
+        let escaped: Vec<(u32, u32)> = escaped.collect();
+        self.is_fine(chars, &without(&missed, &escaped))
     }
 
     /// As [`can_do_without`](fsm_index::PlainText::can_do_without), where no escape may

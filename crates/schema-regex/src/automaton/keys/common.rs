@@ -5,15 +5,14 @@
 use fsm_index::{Cursor, Horizon, KeyLanguage};
 
 use crate::automaton::SchemaAutomaton;
-use crate::automaton::keys::key::{clamped, push_list, push_partial, push_span, push_state};
+use crate::automaton::keys::key::{length_told, push_list, push_span, push_state};
 use crate::automaton::keys::printer::dialect;
+use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::prints::Print;
 use crate::automaton::run::scratch::{
     Config, Gap, More, Noted, ObjectSummary, Scratch, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
-
-/// With what keys begin that have fingerprints in them, and no others.
-const PRINTED: u32 = 32;
+use crate::language::clamped;
 
 impl SchemaAutomaton {
     /// Appends the key of the topmost levels in words that mean the same in every
@@ -81,11 +80,11 @@ impl SchemaAutomaton {
             | Top::Gap {
                 gap: Gap::Colon, ..
             } => self.put_common(top, stack, cursor, horizon, x, out)?,
-            Top::Unit { word, at, .. } => out.extend([34, u32::from(word), u32::from(at)]),
+            Top::Unit { word, at, .. } => out.extend([Tag::Unit as u32, word.into(), at.into()]),
             Top::Gap {
                 gap: gap @ (Gap::AfterMember | Gap::AfterItem),
                 space,
-            } => out.extend([35, gap as u32, space]),
+            } => out.extend([Tag::Behind as u32, gap as u32, space]),
             _ => return None,
         }
         let dialect = self.dialect()?;
@@ -117,7 +116,7 @@ impl SchemaAutomaton {
             at = top.below;
         }
         if at == 0 {
-            out.push(9);
+            out.push(Tag::Bottom as u32);
         }
         Some(())
     }
@@ -146,7 +145,7 @@ impl SchemaAutomaton {
             return None;
         }
         let item = self.near(member.node, stack, horizon, x)?;
-        out.extend([13, thread.goal, choice.goal]);
+        out.extend([Tag::Array as u32, thread.goal, choice.goal]);
         out.extend(item.words);
         Some(())
     }
@@ -172,17 +171,17 @@ impl SchemaAutomaton {
             return keyed.then_some(());
         }
         let dialect = self.dialect()?;
-        out.push(PRINTED);
+        out.push(Tag::Printed as u32);
         out.extend(dialect.words);
         let tallest = match top {
             Top::Value { node, set, space } => {
-                out.extend([1, space, u32::from(stack == 0)]);
+                out.extend([Tag::Value as u32, space, u32::from(stack == 0)]);
                 return self.put_value(node, set, stack, horizon, x, out);
             }
             Top::Number { node, set, state } => {
                 let print = self.print(node)?;
                 let m = self.node(node).number.as_ref()?;
-                out.push(2);
+                out.push(Tag::Number as u32);
                 out.extend(print.words);
                 push_list(x, set, out);
                 push_state(x, state, m.dfas.len() > 1, out);
@@ -191,26 +190,26 @@ impl SchemaAutomaton {
             Top::String { node, set, text } => {
                 let print = self.print(node)?;
                 let m = self.node(node).string.as_ref()?;
-                out.push(3);
+                out.push(Tag::String as u32);
                 out.extend(print.words);
                 push_list(x, set, out);
                 push_state(x, text.state, m.dfas.len() > 1, out);
                 push_span(text.words, out);
-                push_partial(text.partial, out);
-                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
-                out.push(clamped(m, text.length, bytes));
+                out.extend(text.partial.packed());
+                let bytes = clamped(horizon.bytes());
+                out.push(length_told(m, text.length, bytes));
                 return Some(());
             }
             Top::Key(key) if key.is_further() && key.text == UNKNOWN => {
-                out.extend([4, key.state]);
-                push_partial(key.partial, out);
+                out.extend([Tag::Key as u32, key.state]);
+                out.extend(key.partial.packed());
                 self.put_further(stack, x, out)?
             }
             Top::Gap {
                 gap: Gap::BeforeFurther,
                 space,
             } => {
-                out.extend([5, space]);
+                out.extend([Tag::BeforeFurther as u32, space]);
                 self.put_further(stack, x, out)?
             }
             Top::Gap {
@@ -221,7 +220,7 @@ impl SchemaAutomaton {
                 let frame = x.peek(top).frame;
                 let m = self.node(frame.node).object.as_ref()?;
                 let goals = self.goals_of_member(top, frame.member, x);
-                out.extend([6, space]);
+                out.extend([Tag::Colon as u32, space]);
                 return self.put_value(m.member(frame.member).node, goals, stack, horizon, x, out);
             }
             _ => return None,

@@ -3,21 +3,20 @@
 use fsm_index::{Cursor, Horizon};
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::node::{Span, StringMachine};
 use crate::automaton::run::scratch::{
     Config, Frame, Gap, Key, Noted, Scratch, Str, Top, UNKNOWN, UNKNOWN_ITEM, is_kept,
 };
-use crate::automaton::run::string_bytes::Partial;
+use crate::language::clamped;
+use crate::language::escapes::is_never_raw;
 use crate::options::Escapes;
-
-/// With what keys begin inside items that differ from those before them.
-const IN_ITEM: u32 = 33;
 
 impl SchemaAutomaton {
     /// Whether some character of a name may be written as an escape: where none may,
     /// an escape leads away from the name.
     pub(crate) fn may_escape(&self, name: &[u8]) -> bool {
-        let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F | 0x80..);
+        let escaped = |byte: &u8| is_never_raw(*byte) || !byte.is_ascii();
         self.escapes == Escapes::All || name.iter().any(escaped)
     }
 
@@ -37,7 +36,7 @@ impl SchemaAutomaton {
     pub(crate) fn is_plain(&self, top: Top, horizon: Horizon<'_>) -> bool {
         match top {
             Top::String { node, text, .. } => self.node(node).string.as_ref().is_some_and(|m| {
-                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                let bytes = clamped(horizon.bytes());
                 m.free.is_some() || counted(m, &text, bytes).is_some()
             }),
             Top::Number { node, .. } => self.common_number(node).is_some(),
@@ -77,7 +76,7 @@ impl SchemaAutomaton {
         }
         // Where an item differs, what it opens is not compared.
         if item == UNKNOWN_ITEM {
-            out.push(IN_ITEM);
+            out.push(Tag::InItem as u32);
         }
         if !self.push_top(top, stack, (depth, horizon), x, out) {
             return false;
@@ -116,11 +115,11 @@ impl SchemaAutomaton {
     ) -> bool {
         match top {
             Top::Value { node, set, space } => {
-                out.extend([1, self.node(node).alias, space]);
+                out.extend([Tag::Value as u32, self.node(node).alias, space]);
                 push_list(x, set, out);
             }
             Top::Unit { word, at, set } => {
-                out.extend([2, u32::from(word), u32::from(at)]);
+                out.extend([Tag::Unit as u32, word.into(), at.into()]);
                 push_list(x, set, out);
             }
             Top::Number {
@@ -130,10 +129,10 @@ impl SchemaAutomaton {
             } if depth == 1 && stack != 0 && self.common_number(node).is_some() => {
                 // Before its end, one number without bounds is like the other.
                 let number = self.common_number(node).unwrap_or_default();
-                out.extend([11, number, state]);
+                out.extend([Tag::CommonNumber as u32, number, state]);
             }
             Top::Number { node, set, state } => {
-                out.extend([3, self.node(node).alias]);
+                out.extend([Tag::Number as u32, self.node(node).alias]);
                 push_list(x, set, out);
                 let number = self.node(node).number.as_ref();
                 push_state(x, state, number.is_some_and(|m| m.dfas.len() > 1), out);
@@ -148,23 +147,23 @@ impl SchemaAutomaton {
                     length,
                     partial,
                 } = text;
-                let bytes = u32::try_from(horizon.bytes()).unwrap_or(u32::MAX);
+                let bytes = clamped(horizon.bytes());
                 if depth == 1 && m.free.is_some() {
                     // Before its end, one free string is like the other.
-                    out.push(0);
-                    push_partial(partial, out);
+                    out.push(Tag::FreeString as u32);
+                    out.extend(partial.packed());
                 } else if let (1, Some((more, less))) = (depth, counted(m, &text, bytes)) {
                     // Likewise of strings that are only counted, how many
                     // characters are missing and how many may come.
-                    out.extend([10, more, less]);
-                    push_partial(partial, out);
+                    out.extend([Tag::CountedString as u32, more, less]);
+                    out.extend(partial.packed());
                 } else {
-                    out.extend([4, self.node(node).alias]);
+                    out.extend([Tag::String as u32, self.node(node).alias]);
                     push_list(x, set, out);
                     push_state(x, state, m.dfas.len() > 1, out);
                     push_span(words, out);
-                    push_partial(partial, out);
-                    out.push(clamped(m, length, bytes));
+                    out.extend(partial.packed());
+                    out.push(length_told(m, length, bytes));
                 }
             }
             Top::Key(key) => {
@@ -178,8 +177,8 @@ impl SchemaAutomaton {
                 if text != UNKNOWN {
                     return false;
                 }
-                out.extend([5, state]);
-                push_partial(partial, out);
+                out.extend([Tag::Key as u32, state]);
+                out.extend(partial.packed());
                 if depth == 1 && key.is_further() {
                     self.push_further(stack, x, out);
                 } else {
@@ -188,7 +187,7 @@ impl SchemaAutomaton {
                 }
             }
             Top::Gap { gap, space } => {
-                out.extend([6, gap as u32, space]);
+                out.extend([Tag::Gap as u32, gap as u32, space]);
                 if depth == 1 && gap == Gap::BeforeFurther {
                     self.push_further(stack, x, out);
                 }
@@ -203,7 +202,7 @@ impl SchemaAutomaton {
                     }
                 }
             }
-            Top::End => out.push(7),
+            Top::End => out.push(Tag::End as u32),
         }
         true
     }
@@ -248,7 +247,7 @@ impl SchemaAutomaton {
             at = below;
         }
         if at == 0 {
-            out.push(9);
+            out.push(Tag::Bottom as u32);
         }
         true
     }
@@ -257,7 +256,7 @@ impl SchemaAutomaton {
 /// As many levels as no token can open, in values that need no more than `tallest`.
 pub(crate) fn much_room(tallest: u32, horizon: Horizon<'_>) -> u32 {
     let opened = horizon.occurrences(b'[') + horizon.occurrences(b'{');
-    tallest.saturating_add(u32::try_from(opened).unwrap_or(u32::MAX))
+    tallest.saturating_add(clamped(opened))
 }
 
 /// Appends the whole frame on top of a stack, if a mask can be told by it.
@@ -275,7 +274,7 @@ fn push_frame(stack: u32, x: &Scratch, out: &mut Vec<u32>) -> bool {
         member,
         start: _,
     } = x.peek(Noted::beside_masks(stack)).frame;
-    out.extend([8, node, pos, count, member]);
+    out.extend([Tag::Frame as u32, node, pos, count, member]);
     push_list(x, threads, out);
     push_list(x, used, out);
     let seen = x.seen.get(seen);
@@ -298,7 +297,7 @@ fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
     if leaf.listed || leaf.excludes || leaf.dfa.is_some() || leaf.lengths.is_some() {
         return None;
     }
-    let clamp = |left: u64| u32::try_from(left).unwrap_or(u32::MAX).min(horizon + 1);
+    let clamp = |left: u64| clamped(left).min(horizon + 1);
     let length = u64::from(text.length);
     let less = match leaf.max {
         Some(max) => clamp(max.checked_sub(length)?) + 1,
@@ -308,7 +307,7 @@ fn counted(m: &StringMachine, text: &Str, horizon: u32) -> Option<(u32, u32)> {
 }
 
 /// A length, alike where no text of at most `horizon` bytes can tell.
-pub(crate) fn clamped(m: &StringMachine, length: u32, horizon: u32) -> u32 {
+pub(crate) fn length_told(m: &StringMachine, length: u32, horizon: u32) -> u32 {
     if m.cap == 0 {
         return 0;
     }
@@ -364,20 +363,5 @@ fn push_text(text: &str, out: &mut Vec<u32>) {
         let mut word = [0; 4];
         word[..chunk.len()].copy_from_slice(chunk);
         out.push(u32::from_le_bytes(word));
-    }
-}
-
-pub(crate) fn push_partial(partial: Partial, out: &mut Vec<u32>) {
-    match partial {
-        Partial::None => out.push(0),
-        Partial::Utf8 { bits, left, least } => out.extend([1, bits, u32::from(left), least]),
-        Partial::Escape => out.push(2),
-        Partial::Hex {
-            value,
-            digits,
-            high,
-        } => out.extend([3, value, u32::from(digits), high]),
-        Partial::HighEscape { high } => out.extend([4, high]),
-        Partial::HighU { high } => out.extend([5, high]),
     }
 }

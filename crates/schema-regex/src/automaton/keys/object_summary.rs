@@ -2,16 +2,14 @@
 //! the object may end behind it, and whether another name may follow. Tokens that end a
 //! value seldom reach further, so that most objects are alike.
 
-use crate::automaton::run::scratch::ObjectSummary;
-use crate::automaton::run::scratch::Told;
-use crate::automaton::run::scratch::{More, Noted};
 use fsm_index::{ByteSet, Horizon};
 
 use crate::automaton::SchemaAutomaton;
+use crate::automaton::keys::tag::Tag;
 use crate::automaton::machine::lexicon::NAMES;
 use crate::automaton::machine::node::ObjectMachine;
-use crate::automaton::run::plain_object::Plain;
-use crate::automaton::run::scratch::Scratch;
+use crate::automaton::run::plain_object::PlainObject;
+use crate::automaton::run::scratch::{More, Noted, ObjectSummary, Scratch, Told};
 
 impl SchemaAutomaton {
     /// Appends all that the object on top of a stack, with a member open or behind one,
@@ -40,7 +38,7 @@ impl SchemaAutomaton {
                 return false;
             }
         }
-        out.extend([12, told.ends, told.more as u32]);
+        out.extend([Tag::Object as u32, told.ends, told.more as u32]);
         if told.more == More::OfClasses {
             let (low, high) = (told.classes as u32, (told.classes >> 32) as u32);
             out.extend([frame.node, low, high]);
@@ -101,7 +99,7 @@ impl SchemaAutomaton {
     }
 }
 
-impl Plain<'_> {
+impl PlainObject<'_> {
     /// Which names may come, and the classes of further ones as bits; `None` where that
     /// takes more to tell.
     pub(crate) fn more(&self, x: &Scratch) -> Option<(More, u64)> {

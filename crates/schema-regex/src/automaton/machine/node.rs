@@ -13,6 +13,7 @@ use crate::ir::Name;
 use crate::language::char_dfa::{CharDfa, DEAD};
 use crate::language::length_bounds::Lengths;
 use crate::language::number_dfa::NumberDfa;
+use crate::normal::alternative::Kind;
 use crate::normal::conjunctions::ConjId;
 
 /// The height of what no value satisfies.
@@ -43,6 +44,34 @@ pub(crate) struct Node {
     pub(crate) own_print: OnceLock<Option<Box<OwnPrint>>>,
     /// The same of what tells further names apart.
     pub(crate) names_print: OnceLock<Option<Box<Print>>>,
+}
+
+impl Node {
+    /// Whether a value of one of these goals may be of a kind.
+    pub(crate) fn may_be(&self, kind: Kind, is_wanted: impl Fn(u32) -> bool) -> bool {
+        let unit = |word: usize| self.units[word].iter().any(|goal| is_wanted(*goal));
+        match kind {
+            Kind::Null => unit(0),
+            Kind::False => unit(1),
+            Kind::True => unit(2),
+            Kind::Number => {
+                let mut leaves = self.number.iter().flat_map(|m| m.leaves.iter());
+                leaves.any(|(goal, _)| is_wanted(*goal))
+            }
+            Kind::String => {
+                let mut leaves = self.string.iter().flat_map(|m| m.leaves.iter());
+                leaves.any(|leaf| is_wanted(leaf.goal))
+            }
+            Kind::Array => {
+                let mut threads = self.array.iter().flat_map(|m| m.threads.iter());
+                threads.any(|thread| is_wanted(thread.goal))
+            }
+            Kind::Object => {
+                let mut threads = self.object.iter().flat_map(|m| m.threads.iter());
+                threads.any(|thread| is_wanted(thread.goal))
+            }
+        }
+    }
 }
 
 #[derive(Debug)]

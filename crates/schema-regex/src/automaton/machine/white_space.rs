@@ -1,10 +1,9 @@
 //! The whitespace between JSON's tokens.
 
-use crate::error::{Error, ErrorKind};
-use crate::language::re::Re;
-use crate::options::{Options, Whitespace};
-
+use crate::error::Error;
 use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::white_space;
+use crate::options::{Options, Whitespace};
 
 /// All places in one table: a state says which whitespace may still come.
 #[derive(Debug)]
@@ -40,8 +39,7 @@ impl Space {
                 space.after_separator = 1;
             }
             Whitespace::Bounded(n) => {
-                let n = (*n).min(MAX_BOUND);
-                for i in 1..=n {
+                for i in 1..=white_space::bound(*n) {
                     space.next.push([i + 1; 4]);
                     space.accept.push(true);
                 }
@@ -51,28 +49,9 @@ impl Space {
                 space.elsewhere = 1;
             }
             Whitespace::Pattern(source) => {
-                let bad = |why: &str| {
-                    Error::new(
-                        ErrorKind::BadOption,
-                        "",
-                        format!("Options::whitespace: {why}"),
-                    )
-                };
-                let re = crate::language::pattern::whole(source).map_err(|e| bad(&e.reason))?;
+                let re = white_space::expression(source)?;
                 let dfa = CharDfa::new(&[(&re, true)], options.max_automaton_states)
-                    .map_err(|_| bad("the pattern takes too many states"))?;
-                if dfa.is_empty() {
-                    return Err(bad("the pattern matches nothing"));
-                }
-                let white = Re::chars(&[(' ', ' '), ('\t', '\n'), ('\r', '\r')]).repeat(0, None);
-                let other = CharDfa::new(
-                    &[(&re, true), (&white, false)],
-                    options.max_automaton_states,
-                )
-                .map_err(|_| bad("the pattern takes too many states"))?;
-                if !other.is_empty() {
-                    return Err(bad("the pattern matches what is not JSON whitespace"));
-                }
+                    .map_err(|_| white_space::bad(source, "it takes too many states"))?;
                 for s in 0..dfa.states() as u32 {
                     let mut row = [DEAD; 4];
                     for (slot, c) in row.iter_mut().zip(b" \t\n\r") {
@@ -170,6 +149,3 @@ impl Space {
 
 /// The most ways of whitespace that are listed.
 const FEW: usize = 4;
-
-/// The most characters of whitespace at one place.
-const MAX_BOUND: u32 = 100_000;

@@ -77,7 +77,10 @@ impl<'a> AfterNames<'a> {
         if t.min > 0 {
             for (name, rank) in (0..).zip(&t.ranks) {
                 match *rank {
-                    LOOSE => out.loose += u64::from(out.may_come_loose(name)),
+                    LOOSE => {
+                        let may_come = !has_bit(out.used, name) && out.has_value(name);
+                        out.loose += u64::from(may_come);
+                    }
                     rank if out.has_value(name) => out.ranks.push(rank),
                     _ => {}
                 }
@@ -100,10 +103,6 @@ impl<'a> AfterNames<'a> {
     fn has_value(&self, name: u32) -> bool {
         let member = &self.m.declared[name as usize];
         self.live.offers(member, self.thread)
-    }
-
-    fn may_come_loose(&self, name: u32) -> bool {
-        !has_bit(self.used, name) && self.has_value(name)
     }
 
     /// What [`Live::object`] says behind a name that has a value.

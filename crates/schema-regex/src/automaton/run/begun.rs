@@ -25,7 +25,7 @@ struct Within {
     /// next, and nothing while one is open that has others in it; an object up to its first
     /// name.
     text: String,
-    at: At,
+    at: Anchor,
     /// Of an object, names and spelled members.
     members: Option<Vec<(String, String)>>,
     /// The name of the member that is open.
@@ -36,7 +36,7 @@ struct Within {
 #[derive(Debug)]
 pub(crate) struct Piece {
     text: String,
-    at: At,
+    at: Anchor,
     then: Then,
 }
 
@@ -52,7 +52,7 @@ enum Then {
 
 /// Where a piece stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum Anchor {
     Start,
     Anywhere,
 }
@@ -78,10 +78,10 @@ impl Open {
         let piece = loop {
             let Some(last) = open.within.last() else {
                 match value(&mut reader) {
-                    Met::Scalar(whole) => return (None, Piece::new(whole, At::Start)),
+                    Met::Scalar(whole) => return (None, Piece::new(whole, Anchor::Start)),
                     Met::Opens(bracket) => open.to_mut().push(None, bracket),
                     Met::End(text, then) => {
-                        let at = At::Start;
+                        let at = Anchor::Start;
                         break Piece { text, at, then };
                     }
                 }
@@ -95,7 +95,7 @@ impl Open {
             if reader.peek() == last.end() {
                 reader.skip();
                 if let Some(whole) = open.to_mut().close() {
-                    return (None, Piece::new(whole, At::Start));
+                    return (None, Piece::new(whole, Anchor::Start));
                 }
                 between = reader.at;
                 continue;
@@ -106,12 +106,12 @@ impl Open {
             };
             let too_deep = open.within.len() >= MAX_DEPTH;
             match value(&mut reader) {
-                Met::Opens(_) if too_deep => break Piece::new(String::new(), At::Anywhere),
+                Met::Opens(_) if too_deep => break Piece::new(String::new(), Anchor::Anywhere),
                 Met::Opens(bracket) => open.to_mut().push(name, bracket),
                 Met::Scalar(text) => open.to_mut().put_scalar(name, &text),
                 Met::End(rest, then) => {
                     let (text, at) = match name {
-                        Some(name) => (before(&name) + &rest, At::Anywhere),
+                        Some(name) => (before(&name) + &rest, Anchor::Anywhere),
                         None => (last.text.clone() + &rest, last.at),
                     };
                     break Piece { text, at, then };
@@ -136,10 +136,10 @@ impl Open {
             (Some(name), Some(last)) => {
                 let before = before(&name);
                 last.name = name;
-                (before, At::Anywhere)
+                (before, Anchor::Anywhere)
             }
             (None, Some(last)) => (std::mem::take(&mut last.text), last.at),
-            (_, None) => (String::new(), At::Start),
+            (_, None) => (String::new(), Anchor::Start),
         };
         text.push(bracket);
         self.within.push(Within {
@@ -221,11 +221,11 @@ impl Within {
         let name = reader.string();
         if !reader.is_closed {
             let (text, then) = cut(&reader.text[from..]);
-            let at = At::Anywhere;
+            let at = Anchor::Anywhere;
             return Err(Piece { text, at, then });
         }
         if reader.peek() != b':' {
-            return Err(Piece::new(before(&name), At::Anywhere));
+            return Err(Piece::new(before(&name), Anchor::Anywhere));
         }
         reader.skip();
         Ok(Some(name))
@@ -277,7 +277,7 @@ fn cut(string: &[u8]) -> (String, Then) {
 }
 
 impl Piece {
-    fn new(text: String, at: At) -> Piece {
+    fn new(text: String, at: Anchor) -> Piece {
         let then = Then::Anything;
         Piece { text, at, then }
     }
@@ -286,11 +286,11 @@ impl Piece {
     pub(crate) fn is_in(&self, whole: &str) -> bool {
         let text = self.text.as_str();
         match (self.at, &self.then) {
-            (At::Anywhere, Then::Anything) => whole.contains(text),
-            (At::Start, then) => whole
+            (Anchor::Anywhere, Then::Anything) => whole.contains(text),
+            (Anchor::Start, then) => whole
                 .strip_prefix(text)
                 .is_some_and(|rest| then.is_at(rest)),
-            (At::Anywhere, then) => whole
+            (Anchor::Anywhere, then) => whole
                 .match_indices(text)
                 .any(|(at, _)| then.is_at(&whole[at + text.len()..])),
         }
@@ -300,8 +300,8 @@ impl Piece {
     /// are known to have no exponents, or are not.
     fn is_in_some(&self, all: &[Arc<str>], exponents: Exponents) -> bool {
         let before = match self.at {
-            At::Start => self.text.as_str(),
-            At::Anywhere => "",
+            Anchor::Start => self.text.as_str(),
+            Anchor::Anywhere => "",
         };
         if let (Then::Number(begun), true, Exponents::None) =
             (&self.then, before.is_empty(), exponents)
@@ -313,11 +313,11 @@ impl Piece {
     }
 }
 
-impl At {
+impl Anchor {
     fn has(self, text: &str, whole: &str) -> bool {
         match self {
-            At::Start => whole.starts_with(text),
-            At::Anywhere => whole.contains(text),
+            Anchor::Start => whole.starts_with(text),
+            Anchor::Anywhere => whole.contains(text),
         }
     }
 }
@@ -326,13 +326,13 @@ impl At {
 #[derive(Debug)]
 pub(crate) struct Begun {
     /// What is open in it, if it is an array or object.
-    place: Option<Arc<Place>>,
+    place: Option<Arc<Container>>,
     last: Piece,
 }
 
 /// What is known of an item between two of its tokens.
 #[derive(Debug)]
-struct Place {
+struct Container {
     open: Open,
     /// Those of the items before it that it may become.
     alike: Box<[u32]>,
@@ -366,7 +366,7 @@ impl Begun {
 /// them: a walk goes on from each in many ways.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    known: FxHashMap<(u32, u32, u32), Arc<Place>>,
+    known: FxHashMap<(u32, u32, u32), Arc<Container>>,
     memory: usize,
 }
 
@@ -374,7 +374,7 @@ pub(crate) struct Places {
 const MAX_PLACES: usize = 1 << 22;
 
 impl Places {
-    fn add(&mut self, key: (u32, u32, u32), place: &Arc<Place>) {
+    fn add(&mut self, key: (u32, u32, u32), place: &Arc<Container>) {
         self.memory += place.open.memory() + size_of_val(&*place.alike);
         if self.memory > MAX_PLACES {
             self.known.clear();
@@ -409,7 +409,7 @@ impl Scratch {
         bytes.reverse();
         self.may_compare = self.may_compare.saturating_sub(bytes.len() as u64);
         let nothing = Open::default();
-        let before: Option<&Place> = place.as_deref();
+        let before: Option<&Container> = place.as_deref();
         let (further, last) = before.map_or(&nothing, |p| &p.open).go_on(&bytes);
         let Some((open, count)) = further else {
             return Begun { place, last };
@@ -420,7 +420,7 @@ impl Scratch {
             Some(before) => before.alike.iter().copied().filter(may_be).collect(),
             None => (0..items.len() as u32).filter(may_be).collect(),
         };
-        let place = Arc::new(Place { open, alike });
+        let place = Arc::new(Container { open, alike });
         if is_last(bytes[count - 1]) {
             let behind = texts[texts.len() - count];
             self.places.add((behind, start, seen), &place);

@@ -1,4 +1,19 @@
 //! At a byte, or when bytes are committed.
+//!
+//! - [`scratch`]: the working memory of a walk, with all that a cursor stands for.
+//! - [`state`]: what a guide remembers, and how it becomes a configuration and back;
+//!   [`levels`] has the arrays and objects that are open in it.
+//! - [`step`]: one byte, from a configuration to the next.
+//! - [`string_bytes`]: the bytes of a string become code points; [`string_leaves`] tells
+//!   which goals the string can still satisfy, [`text_runs`] reads many characters at once.
+//! - [`number_bytes`]: the inside of a number.
+//! - [`member_names`]: which names may come in an object, and reading one. [`plain_object`]
+//!   tells it of objects that one thread reads, [`object_steps`] and [`after_names`] of
+//!   those that several read.
+//! - [`unique_items`]: whether an item that must differ can still become one that may come.
+//!   [`equality`] has one spelling for each value, [`begun`] what a value that was begun
+//!   tells of it, [`string_texts`] which strings it can become, [`ways_on`] how it goes on;
+//!   [`item_told_apart`] reads on items that differ already.
 
 pub(crate) mod after_names;
 pub(crate) mod begun;

@@ -12,7 +12,6 @@ impl SchemaAutomaton {
     pub(crate) fn number_step(
         &self,
         node: u32,
-        _set: u32,
         state: u32,
         byte: u8,
         x: &mut Scratch,

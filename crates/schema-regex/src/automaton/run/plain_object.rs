@@ -9,7 +9,7 @@ use crate::automaton::run::step::Next;
 use crate::language::char_dfa::DEAD;
 
 /// Such an object between two members, or inside the name of one.
-pub(crate) struct Plain<'a> {
+pub(crate) struct PlainObject<'a> {
     m: &'a ObjectMachine,
     t: &'a ObjectThread,
     frame: Frame,
@@ -18,11 +18,11 @@ pub(crate) struct Plain<'a> {
 
 impl SchemaAutomaton {
     /// The object on top of a stack, if it is a plain one.
-    pub(crate) fn plain(&self, top: Noted, x: &Scratch) -> Option<Plain<'_>> {
+    pub(crate) fn plain(&self, top: Noted, x: &Scratch) -> Option<PlainObject<'_>> {
         let frame = x.peek(top).frame;
         let m = self.node(frame.node).object.as_ref()?;
         match &*m.threads {
-            [t] if t.simple && frame.threads == FIRST_THREAD => Some(Plain {
+            [t] if t.simple && frame.threads == FIRST_THREAD => Some(PlainObject {
                 m,
                 t,
                 frame,
@@ -34,10 +34,10 @@ impl SchemaAutomaton {
 
     /// The object of a node where nothing of it was read, with room for any value in it,
     /// if it is a plain one.
-    pub(crate) fn plain_start(&self, node: u32) -> Option<Plain<'_>> {
+    pub(crate) fn plain_start(&self, node: u32) -> Option<PlainObject<'_>> {
         let m = self.node(node).object.as_ref()?;
         match &*m.threads {
-            [t] if t.simple => Some(Plain {
+            [t] if t.simple => Some(PlainObject {
                 m,
                 t,
                 frame: Frame::first(node, FIRST_THREAD),
@@ -65,7 +65,7 @@ impl SchemaAutomaton {
         if !plain.may_come(number, x) {
             return Some(None);
         }
-        let Plain { m, mut frame, .. } = plain;
+        let PlainObject { m, mut frame, .. } = plain;
         let word = number as usize / 32;
         if m.tracked[word] & (1 << (number % 32)) != 0 {
             let mut used = x.list(frame.used).to_vec();
@@ -93,7 +93,7 @@ impl SchemaAutomaton {
     }
 }
 
-impl<'a> Plain<'a> {
+impl<'a> PlainObject<'a> {
     /// Its only thread.
     pub(crate) fn thread(&self) -> &'a ObjectThread {
         self.t

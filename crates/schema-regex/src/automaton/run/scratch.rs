@@ -546,19 +546,8 @@ impl Scratch {
         self.lists.add(Arc::from([0, 0]));
         self.seen.add(Seen::default());
         // The stack without frames.
-        let frame = Frame {
-            node: u32::MAX,
-            is_object: false,
-            threads: 0,
-            pos: 0,
-            count: 0,
-            used: 0,
-            seen: 0,
-            member: 0,
-            start: 0,
-        };
         self.stacks.add(StackNode {
-            frame,
+            frame: Frame::first(u32::MAX, EMPTY_LIST),
             below: 0,
             depth: 0,
         });
@@ -706,9 +695,8 @@ pub(crate) enum More {
 pub(crate) const MAX_COMPARED: u64 = 1 << 28;
 
 /// A completion ends unfinished when it has searched more states than this, about half a
-/// second.
-/// What takes as long counts as states: names that are looked through, and lists of what
-/// must differ that grow.
+/// second. A name that is looked through counts as a state, and so does each step by which
+/// a list of what must differ grows.
 pub(crate) const MAX_SEARCHED: u64 = 100_000;
 
 #[cfg(test)]

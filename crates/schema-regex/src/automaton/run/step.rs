@@ -119,7 +119,7 @@ impl SchemaAutomaton {
                 ))
             }
             Top::Number { node, set, state } => {
-                if let Some(state) = self.number_step(node, set, state, byte, x) {
+                if let Some(state) = self.number_step(node, state, byte, x) {
                     return Some((Top::Number { node, set, state }, stack));
                 }
                 // The byte is not part of the number: it may only be what comes
@@ -296,21 +296,11 @@ impl SchemaAutomaton {
                 if threads.is_empty() {
                     return None;
                 }
-                let frame = Frame {
-                    node,
-                    is_object: false,
-                    threads: x.add_list(&threads),
-                    pos: 0,
-                    count: 0,
-                    used: EMPTY_LIST,
-                    seen: 0,
-                    member: 0,
-                    start: if is_kept(item) {
-                        x.text_length(item)
-                    } else {
-                        0
-                    },
-                };
+                let mut frame = Frame::first(node, x.add_list(&threads));
+                frame.is_object = false;
+                if is_kept(item) {
+                    frame.start = x.text_length(item);
+                }
                 let stack = x.push(frame, stack);
                 Some((self.gap(Gap::ArrayStart), stack))
             }
@@ -331,7 +321,7 @@ impl SchemaAutomaton {
                 } else {
                     x.add_list(&start)
                 };
-                let state = self.number_step(node, set, state, byte, x)?;
+                let state = self.number_step(node, state, byte, x)?;
                 Some((Top::Number { node, set, state }, stack))
             }
         }
@@ -376,7 +366,7 @@ impl SchemaAutomaton {
         let member = m.member(frame.pos);
         let mut doubled = false;
         if m.unique && item != UNKNOWN_ITEM {
-            let text = self.item_text(item, frame.start, x);
+            let text: Arc<str> = equality::canonical(&x.bytes(item, frame.start)).into();
             let seen = x.seen.get(frame.seen);
             match seen.list.binary_search(&text) {
                 Ok(_) => doubled = true,
@@ -420,13 +410,6 @@ impl SchemaAutomaton {
         }
         let stack = x.push(frame, top.below);
         Some((self.gap(Gap::AfterItem), stack))
-    }
-
-    /// The item that began at `start`, in a form that is equal for equal
-    /// values.
-    fn item_text(&self, item: u32, start: u32, x: &Scratch) -> Arc<str> {
-        let bytes = x.bytes(item, start);
-        equality::canonical(&bytes).into()
     }
 
     fn gap_step(&self, gap: Gap, stack: u32, byte: u8, item: u32, x: &mut Scratch) -> Next {

@@ -3,6 +3,7 @@
 //! code points says whether one of a range can still come, so that no partial
 //! character is begun in vain.
 
+use crate::language::escapes;
 use crate::options::Escapes;
 
 /// How much of a character was read.
@@ -31,6 +32,51 @@ pub(crate) enum Partial {
     HighU {
         high: u32,
     },
+}
+
+/// The least code points that take one, two, three and four bytes.
+pub(crate) const LEAST: [u32; 4] = [0, 0x80, 0x800, 0x1_0000];
+
+impl Partial {
+    /// The same in two words, different ones for what is different.
+    pub(crate) fn packed(self) -> [u32; 2] {
+        match self {
+            Partial::None => [0, 0],
+            Partial::Utf8 { bits, left, least } => {
+                let length = LEAST.iter().position(|known| *known == least);
+                let length = length.unwrap_or(0) as u32;
+                [1 | u32::from(left) << 8, bits << 2 | length]
+            }
+            Partial::Escape => [2, 0],
+            Partial::Hex {
+                value,
+                digits,
+                high,
+            } => [3 | u32::from(digits) << 8 | high << 16, value],
+            Partial::HighEscape { high } => [4, high],
+            Partial::HighU { high } => [5, high],
+        }
+    }
+
+    /// What was packed.
+    pub(crate) fn unpacked([kind, more]: [u32; 2]) -> Partial {
+        match kind & 0xFF {
+            0 => Partial::None,
+            1 => Partial::Utf8 {
+                bits: more >> 2,
+                left: (kind >> 8) as u8,
+                least: LEAST[(more & 3) as usize],
+            },
+            2 => Partial::Escape,
+            3 => Partial::Hex {
+                value: more,
+                digits: (kind >> 8) as u8,
+                high: kind >> 16,
+            },
+            4 => Partial::HighEscape { high: more },
+            _ => Partial::HighU { high: more },
+        }
+    }
 }
 
 /// What reads code points.
@@ -91,8 +137,8 @@ pub(crate) fn read<S: Sink>(
                 };
                 return go(sink, next);
             }
-            let c = short_escape(byte, escapes)?;
-            sink.put(state, c).map(|s| (Partial::None, s))
+            let c = escapes::character(byte, escapes)?;
+            sink.put(state, u32::from(c)).map(|s| (Partial::None, s))
         }
         Partial::Hex {
             value,
@@ -143,31 +189,10 @@ fn utf8(bits: u8, left: u8, least: u32) -> Partial {
     }
 }
 
-fn short_escape(byte: u8, escapes: Escapes) -> Option<u32> {
-    Some(match byte {
-        b'"' => 0x22,
-        b'\\' => 0x5C,
-        b'/' if escapes == Escapes::All => 0x2F,
-        b'b' => 8,
-        b'f' => 12,
-        b'n' => 10,
-        b'r' => 13,
-        b't' => 9,
-        _ => return None,
-    })
-}
-
 /// Whether a code point may be written as `\uXXXX`.
 fn may_be_spelled(c: u32, escapes: Escapes) -> bool {
-    spelled(escapes).iter().any(|(a, b)| (*a..=*b).contains(&c))
-}
-
-fn spelled(escapes: Escapes) -> &'static [(u32, u32)] {
-    match escapes {
-        Escapes::Shortest => &[(0, 7), (0x0B, 0x0B), (0x0E, 0x1F)],
-        Escapes::Standard => &[(0, 0x1F), (0x80, 0x10_FFFF)],
-        Escapes::All => &[(0, 0x10_FFFF)],
-    }
+    let mut spelled = escapes::by_number(escapes).iter();
+    spelled.any(|(a, b)| (u32::from(*a)..=u32::from(*b)).contains(&c))
 }
 
 /// Whether a partial character can become one that may come.
@@ -185,10 +210,9 @@ pub(crate) fn possible<S: Sink>(
             scalars(sink, state, lo.max(least), hi.min(0x10_FFFF))
         }
         Partial::Escape => {
-            b"\"\\/bfnrt"
-                .iter()
-                .filter_map(|b| short_escape(*b, escapes))
-                .any(|c| sink.some(state, c, c))
+            let letters = escapes::LETTERS.iter();
+            let mut short = letters.filter_map(|letter| escapes::character(*letter, escapes));
+            short.any(|c| sink.some(state, c.into(), c.into()))
                 || units(sink, escapes, state, 0, 0xFFFF)
         }
         Partial::Hex {
@@ -222,13 +246,14 @@ fn scalars<S: Sink>(sink: &mut S, state: S::State, lo: u32, hi: u32) -> bool {
 
 /// What a first `\uXXXX` in a range of units can begin.
 fn units<S: Sink>(sink: &mut S, escapes: Escapes, state: S::State, lo: u32, hi: u32) -> bool {
-    for (a, b) in spelled(escapes) {
-        let (from, to) = (lo.max(*a), hi.min((*b).min(0xFFFF)));
+    for (a, b) in escapes::by_number(escapes) {
+        let (a, b) = (u32::from(*a), u32::from(*b));
+        let (from, to) = (lo.max(a), hi.min(b.min(0xFFFF)));
         if from <= to && scalars(sink, state, from, to) {
             return true;
         }
         let (from, to) = (lo.max(0xD800), hi.min(0xDBFF));
-        if *b > 0xFFFF
+        if b > 0xFFFF
             && from <= to
             && sink.some(
                 state,

@@ -13,6 +13,9 @@ use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::{Partial, Sink};
 use crate::automaton::run::string_leaves::{leaf_live, leaf_state};
 use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::clamped;
+use crate::language::escapes;
+use crate::options::Escapes;
 
 /// The characters that strings may have.
 const CHARACTERS: u64 = 0x11_0000 - 0x800;
@@ -337,7 +340,7 @@ impl Words<'_> {
                 let mut text = String::with_capacity(way.text.len() + c.len_utf8());
                 text.push_str(&way.text);
                 text.push(c);
-                let most = u32::try_from(most).unwrap_or(u32::MAX);
+                let most = clamped(most);
                 heap.push(Way {
                     least,
                     state: to,
@@ -469,12 +472,9 @@ pub(crate) fn spelt_behind(partial: Partial, rest: &str) -> Vec<u8> {
                 out.extend(&bytes[bytes.len().saturating_sub(usize::from(left))..]);
             }
             Partial::Escape => {
-                let short = b"\"\\\x08\x0C\n\r\t".iter().zip(b"\"\\bfnrt");
-                let short = short
-                    .into_iter()
-                    .find(|(of, _)| u32::from(**of) == u32::from(c));
-                match short {
-                    Some((_, byte)) => out.push(*byte),
+                // What all options have.
+                match escapes::letter(c, Escapes::Standard) {
+                    Some(letter) => out.push(letter),
                     None => {
                         out.push(b'u');
                         out.extend(first.bytes());

@@ -12,6 +12,7 @@ use crate::automaton::run::state::State;
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::string_live;
 use crate::language::char_dfa::{CharDfa, DEAD};
+use crate::language::clamped;
 
 impl SchemaAutomaton {
     /// Whether bytes are text inside a string that may be any, which they leave as it is.
@@ -188,7 +189,7 @@ fn string_behind(m: &StringMachine, text: Str, run: &str) -> Option<Str> {
     };
     let mut length = text.length;
     if length < m.cap {
-        let more = u32::try_from(run.chars().count()).unwrap_or(u32::MAX);
+        let more = clamped(run.chars().count());
         length = length.saturating_add(more).min(m.cap);
     }
     Some(Str {

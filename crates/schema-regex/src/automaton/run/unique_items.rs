@@ -359,11 +359,6 @@ impl SchemaAutomaton {
         }
     }
 
-    /// Whether what is open at `from` is open at `to` as well, and differs.
-    fn is_settled(&self, from: &Config, to: &Config, x: &mut Scratch) -> bool {
-        x.depth(to.stack) >= x.depth(from.stack) && !self.threat(to, x).exists
-    }
-
     /// Whether a configuration is behind the item of an array of a depth.
     fn is_after(&self, config: &Config, depth: u32, x: &Scratch) -> bool {
         let is_next = matches!(
@@ -398,7 +393,8 @@ impl SchemaAutomaton {
                 let to = &to.config;
                 self.is_after(to, threat.outermost, x)
                     || self.is_endless(to, x)
-                    || self.is_settled(&config, to, x)
+                    // What is open now is open there, too, and differs.
+                    || (x.depth(to.stack) >= x.depth(config.stack) && !self.threat(to, x).exists)
             });
             if let Some(out) = out {
                 return Some(ways.swap_remove(out));

@@ -12,6 +12,7 @@ use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
 use crate::language::char_dfa::DEAD;
+use crate::normal::alternative::Kind;
 
 /// Where a text stands that is tried.
 #[derive(Clone)]
@@ -142,23 +143,18 @@ impl SchemaAutomaton {
                 }
             }
         }
-        for (word, goals) in UNITS.iter().zip(&n.units) {
-            if goals.iter().any(|goal| wanted.contains(goal)) {
-                pieces.push(word.to_vec());
+        let others = [
+            (Kind::Null, UNITS[0]),
+            (Kind::False, UNITS[1]),
+            (Kind::True, UNITS[2]),
+            (Kind::String, b"\""),
+            (Kind::Array, b"["),
+            (Kind::Object, b"{"),
+        ];
+        for (kind, piece) in others {
+            if n.may_be(kind, |goal| wanted.contains(&goal)) {
+                pieces.push(piece.to_vec());
             }
-        }
-        let is_wanted = |goal: &u32| wanted.contains(goal);
-        let string = n.string.as_ref();
-        if string.is_some_and(|m| m.leaves.iter().any(|leaf| is_wanted(&leaf.goal))) {
-            pieces.push(b"\"".to_vec());
-        }
-        let array = n.array.as_ref();
-        if array.is_some_and(|m| m.threads.iter().any(|t| is_wanted(&t.goal))) {
-            pieces.push(b"[".to_vec());
-        }
-        let object = n.object.as_ref();
-        if object.is_some_and(|m| m.threads.iter().any(|t| is_wanted(&t.goal))) {
-            pieces.push(b"{".to_vec());
         }
         for piece in pieces {
             self.way(from, &[white, &piece].concat(), out, x);

@@ -3,18 +3,17 @@
 //! valid by RFC 5892, written from left to right and in normal form C as they
 //! stand.
 
+use super::hosts::{ATOM, LABEL};
+
 /// Letters beyond ASCII that may stand anywhere in a U-label.
 const LETTERS: &str = r"\u{DF}-\u{F6}\u{F8}-\u{FF}\u{3AC}-\u{3CE}\u{430}-\u{45F}\u{3041}-\u{3096}\u{30A1}-\u{30FA}\u{4E00}-\u{9FA5}\u{AC00}-\u{D7A3}";
-
-/// Labels in ASCII, but for those with two hyphens in third and fourth place.
-const ASCII: &str = "(?:[0-9A-Za-z](?:[0-9A-Za-z-]{0,2}[0-9A-Za-z])?|[0-9A-Za-z][0-9A-Za-z-](?:[0-9A-Za-z][0-9A-Za-z-]|-[0-9A-Za-z])[0-9A-Za-z-]{0,58}[0-9A-Za-z])";
 
 /// A label of at most `most` characters. Eleven letters below U+D800 take at
 /// most five digits of punycode each (RFC 3492), so that with `xn--` they are
 /// never more than 63.
 fn label(most: usize) -> String {
     let more = most - 1;
-    format!("(?:{ASCII}|[a-z0-9]{{0,{more}}}[{LETTERS}][a-z0-9{LETTERS}]{{0,{more}}})")
+    format!("(?:{LABEL}|[a-z0-9]{{0,{more}}}[{LETTERS}][a-z0-9{LETTERS}]{{0,{more}}})")
 }
 
 /// RFC 5890, section 2.3.2.3, at most three labels, so that the name is never
@@ -27,13 +26,12 @@ pub(crate) fn hostname() -> String {
 
 /// RFC 6531, section 3.3: the mailbox of RFC 5321 with characters beyond ASCII.
 pub(crate) fn email() -> String {
-    let atom = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
     let more = r"[0-9A-Za-z!#$%&'*+/=?^_`{|}~\u{80}-\u{10FFFF}-]";
     // Labels in ASCII that are short, so that nine of them with the longest local part are
     // never longer than a path may be.
     let short = "[0-9A-Za-z](?:[0-9A-Za-z-]?[0-9A-Za-z]|[0-9A-Za-z]{2,14})?";
     format!(
-        "(?:{atom}{{1,64}}|{atom}(?:\\.?{atom}){{0,31}}|{atom}{{1,32}}\\.{atom}{{1,31}}|{more}{{1,16}}|{more}{{1,5}}(?:\\.{more}{{1,5}}){{1,2}})@(?:{}|{short}(?:\\.{short}){{0,8}})",
+        "(?:{ATOM}{{1,64}}|{ATOM}(?:\\.?{ATOM}){{0,31}}|{ATOM}{{1,32}}\\.{ATOM}{{1,31}}|{more}{{1,16}}|{more}{{1,5}}(?:\\.{more}{{1,5}}){{1,2}})@(?:{}|{short}(?:\\.{short}){{0,8}})",
         hostname()
     )
 }

@@ -27,7 +27,7 @@ pub(crate) fn dfa(format: Format, with_part: bool) -> CharDfa {
     read(format, with_part).unwrap_or_else(|| made(format, with_part))
 }
 
-/// The same, made of what the format says.
+/// The automaton of a format, made of what the format says.
 fn made(format: Format, with_part: bool) -> CharDfa {
     // The formats are constants; a test makes each of them.
     let part = format.part().filter(|_| with_part);
@@ -39,13 +39,13 @@ fn made(format: Format, with_part: bool) -> CharDfa {
     CharDfa::new(&parts, 1_000_000).unwrap_or_else(|_| CharDfa::never())
 }
 
-/// The same, if it is in the file.
+/// The automaton of a format, if it is in the file.
 fn read(format: Format, with_part: bool) -> Option<CharDfa> {
     let place = match with_part {
         false => format as usize,
         true => COUNT + with_parts().position(|other| other == format)?,
     };
-    let mut file = Numbers(FILE);
+    let mut file = Bytes(FILE);
     for _ in 0..place {
         file.part()?;
     }
@@ -58,9 +58,9 @@ fn with_parts() -> impl Iterator<Item = Format> {
     formats.filter(|format| format.part().is_some())
 }
 
-struct Numbers<'a>(&'a [u8]);
+struct Bytes<'a>(&'a [u8]);
 
-impl<'a> Numbers<'a> {
+impl<'a> Bytes<'a> {
     fn number(&mut self) -> Option<u32> {
         let mut number = 0u32;
         for shift in (0..32).step_by(7) {
@@ -84,11 +84,11 @@ impl<'a> Numbers<'a> {
     }
 
     /// As many bytes as the next number says.
-    fn part(&mut self) -> Option<Numbers<'a>> {
+    fn part(&mut self) -> Option<Bytes<'a>> {
         let length = self.count()?;
         let (part, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
-        Some(Numbers(part))
+        Some(Bytes(part))
     }
 
     fn dfa(mut self) -> Option<CharDfa> {
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_no_automaton_is_not_read() {
         for bytes in [&[][..], &[1], &[0x80], &[1, 0, 1, 1, 1], &[0xFF; 9]] {
-            assert!(Numbers(bytes).dfa().is_none(), "{bytes:?}");
+            assert!(Bytes(bytes).dfa().is_none(), "{bytes:?}");
         }
     }
 }

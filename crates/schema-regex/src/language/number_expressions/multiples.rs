@@ -5,6 +5,7 @@ use fsm_tables::{NONE, Table};
 use super::{Bound, Fraction, digit, digits, zero_fraction};
 use crate::budget::{Limit, TooBig};
 use crate::decimal::Decimal;
+use crate::language::clamped;
 use crate::language::elimination::eliminate;
 use crate::language::re::{CharSet, Re, char_set};
 use crate::options::IntegerSpelling;
@@ -62,7 +63,7 @@ pub(crate) fn multiples<'b>(
 
 /// Multiples of a power of ten, without sign.
 fn tens(zeros: usize) -> Re {
-    let n = u32::try_from(zeros).unwrap_or(u32::MAX);
+    let n = clamped(zeros);
     Re::alt([
         digit(0, 0),
         Re::concat([digit(1, 9), digits(0), digit(0, 0).repeat(n, Some(n))]),

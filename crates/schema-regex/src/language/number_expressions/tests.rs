@@ -5,7 +5,7 @@ use crate::language::number_expressions::{
     Bound, Fraction, intersect, listed_multiples, multiples, range,
 };
 use crate::options::IntegerSpelling;
-use crate::regex::spell::{Place, print};
+use crate::regex::spell::{Spelling, print};
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
 
@@ -19,7 +19,7 @@ fn bound(text: &str, exclusive: bool) -> Bound {
 }
 
 fn whole(re: &crate::language::re::Re) -> Regex {
-    Regex::new(&format!("^(?:{})$", print(re, Place::Raw))).unwrap()
+    Regex::new(&format!("^(?:{})$", print(re, Spelling::Raw))).unwrap()
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Normaliser {
             AtomKind::Contains { node, min, max } => {
                 Ok(self.contains(p, at, used, (*node, *min, *max)))
             }
-            AtomKind::Members(members) => Ok(self.some_members(p, at, used, members)),
+            AtomKind::Members(members) => Ok(self.each_member(p, at, used, members)),
             AtomKind::Required(names) => Ok(objects::required(p, positive, names)),
             AtomKind::MinProperties(n) => Ok(objects::min_properties(p, positive, *n)),
             AtomKind::MaxProperties(n) => Ok(objects::max_properties(p, positive, *n)),

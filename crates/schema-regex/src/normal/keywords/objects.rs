@@ -13,7 +13,7 @@ use crate::normal::search::unevaluated::collect;
 
 impl Normaliser {
     /// What each member is, by its name; the complement is that some member is not so.
-    pub(super) fn some_members(
+    pub(super) fn each_member(
         &self,
         p: &mut Partial,
         at: At,

@@ -48,9 +48,9 @@ impl Normaliser {
             Some(known) => {
                 let value = |k: &u32| self.allowed_value(known, *k);
                 let all = known.places.iter().map(value);
-                let all: HashSet<String> = all.map(validate::canonical).collect();
+                let all: HashSet<String> = all.map(validate::canonical_value).collect();
                 self.work(used.node, STEP * (all.len() + listed.len()))?;
-                let both = of_kind.filter(|(_, v)| all.contains(&validate::canonical(v)));
+                let both = of_kind.filter(|(_, v)| all.contains(&validate::canonical_value(v)));
                 both.map(|(place, _)| place).collect()
             }
             None => of_kind.map(|(place, _)| place).collect(),

@@ -1,0 +1,86 @@
+//! Plain objects have the machines that all objects have.
+
+use serde_json::{Value, json};
+
+use crate::automaton::compile::builder::Builder;
+use crate::ir::ROOT;
+use crate::ir::signed::Signed;
+use crate::normal::alternative::{Kind, Shape};
+use crate::normal::conjunctions::ConjId;
+use crate::normal::normaliser::Normaliser;
+use crate::options::{Options, PropertyOrder, Target};
+
+/// How many objects of a schema are plain, each compared with what is made of it as of any
+/// other.
+fn compared(schema: &Value, options: &Options) -> usize {
+    let Ok(mut read) = crate::parse(schema) else {
+        return 0;
+    };
+    let options = read.options(options);
+    read.annotate(&options);
+    let mut normaliser = Normaliser::new(read, options, Target::Automaton);
+    if normaliser.refuse_cycles().is_err() {
+        return 0;
+    }
+    let root = normaliser.intern(&[Signed::yes(ROOT)]);
+    let mut builder = Builder::new(normaliser);
+    if builder.build(root).is_err() {
+        return 0;
+    }
+    let mut count = 0;
+    for goal in (0..builder.normaliser.conjs.count() as u32).map(ConjId) {
+        let known = builder.normaliser.known_shapes(goal, Kind::Object);
+        let Some([Shape::Object(object)]) = known.map(|shapes| &shapes[..]) else {
+            continue;
+        };
+        let object = object.clone();
+        let Ok(Some(plain)) = builder.plain_object(goal, &object) else {
+            continue;
+        };
+        let machine = builder.object_machine(&[goal], &[(0, &object)]);
+        let machine = machine.expect("it was made once");
+        assert_eq!(format!("{plain:#?}"), format!("{machine:#?}"), "{schema}");
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn plain_objects_are_made_as_all_objects() {
+    let several = json!({
+        "type": "object",
+        "properties": {
+            "b": {"type": "string"},
+            "a": {"$ref": "#/$defs/point"},
+            "never": false,
+            "any": {},
+        },
+        "required": ["z", "a", "y"],
+        "minProperties": 2,
+        "maxProperties": 5,
+        "additionalProperties": {"type": "object", "additionalProperties": false},
+        "$defs": {
+            "point": {
+                "type": "object",
+                "properties": {"y": {"type": "number"}, "x": {"type": "number"}},
+                "required": ["x"],
+                "additionalProperties": false,
+            },
+        },
+    });
+    let mut schemas = vec![several, json!({}), json!({"type": "object"})];
+    if let Some(folder) = std::env::var_os("TOKENMOLD_DATA") {
+        let folder = std::path::Path::new(&folder).join("json-schema-test-suite");
+        let text = std::fs::read_to_string(folder.join("draft2020-12.jsonl")).unwrap();
+        schemas.extend(text.lines().map(|line| {
+            let case: Value = serde_json::from_str(line).unwrap();
+            case["schema"].clone()
+        }));
+    }
+    for order in [PropertyOrder::Schema, PropertyOrder::Any] {
+        let options = Options::default().with_property_order(order);
+        let counts = schemas.iter().map(|schema| compared(schema, &options));
+        let counts: Vec<usize> = counts.collect();
+        assert_eq!(counts[..3], [4, 1, 2]);
+    }
+}

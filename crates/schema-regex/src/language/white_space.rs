@@ -1,0 +1,58 @@
+//! Patterns for the white space between JSON's tokens.
+
+use crate::error::{Error, ErrorKind};
+use crate::language::pattern;
+use crate::language::re::{Re, set_contains};
+
+/// The characters of JSON's white space.
+pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// The most characters of white space that `Whitespace::Bounded` counts at one place.
+const MAX_BOUND: u32 = 100_000;
+
+/// How many characters `Whitespace::Bounded` allows at one place.
+pub(crate) fn bound(most: u32) -> u32 {
+    most.min(MAX_BOUND)
+}
+
+/// The white space that a pattern of `Whitespace::Pattern` matches as a whole.
+pub(crate) fn expression(pattern: &str) -> Result<Re, Error> {
+    let re = pattern::whole(pattern).map_err(|e| bad(pattern, &e.reason))?;
+    if re == Re::Never {
+        return Err(bad(pattern, "it matches nothing"));
+    }
+    if !is_white(&re) {
+        return Err(bad(
+            pattern,
+            "it matches more than JSON's white space (blank, tab, line feed, carriage return)",
+        ));
+    }
+    Ok(re)
+}
+
+/// An error about a pattern.
+#[cold]
+pub(crate) fn bad(pattern: &str, why: &str) -> Error {
+    Error::new(
+        ErrorKind::BadOption,
+        "",
+        format!(
+            "the pattern `{pattern}` of Options::whitespace cannot be used: {why}; use for example `[ \\n]{{0,4}}`"
+        ),
+    )
+}
+
+/// Whether all characters are white space. Each class counts, since expressions have no
+/// part that matches nothing.
+fn is_white(re: &Re) -> bool {
+    match re {
+        Re::Never | Re::Empty => true,
+        Re::Class(set) => {
+            let white = WHITE.iter().filter(|c| set_contains(set, **c)).count();
+            let all = set.ranges().iter().map(|range| range.len());
+            all.sum::<usize>() == white
+        }
+        Re::Concat(parts) | Re::Alt(parts) => parts.iter().all(is_white),
+        Re::Repeat(inner, ..) => is_white(inner),
+    }
+}

@@ -1,0 +1,64 @@
+//! Which `Members` atoms an alternative of an object looks at, and the names they have.
+
+use crate::ir::{Name, PatternId};
+use crate::normal::alternative::{MemberRule, MembersAt, ObjectShape, Scope, Source};
+use crate::normal::normaliser::Normaliser;
+
+impl MemberRule {
+    /// The atoms that it consists of, or that say what is evaluated.
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = MembersAt> {
+        let sources = match self {
+            MemberRule::Unevaluated(sources, _) => &sources[..],
+            MemberRule::Members { .. } | MemberRule::Name(..) => &[],
+        };
+        let sources = sources.iter().filter_map(Source::members);
+        self.members().into_iter().chain(sources)
+    }
+
+    /// The name that it is about, if that is one alone.
+    pub(crate) fn name(&self) -> Option<&Name> {
+        match self {
+            MemberRule::Name(name, _) => Some(name),
+            MemberRule::Members { .. } | MemberRule::Unevaluated(..) => None,
+        }
+    }
+}
+
+impl Scope {
+    /// The atoms that tell which names are in it.
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = MembersAt> {
+        let (own, sources) = match self {
+            Scope::Additional(node, atom) => (Some((*node, *atom)), &[][..]),
+            Scope::Unevaluated(sources) => (None, &sources[..]),
+            Scope::Pattern(_) | Scope::Failing(_) => (None, &[][..]),
+        };
+        own.into_iter()
+            .chain(sources.iter().filter_map(Source::members))
+    }
+}
+
+impl ObjectShape {
+    /// The atoms that its rules look at, each once.
+    pub(crate) fn atoms(&self) -> Vec<MembersAt> {
+        let mut out: Vec<MembersAt> = Vec::new();
+        for at in self.rules.iter().flat_map(MemberRule::atoms) {
+            if !out.contains(&at) {
+                out.push(at);
+            }
+        }
+        out
+    }
+}
+
+impl Normaliser {
+    /// The names that an atom declares, in order.
+    pub(crate) fn names_of(&self, (node, atom): MembersAt) -> impl ExactSizeIterator<Item = &Name> {
+        self.members(node, atom).names.order()
+    }
+
+    /// The patterns that an atom has, in order.
+    pub(crate) fn patterns_of(&self, (node, atom): MembersAt) -> impl Iterator<Item = PatternId> {
+        let patterns = self.members(node, atom).patterns.iter();
+        patterns.map(|(id, _)| *id)
+    }
+}
