@@ -16,6 +16,7 @@ use crate::language::formats::Format;
 use crate::normal::alternative::{ALL_KINDS, At, KINDS, Kind, Shape};
 use crate::normal::conjunctions::{ANY, ConjId, Conjs, NONE};
 use crate::normal::search::plain::bits;
+use crate::normal::tagged::Told;
 use crate::options::{Options, Target};
 use crate::validate;
 
@@ -53,6 +54,7 @@ pub(crate) struct Normaliser {
     pub(super) containers: HashMap<String, NodeId>,
     pub(super) unions: FxHashMap<(NodeId, Vec<NodeId>), NodeId>,
     pub(super) evaluates: FxHashMap<NodeId, bool>,
+    pub(super) told: FxHashMap<NodeId, Rc<Told>>,
     /// By the number of branches: locations with so large a choice, and their conjunctions.
     pub(super) choices: FxHashMap<usize, Vec<(NodeId, ConjId)>>,
     pub(crate) excluding: FxHashMap<(NodeId, NodeId, Kind), bool>,
@@ -90,6 +92,7 @@ impl Normaliser {
             containers: HashMap::new(),
             unions: FxHashMap::default(),
             evaluates: FxHashMap::default(),
+            told: FxHashMap::default(),
             choices: FxHashMap::default(),
             excluding: FxHashMap::default(),
             found: Vec::with_capacity(room),

@@ -2,6 +2,7 @@
 //! each other need no complements.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -23,6 +24,16 @@ const MOST_LISTED: usize = 64;
 /// What asking whether a member lists its values takes, in units of work.
 const NAME: usize = 2;
 
+/// What tells the objects of a location from others.
+pub(super) struct Told {
+    /// The members that must be there.
+    needs: Box<[Name]>,
+    /// The members that list their values.
+    tags: Box<[(Name, NodeId)]>,
+    /// How many members are declared.
+    declared: usize,
+}
+
 impl Normaliser {
     /// Whether no value of a kind can satisfy both locations, as far as that
     /// is cheap to see.
@@ -36,11 +47,11 @@ impl Normaliser {
         if let Some(known) = self.excluding.get(&key) {
             return Ok(*known);
         }
-        let answer = self.truth_of(a, kind) == Some(false)
-            || self.truth_of(b, kind) == Some(false)
-            || (kind == Kind::Object && self.objects_apart(a, b)?)
+        let answer = (kind == Kind::Object && self.objects_apart(a, b)?)
             || self.listed_apart(a, b, kind)?
-            || self.listed_apart(b, a, kind)?;
+            || self.listed_apart(b, a, kind)?
+            || self.truth_of(a, kind) == Some(false)
+            || self.truth_of(b, kind) == Some(false);
         self.excluding.insert(key, answer);
         Ok(answer)
     }
@@ -76,7 +87,7 @@ impl Normaliser {
         for list in lists {
             let of_kind = list.iter().filter(|value| Kinds::of(value) == bits(kind));
             // A value may be listed twice in one of them.
-            let own: HashSet<String> = of_kind.clone().map(validate::canonical).collect();
+            let own: HashSet<String> = of_kind.clone().map(validate::canonical_value).collect();
             if !own.into_iter().all(|value| met.insert(value)) {
                 return Ok(false);
             }
@@ -103,13 +114,13 @@ impl Normaliser {
         let (Kind::Object, Some((first, others))) = (kind, nodes.split_first()) else {
             return false;
         };
-        let tags = self.needed_tags(*first);
-        if tags.is_empty() {
+        let first = self.told(*first);
+        let mut tags = first.needed_tags().take(MOST_TAGS).peekable();
+        if tags.peek().is_none() {
             return false;
         }
-        let others = others.iter().map(|other| self.needed_tags(*other));
-        let others: Vec<Vec<(Name, NodeId)>> = others.collect();
-        tags.into_iter().take(MOST_TAGS).any(|(name, value)| {
+        let others: Vec<Rc<Told>> = others.iter().map(|other| self.told(*other)).collect();
+        tags.any(|(name, value)| {
             let mut met = HashSet::new();
             let mut is_new = |normaliser: &mut Normaliser, value: NodeId| {
                 let conj = normaliser.intern(&[Signed::yes(value)]);
@@ -121,9 +132,9 @@ impl Normaliser {
                     own.into_iter().all(|value| met.insert(value))
                 })
             };
-            is_new(self, value)
-                && others.iter().all(|tags| {
-                    let known = tags.iter().find(|(n, _)| *n == name);
+            is_new(self, *value)
+                && others.iter().all(|told| {
+                    let known = told.needed_tags().find(|(n, _)| n == name);
                     known.is_some_and(|(_, value)| is_new(self, *value))
                 })
         })
@@ -132,12 +143,12 @@ impl Normaliser {
     /// Whether one of two objects needs a member that the other forbids, or a member of
     /// which both list the values and share none.
     fn objects_apart(&mut self, a: NodeId, b: NodeId) -> Result<bool, Error> {
-        let (needs_a, needs_b) = (self.needs(a), self.needs(b));
-        self.work(a, STEP + NAME * (needs_a.len() + needs_b.len()))?;
-        if self.forbids_one(b, &needs_a) || self.forbids_one(a, &needs_b) {
+        let (told_a, told_b) = (self.told(a), self.told(b));
+        self.work(a, STEP + NAME * (told_a.needs.len() + told_b.needs.len()))?;
+        if self.forbids_one(b, &told_a.needs) || self.forbids_one(a, &told_b.needs) {
             return Ok(true);
         }
-        self.tagged_apart((a, &needs_a), (b, &needs_b))
+        self.tagged_apart(a, (&told_a, &told_b))
     }
 
     /// Whether a location plainly has no value with a member of one of the names.
@@ -149,24 +160,19 @@ impl Normaliser {
     }
 
     /// Whether two objects have a member, required in one of them, of which
-    /// both list the values and share none.
-    fn tagged_apart(
-        &mut self,
-        (a, needs_a): (NodeId, &[Name]),
-        (b, needs_b): (NodeId, &[Name]),
-    ) -> Result<bool, Error> {
-        self.work(a, NAME * (self.declares(a) + self.declares(b)))?;
-        let (tags_a, tags_b) = (self.tags(a), self.tags(b));
-        if tags_a.is_empty() || tags_b.is_empty() {
+    /// both list the values and share none. Work is charged to a location.
+    fn tagged_apart(&mut self, at: NodeId, (a, b): (&Told, &Told)) -> Result<bool, Error> {
+        self.work(at, NAME * (a.declared + b.declared))?;
+        if a.tags.is_empty() || b.tags.is_empty() {
             return Ok(false);
         }
-        let names = needs_a.len() + needs_b.len() + tags_b.len();
-        self.work(a, STEP + 2 * tags_a.len() * (1 + names))?;
-        for (name, node_a) in &tags_a {
-            let Some((_, node_b)) = tags_b.iter().find(|(n, _)| n == name) else {
+        let names = a.needs.len() + b.needs.len() + b.tags.len();
+        self.work(at, STEP + 2 * a.tags.len() * (1 + names))?;
+        for (name, node_a) in &a.tags {
+            let Some((_, node_b)) = b.tags.iter().find(|(n, _)| n == name) else {
                 continue;
             };
-            if !needs_a.contains(name) && !needs_b.contains(name) {
+            if !a.needs.contains(name) && !b.needs.contains(name) {
                 continue;
             }
             let conj_a = self.intern(&[Signed::yes(*node_a)]);
@@ -174,7 +180,7 @@ impl Normaliser {
             let (Some(x), Some(y)) = (self.candidates(conj_a), self.candidates(conj_b)) else {
                 continue;
             };
-            self.work(a, 16 * (x.len() + y.len()))?;
+            self.work(at, 16 * (x.len() + y.len()))?;
             let own: HashSet<String> = x.iter().map(validate::canonical_value).collect();
             if !y
                 .iter()
@@ -216,35 +222,28 @@ impl Normaliser {
         })
     }
 
-    /// The members that list their values.
-    fn tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
-        let mut out = Vec::new();
+    /// What tells objects of a location from others, found once.
+    fn told(&mut self, node: NodeId) -> Rc<Told> {
+        if let Some(known) = self.told.get(&node) {
+            return Rc::clone(known);
+        }
+        let (mut tags, mut declared) = (Vec::new(), 0);
         for members in self.members_said(node) {
+            declared += members.names.list().len();
             for at in members.names.sorted() {
                 let (name, value) = &members.names.list()[*at as usize];
                 if self.lists(*value) {
-                    out.push((name.clone(), *value));
+                    tags.push((name.clone(), *value));
                 }
             }
         }
-        out
-    }
-
-    /// The members that list their values and must be there.
-    fn needed_tags(&self, node: NodeId) -> Vec<(Name, NodeId)> {
-        let needed = self.needs(node);
-        let mut tags = match needed.is_empty() {
-            true => Vec::new(),
-            false => self.tags(node),
-        };
-        tags.retain(|(name, _)| needed.contains(name));
-        tags
-    }
-
-    /// How many members are declared.
-    fn declares(&self, node: NodeId) -> usize {
-        let members = self.members_said(node);
-        members.map(|members| members.names.list().len()).sum()
+        let told = Rc::new(Told {
+            needs: self.needs(node).into(),
+            tags: tags.into(),
+            declared,
+        });
+        self.told.insert(node, Rc::clone(&told));
+        told
     }
 
     fn lists(&self, node: NodeId) -> bool {
@@ -261,5 +260,14 @@ impl Normaliser {
             _ => None,
         });
         names.flatten().cloned().collect()
+    }
+}
+
+impl Told {
+    /// The members that list their values and must be there.
+    fn needed_tags(&self) -> impl Iterator<Item = &(Name, NodeId)> {
+        self.tags
+            .iter()
+            .filter(|(name, _)| self.needs.contains(name))
     }
 }
