@@ -5,7 +5,7 @@ use crate::automaton::SchemaAutomaton;
 use crate::automaton::completion::finish::AS_A_STATE;
 use crate::automaton::machine::live::{Live, ObjectAt, has_bit};
 use crate::automaton::machine::node::Choice;
-use crate::automaton::run::scratch::{Config, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Scratch, Top, threads_in};
 
 /// Behind fewer further names than this, another one is searched for.
 const FEW_NAMES: usize = 16;
@@ -51,8 +51,8 @@ impl SchemaAutomaton {
         let heights = &self.nodes.get(member.node as usize)?.heights;
         // What lacks least, so that each item brings it nearer; of equal ones
         // the flattest, and counts are raised only where they must be.
-        let lack = |thread: u32, ext: u32| {
-            let mut rest = ext;
+        let lack = |thread: u32, progress: u32| {
+            let mut rest = progress;
             let mut lack = 0;
             for count in &m.threads[thread as usize].counts {
                 lack += count.min.saturating_sub(rest % count.radix());
@@ -60,15 +60,13 @@ impl SchemaAutomaton {
             }
             lack
         };
-        let nearest = threads
-            .chunks_exact(2)
-            .min_by_key(|pair| lack(pair[0], pair[1]))?;
-        let choices = member.of(nearest[0]).iter().filter_map(|c| {
-            let ext = Live::raise(m, nearest[0], nearest[1], c.take)?;
-            (live.fits(member, c.goal) && live.array(m, nearest[0], ext, pos)).then_some((
-                lack(nearest[0], ext),
+        let nearest = threads_in(&threads).min_by_key(|thread| lack(thread.id, thread.progress))?;
+        let choices = member.of(nearest.id).iter().filter_map(|c| {
+            let progress = Live::raise(m, nearest.id, nearest.progress, c.take)?;
+            (live.fits(member, c.goal) && live.array(m, nearest.id, progress, pos)).then_some((
+                lack(nearest.id, progress),
                 heights[c.goal as usize],
-                ext != nearest[1],
+                progress != nearest.progress,
                 c,
             ))
         });
@@ -81,19 +79,19 @@ impl SchemaAutomaton {
         let m = self.node(frame.node).object.as_ref()?;
         let live = self.live(self.room(stack, x));
         let threads = x.list(frame.threads);
-        let first = threads.chunks_exact(2).next()?;
+        let first = threads_in(&threads).next()?;
         let used = x.list(frame.used);
         let at = ObjectAt::of(&frame, &used, &[]);
         let member = m.member(number);
         let heights = &self.nodes.get(member.node as usize)?.heights;
         member
-            .of(first[0])
+            .of(first.id)
             .iter()
             .filter(|c| {
-                live.fits(member, c.goal) && live.object(m, first[0], first[1] | c.take, &at)
+                live.fits(member, c.goal) && live.object(m, first.id, first.progress | c.take, &at)
             })
             .max_by_key(|c| {
-                let gain = (c.take & !first[1]).count_ones();
+                let gain = (c.take & !first.progress).count_ones();
                 (gain, u32::MAX - heights[c.goal as usize])
             })
             .copied()
@@ -117,11 +115,11 @@ impl SchemaAutomaton {
         let usable = self.usable(top, x);
         let is_usable = |n: u32| has_bit(&usable.names, n);
         let threads = x.list(frame.threads);
-        let first = threads.chunks_exact(2).next()?;
-        let t = &m.threads[first[0] as usize];
+        let first = threads_in(&threads).next()?;
+        let t = &m.threads[first.id as usize];
         let used = x.list(frame.used);
         let is_used = |n: u32| has_bit(&used, n);
-        let offers = |n: u32| !m.declared[n as usize].of(first[0]).is_empty();
+        let offers = |n: u32| !m.declared[n as usize].of(first.id).is_empty();
         let mut wanted: Option<u32> = None;
         for (_, n) in &t.required {
             if is_usable(*n) && !is_used(*n) {
@@ -129,10 +127,10 @@ impl SchemaAutomaton {
                 break;
             }
         }
-        let open = t.witnesses & !first[1];
+        let open = t.witnesses & !first.progress;
         let gives = |n: u32| {
             m.declared[n as usize]
-                .of(first[0])
+                .of(first.id)
                 .iter()
                 .any(|c| c.take & open != 0)
         };
@@ -189,15 +187,15 @@ impl SchemaAutomaton {
             return Vec::new();
         };
         let threads = x.list(frame.threads);
-        let Some(first) = threads.chunks_exact(2).next() else {
+        let Some(first) = threads_in(&threads).next() else {
             return Vec::new();
         };
-        let open = m.threads[first[0] as usize].witnesses & !first[1];
+        let open = m.threads[first.id as usize].witnesses & !first.progress;
         let usable = self.usable(top, x).classes;
         (0..m.classes.len())
             .filter(|class| usable & (1 << class) != 0)
             .filter(|class| {
-                let choices = m.classes[*class].member.of(first[0]);
+                let choices = m.classes[*class].member.of(first.id);
                 choices.iter().any(|choice| choice.take & open != 0)
             })
             .map(|class| (m.declared.len() + class) as u32)

@@ -118,7 +118,7 @@ impl Catalog {
     pub(crate) fn has_room(
         &self,
         m: &ArrayMachine,
-        (thread, ext): (u32, u32),
+        (thread, progress): (u32, u32),
         index: u32,
         seen: &[Arc<str>],
     ) -> bool {
@@ -135,7 +135,7 @@ impl Catalog {
         let taken = self.taken(seen);
         match t.counts.is_empty() {
             true => self.matching(m, thread, index, &taken).is_some(),
-            false => self.counted(m, (thread, ext), index, &taken),
+            false => self.counted(m, (thread, progress), index, &taken),
         }
     }
 
@@ -144,7 +144,7 @@ impl Catalog {
     pub(crate) fn critical(
         &self,
         m: &ArrayMachine,
-        (thread, ext): (u32, u32),
+        (thread, progress): (u32, u32),
         index: u32,
         seen: &[Arc<str>],
     ) -> Option<Vec<Arc<str>>> {
@@ -164,7 +164,7 @@ impl Catalog {
             let numbers = matching.indispensable(&places, &taken);
             return Some(self.named(numbers));
         }
-        if !self.counted(m, (thread, ext), index, &taken) {
+        if !self.counted(m, (thread, progress), index, &taken) {
             return None;
         }
         let mut critical = Vec::new();
@@ -179,7 +179,7 @@ impl Catalog {
                 Some((_, is)) => *is,
                 None => {
                     taken[value] = true;
-                    let is = !self.counted(m, (thread, ext), index, &taken);
+                    let is = !self.counted(m, (thread, progress), index, &taken);
                     taken[value] = false;
                     known.push((kind, is));
                     is
@@ -283,7 +283,7 @@ impl Catalog {
     fn counted_alike(
         &self,
         m: &ArrayMachine,
-        (thread, ext): (u32, u32),
+        (thread, progress): (u32, u32),
         index: u32,
         taken: &[bool],
     ) -> bool {
@@ -319,14 +319,14 @@ impl Catalog {
             .max
             .map_or(most, |max| most.min(max.saturating_sub(u64::from(index))));
         let mut met: FxHashSet<(u32, u64)> = FxHashSet::default();
-        met.insert((ext, 0));
+        met.insert((progress, 0));
         for (takes, count) in &kinds {
             let mut layer: Vec<(u32, u64)> = met.iter().copied().collect();
             for _ in 0..(*count).min(most) {
                 let mut next = Vec::new();
-                for (ext, items) in layer {
+                for (progress, items) in layer {
                     for take in takes {
-                        let Some(to) = Live::raise(m, thread, ext, *take) else {
+                        let Some(to) = Live::raise(m, thread, progress, *take) else {
                             continue;
                         };
                         if items < most && met.insert((to, items + 1)) {
@@ -341,7 +341,7 @@ impl Catalog {
             }
         }
         met.iter()
-            .any(|(ext, items)| *items >= wanted && counts_hold(m, thread, *ext))
+            .any(|(progress, items)| *items >= wanted && counts_hold(m, thread, *progress))
     }
 
     /// Where places are not alike and one condition is counted: of the matchings with so
@@ -350,7 +350,7 @@ impl Catalog {
     fn counted_one(
         &self,
         m: &ArrayMachine,
-        (thread, ext): (u32, u32),
+        (thread, progress): (u32, u32),
         index: u32,
         taken: &[bool],
     ) -> bool {
@@ -358,8 +358,8 @@ impl Catalog {
         let [count] = &*t.counts else {
             return false;
         };
-        let need = u64::from(count.min.saturating_sub(ext));
-        let most = count.max.map(|max| u64::from(max.saturating_sub(ext)));
+        let need = u64::from(count.min.saturating_sub(progress));
+        let most = count.max.map(|max| u64::from(max.saturating_sub(progress)));
         let last = m.members.len() as u64 - 1;
         let from = u64::from(index);
         let until = t.min.max(last).max(from) + need;

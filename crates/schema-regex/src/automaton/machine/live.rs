@@ -145,7 +145,7 @@ impl Live<'_> {
         &self,
         m: &ObjectMachine,
         thread: u32,
-        ext: u32,
+        progress: u32,
         at: &ObjectAt<'_>,
     ) -> bool {
         let t = &m.threads[thread as usize];
@@ -154,7 +154,7 @@ impl Live<'_> {
         t.required[from..]
             .iter()
             .all(|(rank, name)| *rank == LOOSE && at.has(*name))
-            && ext & t.witnesses == t.witnesses
+            && progress & t.witnesses == t.witnesses
             && u64::from(at.count) >= t.min
             && t.max.is_none_or(|x| u64::from(at.count) <= x)
             && t.implies
@@ -166,7 +166,7 @@ impl Live<'_> {
         &self,
         m: &ObjectMachine,
         thread: u32,
-        ext: u32,
+        progress: u32,
         at: &ObjectAt<'_>,
     ) -> bool {
         let t = &m.threads[thread as usize];
@@ -209,7 +209,7 @@ impl Live<'_> {
                 return false;
             }
         }
-        let open = t.witnesses & !ext;
+        let open = t.witnesses & !progress;
         open == 0 || self.has_witnesses(m, thread, open, missing, at)
     }
 
@@ -268,24 +268,24 @@ impl Live<'_> {
         &self,
         m: &ArrayMachine,
         thread: u32,
-        ext: u32,
+        progress: u32,
         index: u32,
     ) -> bool {
         let t = &m.threads[thread as usize];
         let n = u64::from(index);
-        n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, ext)
+        n >= t.min && t.max.is_none_or(|x| n <= x) && counts_hold(m, thread, progress)
     }
 
     /// The counts after an item that raises some; `None` where one is too
     /// high.
-    pub(crate) fn raise(m: &ArrayMachine, thread: u32, ext: u32, take: u32) -> Option<u32> {
+    pub(crate) fn raise(m: &ArrayMachine, thread: u32, progress: u32, take: u32) -> Option<u32> {
         if take == 0 {
-            return Some(ext);
+            return Some(progress);
         }
         let t = &m.threads[thread as usize];
-        let mut rest = ext;
+        let mut rest = progress;
         let mut unit = 1u32;
-        let mut out = ext;
+        let mut out = progress;
         for (i, c) in t.counts.iter().enumerate() {
             let radix = c.radix();
             let now = rest % radix;
@@ -302,7 +302,7 @@ impl Live<'_> {
         Some(out)
     }
 
-    pub(crate) fn array(&self, m: &ArrayMachine, thread: u32, ext: u32, index: u32) -> bool {
+    pub(crate) fn array(&self, m: &ArrayMachine, thread: u32, progress: u32, index: u32) -> bool {
         let t = &m.threads[thread as usize];
         let last = m.members.len() - 1;
         let member = |i: u64| &m.members[m.place(i)];
@@ -325,7 +325,7 @@ impl Live<'_> {
             return true;
         }
         if let [count] = &t.counts[..] {
-            return self.one_count(m, (thread, t), count, ext, n);
+            return self.one_count(m, (thread, t), count, progress, n);
         }
         let takes = |item: &Member| {
             let mut takes: Vec<u32> = Vec::new();
@@ -337,7 +337,7 @@ impl Live<'_> {
             takes
         };
         let mut layer: FxHashSet<u32> = FxHashSet::default();
-        layer.insert(ext);
+        layer.insert(progress);
         let mut i = n;
         loop {
             let ends = i >= t.min && t.max.is_none_or(|x| i <= x);
@@ -351,20 +351,20 @@ impl Live<'_> {
             if i >= t.min && t.max.is_none() && i >= last as u64 {
                 // From here on all items are alike: each counts once.
                 let mut todo: Vec<u32> = layer.iter().copied().collect();
-                while let Some(ext) = todo.pop() {
-                    if counts_hold(m, thread, ext) {
+                while let Some(progress) = todo.pop() {
+                    if counts_hold(m, thread, progress) {
                         return true;
                     }
                     let next = takes.iter();
-                    let next = next.filter_map(|take| Self::raise(m, thread, ext, *take));
+                    let next = next.filter_map(|take| Self::raise(m, thread, progress, *take));
                     todo.extend(next.filter(|to| layer.insert(*to)));
                 }
                 return false;
             }
             let mut next: FxHashSet<u32> = FxHashSet::default();
-            for ext in &layer {
+            for progress in &layer {
                 let raised = takes.iter();
-                next.extend(raised.filter_map(|take| Self::raise(m, thread, *ext, *take)));
+                next.extend(raised.filter_map(|take| Self::raise(m, thread, *progress, *take)));
             }
             if next.is_empty() {
                 return false;
@@ -392,11 +392,11 @@ impl Live<'_> {
         m: &ArrayMachine,
         (thread, t): (u32, &ArrayThread),
         count: &Counter,
-        ext: u32,
+        progress: u32,
         from: u64,
     ) -> bool {
         let last = m.members.len() as u64 - 1;
-        let have = ext % count.radix();
+        let have = progress % count.radix();
         let need = u64::from(count.min.saturating_sub(have));
         let most = count.max.map(|max| u64::from(max.saturating_sub(have)));
         // Whether an item may leave the count alone, and whether it may raise it.
@@ -450,8 +450,8 @@ impl Live<'_> {
     }
 }
 
-pub(crate) fn counts_hold(m: &ArrayMachine, thread: u32, ext: u32) -> bool {
-    let mut rest = ext;
+pub(crate) fn counts_hold(m: &ArrayMachine, thread: u32, progress: u32) -> bool {
+    let mut rest = progress;
     m.threads[thread as usize].counts.iter().all(|c| {
         let now = rest % c.radix();
         rest /= c.radix();

@@ -106,7 +106,7 @@ impl<'a> AfterNames<'a> {
     }
 
     /// What [`Live::object`] says behind a name that has a value.
-    pub(crate) fn object(&mut self, number: u32, ext: u32, after: &ObjectAt<'_>) -> bool {
+    pub(crate) fn object(&mut self, number: u32, progress: u32, after: &ObjectAt<'_>) -> bool {
         let t = self.t;
         let floor = after.floor(t);
         let from = t.required.partition_point(|(rank, _)| *rank < floor);
@@ -144,7 +144,7 @@ impl<'a> AfterNames<'a> {
                 return false;
             }
         }
-        let open = t.witnesses & !ext;
+        let open = t.witnesses & !progress;
         if open == 0 {
             return true;
         }

@@ -9,6 +9,7 @@ use crate::automaton::run::after_names::AfterNames;
 use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
     EMPTY_LIST, Frame, Gap, Key, Noted, Scratch, Seen, StackNode, Texts, Top, UNKNOWN, Usable,
+    threads_in,
 };
 use crate::automaton::run::step::Next;
 use crate::automaton::run::string_bytes as text;
@@ -66,11 +67,11 @@ impl SchemaAutomaton {
         let extras = self.extras(m, frame.seen, x);
         let at = ObjectAt::of(&frame, &used, &extras);
         let mut goals: Vec<u32> = Vec::new();
-        for pair in threads.chunks_exact(2) {
-            for c in member.of(pair[0]) {
+        for thread in threads_in(&threads) {
+            for c in member.of(thread.id) {
                 if !goals.contains(&c.goal)
                     && live.fits(member, c.goal)
-                    && live.object(m, pair[0], pair[1] | c.take, &at)
+                    && live.object(m, thread.id, thread.progress | c.take, &at)
                 {
                     goals.push(c.goal);
                 }
@@ -324,8 +325,8 @@ impl Naming<'_> {
         let before = ObjectAt::of(&self.frame, &self.used, &self.extras);
         // The threads by their numbers, each with the states that it is in.
         let mut states: Vec<Vec<u32>> = vec![Vec::new(); m.threads.len()];
-        for pair in self.threads.chunks_exact(2) {
-            states[pair[0] as usize].push(pair[1]);
+        for thread in threads_in(&self.threads) {
+            states[thread.id as usize].push(thread.progress);
         }
         let mut after_names: Vec<Option<AfterNames<'_>>> = Vec::new();
         after_names.resize_with(m.threads.len(), || None);
@@ -348,7 +349,7 @@ impl Naming<'_> {
                 let after_names = after_names[thread]
                     .get_or_insert_with(|| AfterNames::new(&self.live, m, choice.thread, &before));
                 let mut states = states[thread].iter();
-                states.any(|ext| after_names.object(number, ext | choice.take, &after))
+                states.any(|progress| after_names.object(number, progress | choice.take, &after))
             });
             if may_come {
                 names[number as usize / 32] |= 1 << (number % 32);
@@ -365,7 +366,7 @@ impl Naming<'_> {
             .filter(|class| m.classes[*class].count.is_some());
         let (pos, count) = self.after(number);
         let tracked = self.tracked(number);
-        self.threads.chunks_exact(2).filter_map(move |pair| {
+        threads_in(&self.threads).filter_map(move |thread| {
             let before = ObjectAt::of(&self.frame, &self.used, &[]);
             let after = ObjectAt {
                 last: pos,
@@ -375,15 +376,15 @@ impl Naming<'_> {
                 also: tracked,
                 also_class: class.map(|class| class as u32),
             };
-            let [thread, ext] = [pair[0], pair[1]];
+            let [thread, progress] = [thread.id, thread.progress];
             let goes_on = self
                 .live
                 .in_order(&m.threads[thread as usize], &before, number)
                 && member.of(thread).iter().any(|c| {
                     self.live.fits(member, c.goal)
-                        && self.live.object(m, thread, ext | c.take, &after)
+                        && self.live.object(m, thread, progress | c.take, &after)
                 });
-            goes_on.then_some([thread, ext])
+            goes_on.then_some([thread, progress])
         })
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::automaton::SchemaAutomaton;
 use crate::automaton::machine::live::ObjectAt;
 use crate::automaton::machine::node::has_goal;
-use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Noted, Scratch};
+use crate::automaton::run::scratch::{EMPTY_LIST, Frame, Noted, Scratch, threads_in};
 
 /// What was asked in a scratch. All that the answers depend on is in the keys: a stack has its
 /// frames.
@@ -62,11 +62,11 @@ impl SchemaAutomaton {
         let extras = self.extras(m, frame.seen, x);
         let at = ObjectAt::of(&frame, &used, &extras);
         let mut next: Vec<(u32, u32)> = Vec::new();
-        for pair in threads.chunks_exact(2) {
-            for c in member.of(pair[0]) {
-                let ext = pair[1] | c.take;
-                if has_goal(&held, c.goal) && live.object(m, pair[0], ext, &at) {
-                    next.push((pair[0], ext));
+        for thread in threads_in(&threads) {
+            for c in member.of(thread.id) {
+                let progress = thread.progress | c.take;
+                if has_goal(&held, c.goal) && live.object(m, thread.id, progress, &at) {
+                    next.push((thread.id, progress));
                 }
             }
         }

@@ -205,12 +205,30 @@ impl Tag {
     }
 }
 
+/// A thread that reads an open array or object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thread {
+    /// Its number in the machine.
+    pub(crate) id: u32,
+    /// In an object the witnesses that were found, as bits. In an array how many items each
+    /// count has, as the digits of one number: see [`Counter::radix`].
+    ///
+    /// [`Counter::radix`]: crate::automaton::machine::node::Counter::radix
+    pub(crate) progress: u32,
+}
+
+/// The threads of a frame, from their list.
+pub(crate) fn threads_in(list: &[u32]) -> impl Iterator<Item = Thread> {
+    let (pairs, _) = list.as_chunks();
+    pairs.iter().map(|&[id, progress]| Thread { id, progress })
+}
+
 /// An open array or object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) node: u32,
     pub(crate) is_object: bool,
-    /// A list: a thread and its own state, alternating.
+    /// A list: the number and the progress of each [`Thread`], alternating.
     pub(crate) threads: u32,
     /// In an object the first ordered name that may come; in an array the
     /// index of the item that is open or comes next, clamped.

@@ -10,7 +10,7 @@ use crate::automaton::run::equality;
 use crate::automaton::run::object_steps::are_several;
 use crate::automaton::run::scratch::{
     Config, EMPTY_LIST, EMPTY_TEXT, FIRST, FIRST_THREAD, Frame, Gap, Key, NAMED, NO_TEXT, Noted,
-    Scratch, Seen, Str, Top, UNKNOWN_ITEM, is_kept,
+    Scratch, Seen, Str, Top, UNKNOWN_ITEM, is_kept, threads_in,
 };
 use crate::automaton::run::string_bytes as text;
 use crate::automaton::run::string_bytes::Partial;
@@ -382,18 +382,22 @@ impl SchemaAutomaton {
         }
         let pos = m.behind(frame.pos);
         frame.pos = pos;
-        for pair in threads.chunks_exact(2) {
-            if doubled && m.threads[pair[0] as usize].unique {
+        for thread in threads_in(&threads) {
+            if doubled && m.threads[thread.id as usize].unique {
                 continue;
             }
-            for c in member.of(pair[0]) {
+            for c in member.of(thread.id) {
                 if has_goal(&held, c.goal)
-                    && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
-                    && live.array(m, pair[0], ext, pos)
-                    && m.catalog
-                        .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
+                    && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
+                    && live.array(m, thread.id, progress, pos)
+                    && m.catalog.has_room(
+                        m,
+                        (thread.id, progress),
+                        pos,
+                        &x.seen.get(frame.seen).list,
+                    )
                 {
-                    next.push((pair[0], ext));
+                    next.push((thread.id, progress));
                 }
             }
         }
@@ -501,19 +505,18 @@ impl SchemaAutomaton {
             };
             let used = x.lists.get(frame.used);
             let at = ObjectAt::of(&frame, used, &[]);
-            for pair in threads.chunks_exact(2) {
-                let thread = &m.threads[pair[0] as usize];
-                if live.object_complete(m, pair[0], pair[1], &at) {
-                    goals.push(thread.goal);
+            for thread in threads_in(threads) {
+                if live.object_complete(m, thread.id, thread.progress, &at) {
+                    goals.push(m.threads[thread.id as usize].goal);
                 }
             }
         } else {
             let Some(m) = node.array.as_ref() else {
                 return EMPTY_LIST;
             };
-            for pair in threads.chunks_exact(2) {
-                if live.array_complete(m, pair[0], pair[1], frame.pos) {
-                    goals.push(m.threads[pair[0] as usize].goal);
+            for thread in threads_in(threads) {
+                if live.array_complete(m, thread.id, thread.progress, frame.pos) {
+                    goals.push(m.threads[thread.id as usize].goal);
                 }
             }
         }
@@ -539,14 +542,18 @@ impl SchemaAutomaton {
         let pos = m.behind(frame.pos);
         let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
-        for pair in threads.chunks_exact(2) {
-            for c in member.of(pair[0]) {
+        for thread in threads_in(threads) {
+            for c in member.of(thread.id) {
                 if !goals.contains(&c.goal)
                     && live.fits(member, c.goal)
-                    && let Some(ext) = Live::raise(m, pair[0], pair[1], c.take)
-                    && live.array(m, pair[0], ext, pos)
-                    && m.catalog
-                        .has_room(m, (pair[0], ext), pos, &x.seen.get(frame.seen).list)
+                    && let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take)
+                    && live.array(m, thread.id, progress, pos)
+                    && m.catalog.has_room(
+                        m,
+                        (thread.id, progress),
+                        pos,
+                        &x.seen.get(frame.seen).list,
+                    )
                 {
                     goals.push(c.goal);
                 }

@@ -9,7 +9,7 @@ use crate::automaton::machine::live::Live;
 use crate::automaton::run::begun::{Exponents, beginning_with};
 use crate::automaton::run::equality::{begun_string, canonical_beginning, spelled, word_spelled};
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, Noted, Scratch, Top, threads_in};
 use crate::automaton::run::string_bytes::Partial;
 use crate::automaton::run::string_leaves::leaf_state;
 use crate::automaton::run::string_texts::{Enough, LeafAt, spelt_behind};
@@ -220,22 +220,23 @@ impl SchemaAutomaton {
         let after = m.behind(frame.pos);
         let seen = &x.seen.get(frame.seen).list;
         let mut critical: Vec<Arc<str>> = Vec::new();
-        for pair in x.lists.get(frame.threads).chunks_exact(2) {
-            for c in member.of(pair[0]) {
-                let Some(ext) = Live::raise(m, pair[0], pair[1], c.take) else {
+        for thread in threads_in(x.lists.get(frame.threads)) {
+            for c in member.of(thread.id) {
+                let Some(progress) = Live::raise(m, thread.id, thread.progress, c.take) else {
                     continue;
                 };
-                if !live.fits(member, c.goal) || !live.array(m, pair[0], ext, after) {
+                if !live.fits(member, c.goal) || !live.array(m, thread.id, progress, after) {
                     continue;
                 }
-                let Some(mut barred) = m.catalog.critical(m, (pair[0], ext), after, seen) else {
+                let Some(mut barred) = m.catalog.critical(m, (thread.id, progress), after, seen)
+                else {
                     continue;
                 };
                 barred.sort_unstable();
                 critical.extend(barred.iter().cloned());
                 out.all.push(ItemChoice {
                     goal: c.goal,
-                    unique: m.threads[pair[0] as usize].unique,
+                    unique: m.threads[thread.id as usize].unique,
                     critical: barred.into(),
                 });
             }

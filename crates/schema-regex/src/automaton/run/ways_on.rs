@@ -8,7 +8,7 @@ use crate::automaton::machine::live::has_bit;
 use crate::automaton::machine::node::LOOSE;
 use crate::automaton::run::equality::canonical;
 use crate::automaton::run::number_bytes::number_state;
-use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top};
+use crate::automaton::run::scratch::{Config, Gap, Key, Noted, Scratch, Top, threads_in};
 use crate::automaton::run::step::UNITS;
 use crate::automaton::run::string_texts::{Enough, Words, each_text, spelt_behind};
 use crate::language::char_dfa::DEAD;
@@ -298,8 +298,9 @@ impl SchemaAutomaton {
         let depth = x.depth(stack);
         let threads = x.list(frame.threads);
         let is_loose = |name: u32| {
-            let mut all = threads.chunks_exact(2);
-            all.all(|pair| m.threads[pair[0] as usize].ranks.get(name as usize) == Some(&LOOSE))
+            threads_in(&threads).all(|thread| {
+                m.threads[thread.id as usize].ranks.get(name as usize) == Some(&LOOSE)
+            })
         };
         let span = key.names.lo as usize..key.names.hi as usize;
         for word in m.names.list.get(span).unwrap_or_default() {
