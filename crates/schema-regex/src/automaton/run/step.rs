@@ -505,7 +505,7 @@ impl SchemaAutomaton {
             };
             let used = x.lists.get(frame.used);
             let at = ObjectAt::of(&frame, used, &[]);
-            for thread in threads_in(&threads) {
+            for thread in threads_in(threads) {
                 if live.object_complete(m, thread.id, thread.progress, &at) {
                     goals.push(m.threads[thread.id as usize].goal);
                 }
@@ -514,7 +514,7 @@ impl SchemaAutomaton {
             let Some(m) = node.array.as_ref() else {
                 return EMPTY_LIST;
             };
-            for thread in threads_in(&threads) {
+            for thread in threads_in(threads) {
                 if live.array_complete(m, thread.id, thread.progress, frame.pos) {
                     goals.push(m.threads[thread.id as usize].goal);
                 }
@@ -542,7 +542,7 @@ impl SchemaAutomaton {
         let pos = m.behind(frame.pos);
         let threads = x.lists.get(frame.threads);
         let mut goals: Vec<u32> = Vec::new();
-        for thread in threads_in(&threads) {
+        for thread in threads_in(threads) {
             for c in member.of(thread.id) {
                 if !goals.contains(&c.goal)
                     && live.fits(member, c.goal)
