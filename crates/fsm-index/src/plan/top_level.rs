@@ -168,8 +168,7 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         // them.
         if let Some(known) = free.filter(|free| !free.ends())
             && let kinds = trie.by_kinds()
-            && let Some(long) = kinds.longer(known.kinds(), known.longest(), MOST_LONG)
-            && long.len() >= least
+            && let Some(long) = kinds.longer(known.kinds(), known.longest(), (least, MOST_LONG))
         {
             let tokens = long
                 .iter()

@@ -280,6 +280,8 @@ pub(crate) struct ByKinds {
     chars: Box<[u16]>,
     /// The bits of all of them.
     all: Box<[u32]>,
+    /// How many tokens have more characters than so many.
+    longer: Box<[u32]>,
 }
 
 impl ByKinds {
@@ -312,11 +314,19 @@ impl ByKinds {
         let last = tokens.iter().max().map_or(0, |last| *last as usize + 1);
         let mut bits = vec![0; last.div_ceil(32)];
         tokens.iter().for_each(|token| bits.allow(*token));
+        let longest = all.iter().map(|(_, chars, ..)| *chars).max();
+        let mut longer = vec![0; usize::from(longest.unwrap_or(0))];
+        for (_, chars, ..) in &all {
+            longer[..usize::from(*chars)]
+                .iter_mut()
+                .for_each(|count| *count += 1);
+        }
         ByKinds {
             sets,
             tokens,
             chars: all.iter().map(|(_, chars, ..)| *chars).collect(),
             all: bits.into(),
+            longer: longer.into(),
         }
     }
 
@@ -355,8 +365,18 @@ impl ByKinds {
     }
 
     /// The tokens whose characters are of some kinds alone, with more of them than `chars`, if
-    /// they are at most `few`.
-    pub(crate) fn longer(&self, kinds: Kinds, chars: usize, few: usize) -> Option<Vec<u32>> {
+    /// they are `least` at least and `most` at most. O(sets), or O(1) where too few tokens of
+    /// any kinds are so long.
+    pub(crate) fn longer(
+        &self,
+        kinds: Kinds,
+        chars: usize,
+        (least, most): (usize, usize),
+    ) -> Option<Vec<u32>> {
+        let all = self.longer.get(chars).copied().unwrap_or(0);
+        if (all as usize) < least {
+            return None;
+        }
         let mut from = 0;
         let mut out = Vec::new();
         for &(set, end) in &self.sets {
@@ -368,17 +388,18 @@ impl ByKinds {
             }
             let short = lengths.partition_point(|length| !is_long(length));
             out.extend_from_slice(&self.tokens[range][short..]);
-            if out.len() > few {
+            if out.len() > most {
                 return None;
             }
         }
-        Some(out)
+        (out.len() >= least).then_some(out)
     }
 
     /// Bytes of memory.
     pub(super) fn memory(&self) -> usize {
         let by_token = size_of_val(&*self.tokens) + size_of_val(&*self.chars);
-        size_of_val(self.sets.as_slice()) + by_token + size_of_val(&*self.all)
+        let counts = size_of_val(&*self.all) + size_of_val(&*self.longer);
+        size_of_val(self.sets.as_slice()) + by_token + counts
     }
 }
 
@@ -508,9 +529,18 @@ mod tests {
         assert_eq!(within(&[(0x20, 0xFFFF)], 2), [0, 1, 2, 3, 4, 5]);
         assert_eq!(within(&[(0x20, 0xBF)], 2), [0, 1, 4, 5], "é begins so");
         assert!(within(&[], 9).is_empty());
-        let longer = |chars, few| by_kinds.longer(Kinds::within(&[(0x61, 0x7A)]), chars, few);
-        assert_eq!([longer(1, 1), longer(2, 1)], [Some(vec![0]), Some(vec![])]);
-        assert_eq!(longer(1, 0), None, "they are more");
+        let letters = Kinds::within(&[(0x61, 0x7A)]);
+        let longer = |chars, bounds| by_kinds.longer(letters, chars, bounds);
+        assert_eq!(
+            [longer(1, (1, 1)), longer(2, (0, 1))],
+            [Some(vec![0]), Some(vec![])]
+        );
+        assert_eq!(longer(1, (0, 0)), None, "they are more");
+        assert_eq!(
+            [longer(1, (2, 9)), longer(99, (1, 9))],
+            [None, None],
+            "they are fewer"
+        );
     }
 
     #[test]
