@@ -18,13 +18,19 @@ const MAX_NUMBERS: usize = 1 << 16;
 
 /// Numbers of places, the same in all scratches of a grammar.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers(Mutex<(HashMap<Box<[u32]>, u32, FixedState>, u32)>);
+pub(crate) struct Numbers(Mutex<Numbered>);
+
+#[derive(Debug, Default)]
+struct Numbered {
+    known: HashMap<Box<[u32]>, u32, FixedState>,
+    last: u32,
+}
 
 impl Numbers {
     /// That of a place. One that was forgotten is never given again.
     fn number(&self, place: Box<[u32]>) -> u32 {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, last) = &mut *all;
+        let Numbered { known, last } = &mut *all;
         if let Some(&number) = known.get(&place) {
             return number;
         }
@@ -72,7 +78,7 @@ impl Inner {
     /// Whether lexemes tell masks: where something may have to be searched for a way to the end,
     /// a lazy lexeme could cut others short.
     pub(crate) fn has_lexemes(&self) -> bool {
-        !self.has_json && !(self.checks_live && self.proof.has_lazy)
+        !(self.has_json || self.checks_live && self.proof.has_lazy)
     }
 }
 
