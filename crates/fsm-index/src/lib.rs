@@ -19,8 +19,9 @@ mod walk;
 pub use automaton::contract;
 pub use automaton::{
     Behind, ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexicon, MAX_COMPLETION, NameMarks, Overlay, Place, PlainText, Reach, ReadText,
-    Scope, SpecialTokens, Stack, TextAt, TextLoop, TextStep, Texts, TopText,
+    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, MAX_COMPLETION, NameMarks,
+    Overlay, Place, PlainText, Reach, ReadText, Scope, SpecialTokens, Stack, TextAt, TextLoop,
+    TextStep, Texts, TopText,
 };
 pub use budget::Budget;
 pub use cache::{SharedRows, SharedStats};

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod ast;
+mod behind;
 mod cfg;
 mod common;
 mod configs;
@@ -13,6 +14,7 @@ mod json;
 mod json_places;
 mod json_walk;
 mod lark;
+mod lexemes;
 mod lexer;
 mod lower;
 mod lr;

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fsm_index::{
     ByteAutomaton, ByteSet, ClassId, Cursor, Description, Exception, FreeText, Horizon,
-    KeyLanguage, Lexicon, Overlay, Place, PlainText, ReadText, Scope, SpecialId, SpecialTokens,
-    Stack, TextAt,
+    KeyLanguage, Lexeme, LexemeBehind, LexemePlace, Lexemes, Lexicon, Overlay, Place, PlainText,
+    ReadText, Scope, SpecialId, SpecialTokens, Stack, TextAt,
 };
 use schema_regex::automaton::{SchemaAutomaton, Scratch as JsonScratch, State as JsonState};
 
@@ -12,6 +12,7 @@ use crate::cfg::{Cfg, Matter, Nonterminal};
 use crate::configs::WALK;
 use crate::finish::Said;
 use crate::greedy::proof::{self, Proof};
+use crate::lexemes::Numbers;
 use crate::lexer::Lexer;
 use crate::lr::{self, Tables};
 use crate::run::Caches;
@@ -54,6 +55,8 @@ pub(crate) struct Inner {
     pub(crate) has_json: bool,
     pub(crate) proof: Proof,
     pub(crate) classes: Classes,
+    /// Of places in lexemes.
+    pub(crate) numbers: Numbers,
     /// By nonterminal: the line of its rule, from 1; 0 where there is none.
     pub(crate) lines: Box<[usize]>,
     pub(crate) max_cache_bytes: usize,
@@ -151,6 +154,7 @@ impl GrammarAutomaton {
             checks_live: cfg.is_greedy && !proof.is_whole,
             proof,
             classes: Classes::default(),
+            numbers: Numbers::default(),
             cfg,
             max_cache_bytes: config.max_cache_bytes,
             pool: Mutex::default(),
@@ -372,6 +376,41 @@ impl ByteAutomaton for GrammarAutomaton {
 
     fn stack(&self) -> Option<&dyn Stack<Scratch>> {
         Some(self)
+    }
+
+    fn lexemes(&self) -> Option<&dyn Lexemes<Scratch>> {
+        self.inner.has_lexemes().then_some(self)
+    }
+}
+
+impl Lexemes<Scratch> for GrammarAutomaton {
+    fn take_all(&self) -> bool {
+        self.inner.cfg.is_greedy
+    }
+
+    fn begun(&self, cursor: Cursor, scratch: &mut Scratch, out: &mut Vec<Lexeme>) -> bool {
+        scratch.caches().begun(cursor.0, &self.inner, out)
+    }
+
+    fn place(&self, place: u32, scratch: &mut Scratch) -> LexemePlace {
+        scratch.caches().lexeme_told(place)
+    }
+
+    #[inline]
+    fn step(&self, place: u32, byte: u8, scratch: &mut Scratch) -> u32 {
+        scratch.caches().lexeme_step(place, byte, &self.inner)
+    }
+
+    fn told(&self, number: u32, scratch: &mut Scratch) -> Arc<[u32]> {
+        scratch.caches().lexeme_terminals(number)
+    }
+
+    fn answers(&self, below: u32, asked: &[u32], scratch: &mut Scratch) -> bool {
+        !scratch.caches().are_unsafe(below, asked, &self.inner)
+    }
+
+    fn behind(&self, below: u32, ended: &[u32], scratch: &mut Scratch) -> LexemeBehind {
+        scratch.caches().behind_lexeme(below, ended, &self.inner)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cfg::Matter;
 use crate::configs::{Configs, Step, UNKNOWN, WALK};
 pub(crate) use crate::configs::{JSON, Life, Thread};
 use crate::json_walk::JsonWalk;
+use crate::lexemes::Places;
 use crate::machine::Inner;
 use crate::stack::{Closing, Nodes};
 use crate::state::NodeRef;
@@ -67,9 +68,9 @@ pub(crate) struct Caches {
     nexts: HashMap<Box<[u32]>, Next, FixedState>,
     pub(crate) configs: Configs,
     /// Terminals that end at the same places, by number.
-    end_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    pub(crate) end_ids: HashMap<Box<[u32]>, u32, FixedState>,
     /// Stacks behind the terminals of such a number on top of a front.
-    shifted: HashMap<(u32, u32), Step, FixedState>,
+    pub(crate) shifted: HashMap<(u32, u32), Step, FixedState>,
     /// The least height that the step that is being computed has looked at.
     pub(crate) looked: u32,
     /// The least height that a walk has looked at.
@@ -84,7 +85,7 @@ pub(crate) struct Caches {
     pub(crate) json_next: HashMap<(u32, u8), u32, FixedState>,
     pub(crate) json_starts: HashMap<u32, u32>,
     pub(crate) walk: JsonWalk,
-    closing: Closing,
+    pub(crate) closing: Closing,
     /// What is known of texts, by configuration.
     pub(crate) readings: HashMap<u32, Reading, FixedState>,
     /// By the places of threads: the characters that lead back to a configuration that the
@@ -92,6 +93,7 @@ pub(crate) struct Caches {
     pub(crate) loops: HashMap<Box<[u32]>, ClassId, FixedState>,
     /// By state of a terminal: a class of which any text leads on, with its size.
     pub(crate) free: HashMap<u32, Option<(usize, ClassId)>, FixedState>,
+    pub(crate) places: Places,
     /// Saved nodes by their address, and by number; the former are kept alive here.
     pub(crate) node_of: HashMap<usize, u32, FixedState>,
     pub(crate) saved_nodes: HashMap<u32, Arc<NodeRef>, FixedState>,
@@ -383,70 +385,6 @@ impl Caches {
         }
         self.walk.is_deep |= was_deep;
         step
-    }
-
-    /// Puts a terminal on each stack of a front that takes it.
-    fn shift(&mut self, front: u32, terminal: u32, closing: &mut Closing, inner: &Inner) {
-        let is_ignored = inner.cfg.ignored.contains(&Some(terminal));
-        for &node in &self.fronts[front as usize].nodes {
-            if is_ignored {
-                closing.add_node(node);
-            } else if let Some(to) =
-                inner.tables.states[self.nodes.get(node).state as usize].shift(terminal)
-            {
-                closing.add(to, node);
-            }
-        }
-    }
-
-    fn close(&mut self, closing: &mut Closing, inner: &Inner) -> u32 {
-        if closing.is_empty() {
-            return 0;
-        }
-        let before = self.nodes.len();
-        let top = closing.close(&inner.tables, &mut self.nodes);
-        self.bytes += 120 * (self.nodes.len() - before);
-        let front = self.front(top, inner);
-        self.looked = self.looked.min(closing.least);
-        closing.clear();
-        front
-    }
-
-    /// The stacks behind the lexemes that end in some places of one front.
-    pub(crate) fn behind(&mut self, ends: &[(u32, u32)], inner: &Inner) -> u32 {
-        let mut closing = std::mem::take(&mut self.closing);
-        closing.clear();
-        for &(front, terminal) in ends {
-            self.shift(front, terminal, &mut closing, inner);
-        }
-        let front = self.close(&mut closing, inner);
-        self.closing = closing;
-        front
-    }
-
-    /// The same behind all terminals that end at a [`Lex`], or all lazy ones if there are any.
-    pub(crate) fn behind_lex(&mut self, lex: u32, front: u32, inner: &Inner) -> u32 {
-        let own = &self.lexes[lex as usize];
-        let key = (own.ends, front);
-        let step = match self.shifted.get(&key) {
-            Some(&step) => step,
-            None => {
-                let terminals = match own.lazy.is_empty() {
-                    true => &own.accepts,
-                    false => &own.lazy,
-                };
-                let ends: Vec<(u32, u32)> = terminals.iter().map(|&t| (front, t)).collect();
-                let before = std::mem::replace(&mut self.looked, u32::MAX);
-                let to = self.behind(&ends, inner);
-                let looked = std::mem::replace(&mut self.looked, before);
-                let step = Step { to, looked };
-                self.shifted.insert(key, step);
-                self.bytes += 32;
-                step
-            }
-        };
-        self.looked = self.looked.min(step.looked);
-        step.to
     }
 
     /// Lexemes that have begun go on. Where none of them can go on further, they end: what

@@ -151,6 +151,16 @@ fn most(places: impl Iterator<Item = u32>) -> Option<(u32, usize)> {
         .max_by_key(|&(place, count)| (count, place))
 }
 
+/// Text of a class, of any length.
+fn any_text(class: ClassId) -> FreeText {
+    FreeText {
+        class,
+        chars: usize::MAX,
+        behind: Behind::ItsClass,
+        ends: false,
+    }
+}
+
 impl Caches {
     /// What is known of the texts at a place.
     pub(crate) fn describe(
@@ -294,12 +304,21 @@ impl Caches {
                 }
             }
         }
-        best.map(|(_, class)| FreeText {
-            class,
-            chars: usize::MAX,
-            behind: Behind::ItsClass,
-            ends: false,
-        })
+        best.map(|(_, class)| any_text(class))
+    }
+
+    /// The same where a lexeme alone tells it.
+    pub(crate) fn free_in_lexeme(&mut self, lex: u32, inner: &Inner) -> Option<FreeText> {
+        if inner.proof.has_lazy {
+            return None;
+        }
+        let members = self.lexes[lex as usize].members.clone();
+        let all = members
+            .iter()
+            .filter_map(|&state| self.free_from(state, inner));
+        // Of as many characters the first.
+        let best = all.reduce(|best, other| if other.0 > best.0 { other } else { best });
+        best.map(|(_, class)| any_text(class))
     }
 
     /// A class of which any text leads on from a state of a terminal, and how many ASCII

@@ -1,7 +1,8 @@
 //! The automaton itself.
 
 use super::{
-    ByteSet, Description, Horizon, KeyLanguage, Overlay, PlainText, Scope, SpecialTokens, Stack,
+    ByteSet, Description, Horizon, KeyLanguage, Lexemes, Overlay, PlainText, Scope, SpecialTokens,
+    Stack,
 };
 
 /// A deterministic machine over bytes: what every mask is computed from.
@@ -181,6 +182,11 @@ pub trait ByteAutomaton: Send + Sync {
 
     /// Its stack, if it has one whose levels are counted.
     fn stack(&self) -> Option<&dyn Stack<Self::Scratch>> {
+        None
+    }
+
+    /// How it reads lexemes, if its texts are of them.
+    fn lexemes(&self) -> Option<&dyn Lexemes<Self::Scratch>> {
         None
     }
 

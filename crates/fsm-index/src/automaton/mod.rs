@@ -2,7 +2,7 @@
 //!
 //! [`ByteAutomaton`] is all that must be written. What few automata have is in parts of its
 //! own: [`SpecialTokens`], [`Overlay`] for what was said before,
-//! [`Stack`] for what nests, [`PlainText`] for strings.
+//! [`Stack`] for what nests, [`PlainText`] for strings, [`Lexemes`] for what parsers read.
 
 mod bytes;
 mod completion;
@@ -10,6 +10,7 @@ pub mod contract;
 mod core;
 mod describe;
 mod horizon;
+mod lexemes;
 mod overlay;
 mod parts;
 mod special_tokens;
@@ -22,6 +23,7 @@ pub(crate) use completion::{Piece, pieces};
 pub use core::{ByteAutomaton, Cursor, Place};
 pub use describe::{Description, KeyLanguage, Scope, TextLoop, Texts, TopText};
 pub use horizon::{Horizon, Reach};
+pub use lexemes::{Lexeme, LexemeBehind, LexemePlace, Lexemes};
 pub use overlay::{Exception, Overlay};
 pub(crate) use parts::Parts;
 pub use special_tokens::SpecialTokens;

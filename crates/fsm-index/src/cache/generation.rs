@@ -6,11 +6,11 @@
 //! lock.
 
 use std::borrow::Borrow;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cache::HashTrie;
-use crate::rows::{HalfOnTop, Part, Row, RowPool};
+use crate::rows::{HalfOnTop, LexemePart, Part, Row, RowPool};
 
 /// The generations of an index, one after another.
 #[derive(Debug)]
@@ -35,6 +35,12 @@ pub(crate) struct Generation {
     pub(crate) parts: HashTrie<Arc<Part>>,
     /// What the topmost level tells of the halves of cuts.
     pub(crate) halves: HashTrie<Arc<HalfOnTop>>,
+    /// How the vocabulary falls into lexemes.
+    pub(crate) lexemes: HashTrie<Arc<LexemePart>>,
+    /// How often rows of splits were, and were not, told by them.
+    splits: [AtomicU32; 2],
+    /// Numbers of [`Rests`](crate::rows::Rests).
+    rests_count: AtomicU32,
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
@@ -167,6 +173,27 @@ impl Generation {
         self.halves.add(key, half);
     }
 
+    pub(crate) fn add_lexemes(&self, key: &[u32], part: Arc<LexemePart>) {
+        self.bytes.fetch_add(part.memory(), Ordering::Relaxed);
+        self.lexemes.add(key, part);
+    }
+
+    /// Whether lexemes are worth following where every split counts.
+    pub(crate) fn follows_splits(&self) -> bool {
+        let [told, not] = [0, 1].map(|at| self.splits[at].load(Ordering::Relaxed));
+        not < 4 || not < told / 16
+    }
+
+    /// Notes that such a row was told by lexemes, or was not.
+    pub(crate) fn note_split(&self, was_told: bool) {
+        self.splits[usize::from(!was_told)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number that no other rests have, from 1.
+    pub(crate) fn number_rests(&self) -> u32 {
+        self.rests_count.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Notes a row that some index has pooled already, and the part that it may be the last to
     /// hold.
     pub(crate) fn charge(&self, row: &Row) {
@@ -187,6 +214,7 @@ impl Generation {
             + self.rests.memory()
             + self.parts.memory()
             + self.halves.memory()
+            + self.lexemes.memory()
     }
 }
 

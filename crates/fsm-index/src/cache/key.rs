@@ -18,6 +18,8 @@ pub(crate) enum Thing {
     RestsOnTop = 4,
     /// What the topmost level says of the tokens that do not begin with the class of a cut.
     OthersOnTop = 5,
+    /// What lexemes tell that have begun at some places.
+    Lexemes = 6,
 }
 
 /// A key: what it is of, how many levels of a stack it tells, and the words of the automaton.

@@ -1,8 +1,9 @@
-//! How a row is computed where none is known: from what the topmost level of the
-//! stack tells (`top_level.rs`), from the vocabulary cut by a class of characters
+//! How a row is computed where none is known: from the lexemes that have begun
+//! (`lexemes.rs`), from what the topmost level of the stack tells (`top_level.rs`), from the vocabulary cut by a class of characters
 //! (`text.rs`), from texts that are listed or a row nearly like it (`patch.rs`), or
 //! by a walk.
 
+mod lexemes;
 mod patch;
 mod shared;
 mod text;
@@ -77,6 +78,8 @@ pub(crate) struct Work<A: ByteAutomaton> {
     row_key: Key,
     tokens: Vec<u32>,
     words: Vec<u32>,
+    /// The tokens of a row of lexemes, while what these tell is found out.
+    row_words: Vec<u32>,
     /// In what a row differs from the part that the topmost level tells.
     changes: Changes,
     /// How many levels of the stack were looked at for what was remembered and
@@ -96,6 +99,7 @@ impl<A: ByteAutomaton> Work<A> {
             row_key: Key::default(),
             tokens: Vec::new(),
             words: Vec::new(),
+            row_words: Vec::new(),
             changes: Changes::default(),
             remembered: 0,
             origin: Origin::Remembered,
@@ -323,6 +327,9 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
         }
         if self.text_runs == TextRuns::Never {
             return self.walk(cursor, None, accepting, work);
+        }
+        if let Some(row) = self.row_of_lexemes(cursor, accepting, work)? {
+            return Ok(row);
         }
         let description = self.describe(cursor, work);
         self.make(cursor, description, accepting, work)

@@ -260,7 +260,11 @@ impl<A: ByteAutomaton> RowMaker<'_, A> {
 
     /// What need not be stepped through, where text of the class of a loop or free
     /// text may come: of two the one with more kinds of characters.
-    fn free_subtrees(&self, text: Option<TextLoop>, free: Option<FreeText>) -> Option<Free> {
+    pub(super) fn free_subtrees(
+        &self,
+        text: Option<TextLoop>,
+        free: Option<FreeText>,
+    ) -> Option<Free> {
         let kinds = |class| self.language.kinds(self.automaton.text_class(class));
         let text = text.map(|text| Free::in_loop(kinds(text.class)));
         let free = free.map(|free| Free::at_start(kinds(free.class), free));

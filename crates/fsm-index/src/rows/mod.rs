@@ -2,6 +2,7 @@
 
 mod buffer;
 mod delta;
+mod lexemes;
 mod mask;
 mod part;
 mod row;
@@ -9,6 +10,7 @@ mod specials;
 
 pub use buffer::MaskBuffer;
 pub(crate) use delta::{Bits, Changes, RowDelta};
+pub(crate) use lexemes::{LexemeAsk, LexemeEnd, LexemePart, Rests};
 #[cfg(feature = "file")]
 pub(crate) use mask::FileWords;
 pub use mask::{Iter, TokenMask};

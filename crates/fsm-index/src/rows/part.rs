@@ -127,6 +127,17 @@ impl Part {
         }
     }
 
+    /// Sets the bits of the tokens that may come for sure.
+    pub(crate) fn add_to(&self, words: &mut [u32]) {
+        match &self.sure {
+            Sure::Many(all) => words
+                .iter_mut()
+                .zip(all)
+                .for_each(|(word, more)| *word |= more),
+            Sure::Few(tokens) => tokens.iter().for_each(|&token| words.allow(token)),
+        }
+    }
+
     /// Writes the bits of the word in which a token's bit lies.
     pub(crate) fn restore(&self, token: u32, words: &mut [u32]) {
         let at = token as usize / 32;

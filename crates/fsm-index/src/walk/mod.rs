@@ -3,6 +3,7 @@
 mod descent;
 mod free_below;
 mod free_subtrees;
+mod lexemes;
 mod step_memo;
 mod text_table;
 mod top_level;

@@ -1,0 +1,82 @@
+//! Lexemes: what is inside of one is a matter of a table, and a stack is looked at between two
+//! of them alone.
+
+use std::sync::Arc;
+
+use crate::{ByteSet, Cursor, FreeText};
+
+/// How an automaton reads texts that are lexemes, one after another: names, operators, strings.
+/// The part of a [`ByteAutomaton`](crate::ByteAutomaton) that parses. `X` is the automaton's
+/// [`Scratch`](crate::ByteAutomaton::Scratch).
+///
+/// How a vocabulary falls into lexemes is found out once for each place in a lexeme where
+/// something begins, and not again for each stack. Masks then follow the lexemes, of which
+/// there are few, and not the bytes of all tokens.
+///
+/// Places and stacks are numbers of one walk, as a [`Cursor`] is one; 0 is none.
+pub trait Lexemes<X> {
+    /// Whether a lexeme takes all that it can: it ends before a byte by which it cannot go on.
+    /// If not, it ends wherever it may end, and also goes on.
+    fn take_all(&self) -> bool;
+
+    /// Appends the lexemes that have begun at a cursor, or may begin there: a text may come if
+    /// and only if it may come in one of them. `false` if that cannot be said.
+    fn begun(&self, cursor: Cursor, scratch: &mut X, out: &mut Vec<Lexeme>) -> bool;
+
+    /// What is known of a place.
+    fn place(&self, place: u32, scratch: &mut X) -> LexemePlace;
+
+    /// The place behind one byte more; 0 if the lexeme cannot go on with it.
+    fn step(&self, place: u32, byte: u8, scratch: &mut X) -> u32;
+
+    /// What [`LexemePlace::ends`] or [`LexemePlace::asks`] stands for, in numbers that mean the
+    /// same in every walk.
+    fn told(&self, number: u32, scratch: &mut X) -> Arc<[u32]>;
+
+    /// Whether tokens that end where this is asked may come for sure on top of some stacks; if
+    /// not, they are tried byte by byte.
+    fn answers(&self, _below: u32, _asked: &[u32], _scratch: &mut X) -> bool {
+        true
+    }
+
+    /// What may begin where a lexeme has ended on top of some stacks.
+    /// [`depth_used`](crate::Stack::depth_used) changes as by a step.
+    fn behind(&self, below: u32, ended: &[u32], scratch: &mut X) -> LexemeBehind;
+}
+
+/// What may begin behind a lexeme. See [`Lexemes::behind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LexemeBehind {
+    /// Nothing.
+    Nothing,
+    /// This.
+    Begins(Lexeme),
+    /// Lexemes alone do not tell it.
+    Unknown,
+}
+
+/// A lexeme that has begun. See [`Lexemes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lexeme {
+    /// The place in it.
+    pub place: u32,
+    /// The stacks on top of which it stands.
+    pub below: u32,
+}
+
+/// A place in a lexeme. See [`Lexemes`].
+#[derive(Clone, Copy, Debug)]
+pub struct LexemePlace {
+    /// The same number in every walk, for places from which the same texts lead to the same
+    /// ends.
+    pub number: u32,
+    /// The bytes by which it goes on: these and no others.
+    pub next_bytes: ByteSet,
+    /// The ways in which it may end there, as a number of the walk; 0 for none.
+    pub ends: u32,
+    /// What is to be asked of the stacks where a token ends there, as a number of the walk; 0
+    /// for nothing: such a token may come.
+    pub asks: u32,
+    /// Text that may come there whatever it is, and of which nothing is asked.
+    pub free: Option<FreeText>,
+}

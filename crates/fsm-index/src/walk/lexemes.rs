@@ -1,0 +1,232 @@
+//! Walks inside of lexemes, which look at no stack: tokens that end in one, and the subtrees
+//! before which one ends.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use super::descent::{Descent, Level};
+use super::free_below::ClassKinds;
+use super::free_subtrees::{Free, FreeChildren};
+use super::top_level::Ground;
+use super::walker::{Walker, fresh};
+use crate::automaton::Parts;
+use crate::budget::Meter;
+use crate::rows::Rests;
+use crate::vocabulary::{Area, NO_TOKEN};
+use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes};
+
+/// What a walk met, by a number.
+#[derive(Debug, Default)]
+pub(crate) struct Met {
+    numbers: HashMap<u32, usize, FixedState>,
+    all: Vec<(u32, Vec<u32>)>,
+}
+
+impl Met {
+    #[inline]
+    fn put(&mut self, number: u32, what: u32) {
+        let count = self.all.len();
+        let at = match self.all.last() {
+            Some(last) if last.0 == number => count - 1,
+            _ => *self.numbers.entry(number).or_insert(count),
+        };
+        if at == count {
+            self.all.push((number, Vec::new()));
+        }
+        self.all[at].1.push(what);
+    }
+
+    /// All of them, in the order in which they were met.
+    pub(crate) fn all(self) -> Vec<(u32, Vec<u32>)> {
+        self.all
+    }
+}
+
+impl LexemePlace {
+    /// Whether a lexeme may end there before a byte.
+    #[inline]
+    fn ends_before(&self, byte: u8, takes_all: bool) -> bool {
+        self.ends != 0 && !(takes_all && self.next_bytes.has(byte))
+    }
+}
+
+/// What a walk inside of lexemes leaves open.
+#[derive(Debug, Default)]
+pub(crate) struct LexemesMet {
+    /// By [`LexemePlace::ends`]: the nodes to be read behind such an end.
+    pub(crate) ends: Met,
+    /// By [`LexemePlace::asks`]: tokens that end where this is asked.
+    pub(crate) asks: Met,
+}
+
+impl LexemesMet {
+    #[inline]
+    fn token(&mut self, token: u32, asks: u32, hit: &mut impl FnMut(u32)) {
+        match (token, asks) {
+            (NO_TOKEN, _) => {}
+            (_, 0) => hit(token),
+            _ => self.asks.put(asks, token),
+        }
+    }
+}
+
+impl Walker {
+    /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of some rests
+    /// or else of all tokens, and notes where lexemes end before. Where the ground has free text, tokens that it is known to
+    /// have are left out. How many nodes were visited; the walk ends early where `meter` says
+    /// so.
+    pub(crate) fn walk_lexemes<A: ByteAutomaton>(
+        &mut self,
+        (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
+        (place, rests): (u32, Option<&Rests>),
+        scratch: &mut A::Scratch,
+        ground: Ground<'_>,
+        meter: &mut Meter,
+        mut hit: impl FnMut(u32),
+    ) -> (u64, LexemesMet) {
+        let trie = ground.area.trie;
+        let mut walk = LexemeWalk {
+            automaton,
+            lexemes,
+            scratch,
+            ground,
+            met: LexemesMet::default(),
+            classes: ClassKinds::default(),
+            takes_all: lexemes.take_all(),
+        };
+        fresh(&mut self.path, trie, Cursor::DEAD);
+        let mut visited = 0;
+        match rests {
+            None => visited += walk.below(self, None, place, meter, &mut hit),
+            Some(rests) => {
+                let first = lexemes.place(place, walk.scratch);
+                for (byte, nodes) in rests.by_byte() {
+                    if first.ends_before(byte, walk.takes_all) {
+                        let ends = &mut walk.met.ends;
+                        nodes.iter().for_each(|&node| ends.put(first.ends, node));
+                    }
+                    let behind = lexemes.step(place, byte, walk.scratch);
+                    visited += 1;
+                    if behind == 0 {
+                        continue;
+                    }
+                    let asks = lexemes.place(behind, walk.scratch).asks;
+                    for &node in nodes {
+                        if !meter.go_on(visited) {
+                            break;
+                        }
+                        visited += 1;
+                        let own = &trie.nodes()[node as usize];
+                        walk.met.token(own.token, asks, &mut hit);
+                        if own.end > node + 1 {
+                            let node = Some(node as usize);
+                            visited += walk.below(self, node, behind, meter, &mut hit);
+                        }
+                    }
+                }
+            }
+        }
+        self.visited += visited;
+        (visited, walk.met)
+    }
+}
+
+/// What a walk needs.
+struct LexemeWalk<'a, A: ByteAutomaton> {
+    automaton: &'a A,
+    lexemes: &'a dyn Lexemes<A::Scratch>,
+    scratch: &'a mut A::Scratch,
+    ground: Ground<'a>,
+    met: LexemesMet,
+    classes: ClassKinds,
+    takes_all: bool,
+}
+
+impl<A: ByteAutomaton> LexemeWalk<'_, A> {
+    /// What is free at a place behind so many bytes.
+    fn free(&mut self, place: &LexemePlace, depth: usize) -> Option<Free> {
+        let free = FreeText {
+            ends: false,
+            ..place.free?
+        };
+        let (automaton, language) = (self.automaton, self.ground.language);
+        let class = |class: ClassId| language.kinds(automaton.text_class(class));
+        let kinds = self.classes.kinds(free.class, class);
+        // How many characters lead here is not known: none has more than four bytes.
+        Some(Free::on_the_way(kinds, free, depth / 4))
+    }
+
+    /// What comes below a node, or in the whole trie for `None`.
+    fn below(
+        &mut self,
+        walker: &mut Walker,
+        node: Option<usize>,
+        place: u32,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> u64 {
+        let Area { trie, skip } = self.ground.area;
+        let Walker {
+            path,
+            places,
+            levels,
+            ..
+        } = walker;
+        let top = node.map_or(0, |node| usize::from(trie.nodes()[node].depth));
+        let first = self.lexemes.place(place, self.scratch);
+        if places.len() < path.len() {
+            places.resize(path.len(), first);
+        }
+        places[top] = first;
+        path[top] = Cursor(place);
+        let free = match node {
+            None => self.ground.free,
+            Some(node) if trie.nodes()[node].end - node as u32 > self.ground.much => {
+                self.free(&first, top)
+            }
+            Some(_) => None,
+        };
+        let children = Level::of(trie.siblings().of(node)).with(free);
+        let mut descent = Descent::below(top, trie, levels, children, skip);
+        loop {
+            let depth = descent.depth;
+            let free = descent.level().free;
+            // Such text leads back to no beginning.
+            let free_children = free.map_or(FreeChildren::NONE, |free| free.among(|| false));
+            let LexemePlace {
+                next_bytes, ends, ..
+            } = places[depth];
+            let counts = |byte| ends != 0 || next_bytes.has(byte);
+            let Some((child, byte)) = descent.next(&free_children, counts, meter, hit) else {
+                if !descent.go_up() {
+                    break;
+                }
+                continue;
+            };
+            if places[depth].ends_before(byte, self.takes_all) {
+                self.met.ends.put(ends, child.node);
+            }
+            if !next_bytes.has(byte) {
+                continue;
+            }
+            let to = self.lexemes.step(path[depth].0, byte, self.scratch);
+            let place = self.lexemes.place(to, self.scratch);
+            self.met.token(child.token, place.asks, hit);
+            let children = child.children();
+            if children.is_empty() {
+                continue;
+            }
+            path[depth + 1] = Cursor(to);
+            let at = (self.ground.below(), child.node);
+            let plain = self.ground.language.plain();
+            let mut free = free.and_then(|free| free.behind(byte, plain, at));
+            if free.is_none() && self.ground.has_much_below(&child) {
+                free = self.free(&place, depth + 1);
+            }
+            places[depth + 1] = place;
+            descent.go_down(Level::of(children).with(free));
+        }
+        descent.visited
+    }
+}
