@@ -60,6 +60,13 @@ fn corpus() -> Vec<Value> {
         json!({"type": "array", "uniqueItems": true, "items": {"enum": [1, "a", "b"]}}),
         json!({"type": "array", "uniqueItems": true, "items": {"type": "string"}}),
         json!({"type": "array", "uniqueItems": true, "items": {"type": "integer", "minimum": 0, "maximum": 3}, "minItems": 2}),
+        // Strings of several goals that ask the same, or something else at their ends.
+        json!({"anyOf": [
+            {"type": "object", "properties": {"c": {"type": "string", "pattern": "^\\w{2}-\\d$"}, "a": {}}, "required": ["a"]},
+            {"type": "object", "properties": {"c": {"type": "string", "pattern": "^\\w{2}-\\d$"}, "b": {}}, "required": ["b"]}]}),
+        json!({"anyOf": [
+            {"type": "object", "properties": {"c": {"type": "string", "pattern": "^\\w{2}-\\d$", "maxLength": 4}, "a": {}}, "required": ["a"]},
+            {"type": "object", "properties": {"c": {"type": "string", "pattern": "^\\w{2}-\\d$"}, "b": {}}, "required": ["b"]}]}),
     ]
 }
 

@@ -16,8 +16,9 @@ use crate::{ByteAutomaton, Cursor, Error, FreeText, TextLoop, TextRuns, TopText}
 /// Of subtrees of fewer nodes it is not asked which text is free.
 const MUCH: u32 = 256;
 
-/// So many tokens are read one by one, at most.
-const MOST_LONG: usize = 1 << 14;
+/// So many tokens are read one by one, at most: their bytes lie apart, and a walk reads what they
+/// have in common once.
+const MOST_LONG: usize = 1 << 13;
 /// Fewer are walked to: the longest tokens are runs of one character and begin alike.
 const LEAST_LONG: usize = 1 << 8;
 

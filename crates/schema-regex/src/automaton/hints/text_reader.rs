@@ -142,7 +142,8 @@ trait Rules {
     fn name(&self) -> [u64; 4];
 }
 
-/// Strings of one alternative, of which none is listed or left out.
+/// Strings of one alternative, or of several that ask the same, of which none is listed or
+/// left out.
 struct StringRules<'a> {
     /// With the number of its first loop.
     dfa: Option<(&'a CharDfa, u32)>,
@@ -162,9 +163,11 @@ fn string_rules<'m>(
     text: Str,
     horizon: Horizon<'_>,
 ) -> Option<StringRules<'m>> {
-    let [leaf] = &*m.leaves else { return None };
+    let mut leaves = m.leaves.iter().filter(|leaf| wanted.contains(&leaf.goal));
+    let leaf = leaves.next()?;
     let alone = !leaf.listed && !leaf.excludes && m.words.list.is_empty();
-    if !alone || !wanted.contains(&leaf.goal) {
+    // Others that ask the same of the text are read with it.
+    if !alone || !leaves.all(|other| other.asks_as(leaf)) {
         return None;
     }
     if m.free.is_some() {
@@ -179,7 +182,7 @@ fn string_rules<'m>(
     }
     let dfa = match (leaf.dfa, &*m.dfas, &*m.loops) {
         (Some(_), [dfa], [first]) if text.state != DEAD => Some((&**dfa, *first)),
-        (None, ..) => None,
+        (None, [], _) => None,
         _ => return None,
     };
     let lengths = leaf.lengths.as_deref();

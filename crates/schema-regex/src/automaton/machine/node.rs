@@ -132,6 +132,18 @@ pub(crate) struct Leaf {
     pub(crate) excludes: bool,
 }
 
+impl Leaf {
+    /// Whether another leaf asks the same of a string, for whichever goal.
+    pub(crate) fn asks_as(&self, other: &Leaf) -> bool {
+        let lengths = match (&self.lengths, &other.lengths) {
+            (Some(own), Some(lengths)) => Arc::ptr_eq(own, lengths),
+            (own, lengths) => own.is_none() && lengths.is_none(),
+        };
+        let asked = |leaf: &Leaf| (leaf.listed, leaf.excludes, leaf.dfa, leaf.min, leaf.max);
+        lengths && asked(self) == asked(other)
+    }
+}
+
 /// Strings in the order of their bytes. A text that begins some of them is a
 /// range and how many bytes of it were read.
 #[derive(Debug, Default)]
