@@ -508,3 +508,34 @@ fn names_that_were_used_are_refused_in_any_spelling() {
         }
     }
 }
+
+/// Words beside a run of characters, shorter and longer than the run: tokens that are too long
+/// for the run may come if a word has them.
+#[test]
+fn runs_beside_words_end_where_both_do() {
+    let text = |c: Value, last: &str| json!({"type": "object", "properties": {"c": c, last: {}}, "required": ["c", last]});
+    let run = json!({"type": "string", "pattern": "^[a-z]{4}-"});
+    let tokens = [
+        "ab", "abc", "abcd", "abcde", "bcdefg", "abcdefgh", "ab\"", "e\"",
+    ];
+    let vocabulary = vocabulary(&tokens);
+    for words in [
+        json!([""]),
+        json!(["ab", "é"]),
+        json!(["abcdefgh"]),
+        json!(["", "abcde"]),
+    ] {
+        let schema = json!({"anyOf": [text(run.clone(), "a"), text(json!({"enum": words}), "b")]});
+        for options in orders() {
+            let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
+            let effort = Effort {
+                walks: 6,
+                tokens: 4,
+                seed: 9,
+            };
+            let beginnings = [r#"{"c":""#, r#"{"c":"a"#, r#"{"c":"ab"#];
+            check(&automaton, &vocabulary, &beginnings, effort)
+                .unwrap_or_else(|e| panic!("{schema}: {e}"));
+        }
+    }
+}

@@ -219,6 +219,17 @@ impl SchemaAutomaton {
                 if live.clone().nth(1).is_none() {
                     return by(live.next()?);
                 }
+                let mut unlisted = live.clone().filter(|(_, leaf)| !leaf.listed);
+                if let (Some(one), None) = (unlisted.next(), unlisted.next()) {
+                    // Words are read beside it: text that is too long for it is so for them.
+                    let free = by(one)?;
+                    let words = m.words.longest_left(text.words);
+                    return Some(FreeText {
+                        behind: Behind::ItsClass,
+                        ends: free.ends && words.is_some_and(|bytes| bytes <= free.chars),
+                        ..free
+                    });
+                }
                 // Others may read text behind which this automaton is dead, and more of it.
                 let alone = live.filter_map(by).map(|free| FreeText {
                     behind: Behind::ItsClass,

@@ -157,6 +157,13 @@ pub(crate) struct Words {
 const FEW_WORDS: usize = 64;
 
 impl Words {
+    /// How many bytes the texts of a range have left, at most; `None` where they are many.
+    pub(crate) fn longest_left(&self, span: Span) -> Option<usize> {
+        let list = &self.list[span.lo as usize..span.hi as usize];
+        let left = list.iter().map(|word| word.text.len() - span.read as usize);
+        (list.len() <= FEW_WORDS).then(|| left.max().unwrap_or(0))
+    }
+
     /// From sorted words, which so many leaves list.
     pub(crate) fn new(list: Vec<Word>, leaves: usize) -> Words {
         let mut of_leaf = Vec::new();
