@@ -509,23 +509,26 @@ fn names_that_were_used_are_refused_in_any_spelling() {
     }
 }
 
-/// Words beside a run of characters, shorter and longer than the run: tokens that are too long
-/// for the run may come if a word has them.
+/// Texts beside a run of characters, shorter and longer than the run: tokens that are too long
+/// for the run may come if another text has them.
 #[test]
-fn runs_beside_words_end_where_both_do() {
+fn runs_beside_other_texts_end_where_all_do() {
     let text = |c: Value, last: &str| json!({"type": "object", "properties": {"c": c, last: {}}, "required": ["c", last]});
     let run = json!({"type": "string", "pattern": "^[a-z]{4}-"});
     let tokens = [
         "ab", "abc", "abcd", "abcde", "bcdefg", "abcdefgh", "ab\"", "e\"",
     ];
     let vocabulary = vocabulary(&tokens);
-    for words in [
-        json!([""]),
-        json!(["ab", "é"]),
-        json!(["abcdefgh"]),
-        json!(["", "abcde"]),
+    for other in [
+        json!({"enum": [""]}),
+        json!({"enum": ["ab", "é"]}),
+        json!({"enum": ["abcdefgh"]}),
+        json!({"enum": ["", "abcde"]}),
+        json!({"type": "string", "pattern": "^$"}),
+        json!({"type": "string", "pattern": "^(ab|e)$"}),
+        json!({"type": "string", "pattern": "^[a-e]{0,6}$"}),
     ] {
-        let schema = json!({"anyOf": [text(run.clone(), "a"), text(json!({"enum": words}), "b")]});
+        let schema = json!({"anyOf": [text(run.clone(), "a"), text(other, "b")]});
         for options in orders() {
             let automaton = SchemaAutomaton::new(&schema, &options).unwrap();
             let effort = Effort {

@@ -219,22 +219,25 @@ impl SchemaAutomaton {
                 if live.clone().nth(1).is_none() {
                     return by(live.next()?);
                 }
-                let mut unlisted = live.clone().filter(|(_, leaf)| !leaf.listed);
-                if let (Some(one), None) = (unlisted.next(), unlisted.next()) {
-                    // Words are read beside it: text that is too long for it is so for them.
+                // Others may read text behind which this automaton is dead, and more of it, unless
+                // what they read is short.
+                let words = m.words.longest_left(text.words);
+                let is_short = |leaf: &Leaf, chars: usize| match leaf.dfa {
+                    _ if leaf.listed => words.is_some_and(|bytes| bytes <= chars),
+                    Some(d) => {
+                        let state = leaf_state(m, leaf, text.state, x);
+                        m.dfas[d as usize].ends_within(state, chars)
+                    }
+                    None => false,
+                };
+                let alone = live.clone().filter_map(|one| {
                     let free = by(one)?;
-                    let words = m.words.longest_left(text.words);
-                    return Some(FreeText {
+                    let mut others = live.clone().filter(|other| other.0 != one.0);
+                    Some(FreeText {
                         behind: Behind::ItsClass,
-                        ends: free.ends && words.is_some_and(|bytes| bytes <= free.chars),
+                        ends: free.ends && others.all(|(_, leaf)| is_short(leaf, free.chars)),
                         ..free
-                    });
-                }
-                // Others may read text behind which this automaton is dead, and more of it.
-                let alone = live.filter_map(by).map(|free| FreeText {
-                    behind: Behind::ItsClass,
-                    ends: false,
-                    ..free
+                    })
                 });
                 alone.max_by_key(|free| self.loops.size(free.class))
             }

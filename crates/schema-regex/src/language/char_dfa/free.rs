@@ -52,6 +52,26 @@ impl CharDfa {
         usize::MAX
     }
 
+    /// Whether no text from a state on has more than so many characters, as far as few states
+    /// are met.
+    pub(crate) fn ends_within(&self, state: u32, most: usize) -> bool {
+        let mut states = vec![state];
+        for _ in 0..=most {
+            let rows = states.iter().flat_map(|state| self.table.row(*state));
+            let mut next: Vec<u32> = rows.copied().filter(|to| *to != DEAD).collect();
+            next.sort_unstable();
+            next.dedup();
+            if next.is_empty() {
+                return true;
+            }
+            if next.len() > MAX_MET {
+                return false;
+            }
+            states = next;
+        }
+        false
+    }
+
     /// The code points that lead from each state of `among` to another one of
     /// them.
     pub(crate) fn free_class(&self, among: impl Fn(u32) -> bool) -> Vec<(u32, u32)> {
@@ -287,6 +307,18 @@ mod tests {
 
     /// Bytes of characters are counted in fours.
     const COUNTED: &str = "([a-z]{4}|[\u{4E00}-\u{9FFF}]){5}";
+
+    #[test]
+    fn texts_end_within_their_length() {
+        let ends = |source: &str, most| {
+            let re = pattern::whole(source).unwrap();
+            CharDfa::new(&[(&re, true)], 10_000)
+                .unwrap()
+                .ends_within(0, most)
+        };
+        assert!(ends("", 0) && ends("[a-z]{4}-", 5) && ends("ab|c", 2));
+        assert!(!ends("[a-z]{4}-", 4) && !ends("a*", 99) && !ends("ab|c", 1));
+    }
 
     #[test]
     fn the_longest_text_of_a_class_is_the_last_that_goes_on() {
