@@ -9,8 +9,9 @@
 //! - [`keywords`]: what each keyword does, and what its complement does, a file a family.
 //! - [`in_place`]: which locations apply to the same value, and whether they come back to
 //!   themselves; [`synthetic`]: locations that a schema implies without writing them.
-//! - [`tagged`]: objects that exclude each other, so that they need no complements;
-//!   [`closed`]: objects without further members, of which names settle what is asked.
+//! - [`tagged`]: alternatives that exclude each other, so that they need no complements;
+//!   [`closed`]: objects without further members, of which names settle what is asked;
+//!   [`repeated`]: large choices that a schema says again.
 //! - [`alternative`]: what is found; [`demands`]: what it says of members and items;
 //!   [`members`]: which keywords it looks at; [`member_order`]: the order of its members.
 
