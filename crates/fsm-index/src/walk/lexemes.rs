@@ -73,9 +73,9 @@ impl LexemesMet {
 
 impl Walker {
     /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of some rests
-    /// or else of all tokens, and notes where lexemes end before. Where the ground has free text, tokens that it is known to
-    /// have are left out. How many nodes were visited; the walk ends early where `meter` says
-    /// so.
+    /// or else of all tokens, and notes where lexemes end before. Where the ground has free
+    /// text, tokens that it is known to have are left out. How many nodes were visited; the
+    /// walk ends early where `meter` says so.
     pub(crate) fn walk_lexemes<A: ByteAutomaton>(
         &mut self,
         (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
