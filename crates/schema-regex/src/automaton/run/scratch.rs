@@ -1,14 +1,14 @@
 //! The working memory of one walk: everything that a cursor stands for, each
 //! thing once and by number.
 
-use std::borrow::Borrow;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fsm_tables::packed;
-use rustc_hash::{FxHashMap, FxHasher};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::automaton::machine::node::Span;
 use crate::automaton::run::begun::Places;
@@ -18,77 +18,25 @@ use crate::automaton::run::unique_items::ItemChoices;
 
 /// Things with numbers, each once.
 #[derive(Debug)]
-pub(crate) struct Interner<T> {
-    items: Vec<T>,
-    /// One more than the number of an item where its hash says, or behind that; 0 where
-    /// there is none. Half of them at least are free, so that few are looked at.
-    places: Vec<u32>,
-}
+pub(crate) struct Interner<T>(IndexSet<T, FxBuildHasher>);
 
 impl<T: Eq + Hash> Interner<T> {
     fn new() -> Self {
-        Interner {
-            items: Vec::new(),
-            places: vec![0; 64],
-        }
+        Interner(IndexSet::default())
     }
 
-    /// The number of an item, or the place that is free for it.
-    fn find<Q: Eq + Hash + ?Sized>(&self, item: &Q) -> Result<u32, usize>
-    where
-        T: Borrow<Q>,
-    {
-        let mut place = self.place(item);
-        loop {
-            match self.places[place].checked_sub(1) {
-                None => return Err(place),
-                Some(id) if self.items[id as usize].borrow() == item => return Ok(id),
-                Some(_) => place = (place + 1) & (self.places.len() - 1),
-            }
-        }
-    }
-
-    fn place<Q: Hash + ?Sized>(&self, item: &Q) -> usize {
-        let mut hasher = FxHasher::default();
-        item.hash(&mut hasher);
-        hasher.finish() as usize & (self.places.len() - 1)
-    }
-
+    #[inline]
     pub(crate) fn add(&mut self, item: T) -> u32 {
-        match self.find(&item) {
-            Ok(id) => id,
-            Err(place) => {
-                self.items.push(item);
-                self.places[place] = self.items.len() as u32;
-                if self.items.len() * 2 > self.places.len() {
-                    self.grow();
-                }
-                self.items.len() as u32 - 1
-            }
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let count = self.places.len() * 4;
-        self.places.clear();
-        self.places.resize(count, 0);
-        for id in 0..self.items.len() {
-            let mut place = self.place(&self.items[id]);
-            while self.places[place] != 0 {
-                place = (place + 1) & (count - 1);
-            }
-            self.places[place] = id as u32 + 1;
-        }
+        self.0.insert_full(item).0 as u32
     }
 
     #[inline]
     pub(crate) fn get(&self, id: u32) -> &T {
-        &self.items[id as usize]
+        &self.0[id as usize]
     }
 
     fn len(&self) -> usize {
-        self.items.len()
+        self.0.len()
     }
 }
 
@@ -595,8 +543,8 @@ impl Scratch {
             [0] => FIRST,
             [0, 0] => FIRST_THREAD,
             other => {
-                let known = self.lists.find::<[u32]>(other);
-                known.unwrap_or_else(|_| self.lists.add(Arc::from(other)))
+                let known = self.lists.0.get_index_of(other);
+                known.map_or_else(|| self.lists.add(Arc::from(other)), |at| at as u32)
             }
         }
     }
