@@ -111,7 +111,7 @@ impl Lexemes<()> for Sample {
         };
         LexemePlace {
             number: match (self.lie, place) {
-                (Lie::Number, BEFORE_NUMBER) => BEFORE_WORD,
+                (Lie::Number, NUMBER) => WORD,
                 _ => place,
             },
             next_bytes: ByteSet::of(next),

@@ -39,8 +39,8 @@ pub(crate) struct Generation {
     pub(crate) lexemes: HashTrie<Arc<LexemePart>>,
     /// How often rows of splits were, and were not, told by them.
     splits: [AtomicU32; 2],
-    /// Numbers of [`Rests`](crate::rows::Rests).
-    rests_count: AtomicU32,
+    /// Lists of nodes by their content, with their numbers.
+    nodes: Mutex<foldhash::HashMap<Arc<[u32]>, u32>>,
     pool: RowPool,
     /// Equal lists of rests once.
     lists: Mutex<foldhash::HashSet<Arc<[u32]>>>,
@@ -189,9 +189,16 @@ impl Generation {
         self.splits[usize::from(!was_told)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A number that no other rests have, from 1.
-    pub(crate) fn number_rests(&self) -> u32 {
-        self.rests_count.fetch_add(1, Ordering::Relaxed) + 1
+    /// The one copy of a list of nodes, and its number, from 1.
+    pub(crate) fn number_nodes(&self, list: &[u32]) -> (Arc<[u32]>, u32) {
+        let mut all = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, &number)) = all.get_key_value(list) {
+            return (known.clone(), number);
+        }
+        self.bytes.fetch_add(list.len() * 4 + 64, Ordering::Relaxed);
+        let (list, number) = (Arc::<[u32]>::from(list), all.len() as u32 + 1);
+        all.insert(list.clone(), number);
+        (list, number)
     }
 
     /// Notes a row that some index has pooled already, and the part that it may be the last to

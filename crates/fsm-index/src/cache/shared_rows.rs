@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::cache::{Cache, Generation};
+use crate::rows::Bits;
 use crate::vocabulary::{CharRanges, Cut, Having, Kinds};
 use crate::{TextRuns, TokenId, Vocabulary};
 
@@ -28,6 +29,8 @@ struct Shared {
     /// The bits of the tokens that have characters of some kinds alone, so many at most, where
     /// that was asked for.
     within: Mutex<Within>,
+    /// The same of the tokens below nodes, by the characters behind these.
+    within_below: Mutex<WithinBelow>,
 }
 
 /// What [`SharedRows`] hold.
@@ -54,6 +57,9 @@ impl SharedStats {
 
 /// Bits of tokens by the kinds of their characters and how many they have at most.
 type Within = foldhash::HashMap<(Kinds, usize), Arc<[u32]>>;
+
+/// Bits of tokens by the kinds of their characters behind some nodes.
+type WithinBelow = foldhash::HashMap<(Kinds, Box<[u32]>), Arc<[u32]>>;
 
 /// Of so many things it is remembered which tokens have them.
 const MAX_HAVING: usize = 4_096;
@@ -103,6 +109,7 @@ impl SharedRows {
             cuts: Mutex::default(),
             having: Mutex::default(),
             within: Mutex::default(),
+            within_below: Mutex::default(),
         }))
     }
 
@@ -126,7 +133,10 @@ impl SharedRows {
         let having = whole(&self.0.having);
         let lists = having.values().map(|tokens| tokens.len() * 4 + 64);
         let within = whole(&self.0.within);
-        let bits = within.values().map(|bits| bits.len() * 4 + 64);
+        let below = whole(&self.0.within_below);
+        let nodes = below.keys().map(|(_, nodes)| nodes.len() * 4);
+        let bits = within.values().chain(below.values());
+        let bits = bits.map(|bits| bits.len() * 4 + 64).chain(nodes);
         SharedStats {
             rows: newest.row_count(),
             row_bytes: newest.memory(),
@@ -142,6 +152,7 @@ impl SharedRows {
         whole(&self.0.cuts).clear();
         whole(&self.0.having).clear();
         whole(&self.0.within).clear();
+        whole(&self.0.within_below).clear();
     }
 
     /// What is remembered now.
@@ -227,6 +238,32 @@ impl SharedRows {
             within.clear();
         }
         within.insert((kinds, chars), bits.clone());
+        bits
+    }
+
+    /// The bits of the tokens that [`Trie::tokens_within`](crate::vocabulary::Trie) finds for
+    /// some kinds and nodes. O(such tokens) where that was not asked for lately.
+    pub(crate) fn within_below(
+        &self,
+        vocabulary: &Vocabulary,
+        kinds: Kinds,
+        nodes: Box<[u32]>,
+    ) -> Arc<[u32]> {
+        let key = (kinds, nodes);
+        if let Some(known) = whole(&self.0.within_below).get(&key) {
+            return known.clone();
+        }
+        let mut bits = vec![0; vocabulary.width().div_ceil(32)];
+        for &node in &key.1 {
+            let trie = vocabulary.trie();
+            trie.tokens_within(node, kinds, |token| bits.allow(token));
+        }
+        let bits: Arc<[u32]> = bits.into();
+        let mut within = whole(&self.0.within_below);
+        if within.len() >= MAX_WITHIN {
+            within.clear();
+        }
+        within.insert(key, bits.clone());
         bits
     }
 }

@@ -1,8 +1,9 @@
-//! How a row is computed where none is known: from the lexemes that have begun
-//! (`lexemes.rs`), from what the topmost level of the stack tells (`top_level.rs`), from the
+//! How a row is computed where none is known: from the lexemes that have begun (`lexemes.rs` and
+//! `lexeme_parts.rs`), from what the topmost level of the stack tells (`top_level.rs`), from the
 //! vocabulary cut by a class of characters (`text.rs`), from texts that are listed or a row
 //! nearly like it (`patch.rs`), or by a walk.
 
+mod lexeme_parts;
 mod lexemes;
 mod patch;
 mod shared;

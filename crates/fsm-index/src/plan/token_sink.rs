@@ -1,7 +1,7 @@
 //! The tokens that a walk meets.
 
 use super::clear;
-use crate::rows::Bits;
+use crate::rows::{Bits, Part};
 
 /// A list while they are few, and a mask from then on.
 pub(super) struct TokenSink<'a> {
@@ -50,6 +50,28 @@ impl<'a> TokenSink<'a> {
         } else {
             self.become_many();
             self.words.allow(token);
+        }
+    }
+
+    /// Those of a mask as well.
+    pub(super) fn put_mask(&mut self, mask: &[u32]) {
+        if !self.are_many {
+            self.become_many();
+        }
+        let words = self.words.iter_mut().zip(mask);
+        words.for_each(|(word, more)| *word |= more);
+    }
+
+    /// Those that may come for sure in a part as well.
+    pub(super) fn put_part(&mut self, part: &Part) {
+        match part.few() {
+            Some(tokens) => tokens.iter().for_each(|&token| self.put(token)),
+            None => {
+                if !self.are_many {
+                    self.become_many();
+                }
+                part.add_to(self.words);
+            }
         }
     }
 

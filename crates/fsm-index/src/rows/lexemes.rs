@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Part;
 use crate::ByteSet;
-use crate::vocabulary::Trie;
+use crate::vocabulary::{Kinds, Trie};
 
 /// What may come where lexemes have begun: tokens that end in them, and rests of tokens behind
 /// their ends, which are a matter of the stacks.
@@ -14,7 +14,17 @@ pub(crate) struct LexemePart {
     pub(crate) sure: Arc<Part>,
     pub(crate) ends: Box<[LexemeEnd]>,
     pub(crate) asks: Box<[LexemeAsk]>,
+    /// What may come for sure beside that.
+    pub(crate) free: Box<[FreeBelow]>,
     is_wide: AtomicBool,
+}
+
+/// The tokens below a node whose characters behind it are of some kinds:
+/// [`Trie::tokens_within`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FreeBelow {
+    pub(crate) node: u32,
+    pub(crate) kinds: Kinds,
 }
 
 /// Tokens that end in a lexeme where the stacks are asked for them.
@@ -37,42 +47,84 @@ pub(crate) struct LexemeEnd {
     pub(crate) rests: Arc<Rests>,
 }
 
-/// The rests of tokens behind lexemes that have ended in one way.
+/// The rests of tokens behind lexemes that have ended in one way: subtrees of the trie that are
+/// read from their first byte on.
 #[derive(Debug)]
 pub(crate) struct Rests {
     /// No other rests of a generation have it.
     pub(crate) number: u32,
-    /// Subtrees of the trie that are read from their first byte on, by that byte and node.
-    nodes: Box<[u32]>,
-    /// By first byte, ascending: where the nodes with it end.
-    bytes: Box<[(u8, u32)]>,
+    /// By first byte.
+    nodes: Arc<[u32]>,
+    /// By first byte, ascending.
+    groups: Box<[Group]>,
     first_bytes: ByteSet,
 }
 
-impl Rests {
-    /// One subtree.
-    pub(crate) fn alone(node: u32, trie: &Trie) -> Rests {
-        Rests::new(1 << 31 | node, vec![node], trie)
-    }
+/// The rests with one first byte.
+#[derive(Debug)]
+struct Group {
+    byte: u8,
+    /// Where their nodes end.
+    end: u32,
+    /// That of their nodes, where these have much below; 0 otherwise.
+    number: u32,
+}
 
-    /// `nodes` need no order. The highest bit of the number is that of subtrees alone.
-    pub(crate) fn new(number: u32, mut nodes: Vec<u32>, trie: &Trie) -> Rests {
+/// The same, with their nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RestGroup<'a> {
+    pub(crate) byte: u8,
+    pub(crate) nodes: &'a [u32],
+    pub(crate) number: u32,
+}
+
+/// How much of the trie comes at and below some nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// It is quickly walked.
+    Small,
+    /// It is worth knowing again.
+    Large,
+}
+
+/// The number of a node alone.
+pub(crate) fn number_of_node(node: u32) -> u32 {
+    1 << 31 | node
+}
+
+impl Rests {
+    /// `nodes` need no order. `number` gives equal lists one number, below that of all nodes.
+    pub(crate) fn new(
+        mut nodes: Vec<u32>,
+        trie: &Trie,
+        size: impl Fn(&[u32]) -> Size,
+        mut number: impl FnMut(&[u32]) -> (Arc<[u32]>, u32),
+    ) -> Rests {
         let byte = |node: u32| trie.nodes()[node as usize].byte;
         nodes.sort_unstable_by_key(|&node| (byte(node), node));
         nodes.dedup();
         let mut end = 0;
-        let groups = nodes.chunk_by(|&a, &b| byte(a) == byte(b));
-        let bytes = groups.map(|group| {
-            end += group.len() as u32;
-            (byte(group[0]), end)
+        let groups = nodes.chunk_by(|&a, &b| byte(a) == byte(b)).map(|own| {
+            end += own.len() as u32;
+            let number = match (size(own), own) {
+                (Size::Small, _) => 0,
+                (Size::Large, &[node]) => number_of_node(node),
+                (Size::Large, _) => number(own).1,
+            };
+            Group {
+                byte: byte(own[0]),
+                end,
+                number,
+            }
         });
-        let bytes: Box<[(u8, u32)]> = bytes.collect();
-        let first_bytes: Vec<u8> = bytes.iter().map(|group| group.0).collect();
+        let groups: Box<[Group]> = groups.collect();
+        let first_bytes: Vec<u8> = groups.iter().map(|group| group.byte).collect();
+        let (nodes, number) = number(&nodes);
         Rests {
             number,
-            bytes,
+            nodes,
+            groups,
             first_bytes: ByteSet::of(&first_bytes),
-            nodes: nodes.into(),
         }
     }
 
@@ -81,24 +133,41 @@ impl Rests {
         self.first_bytes.meets(bytes)
     }
 
-    /// Each first byte, with the nodes that have it.
-    pub(crate) fn by_byte(&self) -> impl Iterator<Item = (u8, &[u32])> {
-        let mut from = 0;
-        self.bytes.iter().map(move |&(byte, end)| {
-            let nodes = &self.nodes[from..end as usize];
-            from = end as usize;
-            (byte, nodes)
-        })
+    /// All of their nodes.
+    pub(crate) fn nodes(&self) -> &[u32] {
+        &self.nodes
     }
 
+    /// The groups of a size.
+    pub(crate) fn groups(&self, size: Size) -> impl Iterator<Item = RestGroup<'_>> {
+        let mut from = 0;
+        let groups = self.groups.iter().map(move |group| {
+            let nodes = &self.nodes[from as usize..group.end as usize];
+            from = group.end;
+            RestGroup {
+                byte: group.byte,
+                nodes,
+                number: group.number,
+            }
+        });
+        groups.filter(move |group| (group.number != 0) == (size == Size::Large))
+    }
+
+    /// Without the nodes, of which equal rests have one list.
     fn memory(&self) -> usize {
-        size_of::<Rests>() + self.nodes.len() * 4 + self.bytes.len() * 8
+        size_of::<Rests>() + self.groups.len() * size_of::<Group>()
     }
 }
 
 impl LexemePart {
-    pub(crate) fn new(sure: Part, ends: Vec<LexemeEnd>, asks: Vec<LexemeAsk>) -> LexemePart {
+    pub(crate) fn new(
+        sure: Part,
+        free: Vec<FreeBelow>,
+        ends: Vec<LexemeEnd>,
+        asks: Vec<LexemeAsk>,
+    ) -> LexemePart {
         LexemePart {
+            free: free.into(),
             sure: Arc::new(sure),
             ends: ends.into(),
             asks: asks.into(),
@@ -119,6 +188,7 @@ impl LexemePart {
     pub(crate) fn memory(&self) -> usize {
         let end =
             |end: &LexemeEnd| size_of::<LexemeEnd>() + 4 * end.ended.len() + end.rests.memory();
-        self.sure.memory() + self.ends.iter().map(end).sum::<usize>()
+        let free = size_of_val(&*self.free);
+        self.sure.memory() + free + self.ends.iter().map(end).sum::<usize>()
     }
 }

@@ -10,7 +10,9 @@ mod specials;
 
 pub use buffer::MaskBuffer;
 pub(crate) use delta::{Bits, Changes, RowDelta};
-pub(crate) use lexemes::{LexemeAsk, LexemeEnd, LexemePart, Rests};
+pub(crate) use lexemes::{
+    FreeBelow, LexemeAsk, LexemeEnd, LexemePart, RestGroup, Rests, Size, number_of_node,
+};
 #[cfg(feature = "file")]
 pub(crate) use mask::FileWords;
 pub use mask::{Iter, TokenMask};

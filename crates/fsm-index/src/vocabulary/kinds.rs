@@ -89,6 +89,11 @@ impl Kinds {
         Kinds(self.0 & !CUT)
     }
 
+    /// From the lowest on.
+    pub(crate) fn words(self) -> [u32; 4] {
+        [0, 32, 64, 96].map(|from| (self.0 >> from) as u32)
+    }
+
     pub(crate) fn count(self) -> u32 {
         self.0.count_ones()
     }

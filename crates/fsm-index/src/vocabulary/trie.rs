@@ -274,6 +274,25 @@ impl Trie {
         short.map(|(token, _)| *token)
     }
 
+    /// Calls `hit` with the tokens in the subtrees below a node, the largest ones, that have
+    /// characters of some kinds alone, and to which no others lead. O(such tokens, and the nodes
+    /// on the way).
+    pub(crate) fn tokens_within(&self, node: u32, kinds: Kinds, mut hit: impl FnMut(u32)) {
+        let siblings = self.siblings();
+        let mut open = vec![siblings.of(Some(node as usize))];
+        while let Some(children) = open.pop() {
+            for child in children {
+                let child = siblings.child(child as usize);
+                let node = child.node as usize;
+                if child.kinds.are_within(kinds) {
+                    self.tokens_below(node, usize::MAX).for_each(&mut hit);
+                } else if self.below.leads_within(node, kinds) {
+                    open.push(child.children());
+                }
+            }
+        }
+    }
+
     /// The node that `bytes` lead to, if any token begins with them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
         let siblings = self.siblings();

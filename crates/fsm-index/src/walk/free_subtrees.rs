@@ -161,6 +161,21 @@ impl Free {
         self.ends
     }
 
+    /// In other words, what text is known to come where a walk begins. See
+    /// [`at_start`](Free::at_start).
+    pub(crate) fn key(&self) -> [u32; 6] {
+        let [a, b, c, d] = self.kinds.words();
+        let longest = u32::try_from(self.longest).unwrap_or(u32::MAX);
+        let from = self.from as u32 | u32::from(self.ends) << 2;
+        [a, b, c, d, longest, from]
+    }
+
+    /// The same behind one more byte, that of a node, if all bytes are of the class.
+    pub(crate) fn in_class(self, byte: u8, node: (&AllBelow, u32)) -> Option<Free> {
+        self.behind(byte, &ByteSet::NONE, node)
+            .filter(|free| free.of_class)
+    }
+
     /// What is free behind one more byte, that of a node; `plain` are those of plain text.
     #[inline]
     pub(crate) fn behind(

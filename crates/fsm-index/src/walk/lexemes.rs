@@ -12,7 +12,7 @@ use super::top_level::Ground;
 use super::walker::{Walker, fresh};
 use crate::automaton::Parts;
 use crate::budget::Meter;
-use crate::rows::Rests;
+use crate::rows::{RestGroup, Rests, Size};
 use crate::vocabulary::{Area, NO_TOKEN};
 use crate::{ByteAutomaton, ClassId, Cursor, FreeText, LexemePlace, Lexemes};
 
@@ -61,6 +61,14 @@ pub(crate) struct LexemesMet {
 }
 
 impl LexemesMet {
+    /// Notes the nodes of a byte before which a lexeme may end.
+    #[inline]
+    pub(crate) fn ends(&mut self, at: &LexemePlace, byte: u8, nodes: &[u32], takes_all: bool) {
+        if at.ends_before(byte, takes_all) {
+            nodes.iter().for_each(|&node| self.ends.put(at.ends, node));
+        }
+    }
+
     #[inline]
     fn token(&mut self, token: u32, asks: u32, hit: &mut impl FnMut(u32)) {
         match (token, asks) {
@@ -71,64 +79,61 @@ impl LexemesMet {
     }
 }
 
+/// The tokens that a walk inside of lexemes reads.
+#[derive(Clone, Copy)]
+pub(crate) enum LexemeTokens<'a> {
+    /// All of them.
+    All,
+    /// What comes at and below nodes whose last byte was read.
+    Behind(&'a [u32]),
+    /// The small ones among rests.
+    Rests(&'a Rests),
+}
+
 impl Walker {
-    /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of some rests
-    /// or else of all tokens, and notes where lexemes end before. Where the ground has free
-    /// text, tokens that it is known to have are left out. How many nodes were visited; the
-    /// walk ends early where `meter` says so.
+    /// Calls `hit` with each token that ends in a lexeme that has begun at a place, of those
+    /// that are to be read, and notes in `met` where lexemes end before. Where the ground has
+    /// free text, tokens that it is known to have are left out. How many nodes were visited;
+    /// the walk ends early where `meter` says so.
     pub(crate) fn walk_lexemes<A: ByteAutomaton>(
         &mut self,
         (automaton, lexemes): (&A, &dyn Lexemes<A::Scratch>),
-        (place, rests): (u32, Option<&Rests>),
+        (place, tokens): (u32, LexemeTokens<'_>),
         scratch: &mut A::Scratch,
         ground: Ground<'_>,
-        meter: &mut Meter,
+        (meter, met): (&mut Meter, &mut LexemesMet),
         mut hit: impl FnMut(u32),
-    ) -> (u64, LexemesMet) {
-        let trie = ground.area.trie;
+    ) -> u64 {
         let mut walk = LexemeWalk {
             automaton,
             lexemes,
             scratch,
             ground,
-            met: LexemesMet::default(),
+            met,
             classes: ClassKinds::default(),
             takes_all: lexemes.take_all(),
         };
-        fresh(&mut self.path, trie, Cursor::DEAD);
+        fresh(&mut self.path, ground.area.trie, Cursor::DEAD);
         let mut visited = 0;
-        match rests {
-            None => visited += walk.below(self, None, place, meter, &mut hit),
-            Some(rests) => {
+        match tokens {
+            LexemeTokens::All => visited += walk.below(self, None, place, meter, &mut hit),
+            LexemeTokens::Behind(nodes) => {
+                visited += walk.at_nodes(self, nodes, place, meter, &mut hit);
+            }
+            LexemeTokens::Rests(rests) => {
                 let first = lexemes.place(place, walk.scratch);
-                for (byte, nodes) in rests.by_byte() {
-                    if first.ends_before(byte, walk.takes_all) {
-                        let ends = &mut walk.met.ends;
-                        nodes.iter().for_each(|&node| ends.put(first.ends, node));
-                    }
+                for RestGroup { byte, nodes, .. } in rests.groups(Size::Small) {
+                    walk.met.ends(&first, byte, nodes, walk.takes_all);
                     let behind = lexemes.step(place, byte, walk.scratch);
                     visited += 1;
-                    if behind == 0 {
-                        continue;
-                    }
-                    let asks = lexemes.place(behind, walk.scratch).asks;
-                    for &node in nodes {
-                        if !meter.go_on(visited) {
-                            break;
-                        }
-                        visited += 1;
-                        let own = &trie.nodes()[node as usize];
-                        walk.met.token(own.token, asks, &mut hit);
-                        if own.end > node + 1 {
-                            let node = Some(node as usize);
-                            visited += walk.below(self, node, behind, meter, &mut hit);
-                        }
+                    if behind != 0 && meter.go_on(visited) {
+                        visited += walk.at_nodes(self, nodes, behind, meter, &mut hit);
                     }
                 }
             }
         }
         self.visited += visited;
-        (visited, walk.met)
+        visited
     }
 }
 
@@ -138,7 +143,7 @@ struct LexemeWalk<'a, A: ByteAutomaton> {
     lexemes: &'a dyn Lexemes<A::Scratch>,
     scratch: &'a mut A::Scratch,
     ground: Ground<'a>,
-    met: LexemesMet,
+    met: &'a mut LexemesMet,
     classes: ClassKinds,
     takes_all: bool,
 }
@@ -155,6 +160,31 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         let kinds = self.classes.kinds(free.class, class);
         // How many characters lead here is not known: none has more than four bytes.
         Some(Free::on_the_way(kinds, free, depth / 4))
+    }
+
+    /// What comes at and below nodes behind whose bytes the place is.
+    fn at_nodes(
+        &mut self,
+        walker: &mut Walker,
+        nodes: &[u32],
+        place: u32,
+        meter: &mut Meter,
+        hit: &mut impl FnMut(u32),
+    ) -> u64 {
+        let asks = self.lexemes.place(place, self.scratch).asks;
+        let mut visited = 0;
+        for &node in nodes {
+            if !meter.go_on(visited) {
+                break;
+            }
+            visited += 1;
+            let own = &self.ground.area.trie.nodes()[node as usize];
+            self.met.token(own.token, asks, hit);
+            if own.end > node + 1 {
+                visited += self.below(walker, Some(node as usize), place, meter, hit);
+            }
+        }
+        visited
     }
 
     /// What comes below a node, or in the whole trie for `None`.
@@ -181,7 +211,8 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
         places[top] = first;
         path[top] = Cursor(place);
         let free = match node {
-            None => self.ground.free,
+            _ if self.ground.free.is_some() => self.ground.free,
+            None => None,
             Some(node) if trie.nodes()[node].end - node as u32 > self.ground.much => {
                 self.free(&first, top)
             }
@@ -204,9 +235,8 @@ impl<A: ByteAutomaton> LexemeWalk<'_, A> {
                 }
                 continue;
             };
-            if places[depth].ends_before(byte, self.takes_all) {
-                self.met.ends.put(ends, child.node);
-            }
+            self.met
+                .ends(&places[depth], byte, &[child.node], self.takes_all);
             if !next_bytes.has(byte) {
                 continue;
             }

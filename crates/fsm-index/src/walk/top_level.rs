@@ -71,7 +71,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    pub(super) fn below(&self) -> &'a AllBelow {
+    pub(crate) fn below(&self) -> &'a AllBelow {
         self.area.trie.below()
     }
 }

@@ -1,0 +1,362 @@
+//! How the vocabulary falls into lexemes where some have begun. What is found out of a large
+//! subtree is remembered by the place in a lexeme with which it is entered: most of it is the
+//! same wherever the lexeme began.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+
+use super::token_sink::{TokenSink, Tokens};
+use super::{RowMaker, Work, clear};
+use crate::cache::{Known, Thing};
+use crate::rows::{FreeBelow, LexemeAsk, LexemeEnd, LexemePart, Part, Rests, Size, number_of_node};
+use crate::vocabulary::Area;
+use crate::walk::{Free, Ground, LexemeTokens, LexemesMet};
+use crate::{ByteAutomaton, Error, Lexeme, Lexemes, TextRuns};
+
+/// What a place in a lexeme tells of subtrees with more nodes is remembered: they are met from
+/// many places.
+const LARGE: u32 = 500;
+
+/// Of subtrees that more bytes lead to it is not: tokens may be long, and each byte would be a
+/// call.
+const MAX_DEPTH_OF_PARTS: u16 = 16;
+
+/// Tokens that are free text below nodes have a list if so many nodes come there.
+const WORTH_A_LIST: u32 = 16_000;
+
+/// What is told of large subtrees.
+#[derive(Default)]
+struct Large {
+    parts: Vec<Arc<LexemePart>>,
+    /// Those that a walk has to leave out, as ranges of nodes.
+    skip: Vec<(u32, u32)>,
+}
+
+impl<A: ByteAutomaton> RowMaker<'_, A> {
+    /// What the lexemes tell of all tokens that have begun, which are put in order.
+    pub(super) fn part_of_lexemes(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        begun: &mut [Lexeme],
+        work: &mut Work<A>,
+    ) -> Result<Arc<LexemePart>, Error> {
+        let Work { scratch, key, .. } = work;
+        begun.sort_by_cached_key(|lexeme| lexemes.place(lexeme.place, scratch).number);
+        let words = key.begin(Thing::Lexemes, 0);
+        words.extend(begun.iter().map(|l| lexemes.place(l.place, scratch).number));
+        if let Known::Value(part) = self.known.lexemes.get(work.key.words()) {
+            return Ok(part);
+        }
+        if let &[lexeme] = &*begun {
+            let free = lexemes.place(lexeme.place, &mut work.scratch).free;
+            let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
+            return self.fresh_lexeme_part(lexemes, lexeme.place, (LexemeTokens::All, free), work);
+        }
+        let key = work.key.clone();
+        let (mut ends, mut asks) = (Vec::new(), Vec::new());
+        let mut parts: Vec<Arc<LexemePart>> = Vec::new();
+        for (number, &lexeme) in (0..).zip(&*begun) {
+            let part = self.part_of_lexemes(lexemes, &mut [lexeme], work)?;
+            ends.extend(part.ends.iter().map(|end| LexemeEnd {
+                lexeme: number,
+                ..end.clone()
+            }));
+            asks.extend(part.asks.iter().map(|ask| LexemeAsk {
+                lexeme: number,
+                ..ask.clone()
+            }));
+            parts.push(part);
+        }
+        clear(&mut work.words, self.vocabulary.width());
+        for part in &parts {
+            part.sure.add_to(&mut work.words);
+        }
+        let sure = Part::new(&work.words, Vec::new(), None);
+        let part = Arc::new(LexemePart::new(sure, Vec::new(), ends, asks));
+        self.known.add_lexemes(key.words(), part.clone());
+        Ok(part)
+    }
+
+    /// What a lexeme that has just begun tells of rests of tokens.
+    pub(super) fn part_of_rests(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        lexeme: Lexeme,
+        rests: &Rests,
+        work: &mut Work<A>,
+    ) -> Result<Arc<LexemePart>, Error> {
+        let number = lexemes.place(lexeme.place, &mut work.scratch).number;
+        let words = work.key.begin(Thing::Lexemes, 1);
+        words.extend([number, rests.number]);
+        match self.known.lexemes.get(work.key.words()) {
+            Known::Value(part) => Ok(part),
+            _ => {
+                let tokens = LexemeTokens::Rests(rests);
+                self.fresh_lexeme_part(lexemes, lexeme.place, (tokens, None), work)
+            }
+        }
+    }
+
+    /// What a lexeme tells of the tokens at and below nodes, at the place behind their byte.
+    /// Where there is free text, what of it is known to come is left out.
+    fn part_of_nodes(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        place: u32,
+        (nodes, nodes_number): (&[u32], u32),
+        free: Option<Free>,
+        work: &mut Work<A>,
+    ) -> Result<Arc<LexemePart>, Error> {
+        let number = lexemes.place(place, &mut work.scratch).number;
+        let words = work.key.begin(Thing::Lexemes, 2);
+        words.extend([number, nodes_number]);
+        words.extend(free.into_iter().flat_map(|free| free.key()));
+        match self.known.lexemes.get(work.key.words()) {
+            Known::Value(part) => Ok(part),
+            _ => {
+                let tokens = LexemeTokens::Behind(nodes);
+                self.fresh_lexeme_part(lexemes, place, (tokens, free), work)
+            }
+        }
+    }
+
+    /// The same of any tokens where it is not known. The key stands in the working memory.
+    fn fresh_lexeme_part(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        place: u32,
+        (tokens, free): (LexemeTokens<'_>, Option<Free>),
+        work: &mut Work<A>,
+    ) -> Result<Arc<LexemePart>, Error> {
+        let trie = self.vocabulary.trie();
+        let key = work.key.clone();
+        let mut left = LexemesMet::default();
+        let (free, mut known) = match (tokens, free) {
+            (LexemeTokens::Behind(&[node]), None) => self.free_below(lexemes, place, node, work),
+            _ => (free, Vec::new()),
+        };
+        let Large { parts, skip } =
+            self.large_parts(lexemes, place, (tokens, free), &mut left, work)?;
+        known.extend(parts.iter().flat_map(|part| part.free.iter().copied()));
+        let Work {
+            meter,
+            scratch,
+            walker,
+            tokens: few,
+            words,
+            ..
+        } = work;
+        let mut met = TokenSink::none(few, words, self.vocabulary.width(), Part::FEW);
+        // Of tokens that are all free text there is a list.
+        if let (LexemeTokens::All, Some(free)) = (tokens, &free) {
+            let known = self
+                .shared
+                .within(self.vocabulary, free.kinds(), free.longest());
+            met = met.with(&known);
+        }
+        let area = Area { trie, skip: &skip };
+        let ground = Ground {
+            free,
+            ..self.ground(area)
+        };
+        let of = (self.automaton, lexemes);
+        let hit = |token| met.put(token);
+        let left_open = (&mut *meter, &mut left);
+        let visited = walker.walk_lexemes(of, (place, tokens), scratch, ground, left_open, hit);
+        meter.walked(visited)?;
+        if !matches!(tokens, LexemeTokens::Behind(_)) {
+            self.put_free(std::mem::take(&mut known), &mut met);
+        }
+        parts.iter().for_each(|part| met.put_part(&part.sure));
+        let sure = match met.all() {
+            Tokens::Few(tokens) => {
+                let mut all = tokens.to_vec();
+                all.sort_unstable();
+                all.dedup();
+                Part::of_few(&mut all, Vec::new())
+            }
+            Tokens::Many(words) => Part::new(words, Vec::new(), None),
+        };
+        let told = |number| lexemes.told(number, scratch);
+        let part = Arc::new(self.part_with(&parts, (sure, known), left, told));
+        self.known.add_lexemes(key.words(), part.clone());
+        Ok(part)
+    }
+
+    /// What text is free at and below a node, at the place behind its byte, and what is to be
+    /// said of it for sure: there is a list of such tokens, so that a part need not have one.
+    fn free_below(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        place: u32,
+        node: u32,
+        work: &mut Work<A>,
+    ) -> (Option<Free>, Vec<FreeBelow>) {
+        let free = lexemes.place(place, &mut work.scratch).free;
+        let free = free.filter(|free| free.chars == usize::MAX);
+        let free = free.and_then(|free| self.free_subtrees(None, Some(free)));
+        let known = free.map(|free| FreeBelow {
+            node,
+            kinds: free.kinds(),
+        });
+        (free, known.into_iter().collect())
+    }
+
+    /// Adds tokens that are free text behind nodes.
+    fn put_free(&self, mut free: Vec<FreeBelow>, met: &mut TokenSink<'_>) {
+        let trie = self.vocabulary.trie();
+        free.sort_unstable_by_key(|free| (free.kinds.words(), free.node));
+        for own in free.chunk_by(|a, b| a.kinds == b.kinds) {
+            let kinds = own[0].kinds;
+            let size = |free: &FreeBelow| trie.nodes()[free.node as usize].end - free.node;
+            if own.iter().map(size).sum::<u32>() < WORTH_A_LIST {
+                own.iter().for_each(|free| {
+                    trie.tokens_within(free.node, kinds, |token| met.put(token));
+                });
+            } else {
+                let nodes = own.iter().map(|free| free.node).collect();
+                met.put_mask(&self.shared.within_below(self.vocabulary, kinds, nodes));
+            }
+        }
+    }
+
+    /// What a lexeme tells of the large subtrees among tokens. Ends of lexemes before them are
+    /// noted in `left`.
+    fn large_parts(
+        &self,
+        lexemes: &dyn Lexemes<A::Scratch>,
+        place: u32,
+        (tokens, free): (LexemeTokens<'_>, Option<Free>),
+        left: &mut LexemesMet,
+        work: &mut Work<A>,
+    ) -> Result<Large, Error> {
+        let trie = self.vocabulary.trie();
+        let first = lexemes.place(place, &mut work.scratch);
+        let takes_all = lexemes.take_all();
+        let mut all = Large::default();
+        let mut add = |place, nodes: (&[u32], u32), free, work: &mut Work<A>| {
+            if place != 0 {
+                let part = self.part_of_nodes(lexemes, place, nodes, free, work)?;
+                all.parts.push(part);
+            }
+            Ok::<_, Error>(())
+        };
+        let mut skip = Vec::new();
+        let large = |node: &u32| self.size_of(&[*node]) == Size::Large;
+        let parent = match tokens {
+            LexemeTokens::Rests(rests) => {
+                for group in rests.groups(Size::Large) {
+                    left.ends(&first, group.byte, group.nodes, takes_all);
+                    let behind = lexemes.step(place, group.byte, &mut work.scratch);
+                    add(behind, (group.nodes, group.number), None, work)?;
+                }
+                return Ok(Large { skip, ..all });
+            }
+            LexemeTokens::Behind(&[node]) => Some(node as usize),
+            LexemeTokens::Behind(nodes) => {
+                for &node in nodes.iter().filter(|node| large(node)) {
+                    add(place, (&[node], number_of_node(node)), free, work)?;
+                    skip.push((node, trie.nodes()[node as usize].end));
+                }
+                return Ok(Large { skip, ..all });
+            }
+            LexemeTokens::All => None,
+        };
+        let ground = self.ground(Area::all(trie));
+        for node in trie.children(parent).map(|node| node as u32).filter(large) {
+            let own = &trie.nodes()[node as usize];
+            left.ends(&first, own.byte, &[node], takes_all);
+            let behind = lexemes.step(place, own.byte, &mut work.scratch);
+            let free = free.and_then(|free| free.in_class(own.byte, (ground.below(), node)));
+            add(behind, (&[node], number_of_node(node)), free, work)?;
+            skip.push((node, own.end));
+        }
+        Ok(Large { skip, ..all })
+    }
+
+    /// Tokens that may come for sure, with what some parts leave to the stacks and what a walk
+    /// has met, whose numbers are `told`.
+    fn part_with(
+        &self,
+        parts: &[Arc<LexemePart>],
+        (sure, free): (Part, Vec<FreeBelow>),
+        left: LexemesMet,
+        mut told: impl FnMut(u32) -> Arc<[u32]>,
+    ) -> LexemePart {
+        let (mut ends, mut asks) = (Gathered::default(), Gathered::default());
+        for (number, nodes) in left.ends.all() {
+            ends.put(told(number), &nodes);
+        }
+        for (number, tokens) in left.asks.all() {
+            asks.put(told(number), &tokens);
+        }
+        for part in parts {
+            let rests = part.ends.iter();
+            rests.for_each(|end| ends.put(end.ended.clone(), end.rests.nodes()));
+            let tokens = part.asks.iter();
+            tokens.for_each(|ask| asks.put(ask.asked.clone(), &ask.tokens));
+        }
+        let ends = ends.all.into_iter().map(|(ended, nodes)| LexemeEnd {
+            lexeme: 0,
+            ended,
+            rests: self.rests_at(nodes),
+        });
+        let asks = asks.all.into_iter().map(|(asked, tokens)| LexemeAsk {
+            lexeme: 0,
+            asked,
+            tokens: tokens.into(),
+        });
+        LexemePart::new(sure, free, ends.collect(), asks.collect())
+    }
+
+    fn rests_at(&self, nodes: Vec<u32>) -> Arc<Rests> {
+        let size = |nodes: &[u32]| self.size_of(nodes);
+        let number = |nodes: &[u32]| self.known.number_nodes(nodes);
+        Arc::new(Rests::new(nodes, self.vocabulary.trie(), size, number))
+    }
+
+    /// How much comes at and below some nodes.
+    fn size_of(&self, nodes: &[u32]) -> Size {
+        let large = match self.text_runs {
+            TextRuns::Always => 2,
+            _ => *{
+                static B: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+                B.get_or_init(|| std::env::var("BLOCK").map_or(LARGE, |v| v.parse().unwrap()))
+            },
+        };
+        let trie = self.vocabulary.trie().nodes();
+        let mut left = large;
+        for &node in nodes {
+            let own = &trie[node as usize];
+            let below = own.end - node;
+            if below > left && own.depth <= MAX_DEPTH_OF_PARTS {
+                return Size::Large;
+            }
+            left = left.saturating_sub(below);
+        }
+        Size::Small
+    }
+}
+
+/// Lists by what is asked of the stacks for them.
+#[derive(Default)]
+struct Gathered {
+    numbers: HashMap<Arc<[u32]>, usize, FixedState>,
+    all: Vec<(Arc<[u32]>, Vec<u32>)>,
+}
+
+impl Gathered {
+    fn put(&mut self, asked: Arc<[u32]>, list: &[u32]) {
+        let count = self.all.len();
+        let number = match &*self.all {
+            [.., last] if last.0 == asked => count - 1,
+            _ => *self.numbers.entry(asked.clone()).or_insert(count),
+        };
+        if number == count {
+            self.all.push((asked, Vec::new()));
+        }
+        self.all[number].1.extend_from_slice(list);
+    }
+}
