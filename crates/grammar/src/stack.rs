@@ -143,6 +143,11 @@ impl Closing {
         }
         self.edges.sort_unstable();
         for group in self.edges.chunk_by(|a, b| a.0 == b.0) {
+            let state = &tables.states[group[0].0 as usize];
+            if state.shifts.is_empty() && !state.accepts {
+                // Its reductions are done, and nothing comes on top of it.
+                continue;
+            }
             let parents = group.iter().map(|edge| edge.1).collect();
             top.push(nodes.intern(group[0].0, parents));
         }
