@@ -53,10 +53,11 @@ impl Caches {
         let mut whole = None;
         for &node in &self.fronts[standing as usize].nodes {
             let own = self.nodes.get(node);
-            if own.parents.is_empty() {
+            let parents = self.nodes.parents(node);
+            if parents.is_empty() {
                 whole = Some((tables.least[tables.whole as usize], From::Fresh));
             }
-            for &parent in &own.parents {
+            for &parent in parents {
                 offer((own.state, parent), 0, From::Fresh, &mut open);
             }
         }
@@ -68,10 +69,11 @@ impl Caches {
                 for &node in nodes {
                     let own = self.nodes.get(node);
                     if is_ignored {
-                        for &parent in &own.parents {
+                        let parents = self.nodes.parents(node);
+                        for &parent in parents {
                             offer((own.state, parent), cost, from, open);
                         }
-                        if own.parents.is_empty() {
+                        if parents.is_empty() {
                             let cost = cost.saturating_add(tables.least[tables.whole as usize]);
                             if whole.is_none_or(|known| cost < known.0) {
                                 whole = Some((cost, from));

@@ -109,9 +109,7 @@ impl Caches {
         for group in nodes.chunk_by(|&a, &b| self.nodes.get(a).state == self.nodes.get(b).state) {
             out.push(self.nodes.get(group[0]).state);
             if depth > 1 {
-                let below = group
-                    .iter()
-                    .flat_map(|&node| self.nodes.get(node).parents.iter());
+                let below = group.iter().flat_map(|&node| self.nodes.parents(node));
                 if !self.write_ways(below.copied().collect(), depth - 1, out) {
                     return false;
                 }

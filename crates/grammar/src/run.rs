@@ -261,7 +261,7 @@ impl Caches {
 
     /// The configuration before the first byte.
     pub(crate) fn begin(&mut self, inner: &Inner) -> u32 {
-        let bottom = self.nodes.intern(0, Vec::new());
+        let bottom = self.nodes.intern(0, std::iter::empty());
         let front = self.front(vec![bottom], inner);
         let mut threads = Vec::new();
         self.begin_lexemes(front, inner.cfg.initial_skip, &mut threads, inner);

@@ -11,18 +11,24 @@ use crate::lr::Tables;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) state: u32,
-    /// Ascending; none for the bottom.
-    pub(crate) parents: Box<[u32]>,
     /// How many nodes the longest way to the bottom has.
     pub(crate) height: u32,
+    /// Where its parents begin and end among all.
+    parents: (u32, u32),
 }
 
 /// All nodes that one scratch knows.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     all: Vec<Node>,
-    /// By the parents and, behind them, the state.
-    ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// Of all nodes, one after another.
+    parents: Vec<u32>,
+    /// By state and parent: most nodes have one.
+    ids: HashMap<(u32, u32), u32, FixedState>,
+    /// Of others, by the parents and, behind them, the state.
+    other_ids: HashMap<Box<[u32]>, u32, FixedState>,
+    /// Such a key that is looked up.
+    key: Vec<u32>,
 }
 
 /// Where a set of stacks stands between lexemes: its topmost nodes, each with edges to its
@@ -47,22 +53,43 @@ impl Nodes {
         self.all.len()
     }
 
-    pub(crate) fn intern(&mut self, state: u32, mut parents: Vec<u32>) -> u32 {
-        parents.push(state);
-        if let Some(&id) = self.ids.get(&*parents) {
-            return id;
-        }
+    /// Ascending; none for the bottom.
+    pub(crate) fn parents(&self, node: u32) -> &[u32] {
+        let (from, to) = self.all[node as usize].parents;
+        &self.parents[from as usize..to as usize]
+    }
+
+    /// The node of a state and its parents, which are ascending.
+    pub(crate) fn intern(&mut self, state: u32, parents: impl Iterator<Item = u32>) -> u32 {
+        self.key.clear();
+        self.key.extend(parents);
         let id = self.all.len() as u32;
-        self.ids.insert(Box::from(&*parents), id);
-        parents.pop();
-        let heights = parents.iter().map(|&parent| self.get(parent).height);
-        let height = heights.max().map_or(0, |height| height + 1);
-        self.all.push(Node {
-            state,
-            parents: parents.into(),
-            height,
-        });
-        id
+        let known = match *self.key {
+            [parent] => *self.ids.entry((state, parent)).or_insert(id),
+            _ => {
+                self.key.push(state);
+                let known = self.other_ids.get(&*self.key).copied();
+                let known = known.unwrap_or_else(|| {
+                    self.other_ids.insert(Box::from(&*self.key), id);
+                    id
+                });
+                self.key.pop();
+                known
+            }
+        };
+        if known == id {
+            let heights = self.key.iter().map(|&parent| self.get(parent).height);
+            let height = heights.max().map_or(0, |height| height + 1);
+            let from = self.parents.len() as u32;
+            self.parents.extend_from_slice(&self.key);
+            let parents = (from, self.parents.len() as u32);
+            self.all.push(Node {
+                state,
+                height,
+                parents,
+            });
+        }
+        known
     }
 
     /// The nodes `levels` below `node`.
@@ -73,7 +100,7 @@ impl Nodes {
         for _ in 0..levels {
             next.clear();
             for &at in out.iter() {
-                next.extend_from_slice(&self.get(at).parents);
+                next.extend_from_slice(self.parents(at));
             }
             next.sort_unstable();
             next.dedup();
@@ -131,14 +158,12 @@ impl Closing {
         self.bases = bases;
         let mut top = Vec::new();
         for node in std::mem::take(&mut self.whole) {
-            let own = nodes.get(node);
-            if own.parents.is_empty() {
+            let state = nodes.get(node).state;
+            if nodes.parents(node).is_empty() {
                 top.push(node);
             }
-            for &parent in &own.parents {
-                if self.seen.insert((own.state, parent)) {
-                    self.edges.push((own.state, parent));
-                }
+            for &parent in nodes.parents(node) {
+                self.add(state, parent);
             }
         }
         self.edges.sort_unstable();
@@ -148,7 +173,7 @@ impl Closing {
                 // Its reductions are done, and nothing comes on top of it.
                 continue;
             }
-            let parents = group.iter().map(|edge| edge.1).collect();
+            let parents = group.iter().map(|edge| edge.1);
             top.push(nodes.intern(group[0].0, parents));
         }
         top.sort_unstable();

@@ -116,7 +116,7 @@ impl Caches {
             match known.collect::<Option<Vec<u32>>>() {
                 Some(mut parents) => {
                     parents.sort_unstable();
-                    let id = self.nodes.intern(at.state, parents);
+                    let id = self.nodes.intern(at.state, parents.into_iter());
                     self.keep_node(id, at);
                     open.pop();
                 }
@@ -148,25 +148,21 @@ impl Caches {
                 open.pop();
                 continue;
             }
-            let own = self.nodes.get(at);
-            let parents = own
-                .parents
-                .iter()
-                .map(|parent| self.saved_nodes.get(parent).cloned());
-            match parents.collect::<Option<Box<[_]>>>() {
+            let parents = self.nodes.parents(at).iter();
+            let saved = parents.clone();
+            let saved = saved.map(|parent| self.saved_nodes.get(parent).cloned());
+            match saved.collect::<Option<Box<[_]>>>() {
                 Some(parents) => {
                     let saved = Arc::new(NodeRef {
-                        state: own.state,
+                        state: self.nodes.get(at).state,
                         parents,
                     });
                     self.keep_node(at, &saved);
                     open.pop();
                 }
-                None => open.extend(
-                    own.parents
-                        .iter()
-                        .filter(|parent| !self.saved_nodes.contains_key(parent)),
-                ),
+                None => {
+                    open.extend(parents.filter(|parent| !self.saved_nodes.contains_key(parent)));
+                }
             }
         }
         self.saved_nodes[&node].clone()
