@@ -121,6 +121,11 @@ impl Lexer {
         self.next[state as usize * self.width() + usize::from(class)]
     }
 
+    /// Where a state leads, by class.
+    pub(crate) fn row(&self, state: u32) -> &[u32] {
+        &self.next[state as usize * self.width()..][..self.width()]
+    }
+
     fn measure(&mut self) {
         let width = self.width();
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.terminal.len()];
