@@ -5,6 +5,8 @@ use fsm_tables::{
     Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, explore, product,
 };
 
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
 use crate::{Error, ErrorKind};
 
 /// An automaton over bytes. State 0 is dead, and from every other acceptance is reached;
@@ -102,29 +104,50 @@ impl Table {
         self.accepting[self.start as usize]
     }
 
-    /// One text, which is not empty.
-    fn of_text(text: &str, limits: TableLimits) -> Result<Table, Error> {
-        if text.len() >= limits.states {
-            return Err(limits.over());
-        }
+    /// One text, which is not empty, by the spellings of each of its characters. Of one
+    /// character they differ in their first bytes.
+    fn of_text<C>(chars: impl Iterator<Item = C>, mut limits: TableLimits) -> Result<Table, Error>
+    where
+        C: IntoIterator<Item = char>,
+    {
         let mut table = Table::nothing();
-        for (&byte, to) in text.as_bytes().iter().zip(2..) {
-            let mut row = DEAD;
-            row[usize::from(byte)] = to;
-            table.next.push(row);
-            table.accepting.push(false);
+        let mut at = table.push();
+        table.start = at;
+        for spellings in chars {
+            let end = table.push();
+            for c in spellings {
+                let mut bytes = [0; 4];
+                let bytes = c.encode_utf8(&mut bytes).bytes();
+                let (mut from, mut left) = (at, bytes.len());
+                for byte in bytes {
+                    left -= 1;
+                    let to = if left == 0 { end } else { table.push() };
+                    table.next[from as usize][usize::from(byte)] = to;
+                    from = to;
+                }
+            }
+            limits.states(table.next.len() - 1)?;
+            at = end;
         }
-        table.next.push(DEAD);
-        table.accepting.push(true);
-        table.start = 1;
+        table.accepting[at as usize] = true;
         Ok(table)
+    }
+
+    /// Adds a state that leads nowhere.
+    fn push(&mut self) -> u32 {
+        self.next.push(DEAD);
+        self.accepting.push(false);
+        self.next.len() as u32 - 1
     }
 
     /// What a regular expression takes.
     pub(crate) fn of_pattern(pattern: &str, mut limits: TableLimits) -> Result<Table, Error> {
         // Most terminals are keywords and operators.
         if let Some(text) = literal(pattern) {
-            return Table::of_text(&text, limits);
+            return Table::of_text(text.chars().map(Some), limits);
+        }
+        if let Some(chars) = literal_in_any_case(pattern) {
+            return Table::of_text(chars.into_iter(), limits);
         }
         let config = fsm_index::Config {
             max_states: limits.states,
@@ -232,13 +255,20 @@ impl Table {
     }
 }
 
+/// What stands in the groups that `Re::write` puts around patterns.
+fn ungrouped(mut pattern: &str) -> &str {
+    while let Some(group) = pattern
+        .strip_prefix("(?:")
+        .and_then(|p| p.strip_suffix(')'))
+    {
+        pattern = group;
+    }
+    pattern
+}
+
 /// The text that a regular expression is, if it is one and not empty.
 fn literal(pattern: &str) -> Option<String> {
-    // `Re::write` puts patterns into groups.
-    let mut inner = pattern;
-    while let Some(group) = inner.strip_prefix("(?:").and_then(|p| p.strip_suffix(')')) {
-        inner = group;
-    }
+    let inner = ungrouped(pattern);
     let mut text = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
@@ -253,4 +283,17 @@ fn literal(pattern: &str) -> Option<String> {
         }
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// The cases of each character of the text that a regular expression is in any case, if it
+/// is one of ASCII and not empty: so the cases of a character differ in their first bytes.
+fn literal_in_any_case(pattern: &str) -> Option<Vec<Vec<char>>> {
+    let inner = ungrouped(pattern).strip_prefix("(?i:")?.strip_suffix(')')?;
+    let text = literal(inner).filter(|text| text.is_ascii())?;
+    let cases = |c: char| {
+        let mut cases = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+        cases.try_case_fold_simple().ok()?;
+        Some(cases.iter().flat_map(|r| r.start()..=r.end()).collect())
+    };
+    text.chars().map(cases).collect()
 }
