@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+use fsm_tables::Sources;
 
 use super::json;
 use super::sets::{Bits, ClassSet, Sets};
 use crate::cfg::{Cfg, Matter, Symbol};
 use crate::lexer::Lexer;
-use crate::lr::Tables;
+use crate::lr::{Finish, Tables};
 
 /// Places that the proof looks at, to see whether a lexeme may follow another there.
 const MAX_PLACES: usize = 10_000_000;
@@ -151,6 +152,7 @@ fn troubled(sets: &Sets<'_>, firsts: &[Option<ClassSet>]) -> Option<Trouble> {
         sets,
         firsts,
         bridges: HashMap::default(),
+        ends: HashMap::default(),
         tests: 0,
     };
     let mut trouble = vec![false; count];
@@ -226,6 +228,9 @@ struct Places<'a> {
     firsts: &'a [Option<ClassSet>],
     /// By lexeme: the classes with which ignored text begins that it may follow.
     bridges: HashMap<u32, ClassSet, FixedState>,
+    /// By ignored terminal: the classes with which it begins, each with those that are free
+    /// behind some end.
+    ends: HashMap<u32, Vec<(usize, ClassSet)>, FixedState>,
     /// How many were looked at.
     tests: usize,
 }
@@ -251,40 +256,48 @@ impl Places<'_> {
         if let Some(classes) = self.bridges.get(&second) {
             return classes.meets(free);
         }
-        let first = self.firsts[between as usize].unwrap_or_default();
-        let classes = (0..self.sets.width()).filter(|&class| first.has(class));
-        let leads = |&class: &usize| self.leads(class, between, second);
-        let classes: ClassSet = classes.filter(leads).collect();
+        if !self.ends.contains_key(&between) {
+            let first = self.firsts[between as usize].unwrap_or_default();
+            let classes = (0..self.sets.width()).filter(|&class| first.has(class));
+            let ends = classes.filter_map(|class| Some((class, self.end_of(class, between)?)));
+            self.ends.insert(between, ends.collect());
+        }
+        let ends = self.ends[&between].iter();
+        let ends = ends.filter(|(_, free)| self.begins(second, free));
+        let classes: ClassSet = ends.map(|end| end.0).collect();
         self.bridges.insert(second, classes);
         classes.meets(free)
     }
 
-    /// Whether ignored text that begins with a class ends where a lexeme may begin.
-    fn leads(&self, class: usize, between: u32, second: u32) -> bool {
+    /// The classes that nothing takes behind some end of ignored text that begins with a class;
+    /// nothing if it has no end.
+    fn end_of(&self, class: usize, between: u32) -> Option<ClassSet> {
         let sets = self.sets;
-        let mut open: Vec<u32> = sets.step(0, class).into_iter().collect();
-        let mut seen: HashSet<u32, FixedState> = open.iter().copied().collect();
-        while let Some(at) = open.pop() {
-            let mut ended = sets.ended(at).map(|s| sets.lexer.terminal[s as usize]);
-            if ended.any(|terminal| terminal == between) && self.begins(second, sets.free(at)) {
-                return true;
+        let start = (sets.lexer.starts[between as usize], 0);
+        let mut open: Vec<(u32, u32)> = sets.pair_behind(start, class).into_iter().collect();
+        let mut seen: HashSet<(u32, u32), FixedState> = open.iter().copied().collect();
+        let mut end = None;
+        while let Some((state, set)) = open.pop() {
+            if sets.lexer.accepting[state as usize] {
+                end.get_or_insert(ClassSet::default()).or(sets.free(set));
             }
-            if sets.cuts(at) {
-                continue;
+            if !sets.cuts(set) {
+                let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
+                open.extend(ways.filter(|&way| seen.insert(way)));
             }
-            let on = (0..sets.width()).filter_map(|class| sets.step(at, class));
-            open.extend(on.filter(|&to| seen.insert(to)));
         }
-        false
+        end
     }
 
-    /// Whether a lexeme that ended in a set may go on to another end that lets one begin.
-    fn goes_on(&mut self, place: (u32, u32), second: u32) -> bool {
+    /// Whether a lexeme that ended in a set lets one begin there, or goes on to another end
+    /// that does.
+    fn goes_on(&mut self, mut place: (u32, u32), second: u32) -> bool {
         let sets = self.sets;
-        let mut open = vec![place];
-        let mut seen: HashSet<(u32, u32), FixedState> = HashSet::from_iter([place]);
-        while let Some((state, set)) = open.pop() {
+        let mut open = Vec::new();
+        let mut seen: HashSet<(u32, u32), FixedState> = HashSet::default();
+        loop {
             self.tests += 1;
+            let (state, set) = place;
             let free = sets.free(set);
             if sets.lexer.accepting[state as usize]
                 && (self.begins(second, free) || self.bridged(second, free))
@@ -295,10 +308,14 @@ impl Places<'_> {
             if sets.has_cuts {
                 return false;
             }
-            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind((state, set), at));
+            seen.insert(place);
+            let ways = (0..sets.width()).filter_map(|at| sets.pair_behind(place, at));
             open.extend(ways.filter(|&way| seen.insert(way)));
+            match open.pop() {
+                Some(next) => place = next,
+                None => return false,
+            }
         }
-        false
     }
 }
 
@@ -356,49 +373,27 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
         Ok(terminal) => !trouble[terminal as usize],
         Err(rule) => derives[rule as usize],
     };
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); tables.states.len()];
-    for (number, state) in (0..).zip(&tables.states) {
-        for &(_, to) in state.shifts.iter().chain(&state.gotos) {
-            before[to as usize].push(number);
-        }
-    }
+    let mut below = Below::new(tables);
     // By state: what can be finished there, as whether that leads lower and where to; nowhere
     // means the end.
-    let mut ways: Vec<Vec<(bool, Vec<u32>)>> = Vec::with_capacity(tables.states.len());
+    let mut ways: Vec<Vec<(bool, Box<[u32]>)>> = Vec::with_capacity(tables.states.len());
     for (number, state) in (0..).zip(&tables.states) {
         let open = state.finishes.iter().filter(|finish| {
             let right = &tables.rights[finish.production as usize];
             right[usize::from(finish.dot)..].iter().all(is_open)
         });
-        let mut own = Vec::new();
-        for finish in open {
-            if finish.rule == tables.whole {
-                own.push((true, Vec::new()));
-                continue;
-            }
-            let mut bases = vec![number];
-            for _ in 0..finish.held {
-                let below = bases.iter().flat_map(|&at| &before[at as usize]);
-                bases = below.copied().collect();
-                bases.sort_unstable();
-                bases.dedup();
-            }
-            let to = bases.iter().filter_map(|&base| {
-                let base: &crate::lr::State = &tables.states[base as usize];
-                base.goto(finish.rule)
-            });
-            let mut to: Vec<u32> = to.collect();
-            to.sort_unstable();
-            to.dedup();
-            own.push((finish.held > 1, to));
-        }
-        ways.push(own);
+        below.begin(number);
+        let way = |finish: &Finish| match finish.rule == tables.whole {
+            true => (true, Box::default()),
+            false => (finish.held > 1, below.behind(finish)),
+        };
+        ways.push(open.map(way).collect());
     }
     let mut safe = vec![true; tables.states.len()];
     loop {
         let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
         let is_first = |state: usize| {
-            let ends = |(lower, to): &(bool, Vec<u32>)| *lower && all_in(&safe, to);
+            let ends = |(lower, to): &(bool, Box<[u32]>)| *lower && all_in(&safe, to);
             safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
         };
         let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
@@ -418,5 +413,73 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
             return safe;
         }
         safe = good;
+    }
+}
+
+/// Which states may be below one.
+struct Below<'a> {
+    tables: &'a Tables,
+    before: Sources,
+    /// Those so many levels below the state, as far as was asked.
+    levels: Vec<Vec<u32>>,
+    known: usize,
+    /// By state: when it was met last.
+    seen: Vec<u32>,
+    epoch: u32,
+}
+
+impl Below<'_> {
+    fn new(tables: &Tables) -> Below<'_> {
+        let arrows = (0..).zip(&tables.states).flat_map(|(from, state)| {
+            let all = state.shifts.iter().chain(&state.gotos);
+            all.map(move |&(_, to)| (from, to))
+        });
+        Below {
+            tables,
+            before: Sources::new(tables.states.len(), arrows),
+            levels: vec![Vec::new()],
+            known: 0,
+            seen: vec![0; tables.states.len()],
+            epoch: 0,
+        }
+    }
+
+    /// From now on all is asked of a state.
+    fn begin(&mut self, state: u32) {
+        self.levels[0].clear();
+        self.levels[0].push(state);
+        self.known = 1;
+    }
+
+    /// Where finishing something that the state has begun may lead.
+    fn behind(&mut self, finish: &Finish) -> Box<[u32]> {
+        let held = usize::from(finish.held);
+        while self.known <= held {
+            self.descend();
+        }
+        self.epoch += 1;
+        let bases = self.levels[held].iter();
+        let to = bases.filter_map(|&base| self.tables.states[base as usize].goto(finish.rule));
+        let new =
+            |to: &u32| std::mem::replace(&mut self.seen[*to as usize], self.epoch) != self.epoch;
+        to.filter(new).collect()
+    }
+
+    /// Finds one level more.
+    fn descend(&mut self) {
+        if self.levels.len() == self.known {
+            self.levels.push(Vec::new());
+        }
+        self.epoch += 1;
+        let (above, below) = self.levels.split_at_mut(self.known);
+        below[0].clear();
+        for &state in &above[self.known - 1] {
+            for &from in self.before.of(state) {
+                if std::mem::replace(&mut self.seen[from as usize], self.epoch) != self.epoch {
+                    below[0].push(from);
+                }
+            }
+        }
+        self.known += 1;
     }
 }

@@ -70,6 +70,12 @@ impl ClassSet {
         self.0[class / 64] |= 1 << (class % 64);
     }
 
+    pub(super) fn or(&mut self, other: &ClassSet) {
+        for (own, other) in self.0.iter_mut().zip(other.0) {
+            *own |= other;
+        }
+    }
+
     /// Whether they have a class in common.
     pub(super) fn meets(&self, other: &ClassSet) -> bool {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
@@ -213,12 +219,6 @@ impl<'a> Sets<'a> {
     pub(super) fn ended(&self, set: u32) -> impl Iterator<Item = u32> {
         let states = self.all[set as usize].iter().copied();
         states.filter(|&state| self.lexer.accepting[state as usize])
-    }
-
-    /// Where a class leads.
-    pub(super) fn step(&self, set: u32, class: usize) -> Option<u32> {
-        let to = self.next[set as usize * self.width() + class];
-        (to != NOWHERE).then_some(to)
     }
 
     /// By terminal: the classes with which it may begin and come to its end. Nothing for
