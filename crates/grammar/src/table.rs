@@ -13,9 +13,31 @@ use crate::{Error, ErrorKind};
 /// only the start may be 0, where nothing is accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    pub(crate) next: Vec<[u32; 256]>,
+    /// Of all states, one behind the other: most have few.
+    runs: Vec<Run>,
+    /// By state: where its runs end.
+    ends: Vec<u32>,
     pub(crate) accepting: Vec<bool>,
     pub(crate) start: u32,
+}
+
+/// Bytes that lead from one state to another: a row has them ascending, without those that
+/// lead nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) first: u8,
+    pub(crate) last: u8,
+    pub(crate) to: u32,
+}
+
+impl Run {
+    fn one(byte: u8, to: u32) -> Run {
+        Run {
+            first: byte,
+            last: byte,
+            to,
+        }
+    }
 }
 
 /// What putting automata together may take.
@@ -62,13 +84,12 @@ impl Meter for TableLimits {
 /// A table over bytes, as the kit has it.
 type Bytes = fsm_tables::Table<bool>;
 
-const DEAD: [u32; 256] = [0; 256];
-
 impl Table {
     /// Takes nothing.
     pub(crate) fn nothing() -> Table {
         Table {
-            next: vec![DEAD],
+            runs: Vec::new(),
+            ends: vec![0],
             accepting: vec![false],
             start: 0,
         }
@@ -78,22 +99,64 @@ impl Table {
     fn of(bytes: &Bytes) -> Table {
         let bytes = bytes.trimmed();
         let mut table = Table::nothing();
-        // The number of no state becomes that of the dead one.
-        let row = |row: &[u32]| std::array::from_fn(|byte| row[byte].wrapping_add(1));
-        table.next.extend(bytes.rows().map(row));
-        table.accepting.extend(bytes.labels());
+        let rows = bytes.rows().zip(bytes.labels());
+        for (row, &accepts) in rows {
+            let mut at = 0;
+            for cells in row.chunk_by(|a, b| a == b) {
+                if cells[0] != NONE {
+                    table.runs.push(Run {
+                        first: at as u8,
+                        last: (at + cells.len() - 1) as u8,
+                        to: cells[0] + 1,
+                    });
+                }
+                at += cells.len();
+            }
+            table.end_row(accepts);
+        }
         table.start = u32::from(bytes.states() > 0);
         table
     }
 
     /// The same without the dead state; the start is the first one.
     fn bytes(&self) -> Bytes {
-        if self.is_nothing() {
-            return Bytes::new(256, Vec::new(), Vec::new());
+        let states = if self.is_nothing() { 1 } else { self.states() };
+        let mut cells = vec![NONE; 256 * (states - 1)];
+        for (state, row) in (1..states).zip(cells.chunks_mut(256)) {
+            for run in self.row(state) {
+                row[usize::from(run.first)..=usize::from(run.last)].fill(run.to - 1);
+            }
         }
-        let cells = self.next[1..].as_flattened().iter();
-        let cells = cells.map(|to| to.wrapping_sub(1)).collect();
-        Bytes::new(256, cells, self.accepting[1..].to_vec())
+        Bytes::new(256, cells, self.accepting[1..states].to_vec())
+    }
+
+    /// How many states there are, the dead one included.
+    pub(crate) fn states(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Where a state leads.
+    pub(crate) fn row(&self, state: usize) -> &[Run] {
+        let begin = state.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.runs[begin as usize..self.ends[state] as usize]
+    }
+
+    /// Adds a state that leads where the runs do that were added since the last one.
+    fn end_row(&mut self, accepts: bool) {
+        self.ends.push(self.runs.len() as u32);
+        self.accepting.push(accepts);
+    }
+
+    /// The same without the empty text: it begins in a state of its own.
+    pub(crate) fn without_empty(mut self) -> Table {
+        let row = self.row(self.start as usize).to_vec();
+        if row.is_empty() {
+            return Table::nothing();
+        }
+        self.start = self.states() as u32;
+        self.runs.extend(row);
+        self.end_row(false);
+        self
     }
 
     pub(crate) fn is_nothing(&self) -> bool {
@@ -104,40 +167,48 @@ impl Table {
         self.accepting[self.start as usize]
     }
 
-    /// One text, which is not empty, by the spellings of each of its characters. Of one
-    /// character they differ in their first bytes.
+    /// One text, which is not empty, by the spellings of each of its characters. Those of one
+    /// character ascend and differ in their first bytes.
     fn of_text<C>(chars: impl Iterator<Item = C>, mut limits: TableLimits) -> Result<Table, Error>
     where
         C: IntoIterator<Item = char>,
     {
         let mut table = Table::nothing();
-        let mut at = table.push();
-        table.start = at;
+        table.start = 1;
+        // What the states between the bytes of one character take.
+        let mut between = Vec::new();
         for spellings in chars {
-            let end = table.push();
+            let before = table.states() as u32;
             for c in spellings {
                 let mut bytes = [0; 4];
-                let bytes = c.encode_utf8(&mut bytes).bytes();
-                let (mut from, mut left) = (at, bytes.len());
-                for byte in bytes {
-                    left -= 1;
-                    let to = if left == 0 { end } else { table.push() };
-                    table.next[from as usize][usize::from(byte)] = to;
-                    from = to;
+                let (first, rest) = match c.encode_utf8(&mut bytes).as_bytes() {
+                    [first, rest @ ..] => (*first, rest),
+                    [] => continue,
+                };
+                // The end of the character is known when all its spellings are.
+                let to = before + 1 + between.len() as u32;
+                let to = if rest.is_empty() { END } else { to };
+                table.runs.push(Run::one(first, to));
+                for (left, &byte) in (0..rest.len()).rev().zip(rest) {
+                    let to = before + 2 + between.len() as u32;
+                    let to = if left == 0 { END } else { to };
+                    between.push(Run::one(byte, to));
                 }
             }
-            limits.states(table.next.len() - 1)?;
-            at = end;
+            let begin = *table.ends.last().unwrap_or(&0) as usize;
+            table.end_row(false);
+            for run in between.drain(..) {
+                table.runs.push(run);
+                table.end_row(false);
+            }
+            let end = table.states() as u32;
+            let runs = table.runs[begin..].iter_mut();
+            runs.filter(|run| run.to == END)
+                .for_each(|run| run.to = end);
+            limits.states(table.states())?;
         }
-        table.accepting[at as usize] = true;
+        table.end_row(true);
         Ok(table)
-    }
-
-    /// Adds a state that leads nowhere.
-    fn push(&mut self) -> u32 {
-        self.next.push(DEAD);
-        self.accepting.push(false);
-        self.next.len() as u32 - 1
     }
 
     /// What a regular expression takes.
@@ -192,13 +263,13 @@ impl Table {
     }
 
     /// What it takes of which it takes no beginning.
-    pub(crate) fn first(mut self) -> Table {
-        for (next, accepting) in self.next.iter_mut().zip(&self.accepting) {
-            if *accepting {
-                *next = DEAD;
-            }
-        }
-        Table::of(&self.bytes())
+    pub(crate) fn first(&self) -> Table {
+        let bytes = self.bytes();
+        let rows = bytes.rows().zip(bytes.labels());
+        let cells = rows
+            .flat_map(|(row, &accepts)| row.iter().map(move |&to| if accepts { NONE } else { to }));
+        let first = Bytes::new(256, cells.collect(), bytes.labels().to_vec());
+        Table::of(&first)
     }
 
     /// Adds it to a nondeterministic automaton, in front of a state; answers where it begins.
@@ -254,6 +325,9 @@ impl Table {
         Ok(Table::of(&table.over(&classes)))
     }
 }
+
+/// Stands for the end of a character while its spellings are written.
+const END: u32 = u32::MAX;
 
 /// What stands in the groups that `Re::write` puts around patterns.
 fn ungrouped(mut pattern: &str) -> &str {

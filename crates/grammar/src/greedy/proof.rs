@@ -373,47 +373,63 @@ fn safe(cfg: &Cfg, tables: &Tables, trouble: &[bool]) -> Vec<bool> {
         Ok(terminal) => !trouble[terminal as usize],
         Err(rule) => derives[rule as usize],
     };
-    let mut below = Below::new(tables);
-    // By state: what can be finished there, as whether that leads lower and where to; nowhere
-    // means the end.
-    let mut ways: Vec<Vec<(bool, Box<[u32]>)>> = Vec::with_capacity(tables.states.len());
-    for (number, state) in (0..).zip(&tables.states) {
-        let open = state.finishes.iter().filter(|finish| {
-            let right = &tables.rights[finish.production as usize];
-            right[usize::from(finish.dot)..].iter().all(is_open)
-        });
-        below.begin(number);
-        let way = |finish: &Finish| match finish.rule == tables.whole {
-            true => (true, Box::default()),
-            false => (finish.held > 1, below.behind(finish)),
-        };
-        ways.push(open.map(way).collect());
-    }
     let mut safe = vec![true; tables.states.len()];
+    if near(&ways(tables, is_open, false), tables, &safe) == safe {
+        return safe;
+    }
+    let ways = ways(tables, is_open, true);
     loop {
-        let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
-        let is_first = |state: usize| {
-            let ends = |(lower, to): &(bool, Box<[u32]>)| *lower && all_in(&safe, to);
-            safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
-        };
-        let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for state in 0..safe.len() {
-                if safe[state]
-                    && !good[state]
-                    && ways[state].iter().any(|way| all_in(&good, &way.1))
-                {
-                    good[state] = true;
-                    changed = true;
-                }
-            }
-        }
+        let good = near(&ways, tables, &safe);
         if good == safe {
             return safe;
         }
         safe = good;
     }
+}
+
+/// Whether finishing something leads lower, and where to; nowhere means the end.
+type Way = (bool, Box<[u32]>);
+
+/// By state: what can be finished there. Where it leads if it leads lower is told with
+/// `lower` alone: at first that does not matter.
+fn ways(tables: &Tables, is_open: impl Fn(&Symbol) -> bool, lower: bool) -> Vec<Vec<Way>> {
+    let mut below = Below::new(tables);
+    let mut ways = Vec::with_capacity(tables.states.len());
+    for (number, state) in (0..).zip(&tables.states) {
+        let open = state.finishes.iter().filter(|finish| {
+            let right = &tables.rights[finish.production as usize];
+            right[usize::from(finish.dot)..].iter().all(&is_open)
+        });
+        below.begin(number);
+        let way = |finish: &Finish| match (finish.rule == tables.whole, finish.held > 1) {
+            (true, _) => (true, Box::default()),
+            (false, true) if !lower => (true, Box::default()),
+            (false, is_lower) => (is_lower, below.behind(finish)),
+        };
+        ways.push(open.map(way).collect());
+    }
+    ways
+}
+
+/// By state: whether it can be finished by ways that lead to safe states alone, and come to
+/// a lower one.
+fn near(ways: &[Vec<Way>], tables: &Tables, safe: &[bool]) -> Vec<bool> {
+    let all_in = |set: &[bool], to: &[u32]| to.iter().all(|&to| set[to as usize]);
+    let is_first = |state: usize| {
+        let ends = |(lower, to): &Way| *lower && all_in(safe, to);
+        safe[state] && (tables.states[state].accepts || ways[state].iter().any(ends))
+    };
+    let mut good: Vec<bool> = (0..safe.len()).map(is_first).collect();
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for state in 0..safe.len() {
+            if safe[state] && !good[state] && ways[state].iter().any(|way| all_in(&good, &way.1)) {
+                good[state] = true;
+                changed = true;
+            }
+        }
+    }
+    good
 }
 
 /// Which states may be below one.
