@@ -1,9 +1,10 @@
 //! Small deterministic automata over bytes, and how they are put together.
 
-use fsm_index::{ByteAutomaton, Cursor, Dfa, ErrorKind as RegexError};
-use fsm_tables::{
-    Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, explore, product,
-};
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use fsm_index::{ByteAutomaton, ByteDfa, Cursor, Dfa, ErrorKind as RegexError};
+use fsm_tables::{Alphabet, Builder, Keep, Meter, NONE, Nfa, NfaId, Rest, State, Symbols, product};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
@@ -237,13 +238,39 @@ impl Table {
             Err(error) if error.kind() == RegexError::EmptyLanguage => return Ok(Table::nothing()),
             Err(error) => return Err(said(error)),
         };
-        let step = |&at: &Cursor, byte: usize| {
-            let next = dfa.step(at, byte as u8, &mut ());
-            (!next.is_dead()).then_some(next)
-        };
-        let accepts = |at: &Cursor| dfa.is_accepting(at);
-        let bytes = explore(256, dfa.start(), step, accepts, &mut limits)?;
-        Ok(Table::of(&bytes))
+        Table::of_dfa(&dfa, &mut limits)
+    }
+
+    fn of_dfa(dfa: &ByteDfa, limits: &mut TableLimits) -> Result<Table, Error> {
+        let mut cursors = vec![dfa.start()];
+        let mut numbers: HashMap<Cursor, u32, FixedState> = HashMap::default();
+        numbers.insert(dfa.start(), 1);
+        let mut table = Table::nothing();
+        table.start = 1;
+        let mut at = 0;
+        while let Some(&cursor) = cursors.get(at) {
+            at += 1;
+            let mut before = Cursor::DEAD;
+            for byte in 0..=255 {
+                let next = dfa.step(cursor, byte, &mut ());
+                let is_new = std::mem::replace(&mut before, next) != next;
+                if next.is_dead() {
+                    continue;
+                }
+                if !is_new && let Some(run) = table.runs.last_mut() {
+                    run.last = byte;
+                    continue;
+                }
+                let to = *numbers.entry(next).or_insert_with(|| {
+                    cursors.push(next);
+                    cursors.len() as u32
+                });
+                table.runs.push(Run::one(byte, to));
+            }
+            table.end_row(dfa.is_accepting(&cursor));
+            limits.states(cursors.len())?;
+        }
+        Ok(table)
     }
 
     /// What both take.
